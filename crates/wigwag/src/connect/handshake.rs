@@ -1,4 +1,4 @@
-//! Opening a session over a fresh connection, or going on with one, from either side.
+//! The handshake of a fresh connection, from either side: opens a session or resumes one.
 
 use std::sync::Arc;
 
@@ -20,31 +20,31 @@ use crate::random;
 use crate::session::Session;
 use crate::session::resumption;
 
-/// What came of a dial.
+/// The result of a dial.
 pub(crate) enum DialOutcome {
-    /// A session of its own.
+    /// The dial has opened a session.
     Opened(Opened),
-    /// The peer turned out to be one that we have a session with.
+    /// There is a session with this peer already.
     Existing {
-        /// Its life.
+        /// The incarnation of the peer.
         incarnation: u128,
     },
 }
 
-/// What a dialer wants who has come to us.
+/// The request of an accepted dialer.
 pub(crate) enum AcceptOutcome {
-    /// A session of its own; it has one.
+    /// A new session, which is open.
     Opened(Opened),
-    /// To go on with a session.
+    /// Resuming a session, with the claim and its proof.
     Claimed(Claim, [u8; PROOF_BYTES]),
 }
 
-/// The dialer's side. `known` says whether there is a session with that incarnation already.
+/// Runs the dialer's side. `is_known` says whether there is a session with an incarnation already.
 pub(crate) async fn dial(
     connection: &mut Connection,
     input: &mut ReadBuf,
     ours: Identity,
-    known: impl Fn(u128) -> bool + Send + Sync,
+    is_known: impl Fn(u128) -> bool + Send + Sync,
 ) -> Result<DialOutcome, NodeError> {
     let peer = connection.peer.clone();
     let exchange = Box::pin(async {
@@ -55,7 +55,7 @@ pub(crate) async fn dial(
             match step(connection, input, &mut opening).await? {
                 Step::Send(message) => {
                     let incarnation = opening.peer().map(|peer| peer.incarnation);
-                    if let Some(incarnation) = incarnation.filter(|peer| known(*peer)) {
+                    if let Some(incarnation) = incarnation.filter(|peer| is_known(*peer)) {
                         return Ok(DialOutcome::Existing { incarnation });
                     }
                     send(connection, message.as_slice()).await?;
@@ -65,11 +65,11 @@ pub(crate) async fn dial(
             }
         }
     });
-    bounded(&peer, exchange).await
+    within_handshake_time(&peer, exchange).await
 }
 
-/// The side of a dialer that comes back for its session: the epoch of this connection, and what the
-/// listener says.
+/// Runs the side of a dialer that resumes its session. Returns the epoch of this connection and the
+/// listener's answer.
 pub(crate) async fn resume(
     connection: &mut Connection,
     input: &mut ReadBuf,
@@ -85,11 +85,12 @@ pub(crate) async fn resume(
         loop {
             match step(connection, input, &mut opening).await? {
                 Step::PeerKnown => {
-                    let found = opening.peer().zip(opening.nonces());
-                    let Some((found, nonces)) = found else { continue };
-                    resumption::check_identity(session, found)?;
+                    let peer_and_nonces = opening.peer().zip(opening.nonces());
+                    let Some((identity, nonces)) = peer_and_nonces else { continue };
+                    resumption::check_identity(session, identity)?;
                     let claimed = resumption::claim(session, nonces);
-                    let (claim, proof) = or_tell_peer(connection, &session.peer, claimed).await?;
+                    let (claim, proof) =
+                        refuse_on_error(connection, &session.peer, claimed).await?;
                     epoch = claim.epoch;
                     let message = opening.resume(&claim, &proof);
                     send(connection, message.as_slice()).await?;
@@ -99,11 +100,11 @@ pub(crate) async fn resume(
             }
         }
     });
-    bounded(&peer, exchange).await
+    within_handshake_time(&peer, exchange).await
 }
 
-/// The listener's side. `admit` decides on who asks for a session, and refuses with an error to be
-/// told; `ttl_ms` says how long it will be kept after a cut.
+/// Runs the listener's side. `admit` decides whether a peer may open a session; its error is sent
+/// to the peer. `ttl_ms` is how long the session will be kept after a cut.
 pub(crate) async fn accept(
     connection: &mut Connection,
     input: &mut ReadBuf,
@@ -113,13 +114,14 @@ pub(crate) async fn accept(
 ) -> Result<AcceptOutcome, NodeError> {
     let peer = connection.peer.clone();
     let exchange = Box::pin(async {
-        // A node reads first: from the protocol that the dialer announces it would know which
-        // partner to be. Only PAIR1 is served in this release.
+        // A node reads first: the protocol that the dialer announces could decide which partner to
+        // be. Only PAIR1 is served in this release.
         let theirs = announced(&peer, read_header(connection, input).await?)?;
         if theirs != ProtocolNumber::PAIR1 {
             let ours = ProtocolNumber::PAIR1;
             let wrong = HeaderError::WrongProtocol { ours, theirs };
-            // Our header tells the dialer what listens here. If it is gone, the error below counts.
+            // This node's header tells the dialer what listens here. If it cannot be sent, the
+            // error below counts.
             let _ = send_header(connection, ours).await;
             return Err(NetError::new(&peer, NetErrorKind::Header(wrong)).into());
         }
@@ -129,8 +131,8 @@ pub(crate) async fn accept(
             match step(connection, input, &mut opening).await? {
                 Step::Send(message) => send(connection, message.as_slice()).await?,
                 Step::OpenRequested => {
-                    let granted = grant(&opening, ttl_ms, &admit);
-                    let (message, opened) = or_tell_peer(connection, &peer, granted).await?;
+                    let accepted = accept_session(&opening, ttl_ms, &admit);
+                    let (message, opened) = refuse_on_error(connection, &peer, accepted).await?;
                     send(connection, message.as_slice()).await?;
                     return Ok(AcceptOutcome::Opened(opened));
                 }
@@ -141,10 +143,10 @@ pub(crate) async fn accept(
             }
         }
     });
-    bounded(&peer, exchange).await
+    within_handshake_time(&peer, exchange).await
 }
 
-fn grant(
+fn accept_session(
     opening: &Opening,
     ttl_ms: u64,
     admit: impl Fn(&Identity) -> Result<(), LinkError>,
@@ -155,7 +157,7 @@ fn grant(
     opening.accept(random::id(), if resumes { ttl_ms } else { 0 })
 }
 
-/// Reads the peer's next message and turns the opening's crank.
+/// Reads the peer's next message and advances the opening.
 async fn step(
     connection: &mut Connection,
     input: &mut ReadBuf,
@@ -165,11 +167,11 @@ async fn step(
     let limit = OPENING_BYTES_MAX + PAIR1_HEADER.len();
     let message = read_message(connection, input, limit).await?;
     let outcome = without_pair1_header(&message).and_then(|body| opening.receive(body));
-    or_tell_peer(connection, &peer, outcome).await
+    refuse_on_error(connection, &peer, outcome).await
 }
 
-/// Tells the peer why we close, when the reason is its doing.
-pub(crate) async fn or_tell_peer<T>(
+/// If the peer has caused an error, tells it why this node closes.
+pub(crate) async fn refuse_on_error<T>(
     connection: &Connection,
     peer: &Arc<str>,
     outcome: Result<T, LinkError>,
@@ -180,22 +182,22 @@ pub(crate) async fn or_tell_peer<T>(
     };
     if let Some((code, rule)) = error.close_code() {
         let refusal = Opening::refuse(code, rule, "");
-        // If it cannot hear us any more, our own error is the one that counts.
+        // If the refusal cannot be sent, the original error counts.
         let _ = send(connection, refusal.as_slice()).await;
     }
     Err(NodeError::Session { peer: peer.clone(), error })
 }
 
 pub(crate) async fn send(connection: &Connection, message: &[u8]) -> Result<(), NodeError> {
-    let whole = [&PAIR1_HEADER, message].concat();
-    Ok(send_message(connection, &whole).await?)
+    let framed = [&PAIR1_HEADER, message].concat();
+    Ok(send_message(connection, &framed).await?)
 }
 
-/// Bounds the whole exchange; the error of the exchange itself passes through.
+/// Bounds a whole exchange by the time of a handshake; errors of the exchange pass through.
 ///
-/// The exchange comes in a box: each layer around a future may double what it measures, and the
-/// callers' own futures contain this one.
-pub(crate) async fn bounded<T>(
+/// The exchange is boxed: each layer around a future may double its size, and the callers' futures
+/// contain this one.
+pub(crate) async fn within_handshake_time<T>(
     peer: &str,
     exchange: Boxed<'_, Result<T, NodeError>>,
 ) -> Result<T, NodeError> {

@@ -1,5 +1,4 @@
-//! How a connection becomes one of a session: the handshake from either side, and the redial after a
-//! cut.
+//! How a session gets a connection: the handshake from either side, and the redial after a cut.
 
 pub(crate) mod handshake;
 pub(crate) mod redial;

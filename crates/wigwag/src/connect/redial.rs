@@ -1,7 +1,7 @@
-//! How a session comes to its next connection after a cut.
+//! Finds the next connection of a session after a cut.
 //!
-//! The side that dialed it dials again, at once and then after ever longer pauses; the side that was
-//! dialed waits, and decides for how long.
+//! The dialer reconnects with backoff, at once at first. The listener waits for the dialer, as long
+//! as it keeps the session.
 
 use std::sync::Arc;
 
@@ -20,28 +20,28 @@ use crate::random;
 use crate::session::Session;
 use crate::session::connection::SessionConnection;
 
-/// Where a session goes after a cut.
+/// What happens to a session after a cut.
 pub(crate) enum NextConnection {
-    /// On, over this connection.
+    /// It resumes over this connection.
     Resumed(Box<(Connection, ReadBuf, Arc<SessionConnection>)>),
-    /// On, with somebody else who cares for it.
+    /// It goes on in another task.
     Superseded,
-    /// Nowhere.
+    /// It ends.
     End(String),
 }
 
-/// A try that came to nothing.
+/// Why a redial has failed.
 enum RedialError {
-    /// The next one may do better.
+    /// The next attempt may succeed.
     Transient(String),
-    /// The peer that we knew is no more, or not for us.
+    /// The peer is gone, or another peer has its place.
     Permanent(String),
 }
 
-/// Finds the next connection of a session that was cut, or the end.
+/// Finds the next connection of a session that was cut, or ends it.
 pub(crate) async fn next(session: &Arc<Session>, epoch: u64, why: &str) -> NextConnection {
     let Some(address) = session.resumption.dialed().cloned() else {
-        return wait(session, epoch, why).await;
+        return wait_for_dialer(session, epoch, why).await;
     };
     let end = Instant::now() + session.resumption.ttl() + REDIAL_PATIENCE;
     tokio::select! {
@@ -50,11 +50,10 @@ pub(crate) async fn next(session: &Arc<Session>, epoch: u64, why: &str) -> NextC
     }
 }
 
-/// The side that was dialed waits for the dialer; not beyond the short life of a session over which
-/// nothing has come.
-async fn wait(session: &Session, epoch: u64, why: &str) -> NextConnection {
+/// Waits for the dialer: for the TTL, or for the rest of the short life of a silent session.
+async fn wait_for_dialer(session: &Session, epoch: u64, why: &str) -> NextConnection {
     let ttl = session.resumption.ttl();
-    let ttl = if session.is_silent() { ttl.min(session.silent_left()) } else { ttl };
+    let ttl = if session.is_silent() { ttl.min(session.silence_left()) } else { ttl };
     tokio::select! {
         () = session.resumption.superseded(epoch) => NextConnection::Superseded,
         () = session.halted() => NextConnection::End("the session was closed here".to_owned()),
@@ -77,13 +76,13 @@ async fn redial(
         let pause = pauses.next(random::id() as u64);
         sleep_until((Instant::now() + pause).min(end)).await;
         match timeout_at(end, dial(session, address)).await {
-            Ok(Ok(found)) => return NextConnection::Resumed(Box::new(found)),
-            Ok(Err(RedialError::Permanent(found))) => {
-                return NextConnection::End(format!("{why}; {found}"));
+            Ok(Ok(resumed)) => return NextConnection::Resumed(Box::new(resumed)),
+            Ok(Err(RedialError::Permanent(error))) => {
+                return NextConnection::End(format!("{why}; {error}"));
             }
-            Ok(Err(RedialError::Transient(found))) => {
-                tracing::debug!(peer = %session.peer, %found, "a session waits for its peer");
-                last = found;
+            Ok(Err(RedialError::Transient(error))) => {
+                tracing::debug!(peer = %session.peer, %error, "a session waits for its peer");
+                last = error;
             }
             Err(_) => {}
         }
@@ -91,24 +90,24 @@ async fn redial(
     NextConnection::End(format!("{why}, and the peer was not found again: {last}"))
 }
 
-/// One try.
+/// Dials once.
 async fn dial(
     session: &Arc<Session>,
     address: &Address,
 ) -> Result<(Connection, ReadBuf, Arc<SessionConnection>), RedialError> {
-    let for_now = |error: NodeError| RedialError::Transient(first_line(&error.to_string()));
+    let transient = |error: NodeError| RedialError::Transient(first_line(&error.to_string()));
     let dialing = wigwag_net::transport::dial(address).await;
-    let mut connection = dialing.map_err(|error| for_now(error.into()))?;
+    let mut connection = dialing.map_err(|error| transient(error.into()))?;
     let mut input = ReadBuf::new();
     let ours = Identity { nonce: random::id(), ..session.ours };
-    let taken = handshake::resume(&mut connection, &mut input, ours, session).await;
+    let resumed = handshake::resume(&mut connection, &mut input, ours, session).await;
     let outlet = connection.outlet.clone();
-    let outcome = match taken {
+    let outcome = match resumed {
         Ok((epoch, resumed)) => resume_on(session, epoch, &connection, resumed),
         Err(error) => Err(classify(session, error)),
     };
     match outcome {
-        Ok(carrier) => Ok((connection, input, carrier)),
+        Ok(session_connection) => Ok((connection, input, session_connection)),
         Err(failed) => {
             outlet.close();
             Err(failed)
@@ -124,13 +123,13 @@ fn resume_on(
 ) -> Result<Arc<SessionConnection>, RedialError> {
     session.resumption.credentials().renew(resumed.token);
     match session.resume_on(epoch, connection, resumed.recv_next) {
-        Ok(Some(carrier)) => Ok(carrier),
+        Ok(Some(session_connection)) => Ok(session_connection),
         Ok(None) => Err(RedialError::Permanent("the session is over".to_owned())),
         Err(error) => Err(RedialError::Permanent(error.to_string())),
     }
 }
 
-/// What a failed try says of the peer.
+/// Decides whether a failed attempt is final.
 fn classify(session: &Session, error: NodeError) -> RedialError {
     let text = first_line(&error.to_string());
     match &error {

@@ -10,12 +10,12 @@ use tokio::process::Command;
 use tokio::sync::{Notify, watch};
 use wigwag_actor::{Call, CallError, Interface, Ref};
 
-use super::event::{End, Event, Line, stays_here};
+use super::event::{End, Event, Line, not_serializable};
 use super::limits::Limits;
 use super::task::credit::Credit;
-use super::task::delivery::{Deliver, Delivery};
-use super::task::keeper::{Owned, keep};
+use super::task::owned::{OwnedTasks, stop_with_actor};
 use super::task::reader::Reader;
+use super::task::recipient::{ActorRecipient, Recipient};
 use super::task::writer::{Output, writer};
 
 /// What arrives of a child.
@@ -40,7 +40,7 @@ pub enum Pipe {
     Error,
 }
 
-stays_here!(() ChildEvent);
+not_serializable!(() ChildEvent);
 
 /// A child could not be started.
 #[derive(Debug, thiserror::Error)]
@@ -128,7 +128,7 @@ impl Launch {
         R: 'static,
         F: for<'a> Fn(&'a I::Ref, ChildEvent) -> Call<'a, I, R> + Send + Sync + 'static,
     {
-        let (to, actor) = Delivery::new(to, call)?;
+        let (to, actor) = ActorRecipient::new(to, call)?;
         let program = self.command.get_program().to_string_lossy().into_owned();
         let mut child = Command::from(self.command)
             .stdin(Stdio::piped())
@@ -141,25 +141,25 @@ impl Launch {
         let (stdin, stdout, stderr) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let stdin = stdin.expect("it was made with a pipe");
-        let (id, running) = (child.id().unwrap_or_default(), Running { child });
+        let (id, process) = (child.id().unwrap_or_default(), ProcessGuard { child });
         let credit = Credit::new(&self.limits);
         let kill = Arc::new(Notify::new());
         let (stdin, writing) = writer(stdin, &self.limits);
-        let live =
-            Live { running, limits: self.limits, credit: credit.clone(), kill: kill.clone() };
-        let reader = crate::spawn(live.run(stdout, stderr, to));
+        let task =
+            ChildTask { process, limits: self.limits, credit: credit.clone(), kill: kill.clone() };
+        let reader = crate::spawn(task.run(stdout, stderr, to));
         let writer = Some((tokio::spawn(writing), stdin.queue()));
-        keep(actor, Owned { reader: Some(reader), writer });
+        stop_with_actor(actor, OwnedTasks { reader: Some(reader), writer });
         Ok(Child { id, stdin, credit, kill })
     }
 }
 
 /// A process that is killed with its group, unless it has exited before.
-struct Running {
+struct ProcessGuard {
     child: tokio::process::Child,
 }
 
-impl Running {
+impl ProcessGuard {
     fn kill(&self) {
         // Nothing, when its exit was taken: the number may be another's then.
         let id = self.child.id().and_then(|id| i32::try_from(id).ok());
@@ -170,32 +170,32 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for ProcessGuard {
     fn drop(&mut self) {
         self.kill();
     }
 }
 
 /// The task of a child.
-struct Live {
-    running: Running,
+struct ChildTask {
+    process: ProcessGuard,
     limits: Limits,
     credit: Credit,
     kill: Arc<Notify>,
 }
 
-impl Live {
+impl ChildTask {
     async fn run(
         mut self,
         stdout: Option<impl AsyncRead + Unpin + Send + 'static>,
         stderr: Option<impl AsyncRead + Unpin + Send + 'static>,
-        to: impl Deliver<ChildEvent>,
+        to: impl Recipient<ChildEvent>,
     ) {
         let (exits, exited) = watch::channel(false);
         let (limits, credit) = (self.limits, self.credit.clone());
-        let both_pipes = async {
-            let output = pipe(stdout, Pipe::Output, &limits, &credit, exited.clone(), &to);
-            let error = pipe(stderr, Pipe::Error, &limits, &credit, exited.clone(), &to);
+        let output_and_error = async {
+            let output = read_pipe(stdout, Pipe::Output, &limits, &credit, exited.clone(), &to);
+            let error = read_pipe(stderr, Pipe::Error, &limits, &credit, exited.clone(), &to);
             tokio::join!(output, error);
         };
         let exit = async {
@@ -203,7 +203,7 @@ impl Live {
             exits.send_replace(true);
             status
         };
-        let ((), status) = tokio::join!(both_pipes, exit);
+        let ((), status) = tokio::join!(output_and_error, exit);
         let last = match status {
             Ok(status) => ChildEvent::Exited(status),
             Err(error) => ChildEvent::Lost(error.into()),
@@ -215,27 +215,27 @@ impl Live {
     async fn exit(&mut self) -> io::Result<ExitStatus> {
         loop {
             tokio::select! {
-                status = self.running.child.wait() => return status,
-                () = self.kill.notified() => self.running.kill(),
+                status = self.process.child.wait() => return status,
+                () = self.kill.notified() => self.process.kill(),
             }
         }
     }
 }
 
-async fn pipe(
+async fn read_pipe(
     source: Option<impl AsyncRead + Unpin>,
-    which: Pipe,
+    from: Pipe,
     limits: &Limits,
     credit: &Credit,
     exited: watch::Receiver<bool>,
-    to: &impl Deliver<ChildEvent>,
+    to: &impl Recipient<ChildEvent>,
 ) {
     let Some(source) = source else { return };
     let (limits, credit) = (*limits, credit.clone());
     let reader = Reader { source, limits, credit, exited: Some(exited) };
     let event = move |event| match event {
-        Event::Got(line) => ChildEvent::Line(which, line),
-        Event::TooLong { .. } | Event::End(_) => ChildEvent::TooLong(which),
+        Event::Got(line) => ChildEvent::Line(from, line),
+        Event::TooLong { .. } | Event::End(_) => ChildEvent::TooLong(from),
     };
     // Its end is the exit's to say.
     let _ = reader.run(to, event).await;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::task::credit::Held;
+use super::task::credit::PieceCredit;
 
 /// What arrives of a stream, a file or a listener.
 #[derive(Debug)]
@@ -64,7 +64,7 @@ impl fmt::Display for End {
 pub struct Line {
     bytes: Bytes,
     whole: bool,
-    _held: Held,
+    _held: PieceCredit,
 }
 
 impl Line {
@@ -97,7 +97,7 @@ impl Line {
 #[derive(Debug)]
 pub struct Chunk {
     bytes: Bytes,
-    _held: Held,
+    _held: PieceCredit,
 }
 
 impl Chunk {
@@ -121,28 +121,28 @@ pub trait Piece: Sized + Send + 'static {
     const LINES: bool;
 
     #[doc(hidden)]
-    fn new(bytes: Bytes, whole: bool, held: Held) -> Self;
+    fn new(bytes: Bytes, is_whole: bool, held: PieceCredit) -> Self;
 }
 
 impl Piece for Line {
     const LINES: bool = true;
 
-    fn new(bytes: Bytes, whole: bool, held: Held) -> Line {
-        Line { bytes, whole, _held: held }
+    fn new(bytes: Bytes, is_whole: bool, held: PieceCredit) -> Line {
+        Line { bytes, whole: is_whole, _held: held }
     }
 }
 
 impl Piece for Chunk {
     const LINES: bool = false;
 
-    fn new(bytes: Bytes, _: bool, held: Held) -> Chunk {
+    fn new(bytes: Bytes, _: bool, held: PieceCredit) -> Chunk {
         Chunk { bytes, _held: held }
     }
 }
 
 /// Lets a type be an argument between actors of this process, and no further, as
 /// [`Local`](crate::Local) does.
-macro_rules! stays_here {
+macro_rules! not_serializable {
     ($(($($generic:ident)?) $kind:ty),+ $(,)?) => { $(
         impl<$($generic)?> wigwag_wire::Encode for $kind {
             const TRAVELS: bool = false;
@@ -163,6 +163,6 @@ macro_rules! stays_here {
     )+ };
 }
 
-pub(super) use stays_here;
+pub(super) use not_serializable;
 
-stays_here!((T) Event<T>, () Line, () Chunk);
+not_serializable!((T) Event<T>, () Line, () Chunk);

@@ -11,7 +11,7 @@ use tokio::io::AsyncWrite;
 use wigwag_actor::{Alive, CallError, Interface, Ref};
 
 use super::limits::Limits;
-use super::task::keeper::{Owned, keep};
+use super::task::owned::{OwnedTasks, stop_with_actor};
 use super::task::writer::{Output, writer};
 
 /// Opens a file to be read.
@@ -69,7 +69,7 @@ impl<W: AsyncWrite + Unpin + Send + 'static> Writing<W> {
         let actor = actor.handle()?;
         let (output, writing) = writer(self.sink, &self.limits);
         let writer = Some((tokio::spawn(writing), output.queue()));
-        keep(actor, Owned { reader: None, writer });
+        stop_with_actor(actor, OwnedTasks { reader: None, writer });
         Ok(output)
     }
 }

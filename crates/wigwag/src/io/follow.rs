@@ -12,13 +12,13 @@ use tokio::fs::File;
 use tokio::io::{AsyncReadExt, AsyncSeekExt};
 use wigwag_actor::{Call, CallError, Interface, Ref};
 
-use super::event::{End, Event, Line, stays_here};
+use super::event::{End, Event, Line, not_serializable};
 use super::limits::Limits;
 use super::task::credit::Credit;
-use super::task::cutter::{Cut, Cutter};
-use super::task::delivery::{Deliver, Delivery, Gone};
-use super::task::keeper::{Owned, keep};
-use super::task::reader::{Input, piece, to_the_end};
+use super::task::owned::{OwnedTasks, stop_with_actor};
+use super::task::reader::{Input, run_to_end, split_event};
+use super::task::recipient::{ActorGone, ActorRecipient, Recipient};
+use super::task::splitter::{LineSplitter, SplitItem};
 use super::task::watch::FolderWatch;
 
 /// What arrives of a followed file.
@@ -35,7 +35,7 @@ pub enum Followed {
     Replaced,
 }
 
-stays_here!(() Followed);
+not_serializable!(() Followed);
 
 /// A file that is not followed yet.
 #[must_use = "nothing is read until it is delivered"]
@@ -84,65 +84,71 @@ impl Follow {
         R: 'static,
         F: for<'a> Fn(&'a I::Ref, Event<Followed>) -> Call<'a, I, R> + Send + Sync + 'static,
     {
-        let (to, actor) = Delivery::new(to, call)?;
+        let (to, actor) = ActorRecipient::new(to, call)?;
         let credit = Credit::new(&self.limits);
         let input = Input::new(credit.clone());
         let stop = input.clone();
         let reader = crate::spawn(async move {
-            to_the_end(self.run(credit, &to), stop, &to, Event::End).await;
+            run_to_end(self.run(credit, &to), stop, &to, Event::End).await;
         });
-        keep(actor, Owned { reader: Some(reader), writer: None });
+        stop_with_actor(actor, OwnedTasks { reader: Some(reader), writer: None });
         Ok(input)
     }
 
-    async fn run(self, credit: Credit, to: &impl Deliver<Event<Followed>>) -> Result<End, Gone> {
+    async fn run(
+        self,
+        credit: Credit,
+        to: &impl Recipient<Event<Followed>>,
+    ) -> Result<End, ActorGone> {
         let (path, line_bytes_max) = (self.path, self.limits.line_bytes);
         // Before the file is looked at for the first time, so that no change falls in between.
         let watch = FolderWatch::around(&path);
-        let mut place = match Place::open(path, self.from_end).await {
-            Ok(place) => place,
+        let mut position = match FilePosition::open(path, self.from_end).await {
+            Ok(position) => position,
             Err(error) => return Ok(error.into()),
         };
-        let mut cutter = Cutter::new(Some(line_bytes_max));
+        let mut splitter = LineSplitter::new(Some(line_bytes_max));
         let mut scratch = vec![0; self.limits.chunk_bytes];
         let mut change = None;
         loop {
             let held = credit.piece().await;
-            let cut = loop {
-                if let Some(cut) = cutter.next() {
-                    break Ok(cut);
+            let next = loop {
+                if let Some(item) = splitter.next() {
+                    break Ok(item);
                 }
                 if let Some(change) = change.take() {
                     break Err(change);
                 }
-                match place.step(&mut scratch).await {
-                    Ok(Step::Read(read)) => cutter.push(scratch.get(..read).unwrap_or_default()),
-                    Ok(Step::Nothing) => watch.change().await,
-                    Ok(Step::Changed(what)) => match cutter.rest() {
+                match position.step(&mut scratch).await {
+                    Ok(ReadStep::Read(read)) => {
+                        splitter.push(scratch.get(..read).unwrap_or_default())
+                    }
+                    Ok(ReadStep::Nothing) => watch.change().await,
+                    Ok(ReadStep::Changed(found)) => match splitter.rest() {
                         // Goes first.
                         Some(rest) => {
-                            change = Some(what);
+                            change = Some(found);
                             break Ok(rest);
                         }
-                        None => break Err(what),
+                        None => break Err(found),
                     },
                     Err(error) => return Ok(error.into()),
                 }
             };
-            to.deliver(event(&credit, held, cut, line_bytes_max).await).await?;
+            to.deliver(event(&credit, held, next, line_bytes_max).await).await?;
         }
     }
 }
 
 async fn event(
     credit: &Credit,
-    held: super::task::credit::Held,
-    cut: Result<Cut, Followed>,
+    held: super::task::credit::PieceCredit,
+    next: Result<SplitItem, Followed>,
     line_bytes_max: usize,
 ) -> Event<Followed> {
-    match cut {
+    match next {
         Err(change) => Event::Got(change),
-        Ok(cut) => match piece(credit, held, cut, line_bytes_max).await {
+        Ok(item) => match split_event(credit, held, item, line_bytes_max).await {
             Event::Got(line) => Event::Got(Followed::Line(line)),
             Event::TooLong { line_bytes_max } => Event::TooLong { line_bytes_max },
             Event::End(end) => Event::End(end),
@@ -151,7 +157,7 @@ async fn event(
 }
 
 /// How far which file is read.
-struct Place {
+struct FilePosition {
     path: PathBuf,
     file: File,
     /// Device and number of the file.
@@ -159,56 +165,56 @@ struct Place {
     read: u64,
 }
 
-enum Step {
+enum ReadStep {
     Read(usize),
     Nothing,
     Changed(Followed),
 }
 
-impl Place {
-    async fn open(path: PathBuf, from_end: bool) -> io::Result<Place> {
+impl FilePosition {
+    async fn open(path: PathBuf, from_end: bool) -> io::Result<FilePosition> {
         let mut file = File::open(&path).await?;
         let identity = identity(&file.metadata().await?);
         let read = if from_end { file.seek(SeekFrom::End(0)).await? } else { 0 };
-        Ok(Place { path, file, identity, read })
+        Ok(FilePosition { path, file, identity, read })
     }
 
     /// Reads on, or finds out what has become of the file.
-    async fn step(&mut self, into: &mut [u8]) -> io::Result<Step> {
+    async fn step(&mut self, into: &mut [u8]) -> io::Result<ReadStep> {
         let read = self.read_on(into).await?;
         if read > 0 {
-            return Ok(Step::Read(read));
+            return Ok(ReadStep::Read(read));
         }
         let now = match tokio::fs::metadata(&self.path).await {
             Ok(now) => Some(now),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(error),
         };
-        let Some(now) = now else { return Ok(Step::Nothing) };
+        let Some(now) = now else { return Ok(ReadStep::Nothing) };
         if identity(&now) != self.identity {
             return self.replace(into).await;
         }
         if now.len() >= self.read {
-            return Ok(Step::Nothing);
+            return Ok(ReadStep::Nothing);
         }
         let read = std::mem::take(&mut self.read);
         self.file.seek(SeekFrom::Start(0)).await?;
-        Ok(Step::Changed(Followed::Truncated { read }))
+        Ok(ReadStep::Changed(Followed::Truncated { read }))
     }
 
-    async fn replace(&mut self, into: &mut [u8]) -> io::Result<Step> {
+    async fn replace(&mut self, into: &mut [u8]) -> io::Result<ReadStep> {
         // What was written to the old file between the last look and its end.
         let read = self.read_on(into).await?;
         if read > 0 {
-            return Ok(Step::Read(read));
+            return Ok(ReadStep::Read(read));
         }
-        match Place::open(self.path.clone(), false).await {
-            Ok(place) => *self = place,
+        match FilePosition::open(self.path.clone(), false).await {
+            Ok(position) => *self = position,
             // Gone again: the next one is waited for.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Step::Nothing),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(ReadStep::Nothing),
             Err(error) => return Err(error),
         }
-        Ok(Step::Changed(Followed::Replaced))
+        Ok(ReadStep::Changed(Followed::Replaced))
     }
 
     async fn read_on(&mut self, into: &mut [u8]) -> io::Result<usize> {

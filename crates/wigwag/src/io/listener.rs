@@ -7,19 +7,19 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time::sleep;
 use wigwag_actor::{Call, CallError, Interface, Ref};
 
-use super::event::{End, Event, stays_here};
+use super::event::{End, Event, not_serializable};
 use super::limits::{ACCEPT_REST, Limits};
-use super::task::credit::{Credit, Held};
-use super::task::delivery::{Deliver, Delivery, Gone};
-use super::task::keeper::{Owned, keep};
-use super::task::reader::{Input, to_the_end};
+use super::task::credit::{Credit, PieceCredit};
+use super::task::owned::{OwnedTasks, stop_with_actor};
+use super::task::reader::{Input, run_to_end};
+use super::task::recipient::{ActorGone, ActorRecipient, Recipient};
 
 /// A connection. It counts against the listener's credit until it is dropped or taken.
 #[derive(Debug)]
 pub struct Accepted {
     stream: TcpStream,
     peer: SocketAddr,
-    _held: Held,
+    _held: PieceCredit,
 }
 
 impl Accepted {
@@ -34,7 +34,7 @@ impl Accepted {
     }
 }
 
-stays_here!(() Accepted);
+not_serializable!(() Accepted);
 
 /// A listener that accepts nothing yet.
 #[must_use = "nothing is accepted until it is delivered"]
@@ -71,15 +71,15 @@ impl Accept {
         R: 'static,
         F: for<'a> Fn(&'a I::Ref, Event<Accepted>) -> Call<'a, I, R> + Send + Sync + 'static,
     {
-        let (to, actor) = Delivery::new(to, call)?;
+        let (to, actor) = ActorRecipient::new(to, call)?;
         let credit = Credit::new(&self.limits);
         let input = Input::new(credit.clone());
         let stop = input.clone();
         let listener = self.listener;
         let reader = crate::spawn(async move {
-            to_the_end(accept_all(listener, credit, &to), stop, &to, Event::End).await;
+            run_to_end(accept_all(listener, credit, &to), stop, &to, Event::End).await;
         });
-        keep(actor, Owned { reader: Some(reader), writer: None });
+        stop_with_actor(actor, OwnedTasks { reader: Some(reader), writer: None });
         Ok(input)
     }
 }
@@ -87,8 +87,8 @@ impl Accept {
 async fn accept_all(
     listener: TcpListener,
     credit: Credit,
-    to: &impl Deliver<Event<Accepted>>,
-) -> Result<End, Gone> {
+    to: &impl Recipient<Event<Accepted>>,
+) -> Result<End, ActorGone> {
     let mut out_of_resources = false;
     loop {
         let held = credit.piece().await;
@@ -96,7 +96,7 @@ async fn accept_all(
             match listener.accept().await {
                 Ok(accepted) => break accepted,
                 // The listener itself is well: the peer has given up, or something is used up.
-                Err(error) if is_the_peers(error.kind()) => {}
+                Err(error) if is_transient(error.kind()) => {}
                 Err(error) if error.kind() == ErrorKind::InvalidInput => return Ok(error.into()),
                 Err(error) => {
                     if !std::mem::replace(&mut out_of_resources, true) {
@@ -111,7 +111,7 @@ async fn accept_all(
     }
 }
 
-fn is_the_peers(kind: ErrorKind) -> bool {
+fn is_transient(kind: ErrorKind) -> bool {
     matches!(
         kind,
         ErrorKind::ConnectionAborted | ErrorKind::ConnectionReset | ErrorKind::Interrupted

@@ -7,7 +7,7 @@
 //! hands back what it has no room for. When the actor ends, so does all that it owns.
 //!
 //! Read in this order: `limits` has the numbers, `event` what arrives, `credit` how much of it may
-//! wait, `cutter` makes lines, `delivery` reaches the actor, `keeper` ends things with it, `reader` and
+//! wait, `splitter` makes lines, `delivery` reaches the actor, `keeper` ends things with it, `reader` and
 //! `writer` move the bytes (all in `task`). Then come the things themselves: `stream`, `listener`, `file`, `follow`, `child`.
 //!
 //! ```

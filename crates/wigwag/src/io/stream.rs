@@ -8,9 +8,9 @@ use wigwag_actor::{Call, CallError, Interface, Ref};
 use super::event::{Chunk, Event, Line, Piece};
 use super::limits::Limits;
 use super::task::credit::Credit;
-use super::task::delivery::{Deliver, Delivery};
-use super::task::keeper::{Owned, keep};
-use super::task::reader::{Input, Reader, to_the_end};
+use super::task::owned::{OwnedTasks, stop_with_actor};
+use super::task::reader::{Input, Reader, run_to_end};
+use super::task::recipient::{ActorRecipient, Recipient};
 use super::task::writer::{Output, writer};
 
 /// A stream that is not read yet.
@@ -77,12 +77,12 @@ impl<P: Piece, S: AsyncRead + AsyncWrite + Send + 'static> Stream<P, S> {
         R: 'static,
         F: for<'a> Fn(&'a I::Ref, Event<P>) -> Call<'a, I, R> + Send + Sync + 'static,
     {
-        let (to, actor) = Delivery::new(to, call)?;
+        let (to, actor) = ActorRecipient::new(to, call)?;
         let (source, sink) = tokio::io::split(self.stream);
         let (output, writing) = writer(sink, &self.limits);
-        let (input, reading) = reading(source, self.limits, to);
+        let (input, reading) = start_reader(source, self.limits, to);
         let writer = Some((tokio::spawn(writing), output.queue()));
-        keep(actor, Owned { reader: Some(crate::spawn(reading)), writer });
+        stop_with_actor(actor, OwnedTasks { reader: Some(crate::spawn(reading)), writer });
         Ok((input, output))
     }
 }
@@ -107,25 +107,25 @@ impl<P: Piece, S: AsyncRead + Unpin + Send + 'static> Reading<P, S> {
         R: 'static,
         F: for<'a> Fn(&'a I::Ref, Event<P>) -> Call<'a, I, R> + Send + Sync + 'static,
     {
-        let (to, actor) = Delivery::new(to, call)?;
-        let (input, reading) = reading(self.source, self.limits, to);
-        keep(actor, Owned { reader: Some(crate::spawn(reading)), writer: None });
+        let (to, actor) = ActorRecipient::new(to, call)?;
+        let (input, reading) = start_reader(self.source, self.limits, to);
+        stop_with_actor(actor, OwnedTasks { reader: Some(crate::spawn(reading)), writer: None });
         Ok(input)
     }
 }
 
 /// An input, and what reads for it.
-fn reading<P: Piece>(
+fn start_reader<P: Piece>(
     source: impl AsyncRead + Unpin + Send + 'static,
     limits: Limits,
-    to: impl Deliver<Event<P>>,
+    to: impl Recipient<Event<P>>,
 ) -> (Input, impl Future<Output = ()> + Send + 'static) {
     let credit = Credit::new(&limits);
     let input = Input::new(credit.clone());
     let stop = input.clone();
     let reading = async move {
         let reader = Reader { source, limits, credit, exited: None };
-        to_the_end(reader.run(&to, std::convert::identity), stop, &to, Event::End).await;
+        run_to_end(reader.run(&to, std::convert::identity), stop, &to, Event::End).await;
     };
     (input, reading)
 }

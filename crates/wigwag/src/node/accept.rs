@@ -1,4 +1,4 @@
-//! Where peers arrive: accepts connections and opens sessions, each in a task of its own.
+//! The acceptor of a node: accepts connections and opens sessions, each in a task of its own.
 
 use std::sync::{Arc, OnceLock};
 
@@ -16,45 +16,51 @@ use crate::connect::handshake::{self, AcceptOutcome};
 use crate::lock::lock;
 use crate::session::resumption;
 
-/// Accepts until the node is gone. At most [`crate::limits::HANDSHAKES_MAX`] peers are strangers at
-/// a time; the oldest of them go for the next.
+/// Accepts connections until the node is gone. At most [`crate::limits::HANDSHAKES_MAX`] handshakes
+/// are pending at a time; a newcomer evicts the oldest.
 pub(crate) async fn listen(listener: Box<dyn Listener>, node: WeakNode) {
-    let Some(strangers) = node.upgrade().map(|node| node.strangers.clone()) else {
+    let Some(pending_handshakes) = node.upgrade().map(|node| node.pending_handshakes.clone())
+    else {
         return;
     };
-    let spare = SpareConnections { strangers: strangers.clone(), node: node.clone() };
+    let spare =
+        SpareConnections { pending_handshakes: pending_handshakes.clone(), node: node.clone() };
     let mut acceptor = Acceptor::new(listener);
     while node.strong_count() > 0 {
-        // An error concerns one connection, and the acceptor has logged what somebody must know.
+        // An error concerns one connection, and the acceptor has logged it if that matters.
         let Ok(connection) = acceptor.accept(&spare).await else { continue };
-        let stranger = strangers.enter(Source::of(&connection));
-        tokio::spawn(handshake_with(connection, node.clone(), stranger));
+        let pending_handshake = pending_handshakes.enter(Source::of(&connection));
+        tokio::spawn(serve_handshake(connection, node.clone(), pending_handshake));
     }
 }
 
-/// Connections that a node can do without when there are no descriptors: strangers, then sessions over
-/// which nothing has come.
+/// Connections that a node gives up when it has no descriptor left: pending handshakes first, then
+/// sessions over which nothing has arrived.
 struct SpareConnections {
-    strangers: Arc<PendingHandshakes>,
+    pending_handshakes: Arc<PendingHandshakes>,
     node: WeakNode,
 }
 
 impl ConnectionEvictor for SpareConnections {
     fn evict_one(&self) -> bool {
         let silent = || {
-            let silent = self.node.upgrade()?.sessions().take_silent()?;
+            let silent = self.node.upgrade()?.sessions().evict_silent()?;
             silent.dismiss(Code::TOO_MANY, "no descriptors are left");
             Some(())
         };
-        self.strangers.evict_one() || silent().is_some()
+        self.pending_handshakes.evict_one() || silent().is_some()
     }
 
     fn freed(&self) -> Boxed<'_, ()> {
-        self.strangers.freed()
+        self.pending_handshakes.freed()
     }
 }
 
-async fn handshake_with(mut connection: Connection, node: WeakNode, stranger: PendingHandshake) {
+async fn serve_handshake(
+    mut connection: Connection,
+    node: WeakNode,
+    pending_handshake: PendingHandshake,
+) {
     let peer = connection.peer.clone();
     let source = Source::of(&connection);
     let outlet = connection.outlet.clone();
@@ -66,12 +72,12 @@ async fn handshake_with(mut connection: Connection, node: WeakNode, stranger: Pe
         return;
     };
     let pending = PendingAccept { node: &node, incarnation: OnceLock::new() };
-    let admit = |who: &Identity| pending.admit(who, &source);
+    let admit = |peer: &Identity| pending.admit(peer, &source);
     let accepted = tokio::select! {
         accepted = handshake::accept(&mut connection, &mut input, ours, ttl_ms, admit) => accepted,
-        () = stranger.evicted() => Err(NetError::new(&peer, NetErrorKind::Evicted).into()),
+        () = pending_handshake.evicted() => Err(NetError::new(&peer, NetErrorKind::Evicted).into()),
     };
-    drop(stranger);
+    drop(pending_handshake);
     let started = match accepted {
         Ok(AcceptOutcome::Opened(opened)) => match node.upgrade() {
             Some(node) => node.start(connection, input, &opened, None).map(drop),
@@ -88,7 +94,7 @@ async fn handshake_with(mut connection: Connection, node: WeakNode, stranger: Pe
     }
 }
 
-/// A dialer wants to go on with a session.
+/// Resumes the session that a dialer claims.
 async fn resume_session(
     connection: Connection,
     input: ReadBuf,
@@ -96,88 +102,91 @@ async fn resume_session(
     claim: &Claim,
     proof: &[u8; PROOF_BYTES],
 ) -> Result<(), crate::NodeError> {
-    let Some(whole) = node.upgrade() else {
+    let Some(strong_node) = node.upgrade() else {
         return Err(crate::NodeError::Closed);
     };
     let unknown = || LinkError::Misbehaved {
         code: Code::SESSION_UNKNOWN,
         rule: "no session of that id is kept here",
     };
-    let found = whole.sessions().claimed(claim);
-    let accept_claim = found.ok_or_else(unknown).and_then(|session| {
+    let session = strong_node.sessions().claimed(claim);
+    let accept_claim = session.ok_or_else(unknown).and_then(|session| {
         let message = resumption::accept_claim(&session, claim, proof)?;
         Ok((session, message))
     });
     let peer = connection.peer.clone();
-    let (session, message) = handshake::or_tell_peer(&connection, &peer, accept_claim).await?;
-    // From here on the session is on this connection, whatever becomes of it.
+    let (session, message) = handshake::refuse_on_error(&connection, &peer, accept_claim).await?;
+    // From here on the session is on this connection, whether or not the message can be sent.
     let sent = handshake::send(&connection, message.as_slice()).await;
     match session.resume_on(claim.epoch, &connection, claim.recv_next) {
-        Ok(Some(carrier)) => whole.drive_session(session, carrier, connection, input),
-        // A newer one has it.
+        Ok(Some(session_connection)) => {
+            strong_node.drive_session(session, session_connection, connection, input)
+        }
+        // A newer connection carries the session.
         Ok(None) => connection.outlet.close(),
         Err(error) => {
-            // It is the peer, by its proof, and it breaks the rules.
+            // The proof is valid, so this is the peer, and it breaks the protocol.
             session.end(&error.to_string());
             session.release();
-            whole.forget(&session);
-            return handshake::or_tell_peer(&connection, &peer, Err(error)).await;
+            strong_node.forget(&session);
+            return handshake::refuse_on_error(&connection, &peer, Err(error)).await;
         }
     }
     sent
 }
 
-/// A peer that was let in, until its link has begun; known to those who dial.
+/// An accepted session that has not started yet. Dials to the same peer see it.
 struct PendingAccept<'a> {
     node: &'a WeakNode,
     incarnation: OnceLock<u128>,
 }
 
 impl PendingAccept<'_> {
-    /// A session between the two may exist already. It is kept when this node has dialed it, and when
-    /// anything has come over it: then its dialer has a token, and comes back with a proof of that. When
-    /// both dial at once, the dial of the lower node id wins.
-    fn admit(&self, who: &Identity, source: &Source) -> Result<(), LinkError> {
+    /// Decides whether a peer may open a session. An existing session between the two nodes is kept
+    /// if this node has dialed it, or if anything has arrived over it: then its dialer has a token
+    /// and can resume it. If both nodes dial at once, the dial of the lower node id wins.
+    fn admit(&self, peer: &Identity, source: &Source) -> Result<(), LinkError> {
         let Some(node) = self.node.upgrade() else {
             let rule = "the node is closing";
             return Err(LinkError::Misbehaved { code: Code::DRAINING, rule });
         };
-        if who.incarnation == node.identity().incarnation {
+        if peer.incarnation == node.identity().incarnation {
             return Ok(());
         }
-        // Looked at first: whoever asks stays there until the link has begun.
-        let mut node_pending = lock(&node.pending_sessions);
-        let old = node.session_with(who.incarnation);
+        // Locked before the sessions are searched, and the entry stays until the session has
+        // started, so no dial can miss it.
+        let mut pending_sessions = lock(&node.pending_sessions);
+        let old = node.session_with(peer.incarnation);
         if old.as_ref().is_some_and(|old| !old.is_silent()) {
             let rule = "the session between the two is used, and resumed with its token";
             return Err(LinkError::Misbehaved { code: Code::EXISTS, rule });
         }
-        if node_pending.dialing.contains(&who.incarnation) && node.node < who.node {
+        if pending_sessions.dialing.contains(&peer.incarnation) && node.node < peer.node {
             let rule = "of two dials that of the lower node id wins";
             return Err(LinkError::Misbehaved { code: Code::DIAL_TIE, rule });
         }
         let mut evicted = Vec::new();
-        let opening = node_pending.accepting.len();
-        let placed = node.sessions().make_place(source, opening, &mut evicted);
-        if placed.is_ok() {
-            node_pending.accepting.push(who.incarnation);
-            let _ = self.incarnation.set(who.incarnation);
+        let opening = pending_sessions.accepting.len();
+        let reserved = node.sessions().reserve_place(source, opening, &mut evicted);
+        if reserved.is_ok() {
+            pending_sessions.accepting.push(peer.incarnation);
+            let _ = self.incarnation.set(peer.incarnation);
             old.inspect(|old| old.halt());
         }
-        drop(node_pending);
+        drop(pending_sessions);
         for session in evicted {
             session.dismiss(Code::TOO_MANY, "its place was needed for another session");
         }
-        placed
+        reserved
     }
 }
 
 impl Drop for PendingAccept<'_> {
     fn drop(&mut self) {
         if let (Some(peer), Some(node)) = (self.incarnation.get(), self.node.upgrade()) {
-            let mut node_pending = lock(&node.pending_sessions);
-            let at = node_pending.accepting.iter().position(|pending| pending == peer);
-            at.map(|at| node_pending.accepting.swap_remove(at));
+            let mut pending_sessions = lock(&node.pending_sessions);
+            let at = pending_sessions.accepting.iter().position(|pending| pending == peer);
+            at.map(|at| pending_sessions.accepting.swap_remove(at));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The end of a node, in good order.
+//! The orderly end of a node.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,57 +11,100 @@ use super::Node;
 use crate::session::Session;
 use crate::session::buffers;
 
-/// What became of what a node had to say when it was closed. The numbers count frames: calls,
-/// replies and what goes with them.
+/// The outcome of [`Node::close`]: what was not delivered or answered in time.
+///
+/// The numbers count frames: calls, replies and their control frames.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use wigwag::{Actor, Node};
+///
+/// #[derive(Default)]
+/// struct Log {
+///     lines: Vec<String>,
+/// }
+///
+/// #[wigwag::actor]
+/// impl Log {
+///     pub fn append(&mut self, line: String) {
+///         self.lines.push(line);
+///     }
+/// }
+///
+/// # #[wigwag::main]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let (service, client) = (Node::new(), Node::new());
+/// service.export("log", &Log::default().spawn())?;
+/// let bound = service.listen("tcp://127.0.0.1:0").await?;
+/// let log = client.actor::<Log>(&format!("{bound}/log")).await?;
+/// log.append("the last line".to_owned()).tell().await?;
+///
+/// let report = client.close(Duration::from_secs(5)).await;
+/// assert!(report.is_clean(), "{report:?}");
+/// assert_eq!(report.sessions, 1);
+/// # Ok(()) }
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CloseReport {
-    /// Sessions that were open.
+    /// Sessions that were open when the node was closed.
     pub sessions: usize,
-    /// Frames that never left: certainly not delivered.
+    /// Frames that were never sent: certainly not delivered.
     pub not_delivered: u64,
-    /// Frames that left and were not acknowledged in time: delivered or not.
+    /// Frames that were sent and not acknowledged in time: delivered or not.
     pub unknown: u64,
-    /// Asks whose answers had not come.
+    /// Asks that were still without an answer.
     pub unanswered: usize,
 }
 
 impl CloseReport {
-    /// True when everything was delivered and answered.
+    /// True if everything was delivered and answered.
     pub fn is_clean(&self) -> bool {
         self.not_delivered == 0 && self.unknown == 0 && self.unanswered == 0
     }
 }
 
 impl Node {
-    /// Ends the node: lets nobody in any more, tells the peers to send no more calls, waits until
-    /// all that was sent is acknowledged and all asks are answered, at most until `deadline`, and
-    /// says goodbye. The second call finds nothing to do.
+    /// Closes the node: delivers what was sent, within `deadline`, and reports the rest.
+    ///
+    /// The node stops listening and tells its peers to send no more calls. Then it waits until
+    /// everything that it has sent is acknowledged and every ask is answered, at most for
+    /// `deadline`, and ends its sessions. Calls that arrive meanwhile are still handled. A second
+    /// call finds nothing to do.
+    ///
+    /// See [`CloseReport`] for an example.
+    ///
+    /// # Shutdown
+    /// New calls over the node's references fail as [`Draining`](crate::CallErrorKind::Draining)
+    /// while it closes, and as [`NotDelivered`](crate::CallErrorKind::NotDelivered) afterwards. The
+    /// node's methods return [`NodeError::Closed`](crate::NodeError::Closed). Exported actors are
+    /// dropped at the end.
     ///
     /// # Cancellation
-    /// Dropped while it waits, the node is closed for new calls and its sessions go on until the
-    /// node is dropped.
+    /// If dropped while it waits, the node takes no new calls, and its sessions last until the node
+    /// is dropped.
     pub async fn close(&self, deadline: Duration) -> CloseReport {
         let end = Instant::now() + deadline;
         self.inner.stop_listening();
         buffers::publish_all();
         let sessions = self.inner.sessions().iter().cloned().collect();
-        let report = finish(sessions, end, "this node was closed").await;
+        let report = close_sessions(sessions, end, "this node was closed").await;
         self.inner.exports.clear();
         report
     }
 }
 
-/// Ends links in good order, at the latest at `end`.
-pub(crate) async fn finish(
+/// Ends sessions in good order, at `end` at the latest.
+pub(crate) async fn close_sessions(
     mut sessions: Vec<Arc<Session>>,
     end: Instant,
     why: &str,
 ) -> CloseReport {
-    // A link that is over stays in the node's list until its driver has looked.
+    // A session that has ended stays in the node's list until its driver has run.
     sessions.retain(|session| session.sending().ended.is_none());
     for session in &sessions {
-        // What comes in from now on is still handled; what we would send is refused here.
+        // Calls that arrive from now on are still handled; new calls of this side are refused.
         session.start_draining();
         let mut sending = session.sending();
         let stop_seq = 0;
@@ -71,20 +114,20 @@ pub(crate) async fn finish(
     }
     let mut report = CloseReport { sessions: sessions.len(), ..CloseReport::default() };
     for session in &sessions {
-        // Over or not, what is left is counted.
-        let _ = timeout_at(end, settle(session)).await;
-        count(session, &mut report);
+        // The rest is counted, whether the time is over or not.
+        let _ = timeout_at(end, wait_until_settled(session)).await;
+        add_unsettled(session, &mut report);
         session.sending().sender.close(Code::BYE, "");
         session.flush();
-        // The goodbye is a courtesy: what the socket does not take at once is not waited for.
+        // The goodbye is a courtesy: nothing waits for a socket that does not accept it at once.
         session.end(why);
         session.halt();
     }
     report
 }
 
-/// Waits until everything is acknowledged and answered, or the link is over.
-async fn settle(session: &Session) {
+/// Waits until everything is acknowledged and answered, or the session has ended.
+async fn wait_until_settled(session: &Session) {
     loop {
         let progress = session.progress.notified();
         let (ended, settled) = {
@@ -99,7 +142,7 @@ async fn settle(session: &Session) {
     }
 }
 
-fn count(session: &Session, report: &mut CloseReport) {
+fn add_unsettled(session: &Session, report: &mut CloseReport) {
     let sending = session.sending();
     let outbox = &sending.sender.outbox;
     let untaken = outbox.untaken_frames();

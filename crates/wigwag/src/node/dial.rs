@@ -1,4 +1,4 @@
-//! How a node comes to a session with a peer: the one that there is, or a new one.
+//! Finds the session with a peer, or dials a new one.
 
 use std::sync::{Arc, OnceLock};
 
@@ -9,23 +9,24 @@ use wigwag_wire::ReadBuf;
 
 use super::Node;
 use super::inner::Inner;
-use crate::connect::handshake::{self, DialOutcome as Handshake};
+use crate::connect::handshake::{self, DialOutcome};
 use crate::error::NodeError;
 use crate::limits::ANOTHER_WAIT;
 use crate::lock::lock;
 use crate::send::channel::Channel;
 use crate::session::Session;
 
-/// A dialed address: the lock is held while somebody dials, so others wait instead of dialing too.
+/// The session with a dialed address. The lock is held during a dial, so that others wait instead
+/// of dialing too.
 pub(crate) type DialedSession = Arc<tokio::sync::Mutex<Option<Arc<Session>>>>;
 
-/// Who is about to have a session with us; so that two nodes that dial each other at once end up with
-/// one.
+/// Peers that are about to have a session with this node. It makes two nodes that dial each other
+/// at once end up with one session.
 #[derive(Default)]
 pub(crate) struct PendingSessions {
-    /// An OPEN of ours is on its way to them.
+    /// Peers that an OPEN is on its way to.
     pub(crate) dialing: Vec<u128>,
-    /// They were let in, and their link has not begun.
+    /// Peers that were accepted and whose session has not started.
     pub(crate) accepting: Vec<u128>,
 }
 
@@ -45,13 +46,13 @@ impl Node {
         Ok((channel, attached.schema_hash))
     }
 
-    /// The session with the peer at `address`; dials when there is none.
+    /// The session with the peer at `address`; dials if there is none.
     async fn session_to(&self, address: &Address) -> Result<Arc<Session>, NodeError> {
-        let dialed = lock(&self.inner.dialed).entry(address.clone()).or_default().clone();
+        let dialed = lock(&self.inner.dialed_sessions).entry(address.clone()).or_default().clone();
         let mut dialed = dialed.lock().await;
-        let lives =
+        let is_usable =
             |session: &&Arc<Session>| session.sending().ended.is_none() && !session.is_doubtful();
-        if let Some(session) = dialed.as_ref().filter(lives) {
+        if let Some(session) = dialed.as_ref().filter(is_usable) {
             return Ok(session.clone());
         }
         let session = self.dial(address).await?;
@@ -59,52 +60,53 @@ impl Node {
         Ok(session)
     }
 
-    /// A session with the peer at `address`: a new one, or that which stands in its way.
+    /// Dials the peer at `address`. Returns the new session, or the existing one that the dial has
+    /// found.
     async fn dial(&self, address: &Address) -> Result<Arc<Session>, NodeError> {
         loop {
             let incarnation = match self.dial_once(address).await? {
-                DialOutcome::New(session) => return Ok(session),
-                DialOutcome::Existing { incarnation } => incarnation,
+                DialAttempt::New(session) => return Ok(session),
+                DialAttempt::Existing { incarnation } => incarnation,
             };
-            let arriving = self.inner.session_arriving(incarnation);
-            if let Ok(session) = timeout(ANOTHER_WAIT, arriving).await {
+            let session = self.inner.wait_for_session(incarnation);
+            if let Ok(session) = timeout(ANOTHER_WAIT, session).await {
                 return Ok(session);
             }
         }
     }
 
-    async fn dial_once(&self, address: &Address) -> Result<DialOutcome, NodeError> {
+    async fn dial_once(&self, address: &Address) -> Result<DialAttempt, NodeError> {
         let mut connection = wigwag_net::transport::dial(address).await?;
         let mut input = ReadBuf::new();
         let ours = self.inner.identity();
         let pending = PendingDial { inner: &self.inner, incarnation: OnceLock::new() };
-        let known = |peer: u128| pending.is_known(peer);
-        let incarnation = match handshake::dial(&mut connection, &mut input, ours, known).await {
-            Ok(Handshake::Opened(opened)) => {
+        let is_known = |peer: u128| pending.is_known(peer);
+        let incarnation = match handshake::dial(&mut connection, &mut input, ours, is_known).await {
+            Ok(DialOutcome::Opened(opened)) => {
                 let session =
                     self.inner.start(connection, input, &opened, Some(address.clone()))?;
-                return Ok(DialOutcome::New(session));
+                return Ok(DialAttempt::New(session));
             }
-            Ok(Handshake::Existing { incarnation }) => incarnation,
+            Ok(DialOutcome::Existing { incarnation }) => incarnation,
             Err(error) => match pending.incarnation.get() {
                 Some(incarnation) if yields_to_existing(&error) => *incarnation,
                 _ => return Err(error),
             },
         };
         connection.outlet.close();
-        Ok(DialOutcome::Existing { incarnation })
+        Ok(DialAttempt::Existing { incarnation })
     }
 }
 
-/// What a dial has come upon.
-enum DialOutcome {
-    /// The session that it was for.
+/// The result of one dial.
+enum DialAttempt {
+    /// The session that was dialed.
     New(Arc<Session>),
-    /// The peer, or somebody here, has another with that incarnation of it, or will have at once.
+    /// There is another session with this incarnation of the peer, or there will be one at once.
     Existing { incarnation: u128 },
 }
 
-/// The peer has refused because there is a session with us, or will be at once.
+/// True if the peer has refused because another session with this node exists or is about to start.
 fn yields_to_existing(error: &NodeError) -> bool {
     let NodeError::Session { error: LinkError::ClosedByPeer { code, .. }, .. } = error else {
         return false;
@@ -112,27 +114,27 @@ fn yields_to_existing(error: &NodeError) -> bool {
     [Code::DIAL_TIE, Code::EXISTS].contains(code)
 }
 
-/// An OPEN of ours on its way; known to the door.
+/// An OPEN on its way to a peer. The acceptor sees it.
 struct PendingDial<'a> {
     inner: &'a Inner,
     incarnation: OnceLock<u128>,
 }
 
 impl PendingDial<'_> {
-    /// The peer is known: there is a session with it already, or one is about to begin.
+    /// True if there is a session with this peer, or if one is about to start.
     fn is_known(&self, peer: u128) -> bool {
-        // A node that dials itself has two links with one incarnation, each an end of the other.
+        // A node that dials itself has two sessions with one incarnation, one for each end.
         if peer == self.inner.incarnation {
             return false;
         }
-        let mut opening = lock(&self.inner.pending_sessions);
-        if opening.dialing.contains(&peer) || opening.accepting.contains(&peer) {
+        let mut pending_sessions = lock(&self.inner.pending_sessions);
+        if pending_sessions.dialing.contains(&peer) || pending_sessions.accepting.contains(&peer) {
             return true;
         }
-        opening.dialing.push(peer);
-        drop(opening);
+        pending_sessions.dialing.push(peer);
+        drop(pending_sessions);
         let _ = self.incarnation.set(peer);
-        // A peer that has a doubtful one refuses ours in its favour.
+        // A peer whose session is doubtful refuses this dial in its favour.
         self.inner.session_with(peer).is_some_and(|session| !session.is_doubtful())
     }
 }
@@ -146,14 +148,14 @@ impl Drop for PendingDial<'_> {
 }
 
 impl Inner {
-    /// The living link with that incarnation, which may be about to begin.
-    async fn session_arriving(&self, incarnation: u128) -> Arc<Session> {
+    /// Waits for a session with this incarnation of a peer.
+    async fn wait_for_session(&self, incarnation: u128) -> Arc<Session> {
         loop {
-            let arrived = self.arrived.notified();
+            let added = self.session_added.notified();
             if let Some(session) = self.session_with(incarnation) {
                 return session;
             }
-            arrived.await;
+            added.await;
         }
     }
 }

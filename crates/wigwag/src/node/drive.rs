@@ -1,5 +1,5 @@
-//! The task of one session on one connection: turns its crank, finds the next connection when this one
-//! is cut, and tells everybody when the session is over.
+//! The task of one session: drives its connection, finds the next one after a cut, and ends the
+//! session.
 
 use std::future::pending;
 use std::sync::Arc;
@@ -15,8 +15,8 @@ use crate::connect::redial::{self, NextConnection};
 use crate::session::Session;
 use crate::session::connection::{DrivenSession, SessionConnection, StopReason};
 
-/// However the task ends, by itself or with its runtime: nobody waits for the session in vain, unless
-/// another task has it.
+/// Ends the session when its task ends, by itself or with the runtime, so that nothing waits for
+/// the session in vain. Not if another task has taken over.
 struct EndOnDrop {
     session: Arc<Session>,
     is_ours: bool,
@@ -25,54 +25,54 @@ struct EndOnDrop {
 impl Drop for EndOnDrop {
     fn drop(&mut self) {
         if self.is_ours {
-            // Both find nothing to do when the session has ended already.
-            self.session.say_goodbye();
+            // No effect if the session has ended already.
+            self.session.send_bye();
             self.session.end("the runtime has ended");
             self.session.release();
         }
     }
 }
 
-/// What comes after a connection.
+/// How driving a connection has ended.
 enum ConnectionEnd {
     /// The session is over.
     Ended(String),
     /// The connection is cut.
     Cut(String),
-    /// Another task has the session.
+    /// Another task drives the session.
     Superseded,
 }
 
-/// Drives a session from this connection on, until the session ends or another task has it.
+/// Drives a session from this connection on, until it ends or another task takes over.
 pub(crate) async fn drive_session(
     session: Arc<Session>,
-    carrier: Arc<SessionConnection>,
+    session_connection: Arc<SessionConnection>,
     connection: Connection,
     input: ReadBuf,
     node: WeakNode,
 ) {
-    let mut over = EndOnDrop { session: session.clone(), is_ours: true };
-    let mut next = (connection, input, carrier);
+    let mut guard = EndOnDrop { session: session.clone(), is_ours: true };
+    let mut next = (connection, input, session_connection);
     let why = loop {
-        let (connection, input, carrier) = next;
-        let why = match drive(&session, &carrier, connection, input).await {
+        let (connection, input, session_connection) = next;
+        let why = match drive(&session, &session_connection, connection, input).await {
             ConnectionEnd::Ended(why) => break why,
             ConnectionEnd::Cut(why) => why,
             ConnectionEnd::Superseded => {
-                carrier.flusher.retire();
-                over.is_ours = false;
+                session_connection.flusher.retire();
+                guard.is_ours = false;
                 return;
             }
         };
-        if !session.resumption.is_on() {
+        if !session.resumption.is_enabled() {
             break why;
         }
         tracing::debug!(peer = %session.peer, why, "a session has lost its connection");
-        session.lost(&carrier, &why);
-        match redial::next(&session, carrier.epoch, &why).await {
-            NextConnection::Resumed(found) => next = *found,
+        session.connection_lost(&session_connection, &why);
+        match redial::next(&session, session_connection.epoch, &why).await {
+            NextConnection::Resumed(resumed) => next = *resumed,
             NextConnection::Superseded => {
-                over.is_ours = false;
+                guard.is_ours = false;
                 return;
             }
             NextConnection::End(why) => break why,
@@ -85,11 +85,11 @@ pub(crate) async fn drive_session(
     }
 }
 
-/// Drives one connection to its end. Its reading half is closed when this returns: a session that
+/// Drives one connection to its end. The reading half is closed when this returns: a session that
 /// waits for its next connection holds no descriptor of the last one.
 async fn drive(
     session: &Session,
-    carrier: &SessionConnection,
+    session_connection: &SessionConnection,
     mut connection: Connection,
     mut input: ReadBuf,
 ) -> ConnectionEnd {
@@ -97,13 +97,13 @@ async fn drive(
     if session.is_halted() {
         return halted();
     }
-    let carried = DrivenSession { session, carrier };
+    let driven = DrivenSession { session, connection: session_connection };
     let ending = tokio::select! {
-        ending = driver::drive(&carried, &mut *connection.reader, &mut input, &carrier.flusher) => ending,
-        () = carrier.leave.notified() => {
+        ending = driver::drive(&driven, &mut *connection.reader, &mut input, &session_connection.flusher) => ending,
+        () = session_connection.leave.notified() => {
             return if session.is_halted() { halted() } else { ConnectionEnd::Superseded };
         }
-        () = stays_silent(session) => {
+        () = silence_timeout(session) => {
             let rule = "a dialer says something within 5 s of the session's opening";
             session.dismiss(Code::TOO_MANY, rule);
             return ConnectionEnd::Ended(rule.to_owned());
@@ -120,10 +120,10 @@ async fn drive(
     }
 }
 
-/// Waits until a session over which nothing has come is over; for ever if something has.
-async fn stays_silent(session: &Session) {
+/// Returns when a silent session has used up its time; never if anything has arrived.
+async fn silence_timeout(session: &Session) {
     if session.is_silent() {
-        sleep(session.silent_left()).await;
+        sleep(session.silence_left()).await;
     }
     if !session.is_silent() {
         pending().await

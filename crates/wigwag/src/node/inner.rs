@@ -1,4 +1,4 @@
-//! What the clones of a node, its listeners and its sessions share.
+//! The state shared by the clones of a node, its listeners and its sessions.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,7 +28,7 @@ use crate::lock::lock;
 use crate::random;
 use crate::session::connection::SessionConnection;
 use crate::session::resumption::Resumption;
-use crate::session::{Owner, Session, SessionStart, buffers};
+use crate::session::{Session, SessionOwner, SessionStart, buffers};
 
 pub(crate) struct Inner {
     pub(crate) node: u128,
@@ -39,21 +39,21 @@ pub(crate) struct Inner {
     pub(crate) pools: Arc<Pools>,
     pub(crate) exports: Arc<Exports>,
     pub(crate) sessions: Mutex<SessionTable>,
-    /// A link was added to `sessions`.
-    pub(crate) arrived: Notify,
-    /// Incarnations with which a session is being opened.
+    /// Notified when a session was added to `sessions`.
+    pub(crate) session_added: Notify,
+    /// Peers that a session is being opened with.
     pub(crate) pending_sessions: Mutex<PendingSessions>,
-    pub(crate) dialed: Mutex<HashMap<Address, DialedSession>>,
+    pub(crate) dialed_sessions: Mutex<HashMap<Address, DialedSession>>,
     pub(crate) listeners: Mutex<Vec<JoinHandle<()>>>,
-    pub(crate) strangers: Arc<PendingHandshakes>,
+    pub(crate) pending_handshakes: Arc<PendingHandshakes>,
     pub(crate) runtime: Handle,
     pub(crate) closed: AtomicBool,
-    /// How long an asker looks for its answer before it sleeps.
-    pub(crate) watch: Mutex<Duration>,
+    /// How long an ask spins for its answer before its thread parks.
+    pub(crate) answer_spin: Mutex<Duration>,
 }
 
 impl Inner {
-    /// Who we are, with a fresh nonce.
+    /// This node's identity, with a fresh nonce.
     pub(crate) fn identity(&self) -> Identity {
         Identity {
             node: self.node,
@@ -73,18 +73,18 @@ impl Inner {
         lock(&self.sessions)
     }
 
-    /// The living link with that incarnation.
+    /// The live session with this incarnation of a peer.
     pub(crate) fn session_with(&self, incarnation: u128) -> Option<Arc<Session>> {
         let sessions = self.sessions();
         sessions.with(incarnation).find(|session| session.sending().ended.is_none()).cloned()
     }
 
-    /// How long a session is kept here after a cut, as a dialer is told.
+    /// How long a session is kept after a cut, as announced to dialers.
     pub(crate) fn ttl_ms(&self) -> u64 {
         u64::try_from(self.options.ttl.as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// The session is open: somebody must turn its crank. `dialed` is the address if it was us.
+    /// Starts an opened session on the runtime. `dialed` is the address if this node has dialed.
     pub(crate) fn start(
         self: &Arc<Inner>,
         connection: Connection,
@@ -94,8 +94,8 @@ impl Inner {
     ) -> Result<Arc<Session>, NodeError> {
         let Opened { session: id, token, ttl_ms, peer } = *opened;
         let ours = self.identity();
-        let both = features::on(peer.offered) & ours.offered & features::RESUME != 0;
-        let ttl = Duration::from_millis(if both { ttl_ms } else { 0 });
+        let can_resume = features::on(peer.offered) & ours.offered & features::RESUME != 0;
+        let ttl = Duration::from_millis(if can_resume { ttl_ms } else { 0 });
         let is_dialer = dialed.is_some();
         let source = (!is_dialer).then(|| Source::of(&connection));
         let credentials = match dialed {
@@ -103,63 +103,69 @@ impl Inner {
             None => Credentials::Listener(TicketVerifier::new(token)),
         };
         let resumption = Resumption::new(id, ttl.min(SESSION_TTL_MAX), credentials, dialed);
-        let begun = SessionStart {
+        let start = SessionStart {
             ours,
             peer,
             dialed: is_dialer,
             resumption,
             pools: self.pools.clone(),
-            owner: Arc::downgrade(self) as Weak<dyn Owner>,
+            owner: Arc::downgrade(self) as Weak<dyn SessionOwner>,
         };
         let exports = self.exports.clone();
-        let session = Session::new(&connection, begun, exports, self.announcer.clone());
+        let session = Session::new(&connection, start, exports, self.announcer.clone());
         let mut sessions = self.sessions();
-        // Looked at under the lock that close takes: no link begins behind its back.
+        // Checked under the lock that `close` takes, so no session starts behind its back.
         self.check_open()?;
         let replaced = sessions.with(peer.incarnation).filter(|old| old.is_doubtful());
         replaced.for_each(|old| old.halt());
         sessions.add(&session, source);
         drop(sessions);
-        self.arrived.notify_waiters();
+        self.session_added.notify_waiters();
         session.announce(SessionChange::Opened);
-        let carrier = session.carrier().clone();
-        self.drive_session(session.clone(), carrier, connection, input);
+        let session_connection = session.connection().clone();
+        self.drive_session(session.clone(), session_connection, connection, input);
         Ok(session)
     }
 
-    /// Has the runtime care for a session on a connection.
+    /// Spawns the task that drives a session on a connection.
     pub(crate) fn drive_session(
         self: &Arc<Inner>,
         session: Arc<Session>,
-        carrier: Arc<SessionConnection>,
+        session_connection: Arc<SessionConnection>,
         connection: Connection,
         input: ReadBuf,
     ) {
         let node = Arc::downgrade(self);
-        self.runtime.spawn(drive::drive_session(session, carrier, connection, input, node));
+        self.runtime.spawn(drive::drive_session(
+            session,
+            session_connection,
+            connection,
+            input,
+            node,
+        ));
     }
 
-    /// The link is over.
+    /// Removes a session that has ended.
     pub(crate) fn forget(&self, session: &Arc<Session>) {
         self.sessions().remove(session);
-        lock(&self.dialed).retain(|_, dialed| {
-            // Held: somebody is dialing there at this moment.
+        lock(&self.dialed_sessions).retain(|_, dialed| {
+            // The lock is held during a dial to that address.
             dialed.try_lock().map_or(true, |dialed| {
                 dialed.as_ref().is_none_or(|living| !Arc::ptr_eq(living, session))
             })
         });
     }
 
-    /// Lets nobody in any more.
+    /// Stops all listeners and refuses new work.
     pub(crate) fn stop_listening(&self) {
         self.closed.store(true, Ordering::Release);
         lock(&self.listeners).drain(..).for_each(|listener| listener.abort());
     }
 }
 
-impl Owner for Inner {
-    fn spare_channels(&self) {
-        let cut = self.sessions().take_cut();
+impl SessionOwner for Inner {
+    fn free_channels(&self) {
+        let cut = self.sessions().evict_longest_cut();
         cut.inspect(|cut| cut.dismiss(Code::TOO_MANY, "its channels were needed for others"));
     }
 }
@@ -177,11 +183,11 @@ impl Drop for Inner {
                 tracing::warn!(peer = %session.peer, left, "a node was dropped with unsent messages");
             }
         }
-        // To end a socket while the peer still talks to it would take from the peer what it has not
-        // read yet. Where the runtime goes on, the links have time to end in good order.
-        runtime::linger(&self.runtime, sessions);
+        // Closing a socket while the peer still sends would destroy what the peer has not read yet.
+        // If the runtime goes on, the sessions have time to end in good order.
+        runtime::close_in_background(&self.runtime, sessions);
     }
 }
 
-/// A node that may be gone.
+/// A weak reference to a node.
 pub(crate) type WeakNode = Weak<Inner>;

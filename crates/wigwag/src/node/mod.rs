@@ -1,4 +1,4 @@
-//! A node: the place from which actors are exported and others' actors are reached.
+//! Nodes: export actors and reach those of other nodes.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
@@ -32,24 +32,62 @@ pub(crate) mod close;
 use inner::Inner;
 use options::NodeOptions;
 
-/// A node. Clones are the same node; when the last one is dropped the node ends.
+/// A node exports actors under names and reaches the actors that other nodes export.
 ///
-/// # Close and drop
+/// Clones are the same node. A node keeps one session with each peer; references to actors behind
+/// the same address share it.
+///
+/// ```
+/// use wigwag::{Actor, Node};
+///
+/// #[derive(Default)]
+/// struct Counter {
+///     total: u64,
+/// }
+///
+/// #[wigwag::actor]
+/// impl Counter {
+///     pub fn add(&mut self, amount: u64) -> u64 {
+///         self.total += amount;
+///         self.total
+///     }
+/// }
+///
+/// # #[wigwag::main]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let service = Node::new();
+/// service.export("counter", &Counter::default().spawn())?;
+/// let bound = service.listen("tcp://127.0.0.1:0").await?;
+///
+/// let client = Node::new();
+/// let counter = client.actor::<Counter>(&format!("{bound}/counter")).await?;
+/// assert_eq!(counter.add(42).ask().await?, 42);
+/// # Ok(()) }
+/// ```
+///
+/// # Limits
+/// A node has at most [`SESSIONS_MAX`](crate::limits::SESSIONS_MAX) sessions that peers have
+/// opened, half of them from one source, and at most
+/// [`HANDSHAKES_MAX`](crate::limits::HANDSHAKES_MAX) connections in their handshake.
+/// [`NodeOptions::peer_memory`] bounds the memory that peers can make it use.
+///
+/// # Shutdown
 /// [`close`](Node::close) delivers what was told and asked, within a time, and reports what it
-/// could not. A node that is dropped instead publishes, tries to write for at most a second a
-/// link, and logs what is left; what the peers had not acknowledged by then is not known.
+/// could not. A node that is dropped instead publishes, tries to write for at most one second per
+/// session, and logs what is left; the outcome of what the peers had not acknowledged by then is
+/// unknown. The last clone counts.
 #[derive(Clone)]
 pub struct Node {
     pub(crate) inner: Arc<Inner>,
 }
 
-/// What a node has to do with each of its peers.
+/// Statistics of the session with one peer, from [`Node::statistics`], which has an example.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct PeerStatistics {
-    /// Who is at the other end.
+    /// The address of the peer.
     pub peer: Arc<str>,
-    /// What went over the link.
+    /// The counters of the session.
     pub session: SessionStatistics,
 }
 
@@ -60,24 +98,29 @@ impl Default for Node {
 }
 
 impl Node {
-    /// A node on the runtime of the caller, or on a small one of its own when there is none.
+    /// Creates a node with default options, on the current tokio runtime. Outside a runtime, the
+    /// node uses a small one of its own.
+    ///
+    /// See [`Node`] for an example.
     ///
     /// # Panics
-    /// When there is no runtime and no thread can be started for one.
+    /// If there is no runtime and no thread can be started for one.
     pub fn new() -> Node {
         Node::with(NodeOptions::default())
     }
 
-    /// The same with options.
+    /// Creates a node with options.
+    ///
+    /// See [`NodeOptions`] for an example.
     ///
     /// # Panics
-    /// As [`new`](Node::new).
+    /// If there is no runtime and no thread can be started for one.
     pub fn with(options: NodeOptions) -> Node {
         let runtime = wigwag_net::socket::background::current_or_own()
             .expect("the operating system can start one more thread");
         let incarnation = random::id();
         let inner = Inner {
-            // A node without a name is another one after each start, and shows it.
+            // A node without a name has a new id after each start, and peers see that.
             node: options.name.as_deref().map_or(incarnation, id_of),
             incarnation,
             pools: Arc::new(Pools::of(options.peer_memory)),
@@ -85,24 +128,30 @@ impl Node {
             announcer: Announcer::default(),
             exports: Arc::default(),
             sessions: Mutex::default(),
-            arrived: tokio::sync::Notify::new(),
+            session_added: tokio::sync::Notify::new(),
             pending_sessions: Mutex::default(),
-            dialed: Mutex::default(),
+            dialed_sessions: Mutex::default(),
             listeners: Mutex::default(),
-            strangers: PendingHandshakes::new(HANDSHAKES_MAX),
+            pending_handshakes: PendingHandshakes::new(HANDSHAKES_MAX),
             runtime,
             closed: AtomicBool::new(false),
-            watch: Mutex::new(ANSWER_SPIN_MAX),
+            answer_spin: Mutex::new(ANSWER_SPIN_MAX),
         };
         let node = Node { inner: Arc::new(inner) };
-        runtime::remember(&node.inner);
+        runtime::register(&node.inner);
         node
     }
 
-    /// Lets others call `actor` under `name`. The actor lives as long as it is exported.
+    /// Exports `actor` under `name`, so that other nodes can call it. The node holds a reference:
+    /// the actor lives as long as it is exported.
+    ///
+    /// See [`Node`] for an example.
     ///
     /// # Errors
-    /// `BadName` when the name is taken or cannot be used.
+    /// - [`BadName`](NodeError::BadName) if the name is taken by a running actor, is empty, longer
+    ///   than 255 bytes, or contains a slash or control characters; also if the actor lives on
+    ///   another node;
+    /// - [`Closed`](NodeError::Closed) if the node is closed.
     pub fn export<I: Interface>(
         &self,
         name: &str,
@@ -116,18 +165,55 @@ impl Node {
         self.inner.exports.add(name, exported)
     }
 
-    /// Takes a name back; who has looked it up already keeps the actor. False when there is none.
+    /// Withdraws a name; false if it was not exported. References that were fetched before keep
+    /// working.
+    ///
+    /// ```
+    /// use wigwag::{Actor, Node};
+    ///
+    /// struct Clock;
+    ///
+    /// #[wigwag::actor]
+    /// impl Clock {
+    ///     pub fn hour(&self) -> u8 {
+    ///         12
+    ///     }
+    /// }
+    ///
+    /// let node = Node::new();
+    /// node.export("clock", &Clock.spawn())?;
+    /// assert!(node.withdraw("clock"));
+    /// assert!(!node.withdraw("clock"));
+    /// # Ok::<(), wigwag::NodeError>(())
+    /// ```
     pub fn withdraw(&self, name: &str) -> bool {
         self.inner.exports.remove(name)
     }
 
-    /// Listens at `address` and gives where it really listens: `tcp://127.0.0.1:0` takes a free
-    /// port.
+    /// Listens at `address` and returns the actual address: `tcp://127.0.0.1:0` gets a free port.
+    /// The node listens until it is closed or dropped.
+    ///
+    /// See [`Node`] for an example.
+    ///
+    /// # Errors
+    /// - [`Net`](NodeError::Net) if the address is malformed or cannot be bound;
+    /// - [`Closed`](NodeError::Closed) if the node is closed.
+    ///
+    /// # Cancellation
+    /// If dropped while it waits, the node does not listen there.
     pub async fn listen(&self, address: &str) -> Result<Address, NodeError> {
         self.listen_with(address, ListenOptions::default()).await
     }
 
-    /// The same with options.
+    /// Listens at `address` with options, such as the permissions of a socket file.
+    ///
+    /// # Errors
+    /// - [`Net`](NodeError::Net) if the address is malformed or cannot be bound, or if the options
+    ///   do not fit it;
+    /// - [`Closed`](NodeError::Closed) if the node is closed.
+    ///
+    /// # Cancellation
+    /// If dropped while it waits, the node does not listen there.
     pub async fn listen_with(
         &self,
         address: &str,
@@ -136,84 +222,169 @@ impl Node {
         self.inner.check_open()?;
         let address: Address = address.parse()?;
         let listening = wigwag_net::transport::listen(&address, options);
-        let listener = runtime::on(&self.inner.runtime, listening).await?;
+        let listener = runtime::enter(&self.inner.runtime, listening).await?;
         let bound = listener.address().clone();
         let task = accept::listen(listener, Arc::downgrade(&self.inner));
         lock(&self.inner.listeners).push(self.inner.runtime.spawn(task));
         Ok(bound)
     }
 
-    /// A reference to the actor at `address`, whose last segment is its name:
+    /// Fetches a reference to the actor at `address`, whose last segment is the actor's name:
     /// `tcp://127.0.0.1:7001/counter`. Dials if there is no session with that peer yet.
     ///
+    /// See [`Node`] for an example.
+    ///
     /// # Errors
-    /// Whatever stands in the way: nobody listens, the peer is no node, no such actor. Each within
-    /// the time of a handshake.
+    /// Each within the time of a handshake, 5 s:
+    /// - [`NoName`](NodeError::NoName) if the address names no actor;
+    /// - [`Net`](NodeError::Net) if nothing listens there, or no SP program;
+    /// - [`Session`](NodeError::Session) if the peer is no wigwag node or refuses the session;
+    /// - [`Call`](NodeError::Call) if the peer exports no such actor or accepts no more channels;
+    /// - [`Closed`](NodeError::Closed) if this node is closed.
+    ///
+    /// # Cancellation
+    /// If dropped while it waits, no reference is made. A session that was opened by then stays
+    /// with the node.
     pub async fn actor<I: Interface>(&self, address: &str) -> Result<I::Ref, NodeError> {
-        let search = Box::pin(async {
+        let attach = Box::pin(async {
             let (channel, theirs) = self.attach(address, I::SCHEMA.hash).await?;
             let described =
                 if theirs == I::SCHEMA.hash { None } else { Some(describe(&channel).await?) };
-            let watch = *lock(&self.inner.watch);
-            let remote = Remote::<I>::new(channel, described.as_ref(), watch);
+            let answer_spin = *lock(&self.inner.answer_spin);
+            let remote = Remote::<I>::new(channel, described.as_ref(), answer_spin);
             Ok(Ref::remote(Arc::new(remote)).into())
         });
-        runtime::on(&self.inner.runtime, handshake::bounded(address, search)).await
+        runtime::enter(&self.inner.runtime, handshake::within_handshake_time(address, attach)).await
     }
 
-    /// The same for an actor whose interface this program does not know.
+    /// Fetches an untyped reference to the actor at `address`, for programs that do not know its
+    /// interface.
+    ///
+    /// See [`Dynamic`] for an example.
+    ///
+    /// # Errors
+    /// The errors of [`actor`](Node::actor).
+    ///
+    /// # Cancellation
+    /// As for [`actor`](Node::actor).
     pub async fn dynamic(&self, address: &str) -> Result<Dynamic, NodeError> {
-        let search = Box::pin(async {
+        let attach = Box::pin(async {
             let (channel, _) = self.attach(address, 0).await?;
             Ok(Dynamic::new(channel).await?)
         });
-        runtime::on(&self.inner.runtime, handshake::bounded(address, search)).await
+        runtime::enter(&self.inner.runtime, handshake::within_handshake_time(address, attach)).await
     }
 
-    /// How long an asker looks for its answer before its thread sleeps, for references that are
-    /// fetched from now on. 100 µs unless it is set; zero: never.
+    /// Sets how long an ask spins for its answer before its thread parks, for references that are
+    /// fetched from now on. The default is 100 µs; zero turns spinning off.
     ///
-    /// Who awaits one ask at a time sleeps between ask and answer, and to wake a processor costs more
-    /// than the rest of a round trip. So the asker lets everybody else of its runtime go first and
-    /// looks again, until this time is over. Where answers take longer it is tried ever more rarely,
-    /// and with a single processor not at all.
+    /// A caller that awaits one ask at a time parks between ask and answer, and waking a processor
+    /// costs more than the rest of a round trip. A spinning ask lets all other tasks of its runtime
+    /// run and then looks again, until the time is over. Where answers take longer, it spins ever
+    /// more rarely, and with a single processor not at all.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// let node = wigwag::Node::new();
+    /// node.watch_answers(Duration::from_micros(20));
+    /// ```
     pub fn watch_answers(&self, limit: Duration) {
-        *lock(&self.inner.watch) = limit;
+        *lock(&self.inner.answer_spin) = limit;
     }
 
-    /// [`listen`](Node::listen) for a thread outside a runtime.
+    /// Listens at `address`, for threads outside a runtime; the blocking form of
+    /// [`listen`](Node::listen).
+    ///
+    /// See [`blocking_actor`](Node::blocking_actor) for an example.
+    ///
+    /// # Errors
+    /// The errors of [`listen`](Node::listen).
     ///
     /// # Panics
-    /// Inside a runtime, which it would stop.
+    /// Inside a runtime, because it would block the runtime's thread.
     pub fn blocking_listen(&self, address: &str) -> Result<Address, NodeError> {
         self.inner.runtime.block_on(self.listen(address))
     }
 
-    /// [`actor`](Node::actor) for a thread outside a runtime.
+    /// Fetches a reference to the actor at `address`, for threads outside a runtime; the blocking
+    /// form of [`actor`](Node::actor).
+    ///
+    /// ```
+    /// use wigwag::{Actor, Node, block_on};
+    ///
+    /// struct Sum;
+    ///
+    /// #[wigwag::actor]
+    /// impl Sum {
+    ///     pub fn add(&mut self, a: i64, b: i64) -> i64 {
+    ///         a + b
+    ///     }
+    /// }
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let (service, client) = (Node::new(), Node::new());
+    /// service.export("sum", &Sum.spawn())?;
+    /// let bound = service.blocking_listen("tcp://127.0.0.1:0")?;
+    /// let sum = client.blocking_actor::<Sum>(&format!("{bound}/sum"))?;
+    /// assert_eq!(block_on(async { sum.add(1, 2).ask().await })?, 3);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// The errors of [`actor`](Node::actor).
     ///
     /// # Panics
-    /// Inside a runtime, which it would stop.
+    /// Inside a runtime, because it would block the runtime's thread.
     pub fn blocking_actor<I: Interface>(&self, address: &str) -> Result<I::Ref, NodeError> {
         self.inner.runtime.block_on(self.actor::<I>(address))
     }
 
-    /// What happens to this node's sessions from now on: cuts, resumes, ends. Up to 1,024 events wait.
+    /// Subscribes to the events of this node's sessions from now on: opened, cut, resumed, ended.
+    ///
+    /// See [`SessionEvent`](crate::SessionEvent) for an example.
+    ///
+    /// # Limits
+    /// Up to 1,024 events wait for each subscriber; then the oldest are dropped and counted.
     pub fn session_events(&self) -> SessionEvents {
         SessionEvents::of(&self.inner.announcer)
     }
 
-    /// What went over each link since it began; links that are over are not in it.
+    /// Returns the counters of each open session.
+    ///
+    /// ```
+    /// # use wigwag::{Actor, Node};
+    /// # struct Echo;
+    /// # #[wigwag::actor]
+    /// # impl Echo {
+    /// #     pub fn say(&self, word: String) -> String {
+    /// #         word
+    /// #     }
+    /// # }
+    /// # #[wigwag::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let (service, client) = (Node::new(), Node::new());
+    /// # service.export("echo", &Echo.spawn())?;
+    /// # let bound = service.listen("tcp://127.0.0.1:0").await?;
+    /// let echo = client.actor::<Echo>(&format!("{bound}/echo")).await?;
+    /// assert_eq!(echo.say("hello".to_owned()).ask().await?, "hello");
+    /// for peer in client.statistics() {
+    ///     println!("{}: {} bytes sent", peer.peer, peer.session.bytes_sent);
+    ///     assert_eq!((peer.session.frames_sent, peer.session.cuts), (1, 0));
+    /// }
+    /// # Ok(()) }
+    /// ```
     pub fn statistics(&self) -> Vec<PeerStatistics> {
         let sessions = self.inner.sessions();
-        let one = |session: &Arc<Session>| PeerStatistics {
+        let statistics = |session: &Arc<Session>| PeerStatistics {
             peer: session.peer.clone(),
             session: session.statistics(),
         };
-        sessions.iter().filter(|session| !session.is_over()).map(one).collect()
+        sessions.iter().filter(|session| !session.has_ended()).map(statistics).collect()
     }
 }
 
-/// The id of the node that has this name.
+/// The id of the node with this name.
 fn id_of(name: &str) -> u128 {
     let hash = hmac_sha256::Hash::hash(name.as_bytes());
     hash.first_chunk().map_or(0, |half| u128::from_le_bytes(*half))

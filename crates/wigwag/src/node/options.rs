@@ -1,4 +1,4 @@
-//! What a node can be given before it begins.
+//! The options of a node.
 
 use std::time::Duration;
 
@@ -7,10 +7,11 @@ use wigwag_link::{Limits, features};
 
 use crate::limits::{ASKS_MAX, PEER_MEMORY_MIN, SESSION_TTL, SESSION_TTL_MAX};
 
-/// What [`Node::with`](crate::Node::with) is given.
+/// Options for [`Node::with`](crate::Node::with).
 ///
 /// ```
 /// use std::time::Duration;
+///
 /// use wigwag::{Node, NodeOptions};
 ///
 /// # #[wigwag::main]
@@ -42,47 +43,50 @@ impl Default for NodeOptions {
 }
 
 impl NodeOptions {
-    /// A name that stays when the process is started anew, and that no other node of those it talks to
-    /// has. A peer whose connection was cut then knows a restart from another node that listens at
-    /// the same address meanwhile. A node without a name is a new one each time.
+    /// Sets a name, which must stay the same when the process restarts and be unique among the
+    /// nodes that talk to each other. A peer whose connection was cut can then tell a restart from
+    /// another node that listens at the same address meanwhile. By default a node has no name and a
+    /// new identity each time.
     pub fn name(mut self, name: impl Into<String>) -> NodeOptions {
         self.name = Some(name.into());
         self
     }
 
-    /// How long a session is kept after its connection was cut, when a peer has dialed it: 60 s
-    /// unless it is set, an hour at most. Zero: a cut ends the session.
+    /// Sets how long a session that a peer has dialed is kept after its connection was cut: 60 s by
+    /// default, at most one hour. Zero ends a session with its connection.
     pub fn keep_sessions(mut self, time: Duration) -> NodeOptions {
         self.ttl = time.min(SESSION_TTL_MAX);
         self
     }
 
-    /// After so much silence a sign of life is sent, and after three times as much of the peer's its
-    /// connection counts as cut: 1 s unless it is set, at least 10 ms, at most 60 s. The longer time
-    /// of the two nodes counts.
+    /// Sets the heartbeat interval: 1 s by default, at least 10 ms, at most 60 s. A node that has
+    /// sent nothing for this long sends a heartbeat; after three intervals without anything from
+    /// the peer its connection counts as cut. The longer interval of the two nodes applies.
     pub fn heartbeat(mut self, interval: Duration) -> NodeOptions {
         self.limits.heartbeat_ms = u64::try_from(interval.as_millis()).unwrap_or(u64::MAX);
         self
     }
 
-    /// Whether numbers travel in their own width between two nodes that know the same types, without
-    /// MessagePack's markers: they do unless either node says no. It concerns calls whose arguments
-    /// are numbers, truths, and tuples, arrays and structs of them, of 47 bytes together at most.
+    /// Sets whether numbers are sent in their fixed width, without the markers of MessagePack,
+    /// between nodes that know the same types. On by default, if both nodes agree. It applies to
+    /// calls whose arguments are numbers, booleans, and tuples, arrays and structs of them, with at
+    /// most 47 bytes together.
     pub fn fixed_width(mut self, on: bool) -> NodeOptions {
         self.fixed_width = on;
         self
     }
 
-    /// Bytes that peers together can make this node hold: calls that wait for slow actors, and answers
-    /// that the peers have not acknowledged. 4 GiB unless it is set, 16 MiB at least. When it is spent,
-    /// peers get less credit and large replies are refused as `Overloaded`; nothing is lost. Beside that
-    /// a session takes some 20 KiB, and there are at most [`SESSIONS_MAX`](crate::limits::SESSIONS_MAX).
+    /// Sets how many bytes all peers together can make this node hold: unhandled calls to slow
+    /// actors, and replies that the peers have not acknowledged. 4 GiB by default, at least 16 MiB.
+    /// When they are used up, peers get less credit and large replies are refused as `Overloaded`;
+    /// nothing is lost. On top of that each session takes some 20 KiB, and there are at most
+    /// [`SESSIONS_MAX`](crate::limits::SESSIONS_MAX).
     pub fn peer_memory(mut self, bytes: u64) -> NodeOptions {
         self.peer_memory = bytes.max(PEER_MEMORY_MIN);
         self
     }
 
-    /// Features that the node offers.
+    /// The features that the node offers.
     pub(crate) fn features(&self) -> u64 {
         let mut offered = features::OFFERED;
         if self.ttl.is_zero() {

@@ -1,5 +1,5 @@
-//! What stands around a program: the runtime of `main`, tasks that send in turns, and the nodes
-//! that must be closed at the end.
+//! The runtime of `main`, tasks that run in turns, and the nodes that are closed at the end of
+//! `main`.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use wigwag_actor::turn;
 
 use super::Node;
-use super::close::finish;
+use super::close::close_sessions;
 use super::inner::Inner;
 use crate::limits::{DROP_WAIT, MAIN_CLOSE};
 use crate::lock::lock;
@@ -19,44 +19,79 @@ use crate::session::Session;
 
 static NODES: Mutex<Vec<Weak<Inner>>> = Mutex::new(Vec::new());
 
-/// The ends of nodes that were dropped, for as long as they take.
-static LINGERING: Mutex<Vec<JoinHandle<()>>> = Mutex::new(Vec::new());
+/// Tasks that close dropped nodes in the background.
+static CLOSING: Mutex<Vec<JoinHandle<()>>> = Mutex::new(Vec::new());
 
-/// Every node is closed when `#[wigwag::main]` ends.
-pub(crate) fn remember(node: &Arc<Inner>) {
+/// Registers a node, so that it is closed when `#[wigwag::main]` ends.
+pub(crate) fn register(node: &Arc<Inner>) {
     let mut nodes = lock(&NODES);
     nodes.retain(|node| node.strong_count() > 0);
     nodes.push(Arc::downgrade(node));
 }
 
-/// Runs `future` with `runtime` as the current one, whichever thread polls it.
-pub(crate) async fn on<F: Future>(runtime: &Handle, future: F) -> F::Output {
+/// Runs `future` with `runtime` as the current one, on whichever thread polls it.
+pub(crate) async fn enter<F: Future>(runtime: &Handle, future: F) -> F::Output {
     let mut future = pin!(future);
     poll_fn(|context| {
-        // Held for this poll only: the next one may come on another thread.
+        // Entered for one poll only: the next one may be on another thread.
         let _entered = runtime.enter();
         future.as_mut().poll(context)
     })
     .await
 }
 
-/// Ends the links of a node that was dropped, in the background and in good order.
-pub(crate) fn linger(runtime: &Handle, sessions: Vec<Arc<Session>>) {
+/// Closes the sessions of a dropped node in the background.
+pub(crate) fn close_in_background(runtime: &Handle, sessions: Vec<Arc<Session>>) {
     if sessions.is_empty() {
         return;
     }
     let task = runtime.spawn(async move {
         let end = Instant::now() + DROP_WAIT;
-        finish(sessions, end, "this node was dropped").await;
+        close_sessions(sessions, end, "this node was dropped").await;
     });
-    let mut lingering = lock(&LINGERING);
-    lingering.retain(|task| !task.is_finished());
-    lingering.push(task);
+    let mut closing = lock(&CLOSING);
+    closing.retain(|task| !task.is_finished());
+    closing.push(task);
 }
 
-/// Starts a task on the current runtime whose polls are turns: what it tells within one poll is
-/// published and written once, at the poll's end. A task that sends much belongs here; in a plain
-/// `tokio::spawn` each message is published by itself.
+/// Spawns a task on the current tokio runtime whose polls are turns: what the task sends during one
+/// poll is published and written together at the end of that poll.
+///
+/// Use it for tasks that send much. In a plain `tokio::spawn`, each message is published by itself.
+///
+/// ```
+/// use wigwag::Actor;
+///
+/// #[derive(Default)]
+/// struct Counter {
+///     total: u64,
+/// }
+///
+/// #[wigwag::actor]
+/// impl Counter {
+///     pub fn add(&mut self, amount: u64) -> u64 {
+///         self.total += amount;
+///         self.total
+///     }
+/// }
+///
+/// # #[wigwag::main]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+/// let counter = Counter::default().spawn();
+/// let sender = counter.clone();
+/// let task = wigwag::spawn(async move {
+///     for _ in 0..1000 {
+///         sender.add(1).tell().await?;
+///     }
+///     sender.add(0).ask().await
+/// });
+/// assert_eq!(task.await??, 1000);
+/// # Ok(()) }
+/// ```
+///
+/// # Cancellation
+/// Dropping the handle lets the task run on; [`abort`](tokio::task::JoinHandle::abort) ends it at
+/// its next poll.
 ///
 /// # Panics
 /// Outside a tokio runtime.
@@ -68,7 +103,7 @@ where
     tokio::spawn(turn::in_turns(future))
 }
 
-/// What `#[wigwag::main]` was given.
+/// Options of `#[wigwag::main]`.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MainOptions {
@@ -76,10 +111,10 @@ pub struct MainOptions {
     pub worker_threads: Option<usize>,
 }
 
-/// Runs `main` in turns on a runtime of its own, then closes the nodes that are left.
+/// Runs `main` in turns on a runtime of its own, then closes the remaining nodes.
 ///
 /// # Panics
-/// When no runtime can be made.
+/// If no runtime can be created.
 #[doc(hidden)]
 pub fn run_main<F: Future>(options: MainOptions, main: F) -> F::Output {
     let mut builder = match options.current_thread {
@@ -99,9 +134,9 @@ pub fn run_main<F: Future>(options: MainOptions, main: F) -> F::Output {
                 tracing::warn!(?report, "main has ended with messages on their way");
             }
         }
-        let lingering = std::mem::take(&mut *lock(&LINGERING));
-        for task in lingering {
-            // One that panicked is over as well.
+        let closing = std::mem::take(&mut *lock(&CLOSING));
+        for task in closing {
+            // A task that panicked has ended too.
             let _ = task.await;
         }
         output

@@ -1,7 +1,7 @@
-//! The asks of a session that have no answer yet: its slots, and which of them are free.
+//! The outstanding asks of a session: its table of slots, and which of them are free.
 //!
-//! A slot's place never changes, so a slot is reached without a lock. The numbers of the free ones
-//! lie under one; a sender's turn takes some at a time and gives back what it did not use.
+//! A slot never moves, so it is reached without a lock. The numbers of the free slots are behind
+//! one; a sender's turn takes several at a time and returns those that it did not use.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Poll, Waker};
@@ -9,38 +9,38 @@ use std::task::{Poll, Waker};
 use crate::limits::{ASKS_MAX, PIPELINE_ASKS_MAX, SINGLE_ASKS_MAX, SINGLE_ASKS_MIN};
 use crate::replies::ring::Ring;
 use crate::replies::rings::{RING_MIN, Rings};
-use crate::replies::slot::{Cold, Completed, Fetched, Hot, ReplyFailure, Slot};
+use crate::replies::slot::{ColdSlot, Completion, FetchedReply, HotSlot, ReplyFailure, Slot};
 
-/// Slots that are made first; then twice as many, and so on. Most sessions ask little.
-const FIRST: usize = 64;
-const CHUNKS: usize = (SINGLE_ASKS_MAX / FIRST).ilog2() as usize + 1;
+/// Slots in the first chunk; each further chunk is twice as large. Most sessions ask little.
+const FIRST_CHUNK_SLOTS: usize = 64;
+const CHUNKS: usize = (SINGLE_ASKS_MAX / FIRST_CHUNK_SLOTS).ilog2() as usize + 1;
 
-/// In which chunk a slot lies, and where in it.
+/// The chunk that holds a slot, and the slot's index in it.
 #[inline(always)]
-fn place(number: u32) -> (usize, usize) {
-    let from_first = number as usize + FIRST;
-    let chunk = (from_first / FIRST).ilog2();
-    (chunk as usize, from_first - (FIRST << chunk))
+fn locate(number: u32) -> (usize, usize) {
+    let from_first = number as usize + FIRST_CHUNK_SLOTS;
+    let chunk = (from_first / FIRST_CHUNK_SLOTS).ilog2();
+    (chunk as usize, from_first - (FIRST_CHUNK_SLOTS << chunk))
 }
 
-/// All slots of a session.
+/// The slots of a session.
 pub(crate) struct AskTable {
     chunks: [OnceLock<SlotChunk>; CHUNKS],
     free: Mutex<FreeSlots>,
-    /// Those at the end of the table that pipelines have.
+    /// The slots of pipelines, at the end of the table.
     pub(crate) rings: Rings,
 }
 
 struct SlotChunk {
-    hot: Box<[Hot]>,
-    cold: Box<[Cold]>,
+    hot: Box<[HotSlot]>,
+    cold: Box<[ColdSlot]>,
 }
 
 impl SlotChunk {
     fn new(slots: usize) -> SlotChunk {
         SlotChunk {
-            hot: (0..slots).map(|_| Hot::new()).collect(),
-            cold: (0..slots).map(|_| Cold::new()).collect(),
+            hot: (0..slots).map(|_| HotSlot::new()).collect(),
+            cold: (0..slots).map(|_| ColdSlot::new()).collect(),
         }
     }
 
@@ -51,41 +51,42 @@ impl SlotChunk {
 
 struct FreeSlots {
     numbers: Vec<u32>,
-    /// Slots that have been in use ever.
-    used: usize,
-    /// As many as there may be beside those of rings.
-    most: usize,
-    /// As many as rings leave to single asks.
-    least: usize,
-    /// Somebody has found none.
-    wanted: bool,
+    /// Slots that were in use at least once.
+    created: usize,
+    /// Slots that rings leave to single asks.
+    capacity: usize,
+    /// Slots that rings must leave to single asks.
+    single_asks_min: usize,
+    /// A sender found no free slot and must be woken when one is released.
+    has_waiter: bool,
 }
 
 impl FreeSlots {
-    /// As many as single asks may have.
-    fn singles(&self) -> usize {
-        self.most.min(SINGLE_ASKS_MAX)
+    /// The most slots that single asks may use.
+    fn single_asks_max(&self) -> usize {
+        self.capacity.min(SINGLE_ASKS_MAX)
     }
 }
 
 impl AskTable {
-    /// Slots for a peer that holds `most` asks for us.
+    /// A table for a peer that accepts `most` outstanding asks.
     pub(crate) fn new(most: u64) -> AskTable {
         let most = usize::try_from(most).unwrap_or(usize::MAX).min(ASKS_MAX);
         AskTable {
             chunks: [const { OnceLock::new() }; CHUNKS],
             free: Mutex::new(FreeSlots {
                 numbers: Vec::new(),
-                used: 0,
-                most,
-                least: SINGLE_ASKS_MIN.min(most / 4),
-                wanted: false,
+                created: 0,
+                capacity: most,
+                single_asks_min: SINGLE_ASKS_MIN.min(most / 4),
+                has_waiter: false,
             }),
             rings: Rings::new(most),
         }
     }
 
-    /// A ring of at least `most` slots, or of as many as there are together; `None`: there are none.
+    /// Opens a ring of at least `most` slots, or of the largest free number below that. `None` if
+    /// not even the smallest ring fits.
     pub(crate) fn open_ring(&self, most: usize) -> Option<Arc<Ring>> {
         let most = most.clamp(RING_MIN as usize, PIPELINE_ASKS_MAX).next_power_of_two();
         let mut free = self.free();
@@ -93,56 +94,57 @@ impl AskTable {
             if let Some(ring) = self.rings.reuse(bits) {
                 return Some(ring);
             }
-            let places = 1 << bits;
-            let left = free.most.saturating_sub(places);
-            if left >= free.used.max(free.least) {
-                free.most = left;
+            let slots = 1 << bits;
+            let left = free.capacity.saturating_sub(slots);
+            if left >= free.created.max(free.single_asks_min) {
+                free.capacity = left;
                 return Some(self.rings.add_below(bits));
             }
         }
         None
     }
 
-    /// The slots of a ring are free. True when somebody had found none and must be woken.
+    /// Frees the slots of a ring. True if a sender had found no slot and must be woken.
     pub(crate) fn close_ring(&self, ring: &Arc<Ring>) -> bool {
         let mut free = self.free();
-        free.most += self.rings.remove(ring);
-        std::mem::take(&mut free.wanted)
+        free.capacity += self.rings.remove(ring);
+        std::mem::take(&mut free.has_waiter)
     }
 
-    /// What every ask touches of a slot, if it was ever in use.
+    /// The hot part of a slot; `None` if the slot was never in use.
     #[inline(always)]
-    pub(crate) fn hot(&self, number: u32) -> Option<&Hot> {
-        let (chunk, at) = place(number);
+    pub(crate) fn hot(&self, number: u32) -> Option<&HotSlot> {
+        let (chunk, at) = locate(number);
         self.chunks.get(chunk)?.get()?.hot.get(at)
     }
 
-    /// The slot of that number, if it was ever in use.
+    /// The slot with this number; `None` if it was never in use.
     pub(crate) fn slot(&self, number: u32) -> Option<Slot<'_>> {
-        let (chunk, at) = place(number);
+        let (chunk, at) = locate(number);
         self.chunks.get(chunk)?.get()?.slot(at)
     }
 
-    /// Takes the numbers of up to `most` free slots. None: all are in use, and who gives some back
-    /// will hear that they are wanted.
+    /// Takes the numbers of up to `most` free slots. If there is none, the next release reports
+    /// that a sender waits.
     pub(crate) fn take(&self, most: usize, into: &mut Vec<u32>) {
         let mut free = self.free();
         let used = free.numbers.len().min(most);
         let from = free.numbers.len() - used;
         into.extend(free.numbers.drain(from..));
-        let fresh = (most - used).min(free.singles() - free.used);
+        let fresh = (most - used).min(free.single_asks_max() - free.created);
         let generation = if fresh > 0 { self.rings.generation() } else { 0 };
-        for number in (free.used..free.used + fresh).map(|number| number as u32) {
-            let (chunk, at) = place(number);
-            let chunk = self.chunks[chunk].get_or_init(|| SlotChunk::new(FIRST << chunk));
+        for number in (free.created..free.created + fresh).map(|number| number as u32) {
+            let (chunk, at) = locate(number);
+            let chunk =
+                self.chunks[chunk].get_or_init(|| SlotChunk::new(FIRST_CHUNK_SLOTS << chunk));
             chunk.hot[at].begin(generation);
             into.push(number);
         }
-        free.used += fresh;
-        free.wanted |= used + fresh == 0;
+        free.created += fresh;
+        free.has_waiter |= used + fresh == 0;
     }
 
-    /// The same for a single slot, which is opened: its number and generation.
+    /// Takes one slot and opens it; returns its number and generation.
     pub(crate) fn open(&self) -> Option<(u32, u32)> {
         let mut one = Vec::with_capacity(1);
         self.take(1, &mut one);
@@ -150,67 +152,67 @@ impl AskTable {
         Some((number, self.hot(number)?.open()))
     }
 
-    /// Gives numbers back. True when somebody had found none and must be woken.
-    pub(crate) fn give_back(&self, numbers: impl IntoIterator<Item = u32>) -> bool {
+    /// Releases slots. True if a sender had found none and must be woken.
+    pub(crate) fn release(&self, numbers: impl IntoIterator<Item = u32>) -> bool {
         let mut free = self.free();
         free.numbers.extend(numbers);
-        std::mem::take(&mut free.wanted)
+        std::mem::take(&mut free.has_waiter)
     }
 
-    /// True when [`take`](Self::take) would find some.
+    /// True if [`take`](Self::take) would find a slot.
     pub(crate) fn any_free(&self) -> bool {
         let free = self.free();
-        !free.numbers.is_empty() || free.used < free.singles()
+        !free.numbers.is_empty() || free.created < free.single_asks_max()
     }
 
-    /// The answer to the ask in a slot.
+    /// Stores the answer to an ask.
     #[inline]
-    pub(crate) fn complete(&self, (number, generation): (u32, u32), value: &[u8]) -> Completed {
+    pub(crate) fn complete(&self, (number, generation): (u32, u32), value: &[u8]) -> Completion {
         if self.hot(number).is_some_and(|slot| slot.complete(generation, value)) {
-            return Completed::In(None);
+            return Completion::Stored(None);
         }
         let slot = self.slot(number);
-        slot.map_or(Completed::NotOpen, |slot| slot.complete_slowly(generation, value))
+        slot.map_or(Completion::NotOpen, |slot| slot.complete_slow(generation, value))
     }
 
-    /// The ask in a slot has no answer.
+    /// Fails an ask.
     pub(crate) fn fail(
         &self,
         (number, generation): (u32, u32),
         failure: impl FnOnce() -> ReplyFailure,
-    ) -> Completed {
+    ) -> Completion {
         match self.slot(number) {
             Some(slot) => slot.fail(generation, failure()),
-            None => Completed::NotOpen,
+            None => Completion::NotOpen,
         }
     }
 
-    /// Fetches an answer; its slot is free then, and the caller gives its number back.
-    pub(crate) fn poll(&self, number: u32, generation: u32, waker: &Waker) -> Poll<Fetched> {
+    /// Takes an answer. That frees the slot, and the caller releases its number.
+    pub(crate) fn poll(&self, number: u32, generation: u32, waker: &Waker) -> Poll<FetchedReply> {
         match self.slot(number) {
             Some(slot) => slot.poll(generation, waker),
             None => Poll::Ready(None),
         }
     }
 
-    /// An ask has never left; nor have those of the same pipeline behind it.
-    pub(crate) fn lose_from(&self, asker: (u32, u32)) {
+    /// Records that an ask, and those of its pipeline behind it, never left this node.
+    pub(crate) fn mark_unsent_from(&self, asker: (u32, u32)) {
         if asker.0 >= self.rings.floor()
             && let Some(ring) = self.rings.find(asker.0)
         {
-            ring.lose_from(asker);
+            ring.mark_unsent_from(asker);
         }
     }
 
-    /// None of those who wait will hear anything; gives whom to wake.
+    /// Fails every outstanding ask; returns the wakers of those that wait.
     pub(crate) fn fail_all(&self, failure: impl Fn() -> ReplyFailure) -> Vec<Waker> {
         let (kind, why) = *failure();
         let mut wakers = self.rings.end(&(kind, why.into()));
-        wakers.extend(self.slots().filter_map(|slot| slot.fail_any(&failure)));
+        wakers.extend(self.slots().filter_map(|slot| slot.fail_if_waiting(&failure)));
         wakers
     }
 
-    /// Asks that somebody waits for. One that is answered and not fetched holds nobody up.
+    /// Asks that wait for their answer. An answered ask whose answer nobody took does not count.
     pub(crate) fn waiting(&self) -> usize {
         self.rings.waiting() + self.slots().filter(|slot| slot.is_waiting()).count()
     }
@@ -223,7 +225,7 @@ impl AskTable {
     }
 
     fn free(&self) -> MutexGuard<'_, FreeSlots> {
-        // Whole between two statements, so a panic elsewhere has broken nothing.
+        // The value is consistent between statements, so a panic elsewhere cannot have broken it.
         self.free.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -233,7 +235,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_given_once_and_have_an_end() {
+    fn slot_numbers_are_handed_out_once_and_run_out() {
         let asks = AskTable::new(1500);
         let mut taken = Vec::new();
         asks.take(1000, &mut taken);
@@ -242,34 +244,34 @@ mod tests {
         assert!(taken.iter().copied().eq(0..1500));
         assert!(!asks.any_free());
         assert_eq!(asks.open(), None);
-        assert!(asks.give_back([7]), "somebody found none");
-        assert!(!asks.give_back([9]), "it has been said");
+        assert!(asks.release([7]), "somebody found none");
+        assert!(!asks.release([9]), "it has been said");
         let (number, generation) = asks.open().expect("two are free");
         assert!(number == 7 || number == 9);
         assert_eq!(asks.waiting(), 1);
-        assert!(matches!(asks.complete((number, generation), b"x"), Completed::In(None)));
+        assert!(matches!(asks.complete((number, generation), b"x"), Completion::Stored(None)));
         assert_eq!(asks.waiting(), 0);
-        assert!(matches!(asks.complete((1499, 1), b"x"), Completed::NotOpen));
-        assert!(matches!(asks.complete((1 << 20, 0), b"x"), Completed::NotOpen));
+        assert!(matches!(asks.complete((1499, 1), b"x"), Completion::NotOpen));
+        assert!(matches!(asks.complete((1 << 20, 0), b"x"), Completion::NotOpen));
     }
 
     #[test]
-    fn every_number_has_a_place_of_its_own() {
+    fn every_number_has_its_own_place() {
         let mut next = [0; CHUNKS];
         for number in 0..SINGLE_ASKS_MAX as u32 {
-            let (chunk, at) = place(number);
+            let (chunk, at) = locate(number);
             assert_eq!(at, next[chunk]);
-            assert!(at < FIRST << chunk);
+            assert!(at < FIRST_CHUNK_SLOTS << chunk);
             next[chunk] += 1;
         }
     }
 
-    /// A far asker wants as many as a round trip holds.
+    /// An asker with a long round trip wants as many slots as a round trip holds.
     #[test]
-    fn a_pipeline_of_the_largest_size_leaves_single_asks_their_own() {
+    fn the_largest_pipeline_leaves_slots_for_single_asks() {
         let asks = AskTable::new(ASKS_MAX as u64);
         let ring = asks.open_ring(PIPELINE_ASKS_MAX).expect("nobody has any");
-        assert_eq!(ring.places() as usize, PIPELINE_ASKS_MAX);
+        assert_eq!(ring.slots() as usize, PIPELINE_ASKS_MAX);
         let mut taken = Vec::new();
         asks.take(usize::MAX, &mut taken);
         assert_eq!(taken.len(), SINGLE_ASKS_MAX);
@@ -278,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_is_no_larger_than_it_may_be() {
+    fn a_table_holds_at_most_single_asks_max_slots() {
         let asks = AskTable::new(u64::MAX);
         let mut taken = Vec::new();
         asks.take(usize::MAX, &mut taken);

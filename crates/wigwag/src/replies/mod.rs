@@ -1,4 +1,4 @@
-//! Where the replies to a session's asks arrive: a table of slots, and a ring for each pipeline.
+//! The replies to a session's asks: a table of slots, and a ring for each pipeline.
 
 pub(crate) mod asks;
 pub(crate) mod ring;

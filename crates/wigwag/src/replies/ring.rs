@@ -1,8 +1,8 @@
 //! The asks of one pipeline, shared by the asker and the reader of the connection.
 //!
-//! Asks are numbered from 0 on, and ask n has place n modulo the ring's size: its slot says which
-//! ask it may be, and its generation says which one it is. The asker counts what he sends, the
-//! reader lays down what has come; they meet once for many answers.
+//! Asks are numbered from 0, and ask n uses slot n modulo the size of the ring: the slot says which
+//! asks it can be, and the generation says which of them it is. The asker counts what it sends, the
+//! reader stores the answers that arrive; the two share a lock once per batch of answers.
 
 use std::sync::{Arc, PoisonError};
 use std::task::{Poll, Waker};
@@ -12,52 +12,53 @@ use wigwag_actor::reference::answers::Answers;
 
 use crate::sync::{AtomicBool, AtomicU64, Mutex, MutexGuard, Ordering};
 
-/// Why no answer will come any more.
-pub(crate) type Over = (CallErrorKind, Arc<str>);
+/// Why no further answer will arrive.
+pub(crate) type RingEnd = (CallErrorKind, Arc<str>);
 
 /// A ring of slots.
 pub(crate) struct Ring {
     /// The number of the first slot.
     first: u32,
-    /// There are 2 to the power of this many.
+    /// The ring has 2 to the power of this many slots.
     bits: u32,
-    /// The generation of the first asks.
+    /// The generation of the first lap.
     generation: u32,
-    /// Asks that were sent. Written before an ask is published, so whoever has read an answer from
-    /// the connection sees that it was asked for.
+    /// Asks sent so far. Written before an ask is published, so a reader that gets an answer from
+    /// the connection sees that the ask exists.
     sent: AtomicU64,
-    /// The slots are somebody else's.
+    /// The slots were released and may belong to another ring.
     closed: AtomicBool,
-    shared: Mutex<Shared>,
+    shared: Mutex<RingState>,
 }
 
-struct Shared {
+struct RingState {
     answers: Answers,
-    /// Asks whose answers were laid down.
+    /// Asks whose answers were stored.
     answered: u64,
     waker: Option<Waker>,
-    over: Option<Over>,
-    /// Asks from this one on have certainly not reached anybody.
+    end: Option<RingEnd>,
+    /// Asks from this one on certainly never left this node.
     unsent: u64,
-    /// The asker went away.
-    left: bool,
+    /// The asker has gone away.
+    is_abandoned: bool,
 }
 
-/// What the reader must do after it has laid answers down.
+/// The reader's duties after it has stored answers.
 #[derive(Default)]
-pub(crate) struct Published {
-    /// Who waited for them.
+pub(crate) struct PublishOutcome {
+    /// The asker to wake.
     pub(crate) waker: Option<Waker>,
-    /// The asker went away, and these were the last: the slots are free.
+    /// The asker has gone away, and these were the last answers: the slots are free.
     pub(crate) is_free: bool,
 }
 
 impl Ring {
-    /// Of 2 to the power of `bits` slots, which were asked from before `generation` only.
+    /// A ring of 2 to the power of `bits` slots, which no ask has used with `generation` or a later
+    /// one.
     pub(crate) fn new(first: u32, bits: u32, generation: u32) -> Ring {
         let answers = Answers::default();
-        let (waker, over, unsent) = (None, None, u64::MAX);
-        let shared = Shared { answers, answered: 0, waker, over, unsent, left: false };
+        let (waker, end, unsent) = (None, None, u64::MAX);
+        let shared = RingState { answers, answered: 0, waker, end, unsent, is_abandoned: false };
         Ring {
             first,
             bits,
@@ -68,82 +69,83 @@ impl Ring {
         }
     }
 
-    /// The number of its first slot.
+    /// The number of the first slot.
     pub(crate) fn first(&self) -> u32 {
         self.first
     }
 
-    /// How many slots there are.
-    pub(crate) fn places(&self) -> u32 {
+    /// The number of slots.
+    pub(crate) fn slots(&self) -> u32 {
         1 << self.bits
     }
 
-    /// Whether a slot is one of these.
+    /// True if the slot belongs to this ring.
     #[inline(always)]
-    pub(crate) fn has(&self, slot: u32) -> bool {
+    pub(crate) fn contains(&self, slot: u32) -> bool {
         slot.wrapping_sub(self.first) >> self.bits == 0
     }
 
-    /// Slot and generation of ask `number`.
+    /// The slot and generation of ask `number`.
     #[inline(always)]
     pub(crate) fn asker(&self, number: u64) -> (u32, u32) {
-        let place = number as u32 & (self.places() - 1);
+        let place = number as u32 & (self.slots() - 1);
         (self.first + place, self.generation.wrapping_add((number >> self.bits) as u32))
     }
 
-    /// A generation behind those of all asks that were sent.
+    /// The first generation after those of all asks sent.
     pub(crate) fn next_generation(&self) -> u32 {
-        let rounds = self.sent().div_ceil(u64::from(self.places()));
+        let rounds = self.sent().div_ceil(u64::from(self.slots()));
         self.generation.wrapping_add(rounds as u32)
     }
 
-    /// Asks behind `number` whose slots follow its own, one after the other.
-    pub(crate) fn ahead(&self, number: u64) -> usize {
-        (self.places() - 1 - (number as u32 & (self.places() - 1))) as usize
+    /// The number of asks after `number` whose slots follow its own without a wrap.
+    pub(crate) fn slots_to_end(&self, number: u64) -> usize {
+        (self.slots() - 1 - (number as u32 & (self.slots() - 1))) as usize
     }
 
-    /// The first ask from `from` on that has this slot.
+    /// The first ask at or after `from` that uses this slot.
     pub(crate) fn number(&self, slot: u32, from: u64) -> u64 {
-        let ahead = slot.wrapping_sub(self.asker(from).0) & (self.places() - 1);
+        let ahead = slot.wrapping_sub(self.asker(from).0) & (self.slots() - 1);
         from + u64::from(ahead)
     }
 
-    /// Asks before `number` are sent.
+    /// Records that all asks before `number` are sent.
     #[inline(always)]
     pub(crate) fn set_sent(&self, number: u64) {
         self.sent.store(number, Ordering::Release);
     }
 
-    /// The same, unless more are known to be sent: the asker may be ahead on another thread.
+    /// Like [`set_sent`](Self::set_sent), but never lowers the number: the asker may be ahead on
+    /// another thread.
     pub(crate) fn raise_sent(&self, number: u64) {
         self.sent.fetch_max(number, Ordering::AcqRel);
     }
 
-    /// Asks that were sent.
+    /// Asks sent so far.
     pub(crate) fn sent(&self) -> u64 {
         self.sent.load(Ordering::Acquire)
     }
 
-    /// Asks that somebody waits for.
+    /// Asks that wait for their answer.
     pub(crate) fn waiting(&self) -> usize {
         let shared = self.shared();
-        if shared.left { 0 } else { (self.sent() - shared.answered) as usize }
+        if shared.is_abandoned { 0 } else { (self.sent() - shared.answered) as usize }
     }
 
-    /// Takes the answers that have come, or has `waker` woken when some come. When none will come
-    /// any more, why ask `next` has none.
+    /// Takes the answers that have arrived, or registers `waker` for the next ones. When no answer
+    /// will arrive any more, returns why ask `next` has none.
     pub(crate) fn poll(
         &self,
         next: u64,
         into: &mut Answers,
         waker: &Waker,
-    ) -> Poll<Result<(), Over>> {
+    ) -> Poll<Result<(), RingEnd>> {
         let mut shared = self.shared();
         if !shared.answers.is_empty() {
             into.take_from(&mut shared.answers);
             return Poll::Ready(Ok(()));
         }
-        if let Some((kind, why)) = &shared.over {
+        if let Some((kind, why)) = &shared.end {
             let kind = if next < shared.unsent { *kind } else { CallErrorKind::NotDelivered };
             return Poll::Ready(Err((kind, why.clone())));
         }
@@ -153,44 +155,45 @@ impl Ring {
         Poll::Pending
     }
 
-    /// The answers of all asks before `answered` are there: those that were not yet, in `answers`.
-    pub(crate) fn publish(&self, answers: &mut Answers, answered: u64) -> Published {
+    /// Hands over the answers to all asks before `answered`: `answers` holds those that were not
+    /// handed over yet.
+    pub(crate) fn publish(&self, answers: &mut Answers, answered: u64) -> PublishOutcome {
         let mut shared = self.shared();
         shared.answered = answered;
-        if shared.left {
+        if shared.is_abandoned {
             answers.clear();
-            return Published { waker: None, is_free: answered == self.sent() };
+            return PublishOutcome { waker: None, is_free: answered == self.sent() };
         }
         shared.answers.take_from(answers);
-        Published { waker: shared.waker.take(), is_free: false }
+        PublishOutcome { waker: shared.waker.take(), is_free: false }
     }
 
-    /// The session has ended, and what was asked from there on has never left.
-    pub(crate) fn lose_from(&self, (slot, generation): (u32, u32)) {
+    /// Records, at the end of the session, that this ask and those behind it never left this node.
+    pub(crate) fn mark_unsent_from(&self, (slot, generation): (u32, u32)) {
         let round = u64::from(generation.wrapping_sub(self.generation));
         let number = round << self.bits | u64::from(slot.wrapping_sub(self.first));
         let mut shared = self.shared();
         shared.unsent = shared.unsent.min(number);
     }
 
-    /// No answers will come any more; gives who waits for one.
-    pub(crate) fn end(&self, over: &Over) -> Option<Waker> {
+    /// Ends the ring: no further answer will arrive. Returns the waiting asker's waker.
+    pub(crate) fn end(&self, end: &RingEnd) -> Option<Waker> {
         let mut shared = self.shared();
-        shared.over.get_or_insert_with(|| over.clone());
+        shared.end.get_or_insert_with(|| end.clone());
         shared.waker.take()
     }
 
-    /// The asker goes away. True: the slots are free at once; otherwise they are when the last
-    /// answer has come.
-    pub(crate) fn leave(&self) -> bool {
+    /// Abandons the ring. True if its slots are free at once; otherwise they are when the last
+    /// answer has arrived.
+    pub(crate) fn abandon(&self) -> bool {
         let mut shared = self.shared();
-        shared.left = true;
+        shared.is_abandoned = true;
         shared.waker = None;
         shared.answers = Answers::default();
         shared.answered == self.sent()
     }
 
-    /// The slots are somebody else's from now on.
+    /// Marks the slots as released.
     pub(crate) fn close(&self) {
         self.closed.store(true, Ordering::Relaxed);
     }
@@ -200,8 +203,8 @@ impl Ring {
         self.closed.load(Ordering::Relaxed)
     }
 
-    fn shared(&self) -> MutexGuard<'_, Shared> {
-        // Whole between two statements, so a panic elsewhere has broken nothing.
+    fn shared(&self) -> MutexGuard<'_, RingState> {
+        // The value is consistent between statements, so a panic elsewhere cannot have broken it.
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

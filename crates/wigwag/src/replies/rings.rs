@@ -1,19 +1,19 @@
-//! The rings of a session, and the slots that they have of its table.
+//! The rings of a session, and the part of its slot table that they use.
 //!
-//! They lie at the table's end, from the floor on; what single asks take begins at its front.
+//! Rings use the end of the table, from the floor on; single asks use its front.
 
 use std::sync::{Arc, PoisonError};
 use std::task::Waker;
 
-use crate::replies::ring::{Over, Ring};
+use crate::replies::ring::{Ring, RingEnd};
 use crate::sync::{AtomicU64, Mutex, MutexGuard, Ordering};
 
-/// Slots of the smallest ring: what is looked through for a ring stays short.
+/// Slots of the smallest ring; it bounds how many rings a search looks through.
 pub(crate) const RING_MIN: u32 = 64;
 
 /// The rings of a session.
 pub(crate) struct Rings {
-    /// No slot below is one of a ring.
+    /// No slot below this number belongs to a ring.
     floor: AtomicU64,
     table: Mutex<RingTable>,
 }
@@ -21,34 +21,34 @@ pub(crate) struct Rings {
 #[derive(Default)]
 struct RingTable {
     rings: Vec<Arc<Ring>>,
-    /// No ring that is gone has asked with this generation or a later one: the next ring begins there,
-    /// because a slot is asked from once with each.
+    /// No closed ring has used this generation or a later one. The next ring begins with it,
+    /// because each slot uses each generation once.
     generation: u32,
-    /// Slots above the floor that are no ring's: first, and how many.
+    /// Ranges of slots above the floor that belong to no ring: first slot and length.
     free: Vec<(u32, u32)>,
 }
 
 impl Rings {
-    /// None yet, in a table of so many slots.
+    /// No rings yet, in a table of `slots` slots.
     pub(crate) fn new(slots: usize) -> Rings {
         Rings { floor: AtomicU64::new(slots as u64), table: Mutex::default() }
     }
 
-    /// The lowest slot that may be a ring's.
+    /// The lowest slot that may belong to a ring.
     #[inline]
     pub(crate) fn floor(&self) -> u32 {
         self.floor.load(Ordering::Relaxed) as u32
     }
 
-    /// A ring of slots that an older one has left.
+    /// Opens a ring on slots that a closed one has left.
     pub(crate) fn reuse(&self, bits: u32) -> Option<Arc<Ring>> {
         let mut table = self.table();
-        let at = table.free.iter().position(|(_, places)| *places == 1 << bits)?;
+        let at = table.free.iter().position(|(_, slots)| *slots == 1 << bits)?;
         let (first, _) = table.free.swap_remove(at);
         Some(table.add(first, bits))
     }
 
-    /// A ring of slots just below the floor, which its caller has set aside.
+    /// Opens a ring on the slots just below the floor, which the caller has set aside.
     pub(crate) fn add_below(&self, bits: u32) -> Arc<Ring> {
         let mut table = self.table();
         let first = self.floor() - (1 << bits);
@@ -56,17 +56,17 @@ impl Rings {
         table.add(first, bits)
     }
 
-    /// With which generation a slot is asked from first that rings may have used before.
+    /// The first generation for a slot that rings may have used before.
     pub(crate) fn generation(&self) -> u32 {
         self.table().generation
     }
 
-    /// The living ring that a slot belongs to.
+    /// The open ring that a slot belongs to.
     pub(crate) fn find(&self, slot: u32) -> Option<Arc<Ring>> {
-        self.table().rings.iter().find(|ring| ring.has(slot)).cloned()
+        self.table().rings.iter().find(|ring| ring.contains(slot)).cloned()
     }
 
-    /// Nobody asks from that ring any more. Gives how many slots may be used otherwise again.
+    /// Removes a ring. Returns how many slots go back to single asks.
     pub(crate) fn remove(&self, ring: &Arc<Ring>) -> usize {
         let mut table = self.table();
         ring.close();
@@ -75,7 +75,7 @@ impl Rings {
             table.generation = behind;
         }
         table.rings.retain(|other| !Arc::ptr_eq(other, ring));
-        table.free.push((ring.first(), ring.places()));
+        table.free.push((ring.first(), ring.slots()));
         let before = self.floor();
         let mut floor = before;
         while let Some(at) = table.free.iter().position(|(first, _)| *first == floor) {
@@ -85,18 +85,18 @@ impl Rings {
         (floor - before) as usize
     }
 
-    /// None of those who wait will hear anything; gives whom to wake.
-    pub(crate) fn end(&self, over: &Over) -> Vec<Waker> {
-        self.table().rings.iter().filter_map(|ring| ring.end(over)).collect()
+    /// Ends all rings; returns the wakers of their askers.
+    pub(crate) fn end(&self, end: &RingEnd) -> Vec<Waker> {
+        self.table().rings.iter().filter_map(|ring| ring.end(end)).collect()
     }
 
-    /// Asks that somebody waits for.
+    /// Asks that wait for their answer.
     pub(crate) fn waiting(&self) -> usize {
         self.table().rings.iter().map(|ring| ring.waiting()).sum()
     }
 
     fn table(&self) -> MutexGuard<'_, RingTable> {
-        // Whole between two statements, so a panic elsewhere has broken nothing.
+        // The value is consistent between statements, so a panic elsewhere cannot have broken it.
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,9 +1,9 @@
-//! The place of one outstanding ask, shared by the asker and the reader of the connection.
+//! The slot of one outstanding ask, shared by the asker and the reader of the connection.
 //!
-//! A small answer lies in the slot itself, as words that both sides may touch: no lock is taken
-//! when it comes and none when it is fetched. One word says whose move it is. Only the asker leaves
-//! `FREE`, `DONE`; only the reader leaves `ABANDONED`; out of `WAITING` and `WATCHED` both may, and
-//! the exchange says who was first.
+//! A small answer is stored in the slot itself, in words that both sides access atomically: neither
+//! storing nor taking it locks anything. One state word says which side may act. Only the asker
+//! leaves `FREE` and `DONE`; only the reader leaves `ABANDONED`; both may leave `WAITING` and
+//! `HAS_WAKER`, and the compare-exchange decides which of them was first.
 
 use std::sync::PoisonError;
 use std::task::{Poll, Waker};
@@ -13,24 +13,24 @@ use wigwag_actor::{CallErrorKind, SMALL_REPLY_BYTES, SmallReply};
 
 use crate::sync::{AtomicU64, Mutex, MutexGuard, Ordering};
 
-/// Bytes of an answer that lie in the slot itself.
+/// Bytes of an answer that fit into the slot itself.
 const INLINE_BYTES: usize = SMALL_REPLY_BYTES;
 
-/// Nobody asks.
+/// No ask uses the slot.
 const FREE: u64 = 0;
-/// The answer has not come and nobody looks.
+/// The answer has not arrived and no waker is registered.
 const WAITING: u64 = 1;
-/// The answer has not come; a waker lies aside.
-const WATCHED: u64 = 2;
-/// The answer is there.
+/// The answer has not arrived; the cold part holds a waker.
+const HAS_WAKER: u64 = 2;
+/// The answer is stored.
 const DONE: u64 = 3;
-/// The asker went away; the slot stays taken until the completion comes.
+/// The asker has gone away; the slot stays in use until its completion arrives.
 const ABANDONED: u64 = 4;
 
-/// In the place of the length: the answer lies aside.
-const ASIDE: u64 = 0xFF;
+/// Stands in the length field when the answer is in the cold part.
+const IN_COLD: u64 = 0xFF;
 
-/// Phase, length of the answer, generation.
+/// Packs phase, answer length and generation into a state word.
 const fn state(phase: u64, length: u64, generation: u32) -> u64 {
     phase | length << 8 | (generation as u64) << 32
 }
@@ -43,51 +43,51 @@ const fn generation(state: u64) -> u32 {
     (state >> 32) as u32
 }
 
-/// Why there will be no answer, and what there is to say about it.
+/// Why an ask has no answer, and details for its error.
 pub(crate) type ReplyFailure = Box<(CallErrorKind, Box<str>)>;
 
-/// What does not fit the words.
+/// The cold part of a slot: everything that does not fit the words.
 #[derive(Debug)]
-enum Aside {
+enum ColdState {
     Nothing,
     Waker(Waker),
     Large(Bytes),
     Failed(ReplyFailure),
 }
 
-/// What an answer came to; `None`: there is no such ask.
-pub(crate) type Fetched = Option<Result<Bytes, ReplyFailure>>;
+/// The result of taking an answer; `None` if there is no such ask.
+pub(crate) type FetchedReply = Option<Result<Bytes, ReplyFailure>>;
 
-/// What became of a completion.
+/// The result of completing an ask.
 #[derive(Debug)]
-pub(crate) enum Completed {
-    /// It is in its slot; who waits for it must be woken.
-    In(Option<Waker>),
-    /// Nobody wanted it; the slot is free again.
+pub(crate) enum Completion {
+    /// The completion is stored; the waker, if any, must be woken.
+    Stored(Option<Waker>),
+    /// The asker has gone away; the slot is free.
     Unwanted,
-    /// That ask is not open.
+    /// There is no such ask.
     NotOpen,
 }
 
-/// What every ask touches.
+/// The part of a slot that every ask touches.
 #[derive(Debug)]
-pub(crate) struct Hot {
+pub(crate) struct HotSlot {
     state: AtomicU64,
     words: [AtomicU64; INLINE_BYTES / 8],
 }
 
-impl Hot {
-    pub(crate) fn new() -> Hot {
+impl HotSlot {
+    pub(crate) fn new() -> HotSlot {
         let words = [const { 0 }; INLINE_BYTES / 8].map(AtomicU64::new);
-        Hot { state: AtomicU64::new(state(FREE, 0, 0)), words }
+        HotSlot { state: AtomicU64::new(state(FREE, 0, 0)), words }
     }
 
-    /// The slot is asked from for the first time, with that generation.
+    /// Sets the generation of a slot that is used for the first time.
     pub(crate) fn begin(&self, generation: u32) {
         self.state.store(state(FREE, 0, generation), Ordering::Release);
     }
 
-    /// Opens an ask in a slot that is free and the caller's; gives its generation.
+    /// Opens an ask in a free slot that the caller owns; returns its generation.
     #[inline(always)]
     pub(crate) fn open(&self) -> u32 {
         let generation = generation(self.state.load(Ordering::Relaxed));
@@ -95,32 +95,34 @@ impl Hot {
         generation
     }
 
-    /// Lays a small answer down if it is asked for and nobody looks, as is true of nearly all.
+    /// Stores a small answer if the ask is open and has no waker, which holds for nearly all.
+    /// Otherwise returns false and changes nothing.
     #[inline(always)]
     pub(crate) fn complete(&self, generation: u32, value: &[u8]) -> bool {
         let now = state(WAITING, 0, generation);
         if value.len() > INLINE_BYTES || self.state.load(Ordering::Acquire) != now {
             return false;
         }
-        let done = state(DONE, self.lay_down(value), generation);
+        let done = state(DONE, self.store_small(value), generation);
         self.state.compare_exchange(now, done, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
 
-    /// Only the reader of the connection comes here; gives the length.
+    /// Stores the bytes of a small answer and returns its length. Only the reader of the connection
+    /// calls this.
     #[inline(always)]
-    fn lay_down(&self, value: &[u8]) -> u64 {
+    fn store_small(&self, value: &[u8]) -> u64 {
         for (word, bytes) in self.words.iter().zip(words(value)) {
             word.store(bytes, Ordering::Relaxed);
         }
         value.len() as u64
     }
 
-    /// Fetches a small answer that is there, which frees the slot; gives its length.
+    /// Takes a small answer if there is one, which frees the slot; returns its length.
     #[inline(always)]
     pub(crate) fn take_small(&self, wanted: u32, into: &mut SmallReply) -> Option<usize> {
         let now = self.state.load(Ordering::Acquire);
         let length = now >> 8 & 0xFF;
-        if now & !state(0, ASIDE, 0) != state(DONE, 0, wanted) || length == ASIDE {
+        if now & !state(0, IN_COLD, 0) != state(DONE, 0, wanted) || length == IN_COLD {
             return None;
         }
         for (place, word) in into.chunks_exact_mut(8).zip(&self.words) {
@@ -136,109 +138,110 @@ impl Hot {
     }
 }
 
-/// What only an ask touches that is waited for or has a large answer.
+/// The part of a slot that is touched only by an ask that is polled or has a large answer.
 #[derive(Debug)]
-pub(crate) struct Cold(Mutex<Aside>);
+pub(crate) struct ColdSlot(Mutex<ColdState>);
 
-impl Cold {
-    pub(crate) fn new() -> Cold {
-        Cold(Mutex::new(Aside::Nothing))
+impl ColdSlot {
+    pub(crate) fn new() -> ColdSlot {
+        ColdSlot(Mutex::new(ColdState::Nothing))
     }
 }
 
-/// One slot. Its two parts lie in tables of their own, so that two slots in use share a line of the
-/// cache.
+/// One slot. Its two parts are in separate tables, so that two slots in use share a cache line.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slot<'a> {
-    pub(crate) hot: &'a Hot,
-    pub(crate) cold: &'a Cold,
+    pub(crate) hot: &'a HotSlot,
+    pub(crate) cold: &'a ColdSlot,
 }
 
 impl<'a> Slot<'a> {
-    /// Takes back an ask that was never sent. What a peer may have answered to it is thrown away.
+    /// Closes an ask that was never sent, and drops any answer that a peer sent to it.
     #[cold]
     pub(crate) fn close_unsent(&self, generation: u32) {
         let before = self.hot.state.swap(state(FREE, 0, generation), Ordering::AcqRel);
         if before != state(WAITING, 0, generation) {
-            *self.aside() = Aside::Nothing;
+            *self.cold_state() = ColdState::Nothing;
         }
     }
 
-    /// True while an asker waits.
+    /// True while the ask has no answer.
     pub(crate) fn is_waiting(&self) -> bool {
-        matches!(phase(self.hot.state.load(Ordering::Acquire)), WAITING | WATCHED)
+        matches!(phase(self.hot.state.load(Ordering::Acquire)), WAITING | HAS_WAKER)
     }
 
-    /// The answer has come.
+    /// Stores the answer.
     #[cfg(test)]
-    pub(crate) fn complete(&self, generation: u32, value: &[u8]) -> Completed {
+    pub(crate) fn complete(&self, generation: u32, value: &[u8]) -> Completion {
         if self.hot.complete(generation, value) {
-            return Completed::In(None);
+            return Completion::Stored(None);
         }
-        self.complete_slowly(generation, value)
+        self.complete_slow(generation, value)
     }
 
-    /// The answer has come, and [`Hot::complete`] has found that there is more to it.
+    /// Stores an answer that [`HotSlot::complete`] left: a large one, or one to an ask with a
+    /// waker.
     #[inline(never)]
-    pub(crate) fn complete_slowly(&self, generation: u32, value: &[u8]) -> Completed {
+    pub(crate) fn complete_slow(&self, generation: u32, value: &[u8]) -> Completion {
         if value.len() > INLINE_BYTES {
-            return self.complete_aside(generation, || Aside::Large(Bytes::copy_from_slice(value)));
+            return self
+                .complete_cold(generation, || ColdState::Large(Bytes::copy_from_slice(value)));
         }
         let now = self.hot.state.load(Ordering::Acquire);
-        if now != state(WAITING, 0, generation) && now != state(WATCHED, 0, generation) {
+        if now != state(WAITING, 0, generation) && now != state(HAS_WAKER, 0, generation) {
             return self.complete_unwanted(now, generation);
         }
-        let done = state(DONE, self.hot.lay_down(value), generation);
+        let done = state(DONE, self.hot.store_small(value), generation);
         match self.leave_waiting(now, done) {
-            // Whoever laid a waker aside before the exchange has it there; who comes later sees
-            // that the answer is in.
-            Ok(_) => match std::mem::replace(&mut *self.aside(), Aside::Nothing) {
-                Aside::Waker(waker) => Completed::In(Some(waker)),
-                _ => Completed::In(None),
+            // A waker that was registered before the exchange is there; an asker that comes later
+            // sees the answer.
+            Ok(_) => match std::mem::replace(&mut *self.cold_state(), ColdState::Nothing) {
+                ColdState::Waker(waker) => Completion::Stored(Some(waker)),
+                _ => Completion::Stored(None),
             },
             Err(now) => self.complete_unwanted(now, generation),
         }
     }
 
-    /// There will be no answer.
+    /// Fails the ask.
     #[cold]
-    pub(crate) fn fail(&self, generation: u32, failure: ReplyFailure) -> Completed {
-        self.complete_aside(generation, || Aside::Failed(failure))
+    pub(crate) fn fail(&self, generation: u32, failure: ReplyFailure) -> Completion {
+        self.complete_cold(generation, || ColdState::Failed(failure))
     }
 
-    /// There will be no answer to whoever waits here, if anybody does.
+    /// Fails whatever ask waits in this slot, if one does; returns its waker.
     #[cold]
-    pub(crate) fn fail_any(&self, make: impl FnOnce() -> ReplyFailure) -> Option<Waker> {
+    pub(crate) fn fail_if_waiting(&self, make: impl FnOnce() -> ReplyFailure) -> Option<Waker> {
         let now = self.hot.state.load(Ordering::Acquire);
-        self.lay_aside(now, || Aside::Failed(make())).ok().flatten()
+        self.store_cold(now, || ColdState::Failed(make())).ok().flatten()
     }
 
     #[cold]
-    fn complete_aside(&self, wanted: u32, make: impl FnOnce() -> Aside) -> Completed {
+    fn complete_cold(&self, wanted: u32, make: impl FnOnce() -> ColdState) -> Completion {
         let now = self.hot.state.load(Ordering::Acquire);
         if generation(now) != wanted {
-            return Completed::NotOpen;
+            return Completion::NotOpen;
         }
-        match self.lay_aside(now, make) {
-            Ok(waker) => Completed::In(waker),
+        match self.store_cold(now, make) {
+            Ok(waker) => Completion::Stored(waker),
             Err(now) => self.complete_unwanted(now, wanted),
         }
     }
 
-    /// The answer goes aside if somebody waits; gives who must be woken. Under the lock, so whoever
-    /// sees that it is there finds it.
-    fn lay_aside(&self, now: u64, make: impl FnOnce() -> Aside) -> Result<Option<Waker>, u64> {
-        let mut aside = self.aside();
-        self.leave_waiting(now, state(DONE, ASIDE, generation(now)))?;
-        match std::mem::replace(&mut *aside, make()) {
-            Aside::Waker(waker) => Ok(Some(waker)),
+    /// Stores the completion in the cold part if the ask waits; returns the waker. This happens
+    /// under the lock, so an asker that sees the state finds the completion.
+    fn store_cold(&self, now: u64, make: impl FnOnce() -> ColdState) -> Result<Option<Waker>, u64> {
+        let mut cold = self.cold_state();
+        self.leave_waiting(now, state(DONE, IN_COLD, generation(now)))?;
+        match std::mem::replace(&mut *cold, make()) {
+            ColdState::Waker(waker) => Ok(Some(waker)),
             _ => Ok(None),
         }
     }
 
-    /// Goes from whatever kind of waiting to `next`; otherwise gives what is there.
+    /// Moves from either waiting phase to `next`; otherwise returns the current state.
     fn leave_waiting(&self, mut now: u64, next: u64) -> Result<u64, u64> {
-        while matches!(phase(now), WAITING | WATCHED) && generation(now) == generation(next) {
+        while matches!(phase(now), WAITING | HAS_WAKER) && generation(now) == generation(next) {
             match self.hot.state.compare_exchange(now, next, Ordering::AcqRel, Ordering::Acquire) {
                 Ok(before) => return Ok(before),
                 Err(other) => now = other,
@@ -247,24 +250,25 @@ impl<'a> Slot<'a> {
         Err(now)
     }
 
-    /// Only the reader of the connection comes here.
+    /// Handles a completion for an ask that does not wait. Only the reader of the connection calls
+    /// this.
     #[cold]
-    fn complete_unwanted(&self, now: u64, wanted: u32) -> Completed {
+    fn complete_unwanted(&self, now: u64, wanted: u32) -> Completion {
         if now != state(ABANDONED, 0, wanted) {
-            return Completed::NotOpen;
+            return Completion::NotOpen;
         }
         self.hot.set_free(now);
-        Completed::Unwanted
+        Completion::Unwanted
     }
 
-    /// Fetches the answer, which frees the slot, or has `waker` woken when it comes.
-    pub(crate) fn poll(&self, wanted: u32, waker: &Waker) -> Poll<Fetched> {
+    /// Takes the answer, which frees the slot, or registers `waker`.
+    pub(crate) fn poll(&self, wanted: u32, waker: &Waker) -> Poll<FetchedReply> {
         let mut now = self.hot.state.load(Ordering::Acquire);
         if generation(now) != wanted {
             return Poll::Ready(None);
         }
-        if matches!(phase(now), WAITING | WATCHED) {
-            match self.watch(now, waker) {
+        if matches!(phase(now), WAITING | HAS_WAKER) {
+            match self.register(now, waker) {
                 Ok(()) => return Poll::Pending,
                 Err(done) => now = done,
             }
@@ -275,24 +279,24 @@ impl<'a> Slot<'a> {
         let mut small = [0; INLINE_BYTES];
         Poll::Ready(match self.hot.take_small(wanted, &mut small) {
             Some(length) => Some(Ok(Bytes::copy_from_slice(&small[..length]))),
-            None => self.fetch_aside(now),
+            None => self.take_cold(now),
         })
     }
 
-    /// Lays the waker aside; an error when the answer is there, with the state.
-    fn watch(&self, now: u64, waker: &Waker) -> Result<(), u64> {
-        let mut aside = self.aside();
-        if !matches!(&*aside, Aside::Waker(old) if old.will_wake(waker)) {
-            // An answer that lies aside already is left there.
-            if matches!(*aside, Aside::Nothing | Aside::Waker(_)) {
-                *aside = Aside::Waker(waker.clone());
+    /// Registers a waker. If the answer is there already, returns the state as an error.
+    fn register(&self, now: u64, waker: &Waker) -> Result<(), u64> {
+        let mut cold = self.cold_state();
+        if !matches!(&*cold, ColdState::Waker(old) if old.will_wake(waker)) {
+            // Keep an answer that is in the cold part already.
+            if matches!(*cold, ColdState::Nothing | ColdState::Waker(_)) {
+                *cold = ColdState::Waker(waker.clone());
             }
         }
-        match self.leave_waiting(now, state(WATCHED, 0, generation(now))) {
+        match self.leave_waiting(now, state(HAS_WAKER, 0, generation(now))) {
             Ok(_) => Ok(()),
             Err(now) => {
-                if matches!(*aside, Aside::Waker(_)) {
-                    *aside = Aside::Nothing;
+                if matches!(*cold, ColdState::Waker(_)) {
+                    *cold = ColdState::Nothing;
                 }
                 Err(now)
             }
@@ -300,48 +304,50 @@ impl<'a> Slot<'a> {
     }
 
     #[cold]
-    fn fetch_aside(&self, now: u64) -> Fetched {
-        let aside = std::mem::replace(&mut *self.aside(), Aside::Nothing);
+    fn take_cold(&self, now: u64) -> FetchedReply {
+        let cold = std::mem::replace(&mut *self.cold_state(), ColdState::Nothing);
         self.hot.set_free(now);
-        match aside {
-            Aside::Large(bytes) => Some(Ok(bytes)),
-            Aside::Failed(failure) => Some(Err(failure)),
-            Aside::Nothing | Aside::Waker(_) => None,
+        match cold {
+            ColdState::Large(bytes) => Some(Ok(bytes)),
+            ColdState::Failed(failure) => Some(Err(failure)),
+            ColdState::Nothing | ColdState::Waker(_) => None,
         }
     }
 
-    /// The asker goes away. `true`: the slot is free; otherwise it is when the completion comes.
+    /// Abandons the ask. True if the slot is free; otherwise it is free when the completion
+    /// arrives.
     pub(crate) fn abandon(&self, wanted: u32) -> bool {
         let now = self.hot.state.load(Ordering::Acquire);
         if generation(now) != wanted {
             return false;
         }
-        let mut aside = self.aside();
-        let left = std::mem::replace(&mut *aside, Aside::Nothing);
+        let mut cold = self.cold_state();
+        let left = std::mem::replace(&mut *cold, ColdState::Nothing);
         let done = match self.leave_waiting(now, state(ABANDONED, 0, wanted)) {
             Ok(_) => return false,
             Err(now) => now,
         };
-        drop((aside, left));
+        drop((cold, left));
         if phase(done) == DONE {
             self.hot.set_free(done);
         }
         phase(done) == DONE
     }
 
-    fn aside(&self) -> MutexGuard<'a, Aside> {
-        // Whole between two statements, so a panic elsewhere has broken nothing.
+    fn cold_state(&self) -> MutexGuard<'a, ColdState> {
+        // The value is consistent between statements, so a panic elsewhere cannot have broken it.
         self.cold.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// `value` as words, the rest zero. Two loads that overlap for nearly every length, not a loop.
+/// `value` as words, zero-filled. For nearly every length these are two overlapping loads instead
+/// of a loop.
 #[inline(always)]
 fn words(value: &[u8]) -> [u64; INLINE_BYTES / 8] {
     if let (Some(first), Some(last)) = (value.first_chunk::<8>(), value.last_chunk::<8>())
         && value.len() <= 16
     {
-        // The last eight bytes without those that the first have.
+        // The last eight bytes without those that are in the first word.
         let again = 8 * (16 - value.len() as u32);
         let second = u64::from_le_bytes(*last).checked_shr(again).unwrap_or(0);
         return [u64::from_le_bytes(*first), second, 0];

@@ -1,4 +1,4 @@
-//! Every interleaving of an asker and the reader of the connection.
+//! Models every interleaving of an asker and the reader of the connection.
 
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU32, Ordering};
@@ -7,7 +7,8 @@ use std::task::Wake;
 
 use super::*;
 
-/// A waker that counts. Loom knows no condition here: what is checked is that a wake was promised.
+/// A waker that counts. The model cannot block on a condition, so the tests check that a wake was
+/// sent.
 struct Woken(AtomicU32);
 
 impl Wake for Woken {
@@ -17,11 +18,11 @@ impl Wake for Woken {
 }
 
 /// A slot that two threads share.
-struct Shared(Hot, Cold);
+struct Shared(HotSlot, ColdSlot);
 
 impl Shared {
     fn new() -> Arc<Shared> {
-        Arc::new(Shared(Hot::new(), Cold::new()))
+        Arc::new(Shared(HotSlot::new(), ColdSlot::new()))
     }
 
     fn slot(&self) -> Slot<'_> {
@@ -33,8 +34,8 @@ fn failure() -> ReplyFailure {
     Box::new((CallErrorKind::Unknown, "gone".into()))
 }
 
-/// Answers with five bytes, with many, or not at all.
-fn answer(slot: Slot<'_>, generation: u32, how: u8) -> Completed {
+/// Answers with five bytes, with many, or with a failure.
+fn answer(slot: Slot<'_>, generation: u32, how: u8) -> Completion {
     match how {
         0 => slot.complete(generation, b"small"),
         1 => slot.complete(generation, &[7; 100]),
@@ -42,7 +43,7 @@ fn answer(slot: Slot<'_>, generation: u32, how: u8) -> Completed {
     }
 }
 
-fn is_answer(fetched: &Fetched, how: u8) -> bool {
+fn is_answer(fetched: &FetchedReply, how: u8) -> bool {
     match (how, fetched) {
         (0, Some(Ok(bytes))) => bytes[..] == *b"small",
         (1, Some(Ok(bytes))) => bytes[..] == [7; 100],
@@ -51,8 +52,7 @@ fn is_answer(fetched: &Fetched, how: u8) -> bool {
     }
 }
 
-/// An asker who polls and finds nothing is woken; the answer is what was sent, and the slot serves
-/// again.
+/// A pending asker is woken; it gets the answer that was sent, and the slot can be used again.
 #[test]
 fn loom_an_asker_is_woken_or_finds_the_answer() {
     for how in 0..3 {
@@ -64,14 +64,14 @@ fn loom_an_asker_is_woken_or_finds_the_answer() {
             let reader = {
                 let shared = shared.clone();
                 thread::spawn(move || match answer(shared.slot(), generation, how) {
-                    Completed::In(waker) => waker.into_iter().for_each(Waker::wake),
+                    Completion::Stored(waker) => waker.into_iter().for_each(Waker::wake),
                     other => panic!("{other:?}"),
                 })
             };
             let poll = || slot.poll(generation, &Waker::from(woken.clone()));
             let mut outcome = poll();
             if outcome.is_pending() {
-                // Polled again before it is woken, as `select` does.
+                // Poll again before the wake, as `select` does.
                 outcome = poll();
             }
             let pending = outcome.is_pending();
@@ -89,7 +89,7 @@ fn loom_an_asker_is_woken_or_finds_the_answer() {
     }
 }
 
-/// Whoever comes last frees the slot, and nobody frees it twice.
+/// The last of the two sides frees the slot, and only one of them does.
 #[test]
 fn loom_an_abandoned_slot_is_freed_once() {
     for how in 0..3 {
@@ -101,7 +101,7 @@ fn loom_an_abandoned_slot_is_freed_once() {
             let reader = {
                 let shared = shared.clone();
                 thread::spawn(move || {
-                    matches!(answer(shared.slot(), generation, how), Completed::Unwanted)
+                    matches!(answer(shared.slot(), generation, how), Completion::Unwanted)
                 })
             };
             let freed_here = slot.abandon(generation);
@@ -113,7 +113,7 @@ fn loom_an_abandoned_slot_is_freed_once() {
     }
 }
 
-/// The session ends while the answer comes: the asker hears one of the two.
+/// The session ends while the answer arrives: the asker gets one of the two.
 #[test]
 fn loom_the_end_and_the_answer_do_not_both_count() {
     for how in 0..2 {
@@ -123,9 +123,9 @@ fn loom_the_end_and_the_answer_do_not_both_count() {
             let generation = slot.hot.open();
             let ending = {
                 let shared = shared.clone();
-                thread::spawn(move || shared.slot().fail_any(failure).is_some())
+                thread::spawn(move || shared.slot().fail_if_waiting(failure).is_some())
             };
-            let answered = matches!(answer(slot, generation, how), Completed::In(_));
+            let answered = matches!(answer(slot, generation, how), Completion::Stored(_));
             ending.join().unwrap();
             match slot.poll(generation, Waker::noop()) {
                 Poll::Ready(Some(Err(_))) => assert!(!answered),

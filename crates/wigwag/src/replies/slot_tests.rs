@@ -13,13 +13,13 @@ impl Wake for Woken {
     }
 }
 
-fn poll(slot: Slot<'_>, generation: u32) -> Poll<Fetched> {
+fn poll(slot: Slot<'_>, generation: u32) -> Poll<FetchedReply> {
     slot.poll(generation, Waker::noop())
 }
 
 #[test]
-fn an_answer_of_any_length_comes_as_it_was_sent() {
-    let (hot, cold) = (Hot::new(), Cold::new());
+fn an_answer_of_any_length_arrives_as_it_was_sent() {
+    let (hot, cold) = (HotSlot::new(), ColdSlot::new());
     let slot = Slot { hot: &hot, cold: &cold };
     let value: Vec<u8> = (1..=60).collect();
     for length in 0..=60 {
@@ -28,7 +28,7 @@ fn an_answer_of_any_length_comes_as_it_was_sent() {
         let mut small = [0; INLINE_BYTES];
         assert!(slot.is_waiting());
         assert_eq!(slot.hot.take_small(generation, &mut small), None);
-        assert!(matches!(slot.complete(generation, sent), Completed::In(None)));
+        assert!(matches!(slot.complete(generation, sent), Completion::Stored(None)));
         assert_eq!(slot.hot.take_small(generation + 1, &mut small), None);
         assert!(matches!(poll(slot, generation), Poll::Ready(Some(Ok(bytes))) if bytes == sent));
 
@@ -43,7 +43,7 @@ fn an_answer_of_any_length_comes_as_it_was_sent() {
         }
         assert_eq!(slot.hot.open(), generation + 1);
         slot.close_unsent(generation + 1);
-        // The next use has the generation of the one that was never sent.
+        // The next use has the generation of the ask that was never sent.
         assert_eq!(slot.hot.open(), generation + 1);
         slot.complete(generation + 1, b"");
         assert!(poll(slot, generation + 1).is_ready());
@@ -51,9 +51,9 @@ fn an_answer_of_any_length_comes_as_it_was_sent() {
 }
 
 #[test]
-fn who_waits_is_woken_once_and_by_the_waker_of_the_last_poll() {
+fn a_waiting_asker_is_woken_once_by_the_waker_of_its_last_poll() {
     let (first, last) = (Arc::new(Woken::default()), Arc::new(Woken::default()));
-    let (hot, cold) = (Hot::new(), Cold::new());
+    let (hot, cold) = (HotSlot::new(), ColdSlot::new());
     let slot = Slot { hot: &hot, cold: &cold };
     for large in [false, true] {
         let value = if large { vec![7; 100] } else { vec![7] };
@@ -63,7 +63,7 @@ fn who_waits_is_woken_once_and_by_the_waker_of_the_last_poll() {
             assert!(slot.poll(generation, &waker).is_pending());
         }
         match slot.complete(generation, &value) {
-            Completed::In(Some(waker)) => waker.wake(),
+            Completion::Stored(Some(waker)) => waker.wake(),
             other => panic!("{other:?}"),
         }
         assert!(poll(slot, generation).is_ready());
@@ -75,59 +75,59 @@ fn who_waits_is_woken_once_and_by_the_waker_of_the_last_poll() {
 
 #[test]
 fn an_abandoned_slot_is_free_when_its_completion_has_come() {
-    let (hot, cold) = (Hot::new(), Cold::new());
+    let (hot, cold) = (HotSlot::new(), ColdSlot::new());
     let slot = Slot { hot: &hot, cold: &cold };
     let generation = slot.hot.open();
     assert!(poll(slot, generation).is_pending());
     assert!(!slot.abandon(generation));
     assert!(!slot.is_waiting());
-    assert!(slot.fail_any(|| unreachable!()).is_none());
-    assert!(matches!(slot.complete(generation + 1, b"x"), Completed::NotOpen));
-    assert!(matches!(slot.complete(generation, b"x"), Completed::Unwanted));
-    assert!(matches!(slot.complete(generation, b"x"), Completed::NotOpen));
-    // Abandoned when the answer is there already, it is free at once.
+    assert!(slot.fail_if_waiting(|| unreachable!()).is_none());
+    assert!(matches!(slot.complete(generation + 1, b"x"), Completion::NotOpen));
+    assert!(matches!(slot.complete(generation, b"x"), Completion::Unwanted));
+    assert!(matches!(slot.complete(generation, b"x"), Completion::NotOpen));
+    // An ask that is abandoned after its answer has arrived is free at once.
     for value in [&[7][..], &[7; 100]] {
         let generation = slot.hot.open();
-        assert!(matches!(slot.complete(generation, value), Completed::In(None)));
+        assert!(matches!(slot.complete(generation, value), Completion::Stored(None)));
         assert!(slot.abandon(generation));
         assert!(!slot.abandon(generation));
     }
     let generation = slot.hot.open();
     assert!(!slot.abandon(generation));
     let failure = || Box::new((CallErrorKind::Unknown, "gone".into()));
-    assert!(matches!(slot.fail(generation, failure()), Completed::Unwanted));
+    assert!(matches!(slot.fail(generation, failure()), Completion::Unwanted));
 }
 
 #[test]
-fn a_failure_reaches_whoever_waits() {
-    let (hot, cold) = (Hot::new(), Cold::new());
+fn a_failure_reaches_the_waiting_asker() {
+    let (hot, cold) = (HotSlot::new(), ColdSlot::new());
     let slot = Slot { hot: &hot, cold: &cold };
     let failure = || Box::new((CallErrorKind::Unknown, "gone".into()));
     let generation = slot.hot.open();
-    assert!(slot.fail_any(failure).is_none(), "nobody looks yet");
-    assert!(slot.fail_any(failure).is_none(), "one completion is enough");
+    assert!(slot.fail_if_waiting(failure).is_none(), "nobody looks yet");
+    assert!(slot.fail_if_waiting(failure).is_none(), "one completion is enough");
     match poll(slot, generation) {
         Poll::Ready(Some(Err(failed))) => assert_eq!(*failed, *failure()),
         other => panic!("{other:?}"),
     }
     let generation = slot.hot.open();
     assert!(poll(slot, generation).is_pending());
-    assert!(slot.fail_any(failure).is_some());
-    // Nothing of a failure that nobody fetched is left for the next use.
+    assert!(slot.fail_if_waiting(failure).is_some());
+    // A failure that nobody took leaves nothing behind for the next use.
     assert!(slot.abandon(generation));
     let generation = slot.hot.open();
     assert!(poll(slot, generation).is_pending());
-    assert!(matches!(slot.complete(generation, b"x"), Completed::In(Some(_))));
+    assert!(matches!(slot.complete(generation, b"x"), Completion::Stored(Some(_))));
 }
 
 #[test]
 fn an_answer_to_an_ask_that_was_never_sent_leaves_nothing_behind() {
-    let (hot, cold) = (Hot::new(), Cold::new());
+    let (hot, cold) = (HotSlot::new(), ColdSlot::new());
     let slot = Slot { hot: &hot, cold: &cold };
     let generation = slot.hot.open();
-    assert!(matches!(slot.complete(generation, &[7; 100]), Completed::In(None)));
+    assert!(matches!(slot.complete(generation, &[7; 100]), Completion::Stored(None)));
     slot.close_unsent(generation);
     assert_eq!(slot.hot.open(), generation);
     assert!(poll(slot, generation).is_pending());
-    assert!(matches!(slot.complete(generation, b"x"), Completed::In(Some(_))));
+    assert!(matches!(slot.complete(generation, b"x"), Completion::Stored(Some(_))));
 }

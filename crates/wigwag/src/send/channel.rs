@@ -1,7 +1,7 @@
-//! Our end of a channel to one actor: how a call gets from the caller into the link.
+//! The sending end of a channel to one actor: the way of a call from the caller into the session.
 //!
-//! First the turn's buffer, without a lock; where that does not reach, the shared path: under the
-//! link's lock, with the queue of those who wait.
+//! A call goes into the turn's buffer without a lock if it can. Otherwise it takes the shared path,
+//! under the session's lock and with a queue of waiting senders.
 
 use std::sync::Arc;
 use std::task::{Poll, Waker};
@@ -19,23 +19,23 @@ use crate::limits::{CODEC_FIXED, PILE_BYTES};
 use crate::session::buffers::{self, EncodeOutcome, RunHandout};
 use crate::session::{Attached, SendState, Session};
 
-/// A channel; dropping it detaches.
+/// An outbound channel; dropping it detaches.
 pub(crate) struct Channel {
     pub(crate) session: Arc<Session>,
     pub(crate) number: u64,
     /// The actor's address, for errors.
     pub(crate) target: Arc<str>,
-    /// Arguments whose types have a width go in that form.
+    /// Arguments that have a fixed-width form are sent in that form.
     pub(crate) is_fixed: bool,
 }
 
-/// The arguments of a call, as the caller has them.
+/// The arguments of a call.
 pub(crate) trait Arguments {
-    /// Writes them into a window if they are short whatever their values are. `fixed`: in the form of
-    /// fixed width if they have one.
+    /// Encodes the arguments into a window if they are short for all their values; with `fixed`, in
+    /// the form of fixed width if they have one.
     fn encode_small(&self, fixed: bool, window: &mut Scratch, place: usize) -> Option<usize>;
 
-    /// Appends them.
+    /// Appends the encoded arguments.
     fn encode(&self, fixed: bool, out: &mut Buffer);
 }
 
@@ -56,21 +56,21 @@ impl<M: Message> Arguments for M {
     }
 }
 
-/// What the caller does after a call was published on the shared path.
+/// The caller's next step after a call was published on the shared path.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum AfterSend {
-    /// Goes on: the driver is woken on the empty edge.
+    /// The caller goes on: wake the driver if the outbox was empty.
     Continue,
-    /// Polls the answer next, which flushes.
+    /// The caller polls the answer next, which flushes.
     Poll,
 }
 
 impl Channel {
-    /// Opens a channel to the actor that the peer exports as `name`. Waits while as many ATTACHes as
-    /// the peer bears have no answer yet.
+    /// Opens a channel to the actor that the peer exports as `name`. Waits while the peer accepts
+    /// no further unanswered ATTACH.
     ///
     /// # Cancellation
-    /// Dropped while it waits, the channel is given back.
+    /// If dropped while it waits, the channel is given back.
     pub(crate) async fn attach(
         session: Arc<Session>,
         name: &str,
@@ -95,8 +95,8 @@ impl Channel {
 
     /// Sends a tell.
     ///
-    /// In a turn: no lock, no allocation in steady state. Outside: one lock, and one wake of the
-    /// driver when nothing was waiting.
+    /// In a turn: no lock, and no allocation in steady state. Outside: one lock, and one wake of
+    /// the driver if nothing was waiting.
     #[inline(always)]
     pub(crate) fn tell(
         &self,
@@ -106,42 +106,42 @@ impl Channel {
         ticket: &mut Ticket,
         waker: Option<&Waker>,
     ) -> Attempt<()> {
-        let join = |joiner: &mut RunBuilder, out: &mut Buffer| {
+        let join = |run: &mut RunBuilder, out: &mut Buffer| {
             let small =
                 |window: &mut Scratch, place| arguments.encode_small(self.is_fixed, window, place);
-            joiner.tell(out, self.number, method, small)
+            run.tell(out, self.number, method, small)
         };
         if !ticket.is_parked() && buffers::join(&self.session, self.number, handout, join) {
             return Attempt::Sent(());
         }
-        self.tell_alone(method, arguments, ticket, waker)
+        self.tell_unjoined(method, arguments, ticket, waker)
     }
 
-    /// A tell that is not joined to those before it. Apart, so that the way of nearly all tells of a
-    /// busy session is short.
+    /// Sends a tell that is not joined to a run. A function of its own, so that the common path
+    /// stays short.
     #[inline(never)]
-    fn tell_alone(
+    fn tell_unjoined(
         &self,
         method: u32,
         arguments: &impl Arguments,
         ticket: &mut Ticket,
         waker: Option<&Waker>,
     ) -> Attempt<()> {
-        let whole = |out: &mut Buffer| {
+        let write_frame = |out: &mut Buffer| {
             write::tell(out, self.number, method, |out| arguments.encode(self.is_fixed, out))
         };
         let encode = |out: &mut Buffer| {
             let small =
                 |window: &mut Scratch, place| arguments.encode_small(self.is_fixed, window, place);
-            write::small_tell(out, self.number, method, small).unwrap_or_else(|| whole(out))
+            write::small_tell(out, self.number, method, small).unwrap_or_else(|| write_frame(out))
         };
-        let note = |joiner: &mut RunBuilder| joiner.note_tell(self.number, method);
-        self.send(encode, note, &whole, ticket, waker)
+        let note = |run: &mut RunBuilder| run.note_tell(self.number, method);
+        self.send(encode, note, &write_frame, ticket, waker)
     }
 
-    /// Sends an ask from a slot that the caller has.
+    /// Sends an ask from a slot that the caller owns.
     #[inline(always)]
-    pub(crate) fn ask_from(
+    pub(crate) fn ask_in_slot(
         &self,
         handout: &RunHandout<'_>,
         asker: (u32, u32),
@@ -150,20 +150,20 @@ impl Channel {
         ticket: &mut Ticket,
         waker: Option<&Waker>,
     ) -> Attempt<()> {
-        let join = |joiner: &mut RunBuilder, out: &mut Buffer| {
+        let join = |run: &mut RunBuilder, out: &mut Buffer| {
             let small =
                 |window: &mut Scratch, place| arguments.encode_small(self.is_fixed, window, place);
-            joiner.ask(out, self.number, asker, method, small)
+            run.ask(out, self.number, asker, method, small)
         };
         if !ticket.is_parked() && buffers::join(&self.session, self.number, Some(handout), join) {
             return Attempt::Sent(());
         }
-        self.ask_from_alone(asker, method, arguments, ticket, waker)
+        self.ask_in_slot_unjoined(asker, method, arguments, ticket, waker)
     }
 
-    /// The same for an ask that is not joined to those before it.
+    /// Sends an ask from a slot, not joined to a run.
     #[inline(never)]
-    fn ask_from_alone(
+    fn ask_in_slot_unjoined(
         &self,
         asker: (u32, u32),
         method: u32,
@@ -171,25 +171,26 @@ impl Channel {
         ticket: &mut Ticket,
         waker: Option<&Waker>,
     ) -> Attempt<()> {
-        let whole = |out: &mut Buffer| {
+        let write_frame = |out: &mut Buffer| {
             write::ask(out, self.number, asker, method, |out| arguments.encode(self.is_fixed, out))
         };
         let encode = |out: &mut Buffer| {
             let small =
                 |window: &mut Scratch, place| arguments.encode_small(self.is_fixed, window, place);
-            write::small_ask(out, self.number, asker, method, small).unwrap_or_else(|| whole(out))
+            write::small_ask(out, self.number, asker, method, small)
+                .unwrap_or_else(|| write_frame(out))
         };
-        let note = |joiner: &mut RunBuilder| joiner.note_ask(self.number, asker, method);
-        self.send(encode, note, &whole, ticket, waker)
+        let note = |run: &mut RunBuilder| run.note_ask(self.number, asker, method);
+        self.send(encode, note, &write_frame, ticket, waker)
     }
 
-    /// First into the turn, with `encode`; where that does not reach, `whole` writes it.
+    /// Encodes into the turn's buffer with `encode`, or takes the shared path with `write_frame`.
     #[inline(always)]
     fn send(
         &self,
         encode: impl FnOnce(&mut Buffer) -> usize,
         note: impl FnOnce(&mut RunBuilder),
-        whole: &dyn Fn(&mut Buffer) -> usize,
+        write_frame: &dyn Fn(&mut Buffer) -> usize,
         ticket: &mut Ticket,
         waker: Option<&Waker>,
     ) -> Attempt<()> {
@@ -200,10 +201,10 @@ impl Channel {
                 EncodeOutcome::TooLarge => return Attempt::Failed(Box::new(self.too_large(None))),
             }
         }
-        self.send_shared(whole, ticket, waker, AfterSend::Continue)
+        self.send_shared(write_frame, ticket, waker, AfterSend::Continue)
     }
 
-    /// Sends an ask. It takes credit and a slot, both or neither.
+    /// Sends an ask, which takes credit and a slot, both or neither.
     #[inline(always)]
     pub(crate) fn ask(
         &self,
@@ -213,7 +214,7 @@ impl Channel {
         waker: Option<&Waker>,
         now: bool,
     ) -> Attempt<Slot> {
-        let whole = |out: &mut Buffer, asker| {
+        let write_frame = |out: &mut Buffer, asker| {
             write::ask(out, self.number, asker, method, |out| arguments.encode(self.is_fixed, out))
         };
         if !ticket.is_parked() {
@@ -222,7 +223,7 @@ impl Channel {
                     arguments.encode_small(self.is_fixed, window, place)
                 };
                 write::small_ask(out, self.number, asker, method, small)
-                    .unwrap_or_else(|| whole(out, asker))
+                    .unwrap_or_else(|| write_frame(out, asker))
             };
             match buffers::ask(&self.session, self.number, encode) {
                 EncodeOutcome::Done((number, generation)) => {
@@ -233,7 +234,7 @@ impl Channel {
             }
         }
         let then = if now { AfterSend::Poll } else { AfterSend::Continue };
-        self.ask_shared(&whole, ticket, waker, then)
+        self.ask_shared(&write_frame, ticket, waker, then)
     }
 
     #[inline(never)]
@@ -263,7 +264,7 @@ impl Channel {
         }
     }
 
-    /// The reply, if it has come and is small.
+    /// Takes the reply if it has arrived and is small.
     #[inline]
     pub(crate) fn take_reply(&self, slot: Slot, into: &mut SmallReply) -> Option<usize> {
         let place = self.session.asks.hot(slot.index())?;
@@ -272,7 +273,7 @@ impl Channel {
         Some(length)
     }
 
-    /// The reply; what waits is flushed when it is not there.
+    /// Takes the reply. If it has not arrived, flushes and registers `waker`.
     pub(crate) fn poll_reply(&self, slot: Slot, waker: &Waker) -> Poll<Result<Bytes, CallError>> {
         let asks = &self.session.asks;
         let Poll::Ready(fetched) = asks.poll(slot.index(), slot.generation(), waker) else {
@@ -291,7 +292,7 @@ impl Channel {
         }))
     }
 
-    /// Nobody waits for the answer any more: the peer may save the work.
+    /// Cancels an ask, so that the peer can save the work.
     pub(crate) fn cancel(&self, slot: Slot) {
         let place = self.session.asks.slot(slot.index());
         let Some(place) = place else { return };
@@ -318,7 +319,7 @@ impl Channel {
         waker: Option<&Waker>,
         then: AfterSend,
     ) -> Attempt<()> {
-        // What this turn has sent before goes before.
+        // Frames that this turn has encoded go first.
         buffers::publish(&self.session);
         let mut sending = self.session.sending();
         if let Err(error) = self.check(&sending) {
@@ -404,7 +405,7 @@ impl Channel {
                 channel.parked.park(ticket, waker);
             }
         }
-        // A slot that came free between our look and our parking has woken nobody.
+        // A slot released between the failed open and the parking has woken nobody.
         if self.session.asks.any_free() {
             waker.wake_by_ref();
         }

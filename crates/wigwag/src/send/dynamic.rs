@@ -1,4 +1,4 @@
-//! What an actor says of itself, and calls by name: for tools that know no interface.
+//! Untyped calls: the description that an actor gives of itself, and calls by name.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -12,33 +12,68 @@ use wigwag_wire::{Buffer, Decode, Reader};
 
 use crate::send::channel::{Arguments, Channel};
 
-/// The method that every actor has.
+/// The number of the method that every actor has.
 const DESCRIBE: u32 = 0;
 
-/// A method as the actor describes it: name, (argument, type) in order, type of the reply.
+/// One method of [`Described`]: its name, the name and type of each argument in order, and the type
+/// of its reply.
 pub type DescribedMethod = (String, Vec<(String, String)>, String);
 
-/// What an actor says of itself.
+/// The description that an actor gives of its interface; see the example at [`Dynamic`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Described {
-    /// Its type.
+    /// The name of the actor's type.
     pub name: String,
-    /// The hash over names, order and types.
+    /// A hash over names, order and types. Two actors with the same hash have the same interface.
     pub hash: u64,
-    /// Its methods in order.
+    /// The methods in order.
     pub methods: Vec<DescribedMethod>,
 }
 
 impl Described {
-    /// The number of the method of that name.
+    /// The number of the method with this name; `None` if there is none.
     pub fn number(&self, name: &str) -> Option<u32> {
         let at = self.methods.iter().position(|(method, ..)| method == name)?;
         u32::try_from(at).ok()?.checked_add(FIRST_METHOD)
     }
 }
 
-/// A reference to an actor whose interface this program does not know. Arguments and replies are
-/// MessagePack, made and read by the caller.
+/// A reference to an actor whose interface this program does not know.
+///
+/// [`Node::dynamic`](crate::Node::dynamic) makes one. Methods are called by name; arguments and
+/// replies are MessagePack, encoded and decoded by the caller. Tools use it, such as command lines
+/// and gateways.
+///
+/// ```
+/// use wigwag::{Actor, Node};
+///
+/// #[derive(Default)]
+/// struct Counter {
+///     total: u64,
+/// }
+///
+/// #[wigwag::actor]
+/// impl Counter {
+///     pub fn add(&mut self, amount: u64) -> u64 {
+///         self.total += amount;
+///         self.total
+///     }
+/// }
+///
+/// # #[wigwag::main]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let (service, client) = (Node::new(), Node::new());
+/// service.export("counter", &Counter::default().spawn())?;
+/// let bound = service.listen("tcp://127.0.0.1:0").await?;
+///
+/// let counter = client.dynamic(&format!("{bound}/counter")).await?;
+/// let (method, arguments, reply) = &counter.described().methods[0];
+/// assert_eq!((method.as_str(), arguments[0].0.as_str()), ("add", "amount"));
+/// assert_eq!(reply, "u64");
+/// // The arguments are an array of one element, 5; so is the reply, without the array.
+/// assert_eq!(counter.ask("add", &[0x91, 5]).await?[..], [5]);
+/// # Ok(()) }
+/// ```
 pub struct Dynamic {
     channel: Channel,
     described: Described,
@@ -50,17 +85,31 @@ impl Dynamic {
         Ok(Dynamic { channel, described })
     }
 
-    /// What the actor says of itself.
+    /// The interface of the actor, as it was when this reference was fetched.
     pub fn described(&self) -> &Described {
         &self.described
     }
 
-    /// Who is called.
+    /// The address of the actor.
     pub fn target(&self) -> &Arc<str> {
         &self.channel.target
     }
 
-    /// Sends a tell, waiting for room. `arguments` is a MessagePack array.
+    /// Sends a tell, and waits for room. `arguments` is one MessagePack array with an element for
+    /// each argument.
+    ///
+    /// # Errors
+    /// - [`NoSuchMethod`](CallErrorKind::NoSuchMethod) if the actor has no method of that name;
+    /// - [`TooLarge`](CallErrorKind::TooLarge) if the peer accepts no message of that size;
+    /// - [`ActorStopped`](CallErrorKind::ActorStopped), [`Draining`](CallErrorKind::Draining) or
+    ///   [`NotDelivered`](CallErrorKind::NotDelivered) if nothing can be sent to the actor any
+    ///   more.
+    ///
+    /// Wrong arguments are found out by the receiver only: it drops the tell, and counts it in
+    /// [`tells_undeliverable`](crate::SessionStatistics::tells_undeliverable).
+    ///
+    /// # Cancellation
+    /// If dropped while it waits for room, nothing was sent.
     pub async fn tell(&self, method: &str, arguments: &[u8]) -> Result<(), CallError> {
         let number = self.number(method)?;
         let mut parked = ParkedSender { channel: &self.channel, ticket: Ticket::default() };
@@ -76,7 +125,17 @@ impl Dynamic {
         .await
     }
 
-    /// Asks, waiting for room and for the reply, which is one MessagePack value.
+    /// Asks, and waits for room and for the reply, which is one MessagePack value. `arguments` is
+    /// one MessagePack array with an element for each argument.
+    ///
+    /// # Errors
+    /// - the errors of [`tell`](Dynamic::tell);
+    /// - [`BadArguments`](CallErrorKind::BadArguments) if the method takes other arguments;
+    /// - [`Unknown`](CallErrorKind::Unknown) if the session ends before the reply arrives.
+    ///
+    /// # Cancellation
+    /// If dropped while it waits for room, nothing was sent. If dropped while it waits for the
+    /// reply, the ask is cancelled: the handler may still run, and its reply is dropped.
     pub async fn ask(&self, method: &str, arguments: &[u8]) -> Result<Bytes, CallError> {
         ask(&self.channel, self.number(method)?, &EncodedArguments(arguments)).await
     }
@@ -88,7 +147,7 @@ impl Dynamic {
     }
 }
 
-/// Arguments that somebody else has encoded.
+/// Arguments that the caller has encoded.
 struct EncodedArguments<'a>(&'a [u8]);
 
 impl Arguments for EncodedArguments<'_> {
@@ -101,7 +160,7 @@ impl Arguments for EncodedArguments<'_> {
     }
 }
 
-/// A place in the queue of a channel, given up when its holder goes away.
+/// A sender's place in the queue of a channel, left on drop.
 struct ParkedSender<'a> {
     channel: &'a Channel,
     ticket: Ticket,
@@ -110,7 +169,7 @@ struct ParkedSender<'a> {
 impl Drop for ParkedSender<'_> {
     fn drop(&mut self) {
         if self.ticket.is_parked() {
-            self.channel.session.leave(self.channel.number, &mut self.ticket);
+            self.channel.session.stop_waiting(self.channel.number, &mut self.ticket);
         }
     }
 }
@@ -132,14 +191,14 @@ async fn ask(
     arguments: &EncodedArguments<'_>,
 ) -> Result<Bytes, CallError> {
     let mut parked = ParkedSender { channel, ticket: Ticket::default() };
-    let mut asked = PendingAsk { channel, slot: None };
+    let mut pending = PendingAsk { channel, slot: None };
     poll_fn(|context: &mut Context<'_>| {
-        let slot = match asked.slot {
+        let slot = match pending.slot {
             Some(slot) => slot,
             None => {
                 let waker = Some(context.waker());
                 match channel.ask(method, arguments, &mut parked.ticket, waker, true) {
-                    Attempt::Sent(slot) => *asked.slot.insert(slot),
+                    Attempt::Sent(slot) => *pending.slot.insert(slot),
                     Attempt::Full => return Poll::Pending,
                     Attempt::Failed(error) => return Poll::Ready(Err(*error)),
                 }
@@ -147,14 +206,14 @@ async fn ask(
         };
         let reply = channel.poll_reply(slot, context.waker());
         if reply.is_ready() {
-            asked.slot = None;
+            pending.slot = None;
         }
         reply
     })
     .await
 }
 
-/// An ask under way, cancelled when its asker goes away.
+/// An ask in flight, cancelled on drop.
 struct PendingAsk<'a> {
     channel: &'a Channel,
     slot: Option<Slot>,

@@ -1,4 +1,4 @@
-//! How a call gets from its caller into a session: channels, and the references that hold them.
+//! The way of a call from its caller into a session: channels, and the references that hold them.
 
 pub(crate) mod channel;
 pub(crate) mod dynamic;

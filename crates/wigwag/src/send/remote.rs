@@ -1,4 +1,4 @@
-//! References to actors of other nodes: typed, and by name only.
+//! Typed references to actors of other nodes.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -20,10 +20,10 @@ use crate::send::channel::Channel;
 use crate::send::dynamic::Described;
 use crate::session::buffers::RunHandout;
 
-/// A route to an actor whose interface both sides know.
+/// A route to a remote actor whose interface both sides know.
 pub(crate) struct Remote<I> {
     channel: Channel,
-    /// The receiver's number of each of our methods, where the schemas differ.
+    /// The receiver's number of each of our methods, if the schemas differ.
     numbers: Option<Vec<Option<u32>>>,
     run_owner: RunOwner,
     watch: SpinPolicy,
@@ -31,14 +31,14 @@ pub(crate) struct Remote<I> {
 }
 
 impl<I: Interface> Remote<I> {
-    /// `described` is given when the peer's schema differs from ours; `watch` is how long an asker
-    /// looks for its answer before it sleeps.
+    /// Creates a route. `described` is given if the peer's schema differs from ours; `watch` is how
+    /// long an ask spins for its answer before its thread parks.
     pub(crate) fn new(
         channel: Channel,
         described: Option<&Described>,
         watch: Duration,
     ) -> Remote<I> {
-        let numbers = described.map(|theirs| map(I::SCHEMA, theirs));
+        let numbers = described.map(|theirs| map_methods(I::SCHEMA, theirs));
         Remote {
             run_owner: RunOwner::new(channel.is_fixed),
             channel,
@@ -48,14 +48,14 @@ impl<I: Interface> Remote<I> {
         }
     }
 
-    /// The receiver's number of the call's method, if the call can go there at all: every way of
-    /// sending asks this first.
+    /// The receiver's number of the call's method, or an error if the call cannot be sent there.
+    /// Every way of sending calls this first.
     #[inline]
     fn number(&self, message: &I::Message) -> Result<u32, CallError> {
         let ours = message.method();
-        // A constant wherever all calls of the interface travel.
+        // A compile-time constant if all calls of the interface can be serialized.
         if !message.travels() {
-            return Err(self.only_here(ours));
+            return Err(self.not_serializable(ours));
         }
         let Some(numbers) = &self.numbers else {
             return Ok(ours);
@@ -68,13 +68,13 @@ impl<I: Interface> Remote<I> {
     }
 
     #[cold]
-    fn only_here(&self, method: u32) -> CallError {
+    fn not_serializable(&self, method: u32) -> CallError {
         let text = format!("an argument of `{}` does not travel", I::SCHEMA.method_name(method));
         CallError::new(CallErrorKind::NotSerializable, &self.channel.target).with_detail(&text)
     }
 }
 
-/// The asks of a pipeline at a remote actor.
+/// The asks of a pipeline to a remote actor.
 struct RingPipeline<I> {
     remote: Arc<Remote<I>>,
     ring: Arc<Ring>,
@@ -98,14 +98,14 @@ impl<I: Interface> RemotePipeline<I> for RingPipeline<I> {
             Err(error) => return Attempt::Failed(Box::new(error)),
         };
         self.ring.set_sent(next + 1);
-        let most = self.ring.ahead(next);
+        let most = self.ring.slots_to_end(next);
         let handout = RunHandout {
             run_owner: self.run_owner,
             method: call.method(),
             ring: Some((&self.ring, next + 1, most)),
         };
         let asker = self.ring.asker(next);
-        let sent = self.remote.channel.ask_from(&handout, asker, number, call, ticket, waker);
+        let sent = self.remote.channel.ask_in_slot(&handout, asker, number, call, ticket, waker);
         if let Attempt::Sent(()) = sent {
             *message = None;
         } else {
@@ -132,9 +132,9 @@ impl<I: Interface> RemotePipeline<I> for RingPipeline<I> {
     }
 
     fn leave(&mut self, asked: u64) {
-        // Those that a turn still holds count too: their answers come.
+        // Asks that a turn still holds count too: their answers will arrive.
         self.ring.set_sent(asked);
-        if self.ring.leave() {
+        if self.ring.abandon() {
             self.remote.channel.session.close_ring(&self.ring);
         }
     }
@@ -144,8 +144,8 @@ impl<I: Interface> RemotePipeline<I> for RingPipeline<I> {
     }
 }
 
-/// The receiver's number for each of our methods, by name.
-fn map(ours: &Schema, theirs: &Described) -> Vec<Option<u32>> {
+/// The receiver's number for each of our methods, looked up by name.
+fn map_methods(ours: &Schema, theirs: &Described) -> Vec<Option<u32>> {
     ours.methods.iter().map(|method| theirs.number(method.name)).collect()
 }
 
@@ -216,7 +216,7 @@ impl<I: Interface> Route<I> for Remote<I> {
         if let Some(ended) = &session.sending().ended {
             ring.end(&(CallErrorKind::NotDelivered, ended.why.clone()));
         }
-        let most = most.min(ring.places() as usize);
+        let most = most.min(ring.slots() as usize);
         let run_owner = RunOwner::new(self.channel.is_fixed);
         Ok((Box::new(RingPipeline { remote: self, ring, run_owner }), most))
     }
@@ -226,7 +226,7 @@ impl<I: Interface> Route<I> for Remote<I> {
     }
 
     fn leave(&self, ticket: &mut Ticket) {
-        self.channel.session.leave(self.channel.number, ticket);
+        self.channel.session.stop_waiting(self.channel.number, ticket);
     }
 
     fn target(&self) -> &Arc<str> {

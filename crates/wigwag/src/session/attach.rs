@@ -1,4 +1,4 @@
-//! Opening channels, no more at once than the peer bears.
+//! Opens channels to the peer's actors, at most as many at a time as the peer accepts unanswered.
 
 use std::sync::Arc;
 
@@ -9,40 +9,41 @@ use wigwag_link::{Limits, write};
 
 use crate::session::{OutboundChannel, SendState, Session};
 
-/// What ATTACHED says.
+/// The contents of an ATTACHED frame.
 pub(crate) struct Attached {
     pub(crate) schema_hash: u64,
     pub(crate) codec: u8,
 }
 
-/// An ATTACH without an answer, and who waits for that.
+/// An unanswered ATTACH and its waiting caller.
 pub(super) struct Attaching {
     answer: oneshot::Sender<Result<Attached, CallErrorKind>>,
-    /// Its place among those; free when the answer has come, whether or not anybody waits for it.
+    /// Its permit among the unanswered ATTACHes. Released with the answer, even if the caller has
+    /// gone away.
     _place: Option<OwnedSemaphorePermit>,
 }
 
 impl Attaching {
     pub(super) fn send(self, answer: Result<Attached, CallErrorKind>) {
-        // The asker may have gone away; then its reference was never made.
+        // The caller may have gone away; then no reference was made.
         let _ = self.answer.send(answer);
     }
 }
 
-/// Places for the ATTACHes that a peer with these limits bears unanswered.
+/// One permit for each ATTACH that a peer with these limits accepts unanswered.
 pub(super) fn attaches(peer: &Limits) -> Arc<Semaphore> {
     let most = usize::try_from(peer.attach_pending_max).unwrap_or(usize::MAX);
     Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS)))
 }
 
 impl Session {
-    /// Sends ATTACH for the actor exported as `name`, and gives the channel's number and the place
-    /// where the answer arrives. Waits while the peer bears no more unanswered ones.
+    /// Sends ATTACH for the actor exported as `name`. Returns the number of the channel and a
+    /// receiver for the answer. Waits while the peer accepts no further unanswered ATTACH.
     ///
-    /// The channel is the caller's from here on: it is to be [detached](Session::detach).
+    /// The channel belongs to the caller, who must [detach](Session::detach) it.
     ///
     /// # Cancellation
-    /// Dropped while it waits, nothing was sent.
+    /// If dropped while it waits, nothing was sent.
     pub(crate) async fn send_attach(
         &self,
         name: &str,
@@ -50,7 +51,7 @@ impl Session {
         target: &Arc<str>,
     ) -> Result<(u64, oneshot::Receiver<Result<Attached, CallErrorKind>>), CallError> {
         let (answer, attached) = oneshot::channel();
-        // Nobody closes it: a session that has ended says so below.
+        // The semaphore is never closed; `check` below reports a session that has ended.
         let place = self.attaches.clone().acquire_owned().await.ok();
         let mut sending = self.sending();
         sending.check(target)?;
@@ -74,7 +75,7 @@ impl Session {
 }
 
 impl SendState {
-    /// ATTACHED has come.
+    /// Handles ATTACHED.
     pub(crate) fn attached(&mut self, number: u64, attached: Attached) {
         let channel = self.channels.get_mut(usize::try_from(number).unwrap_or(usize::MAX));
         if let Some(answer) = channel.and_then(|channel| channel.attaching.take()) {

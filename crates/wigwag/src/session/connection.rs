@@ -1,4 +1,4 @@
-//! One connection of a session: its epoch, and what is written to it.
+//! One connection of a session: its epoch, and the handler that the connection's driver runs.
 
 use tokio::sync::Notify;
 use wigwag_link::LinkError;
@@ -12,26 +12,26 @@ use crate::sync::Ordering;
 
 /// A connection that carries a session, or has carried it.
 pub(crate) struct SessionConnection {
-    /// Which one of the session it is; the first has 0.
+    /// The number of this connection within its session, from 0.
     pub(crate) epoch: u64,
     pub(crate) flusher: Flusher,
-    /// Ends its driver: the session leaves it, or is over.
+    /// Stops the driver: the session has moved to another connection or is over.
     pub(crate) leave: Notify,
     framing: Framing,
 }
 
-/// A session on a connection.
+/// A session on one of its connections, as the driver's handler.
 pub(crate) struct DrivenSession<'a> {
     pub(crate) session: &'a Session,
-    pub(crate) carrier: &'a SessionConnection,
+    pub(crate) connection: &'a SessionConnection,
 }
 
-/// Why a connection is read no further.
+/// Why reading from a connection has stopped.
 #[derive(Debug)]
 pub(crate) enum StopReason {
-    /// The session has gone on to another connection.
+    /// The session has moved to another connection.
     Superseded,
-    /// It is cut, or the session is over.
+    /// The connection is cut, or the session is over.
     Error(LinkError),
 }
 
@@ -46,16 +46,16 @@ impl ConnectionHandler for DrivenSession<'_> {
     type Error = StopReason;
 
     fn received(&self, now: Time) {
-        self.session.heard.store(now.as_nanos(), Ordering::Relaxed);
+        self.session.last_received.store(now.as_nanos(), Ordering::Relaxed);
     }
 
     fn read(&self, input: &mut ReadBuf, now: Time) -> Result<(), StopReason> {
-        let Some(mut reading) = self.session.reading.enter(self.carrier.epoch) else {
+        let Some(mut reading) = self.session.reading.enter(self.connection.epoch) else {
             return Err(StopReason::Superseded);
         };
-        let outcome = reading.read(self.session, self.carrier.framing, input, now);
-        let told = outcome.as_ref().err().and_then(LinkError::close_code);
-        if let Some((code, rule)) = told {
+        let outcome = reading.read(self.session, self.connection.framing, input, now);
+        let close_code = outcome.as_ref().err().and_then(LinkError::close_code);
+        if let Some((code, rule)) = close_code {
             self.session.sending().sender.close(code, rule);
         }
         outcome.map_err(StopReason::Error)
@@ -63,11 +63,11 @@ impl ConnectionHandler for DrivenSession<'_> {
 
     fn fill(&self, batch: &mut Batch, now: Time) {
         let mut sending = self.session.sending();
-        if sending.epoch != self.carrier.epoch {
+        if sending.epoch != self.connection.epoch {
             return;
         }
         let Some(outgoing) = sending.take_output(now) else { return };
-        let (prefix, used) = self.carrier.framing.prefix(PAIR1_HEADER.len() + outgoing.len());
+        let (prefix, used) = self.connection.framing.prefix(PAIR1_HEADER.len() + outgoing.len());
         batch.head(|out| {
             out.put(prefix, used);
             out.extend(&PAIR1_HEADER);
@@ -80,10 +80,12 @@ impl ConnectionHandler for DrivenSession<'_> {
 
     fn tick(&self, now: Time) -> Result<(), StopReason> {
         let mut sending = self.session.sending();
-        if sending.epoch != self.carrier.epoch {
+        if sending.epoch != self.connection.epoch {
             return Err(StopReason::Superseded);
         }
-        sending.sender.bytes_received(Time::from_nanos(self.session.heard.load(Ordering::Relaxed)));
+        sending
+            .sender
+            .bytes_received(Time::from_nanos(self.session.last_received.load(Ordering::Relaxed)));
         sending.sender.tick(now, || self.session.asks.waiting() > 0).map_err(StopReason::Error)
     }
 

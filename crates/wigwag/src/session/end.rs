@@ -1,4 +1,4 @@
-//! How a session ends, and who hears of it.
+//! The end of a session: its reasons, and the notifications that it sends.
 
 use std::sync::Arc;
 use std::task::Waker;
@@ -16,34 +16,34 @@ use crate::session::outcome::UnsentCalls;
 use crate::sync::Ordering;
 
 impl Session {
-    /// Ends the session's task.
+    /// Asks the session's task to end.
     pub(crate) fn halt(&self) {
-        self.stopping.store(true, Ordering::SeqCst);
-        self.stop.notify_one();
-        self.carrier().leave.notify_one();
+        self.is_halting.store(true, Ordering::SeqCst);
+        self.halt_requested.notify_one();
+        self.connection().leave.notify_one();
     }
 
-    /// True while nothing has come from the dialer: it may never have heard that the session is open.
+    /// True while the dialer has sent nothing: it may not know that the session is open.
     pub(crate) fn is_silent(&self) -> bool {
-        !self.dialed && self.heard.load(Ordering::Relaxed) == 0
+        !self.dialed && self.last_received.load(Ordering::Relaxed) == 0
     }
 
-    /// How long the session may still be silent.
-    pub(crate) fn silent_left(&self) -> Duration {
-        SILENT_SESSION_TTL.saturating_sub(clock::now().since(self.begun))
+    /// The time for which the session may still be silent.
+    pub(crate) fn silence_left(&self) -> Duration {
+        SILENT_SESSION_TTL.saturating_sub(clock::now().since(self.started_at))
     }
 
-    /// True when it was cut while it was silent: its dialer may not come back for it.
+    /// True if the session was cut while it was silent: its dialer may not come back for it.
     pub(crate) fn is_doubtful(&self) -> bool {
         self.is_silent() && self.cut_since().is_some()
     }
 
-    /// When it lost its connection, if it has none.
+    /// The time of the cut, if the session has no connection.
     pub(crate) fn cut_since(&self) -> Option<Time> {
         self.sending().cut
     }
 
-    /// Ends the session for a reason that the peer is told.
+    /// Ends the session and tells the peer the reason.
     pub(crate) fn dismiss(&self, code: Code, rule: &'static str) {
         self.sending().sender.close(code, rule);
         self.flush();
@@ -53,19 +53,19 @@ impl Session {
 
     /// True after [`halt`](Self::halt).
     pub(crate) fn is_halted(&self) -> bool {
-        self.stopping.load(Ordering::SeqCst)
+        self.is_halting.load(Ordering::SeqCst)
     }
 
     /// Waits for [`halt`](Self::halt).
     pub(crate) async fn halted(&self) {
         while !self.is_halted() {
-            self.stop.notified().await;
+            self.halt_requested.notified().await;
         }
     }
 
-    /// Tells the peer that the session ends here in good order, as far as the socket takes it at once;
-    /// a peer that is not told keeps the session for as long as it keeps one that was cut.
-    pub(crate) fn say_goodbye(&self) {
+    /// Tells the peer that the session ends here in good order, as far as the socket accepts it at
+    /// once. A peer that does not get this keeps the session for its TTL, like one that was cut.
+    pub(crate) fn send_bye(&self) {
         let mut sending = self.sending();
         if sending.ended.is_some() {
             return;
@@ -75,27 +75,27 @@ impl Session {
         self.flush_blocking(Duration::ZERO);
     }
 
-    /// The session is over: everybody who waits hears of it.
+    /// Ends the session and notifies every waiting sender and asker.
     pub(crate) fn end(&self, why: &str) {
         let why: Arc<str> = why.into();
         let mut wakers = Vec::new();
-        let carrier = self.carrier().clone();
-        let was_torn = carrier.flusher.retire();
+        let connection = self.connection().clone();
+        let was_torn = connection.flusher.retire();
         let unsent = {
             let mut sending = self.sending();
             if sending.ended.is_some() {
                 return;
             }
             sending.ended = Some(SessionEnd { why: why.clone() });
-            self.over.store(true, Ordering::Relaxed);
-            if was_torn && sending.epoch == carrier.epoch {
+            self.has_ended.store(true, Ordering::Relaxed);
+            if was_torn && sending.epoch == connection.epoch {
                 sending.sender.outbox.mark_torn();
             }
             for channel in &mut sending.channels {
                 wakers.append(&mut channel.parked.drain());
                 channel.attaching = None;
             }
-            UnsentCalls::of(&sending.sender.outbox)
+            UnsentCalls::in_outbox(&sending.sender.outbox)
         };
         wakers.append(&mut unsent.fail(&self.asks, &why));
         wakers.append(&mut self.fail_asks(CallErrorKind::Unknown, &why));
@@ -104,8 +104,8 @@ impl Session {
         self.announce_end();
     }
 
-    /// Says what became of the calls, once, when no turn holds any back: a turn that is open when the
-    /// session ends still believes to have sent them.
+    /// Announces the outcome of the calls, once, as soon as no turn holds calls back: a turn that
+    /// is open when the session ends still counts its calls as sent.
     pub(crate) fn announce_end(&self) {
         let mut sending = self.sending();
         let is_open = sending.channels.iter().any(|channel| channel.turns > 0);
@@ -113,19 +113,22 @@ impl Session {
         if std::mem::replace(&mut sending.is_announced, true) {
             return;
         }
-        let deliveries = UnsentCalls::of(&sending.sender.outbox).deliveries(&sending.channels);
-        // References of users may keep the link for long, and nothing of this is sent any more.
+        let deliveries =
+            UnsentCalls::in_outbox(&sending.sender.outbox).deliveries(&sending.channels);
+        // References of users may keep the session alive for long, and none of this is sent any
+        // more.
         sending.sender.discard();
         drop(sending);
         self.announce(SessionChange::Ended { why, deliveries });
     }
 
-    /// The driver has ended: actors and link let go of each other.
+    /// Drops the actors' channels after the driver has ended, which breaks the reference cycle
+    /// between actors and session.
     pub(crate) fn release(&self) {
-        self.reading.inside().dispatcher.clear();
+        self.reading.lock().dispatcher.clear();
     }
 
-    /// No answers will come any more. Gives those who wait for one.
+    /// Fails all outstanding asks; returns the wakers of those that wait.
     pub(crate) fn fail_asks(&self, kind: CallErrorKind, why: &str) -> Vec<Waker> {
         self.asks.fail_all(|| Box::new((kind, why.into())))
     }

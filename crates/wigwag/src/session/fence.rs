@@ -1,9 +1,9 @@
-//! Which connection of a session may still be heard.
+//! Decides which connection of a session may still change its receiving state.
 //!
-//! A session goes from connection to connection, and the old one may have bytes left when the new one
-//! takes over. Whoever takes over shuts the others out first and looks at the state only then, in one
-//! step: what it sees stays true, because nobody else gets in any more (`fence_loom.rs` tries every
-//! order).
+//! A session moves from connection to connection, and the old one may have unread bytes when the
+//! new one takes over. The new connection shuts out the older ones and reads the state in one step
+//! under the lock, so the state that it reads stays true: no older connection gets in any more.
+//! `fence_loom.rs` checks every interleaving.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::PoisonError;
@@ -11,46 +11,46 @@ use std::sync::PoisonError;
 use crate::sync::{Mutex, MutexGuard};
 
 /// State that one connection at a time may change: the one with the greatest epoch.
-pub(crate) struct Fence<T>(Mutex<Inside<T>>);
+pub(crate) struct Fence<T>(Mutex<FenceState<T>>);
 
-struct Inside<T> {
+struct FenceState<T> {
     epoch: u64,
     state: T,
 }
 
-/// The state, while nobody else can get at it.
-pub(crate) struct Entered<'a, T>(MutexGuard<'a, Inside<T>>);
+/// Exclusive access to the state.
+pub(crate) struct FenceGuard<'a, T>(MutexGuard<'a, FenceState<T>>);
 
 impl<T> Fence<T> {
-    /// Around `state`, for the connection of epoch 0.
+    /// A fence around `state`, for the connection of epoch 0.
     pub(crate) fn new(state: T) -> Fence<T> {
-        Fence(Mutex::new(Inside { epoch: 0, state }))
+        Fence(Mutex::new(FenceState { epoch: 0, state }))
     }
 
-    /// For the connection of `epoch`; `None` when it was shut out.
-    pub(crate) fn enter(&self, epoch: u64) -> Option<Entered<'_, T>> {
-        let inside = self.inside();
-        (inside.0.epoch == epoch).then_some(inside)
+    /// Locks the state for the connection of `epoch`; `None` if that one was shut out.
+    pub(crate) fn enter(&self, epoch: u64) -> Option<FenceGuard<'_, T>> {
+        let guard = self.lock();
+        (guard.0.epoch == epoch).then_some(guard)
     }
 
-    /// Shuts out all connections before that of `epoch`; `None` when it is itself too late.
-    pub(crate) fn shut(&self, epoch: u64) -> Option<Entered<'_, T>> {
-        let mut inside = self.inside();
-        if epoch <= inside.0.epoch {
+    /// Shuts out all connections before that of `epoch`; `None` if a later one has done so already.
+    pub(crate) fn advance(&self, epoch: u64) -> Option<FenceGuard<'_, T>> {
+        let mut guard = self.lock();
+        if epoch <= guard.0.epoch {
             return None;
         }
-        inside.0.epoch = epoch;
-        Some(inside)
+        guard.0.epoch = epoch;
+        Some(guard)
     }
 
-    /// For those who belong to no connection.
-    pub(crate) fn inside(&self) -> Entered<'_, T> {
-        // Whole between two statements, so a panic elsewhere has broken nothing.
-        Entered(self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    /// Locks the state for callers that belong to no connection.
+    pub(crate) fn lock(&self) -> FenceGuard<'_, T> {
+        // The value is consistent between statements, so a panic elsewhere cannot have broken it.
+        FenceGuard(self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-impl<T> Deref for Entered<'_, T> {
+impl<T> Deref for FenceGuard<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -58,7 +58,7 @@ impl<T> Deref for Entered<'_, T> {
     }
 }
 
-impl<T> DerefMut for Entered<'_, T> {
+impl<T> DerefMut for FenceGuard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
         &mut self.0.state
     }
@@ -73,14 +73,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_was_shut_out_stays_out() {
+    fn a_connection_that_was_shut_out_stays_out() {
         let fence = Fence::new(0);
         *fence.enter(0).expect("the first") += 1;
-        assert_eq!(fence.shut(2).map(|state| *state), Some(1));
+        assert_eq!(fence.advance(2).map(|state| *state), Some(1));
         assert!(fence.enter(0).is_none());
         assert!(fence.enter(1).is_none(), "it came too late");
-        assert!(fence.shut(1).is_none() && fence.shut(2).is_none());
+        assert!(fence.advance(1).is_none() && fence.advance(2).is_none());
         *fence.enter(2).expect("the last") += 1;
-        assert_eq!(*fence.inside(), 2);
+        assert_eq!(*fence.lock(), 2);
     }
 }

@@ -1,8 +1,9 @@
-//! A session with one peer, shared by its driver and by everybody who sends.
+//! A session with one peer, shared by its driver and all senders.
 //!
-//! It goes from [connection](crate::session::connection) to connection; what is in here stays. Three locks, in
-//! this order when more are held: `reading` (the driver alone), `carrier` (who writes), `sending`
-//! (every sender). None is held while waiting. The asks that wait for an answer need none of them.
+//! A session moves from [connection](crate::session::connection) to connection; the state in here
+//! stays. There are three locks, taken in this order where several are held: `reading` (the driver
+//! only), `connection` (whatever thread writes), `sending` (every sender). No lock is held across a
+//! wait. Outstanding asks need none of them.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, Weak};
 use std::task::Waker;
@@ -41,40 +42,43 @@ mod end;
 pub(crate) use attach::Attached;
 use attach::Attaching;
 
-/// Senders of each channel that are woken when room in the link or a slot has come free.
-const FRONTS: u64 = 16;
+/// Senders per channel that are woken when the outbox has room again or a slot is released.
+const FRONT_WAKES: u64 = 16;
 
-/// Why a link is over, in words; what came of the calls is told to each caller.
+/// Why a session is over, in words. Each caller gets the outcome of its own calls.
 #[derive(Clone, Debug)]
 pub(crate) struct SessionEnd {
     pub(crate) why: Arc<str>,
 }
 
-/// What we know of a channel of ours beside its credit.
+/// The state of an outbound channel, apart from its credit.
 pub(crate) struct OutboundChannel {
     /// The actor's address.
     pub(crate) target: Arc<str>,
-    /// Calls that were published.
+    /// Calls published so far.
     pub(crate) called: u64,
-    /// Calls that a turn held back when the session ended.
+    /// Calls that a turn had not published when the session ended.
     pub(crate) held_back: u64,
-    /// Calls of which the peer says that their handlers have ended.
+    /// Calls whose handlers have ended, as reported by the peer.
     pub(crate) handled: u64,
     pub(crate) parked: Parked,
-    /// Turns that hold credit of this channel and have not published yet.
+    /// Open turns that hold credit of this channel.
     pub(crate) turns: u32,
-    /// The last reference is gone; detach when `turns` is zero.
+    /// The last reference was dropped; detach when `turns` is zero.
     pub(crate) detach_wanted: bool,
-    /// The receiver is done with it; calls fail with this.
+    /// The receiver has closed the channel; calls fail with this.
     pub(crate) gone: Option<CallErrorKind>,
     attaching: Option<Attaching>,
 }
 
-/// Bytes and frames of one link, both ways, since it began.
+/// Counters of one session, in both directions, since it began.
+///
+/// [`Node::statistics`](crate::Node::statistics) returns one for each peer; its example shows how
+/// to read them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SessionStatistics {
-    /// Bytes handed to the transport: framing, headers and all.
+    /// Bytes handed to the transport, framing and headers included.
     pub bytes_sent: u64,
     /// SP messages handed to the transport.
     pub batches_sent: u64,
@@ -86,101 +90,102 @@ pub struct SessionStatistics {
     pub batches_received: u64,
     /// Sequenced frames accepted.
     pub frames_received: u64,
-    /// Tells that could not be delivered: no such method, wrong arguments, actor stopped.
+    /// Tells from the peer that could not be delivered: no such method, wrong arguments, or a
+    /// stopped actor.
     pub tells_undeliverable: u64,
     /// Times that a sender found no credit or no room and had to wait or was refused.
     pub credit_stalls: u64,
     /// Connections that were lost.
     pub cuts: u64,
-    /// Connections that have taken the session up again.
+    /// Connections that resumed the session.
     pub resumes: u64,
-    /// Frames that had to go once more.
+    /// Frames that were sent again after a resume.
     pub frames_repeated: u64,
 }
 
-/// What senders share.
+/// The sending state, shared by all senders.
 pub(crate) struct SendState {
     pub(crate) sender: SendHalf,
     pub(crate) channels: Vec<OutboundChannel>,
-    /// The connection that may take frames.
+    /// The epoch of the connection that may take frames.
     pub(crate) epoch: u64,
-    /// Since when there is no connection.
+    /// The time of the cut, while there is no connection.
     cut: Option<Time>,
     outgoing: Outgoing,
     pub(crate) ended: Option<SessionEnd>,
     /// The end was announced.
     is_announced: bool,
-    /// The peer takes no new calls.
+    /// The peer takes no new calls, or this node is closing.
     pub(crate) draining: bool,
     pub(crate) statistics: SessionStatistics,
 }
 
-/// The node, as its sessions see it.
-pub(crate) trait Owner: Send + Sync {
-    /// Ends the session that has been without a connection for longest, if there is one: it holds
-    /// channels that others need.
-    fn spare_channels(&self);
+/// The interface of the node for its sessions.
+pub(crate) trait SessionOwner: Send + Sync {
+    /// Ends the session that has been without a connection for longest, if there is one, to free
+    /// its channels.
+    fn free_channels(&self);
 }
 
 /// A session with one peer.
 pub(crate) struct Session {
     pub(crate) peer: Arc<str>,
     pub(crate) identity: Identity,
-    /// Who we are to the peer.
+    /// This node's identity towards the peer.
     pub(crate) ours: Identity,
     /// The peer understands runs.
     pub(crate) runs: bool,
-    /// What a channel may use at best.
+    /// The best codec that a channel may use.
     pub(crate) codec: u8,
-    /// We have dialed, not the peer.
+    /// This node has dialed, not the peer.
     pub(crate) dialed: bool,
-    carrier: RwLock<Arc<SessionConnection>>,
+    connection: RwLock<Arc<SessionConnection>>,
     pub(crate) resumption: Resumption,
     announcer: Announcer,
     pub(crate) asks: AskTable,
-    /// ATTACHes that the peer bears unanswered.
+    /// One permit for each ATTACH that the peer accepts unanswered.
     attaches: Arc<Semaphore>,
     pub(crate) reading: Fence<RecvState>,
     sending: Mutex<SendState>,
-    /// Something was acknowledged, or the link ended.
+    /// Notified when frames were acknowledged or the session has ended.
     pub(crate) progress: Notify,
-    /// The session is to end here, whatever its connection does.
-    stopping: AtomicBool,
-    stop: Notify,
-    over: AtomicBool,
+    /// The session's task is to end, whatever its connection does.
+    is_halting: AtomicBool,
+    halt_requested: Notify,
+    has_ended: AtomicBool,
     draining: AtomicBool,
     /// When the session began.
-    pub(crate) begun: Time,
-    /// When bytes came last.
-    pub(crate) heard: AtomicU64,
-    /// Channels of the peer, open or with calls that are not handled yet.
+    pub(crate) started_at: Time,
+    /// The time at which bytes were last received; 0 before the first ones.
+    pub(crate) last_received: AtomicU64,
+    /// Channels of the peer that are open or have unhandled calls.
     pub(crate) inbound_channels: AtomicU64,
     pub(crate) pools: Arc<Pools>,
-    pub(crate) owner: Weak<dyn Owner>,
+    pub(crate) owner: Weak<dyn SessionOwner>,
 }
 
-/// What a session begins with.
+/// The parameters of a new session.
 pub(crate) struct SessionStart {
-    /// Who we are.
+    /// This node's identity.
     pub(crate) ours: Identity,
-    /// Who the peer is.
+    /// The peer's identity.
     pub(crate) peer: Identity,
-    /// We have dialed, not the peer.
+    /// This node has dialed, not the peer.
     pub(crate) dialed: bool,
     pub(crate) resumption: Resumption,
     /// Pools that the node's sessions share.
     pub(crate) pools: Arc<Pools>,
-    pub(crate) owner: Weak<dyn Owner>,
+    pub(crate) owner: Weak<dyn SessionOwner>,
 }
 
 impl Session {
     pub(crate) fn new(
         connection: &Connection,
-        begun: SessionStart,
+        start: SessionStart,
         exports: Arc<Exports>,
         announcer: Announcer,
     ) -> Arc<Session> {
-        let SessionStart { ours, peer: identity, dialed, resumption, pools, owner } = begun;
+        let SessionStart { ours, peer: identity, dialed, resumption, pools, owner } = start;
         let features = features::on(identity.offered) & ours.offered;
         let sender =
             SendHalf::new(&ours.limits, identity.limits, clock::now()).with_pools(pools.clone());
@@ -192,7 +197,7 @@ impl Session {
             identity,
             ours,
             dialed,
-            carrier: RwLock::new(Arc::new(SessionConnection::new(0, connection))),
+            connection: RwLock::new(Arc::new(SessionConnection::new(0, connection))),
             resumption,
             announcer,
             asks: AskTable::new(identity.limits.slots_max),
@@ -210,12 +215,12 @@ impl Session {
                 statistics: SessionStatistics::default(),
             }),
             progress: Notify::new(),
-            stopping: AtomicBool::new(false),
-            stop: Notify::new(),
-            over: AtomicBool::new(false),
+            is_halting: AtomicBool::new(false),
+            halt_requested: Notify::new(),
+            has_ended: AtomicBool::new(false),
             draining: AtomicBool::new(false),
-            begun: clock::now(),
-            heard: AtomicU64::new(0),
+            started_at: clock::now(),
+            last_received: AtomicU64::new(0),
             inbound_channels: AtomicU64::new(0),
             pools,
             owner,
@@ -223,59 +228,62 @@ impl Session {
     }
 
     pub(crate) fn sending(&self) -> MutexGuard<'_, SendState> {
-        // Whole between two statements, so a panic elsewhere has broken nothing.
+        // The value is consistent between statements, so a panic elsewhere cannot have broken it.
         self.sending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The slot of an ask is free again.
+    /// Releases the slot of an ask and wakes senders that wait for one.
     pub(crate) fn free_slot(&self, number: u32) {
-        if self.asks.give_back([number]) {
-            let fronts = self.sending().fronts();
-            fronts.into_iter().for_each(Waker::wake);
+        if self.asks.release([number]) {
+            let front_wakers = self.sending().front_wakers();
+            front_wakers.into_iter().for_each(Waker::wake);
         }
     }
 
-    /// The slots of a ring are free.
+    /// Releases the slots of a ring and wakes senders that wait for one.
     pub(crate) fn close_ring(&self, ring: &Arc<Ring>) {
         if self.asks.close_ring(ring) {
-            let fronts = self.sending().fronts();
-            fronts.into_iter().for_each(Waker::wake);
+            let front_wakers = self.sending().front_wakers();
+            front_wakers.into_iter().for_each(Waker::wake);
         }
     }
 
-    /// A hint, without the lock: nothing can be sent any more.
-    pub(crate) fn is_over(&self) -> bool {
-        self.over.load(Ordering::Relaxed)
+    /// A hint, without the lock: true if nothing can be sent any more.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.has_ended.load(Ordering::Relaxed)
     }
 
-    /// Writes all that waits, with the calling thread.
+    /// Writes all waiting output on the calling thread.
     pub(crate) fn flush(&self) {
-        let carrier = self.carrier();
-        carrier.flusher.flush(&DrivenSession { session: self, carrier: &carrier });
+        let connection = self.connection();
+        connection.flusher.flush(&DrivenSession { session: self, connection: &connection });
     }
 
-    /// Writes all that waits, waiting for room up to `limit`. True when nothing is left.
+    /// Writes all waiting output, and waits up to `limit` for the socket to accept it. True if
+    /// nothing is left.
     pub(crate) fn flush_blocking(&self, limit: Duration) -> bool {
-        let carrier = self.carrier().clone();
-        carrier.flusher.flush_blocking(&DrivenSession { session: self, carrier: &carrier }, limit)
+        let connection = self.connection().clone();
+        connection
+            .flusher
+            .flush_blocking(&DrivenSession { session: self, connection: &connection }, limit)
     }
 
-    /// Has the driver write what waits.
+    /// Wakes the driver to write the waiting output.
     pub(crate) fn wake_driver(&self) {
-        self.carrier().flusher.wake_driver();
+        self.connection().flusher.wake_driver();
     }
 
-    /// The connection that carries the session, or did last.
-    pub(crate) fn carrier(&self) -> RwLockReadGuard<'_, Arc<SessionConnection>> {
-        self.carrier.read().unwrap_or_else(PoisonError::into_inner)
+    /// The connection that carries the session, or carried it last.
+    pub(crate) fn connection(&self) -> RwLockReadGuard<'_, Arc<SessionConnection>> {
+        self.connection.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// One of the two sides takes no new calls.
+    /// Starts draining: this side sends no new calls.
     pub(crate) fn start_draining(&self) {
         let mut sending = self.sending();
         sending.draining = true;
-        // Stored under the lock that the reader takes at the end of a batch: it sees the flag, or the
-        // thread that has set it sees all that the batch has brought.
+        // Stored under the lock that the reader takes at the end of a batch: either the reader sees
+        // the flag, or this thread sees everything that the batch has brought.
         self.draining.store(true, Ordering::Relaxed);
     }
 
@@ -300,8 +308,8 @@ impl Session {
         }
     }
 
-    /// The last reference to the channel's actor is gone. Not before this may its number be used
-    /// again, or an old reference would reach another actor.
+    /// Detaches a channel whose last reference was dropped. Its number must not be used again
+    /// before, or an old reference would reach another actor.
     pub(crate) fn detach(&self, channel: u64) {
         let mut guard = self.sending();
         let sending = &mut *guard;
@@ -309,8 +317,8 @@ impl Session {
             return;
         };
         if open.turns > 0 {
-            // Another thread's turn has called on it and not published yet: the last such turn
-            // comes back here.
+            // Another thread's turn has called the channel and not published yet: the last such
+            // turn detaches it.
             open.detach_wanted = true;
         } else if sending.ended.is_none() && sending.sender.detach(channel) {
             drop(guard);
@@ -318,16 +326,16 @@ impl Session {
         }
     }
 
-    /// A sender that waited gives up.
-    pub(crate) fn leave(&self, channel: u64, ticket: &mut Ticket) {
-        let woken = {
+    /// Removes a waiting sender that gives up.
+    pub(crate) fn stop_waiting(&self, channel: u64, ticket: &mut Ticket) {
+        let wakers = {
             let mut sending = self.sending();
             if let Some(channel) = sending.channels.get_mut(channel as usize) {
                 channel.parked.leave(ticket);
             }
-            sending.woken(channel)
+            sending.wakers_with_room(channel)
         };
-        woken.into_iter().for_each(Waker::wake);
+        wakers.into_iter().for_each(Waker::wake);
     }
 }
 
@@ -348,13 +356,13 @@ impl OutboundChannel {
 }
 
 impl SendState {
-    /// The next batch for the connection; `None` when there is nothing to send.
+    /// The next batch for the connection; `None` if there is nothing to send.
     pub(crate) fn take_output(&mut self, now: Time) -> Option<&mut Outgoing> {
         self.sender.take_output(&mut self.outgoing, now);
         (!self.outgoing.is_empty()).then_some(&mut self.outgoing)
     }
 
-    /// An error when nothing can be sent any more.
+    /// An error if nothing can be sent any more.
     pub(crate) fn check(&self, target: &Arc<str>) -> Result<(), CallError> {
         if let Some(ended) = &self.ended {
             let error = CallError::new(CallErrorKind::NotDelivered, target);
@@ -366,16 +374,17 @@ impl SendState {
         Ok(())
     }
 
-    /// CREDIT has come: so many calls of the channel were handled. Gives the senders that have room.
+    /// Handles CREDIT, which counts the handled calls of a channel. Returns the wakers of the
+    /// senders that have room.
     pub(crate) fn credited(&mut self, number: u64, handled: u64, has_risen: bool) -> Vec<Waker> {
         let at = usize::try_from(number).unwrap_or(usize::MAX);
         if let Some(channel) = self.channels.get_mut(at) {
             channel.handled = channel.handled.max(handled);
         }
-        if has_risen { self.woken(number) } else { Vec::new() }
+        if has_risen { self.wakers_with_room(number) } else { Vec::new() }
     }
 
-    /// DETACHED has come; gives the senders that waited.
+    /// Handles DETACHED; returns the wakers of the senders that waited.
     pub(crate) fn detached(&mut self, number: u64, code: Code) -> Vec<Waker> {
         let at = usize::try_from(number).unwrap_or(usize::MAX);
         let Some(channel) = self.channels.get_mut(at) else {
@@ -389,15 +398,16 @@ impl SendState {
         channel.parked.drain()
     }
 
-    /// Credit or room has come to a channel: those for whom it suffices, if their calls are small.
-    pub(crate) fn woken(&mut self, number: u64) -> Vec<Waker> {
+    /// The wakers of the senders that the free credit of a channel suffices for, if their calls are
+    /// small.
+    pub(crate) fn wakers_with_room(&mut self, number: u64) -> Vec<Waker> {
         let free = self.sender.window(number).map_or(0, |window| window.free());
         let at = usize::try_from(number).unwrap_or(usize::MAX);
         self.channels.get(at).map_or_else(Vec::new, |channel| channel.parked.woken_by(free))
     }
 
-    /// The senders in front of every queue; when something has come that all share.
-    pub(crate) fn fronts(&self) -> Vec<Waker> {
-        self.channels.iter().flat_map(|channel| channel.parked.woken_by(FRONTS)).collect()
+    /// The wakers of the first senders of each queue, for room that all channels share.
+    pub(crate) fn front_wakers(&self) -> Vec<Waker> {
+        self.channels.iter().flat_map(|channel| channel.parked.woken_by(FRONT_WAKES)).collect()
     }
 }

@@ -1,8 +1,8 @@
-//! What became of the calls of a session that has ended.
+//! The outcome of the calls of a session that has ended.
 //!
-//! Of each call exactly one is true: it certainly was handled, it certainly was not, or nobody here
-//! knows. What was published and never reached the peer still lies in the outbox and says itself
-//! whose call it was; so nothing is kept for each call while the session lives.
+//! Each call was certainly handled, or certainly not, or the outcome is unknown here. Frames that
+//! were published and never reached the peer are still in the outbox, and each names its channel
+//! and asker; so nothing is kept per call while the session lives.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,27 +16,27 @@ use wigwag_wire::run::Run;
 
 use crate::events::Delivery;
 use crate::replies::asks::AskTable;
-use crate::replies::slot::Completed;
+use crate::replies::slot::Completion;
 use crate::session::OutboundChannel;
 
 /// The calls that never reached the peer.
 #[derive(Default)]
 pub(crate) struct UnsentCalls {
-    /// How many on each channel.
+    /// Their number per channel.
     calls: HashMap<u64, u64>,
-    /// Slot, generation, and how many slots from there on.
+    /// Their asks: first slot, generation, and the number of consecutive slots.
     asks: Vec<(u32, u32, u32)>,
 }
 
 impl UnsentCalls {
-    pub(crate) fn of(outbox: &Outbox) -> UnsentCalls {
+    pub(crate) fn in_outbox(outbox: &Outbox) -> UnsentCalls {
         let mut unsent = UnsentCalls::default();
         outbox.each_unsent(|kind, body| unsent.add(kind, body));
         unsent
     }
 
-    /// The same of calls that were encoded and not published.
-    pub(crate) fn of_turn(encoded: &[u8]) -> UnsentCalls {
+    /// The calls in frames that were encoded and not published.
+    pub(crate) fn in_frames(encoded: &[u8]) -> UnsentCalls {
         let (mut unsent, mut reader) = (UnsentCalls::default(), Reader::new(encoded));
         while let Ok((kind, body)) = Frame::next(&mut reader, u64::MAX) {
             unsent.add(kind, body);
@@ -63,10 +63,11 @@ impl UnsentCalls {
         }
     }
 
-    /// Their askers hear that; gives those that waited. Those of pipelines hear it when all asks end.
+    /// Fails their asks; returns the wakers of those that wait. The asks of pipelines fail when all
+    /// asks end.
     pub(crate) fn fail(&self, asks: &AskTable, why: &Arc<str>) -> Vec<Waker> {
         for (slot, generation, _) in &self.asks {
-            asks.lose_from((*slot, *generation));
+            asks.mark_unsent_from((*slot, *generation));
         }
         let singles = self.asks.iter().flat_map(|(slot, generation, count)| {
             (*slot..slot.saturating_add(*count)).map(|slot| (slot, *generation))
@@ -74,14 +75,14 @@ impl UnsentCalls {
         let failed = singles.filter_map(|asker| {
             let failure = || Box::new((CallErrorKind::NotDelivered, why.to_string().into()));
             match asks.fail(asker, failure) {
-                Completed::In(waker) => waker,
+                Completion::Stored(waker) => waker,
                 _ => None,
             }
         });
         failed.collect()
     }
 
-    /// What is known of the calls on each channel that had some.
+    /// The outcome of the calls on each channel that had any.
     pub(crate) fn deliveries(&self, channels: &[OutboundChannel]) -> Arc<[Delivery]> {
         let called = channels.iter().enumerate().filter(|(_, channel)| channel.called > 0);
         let known = called.map(|(number, channel)| {

@@ -1,4 +1,5 @@
-//! What lets a session go on over its next connection: its token, its epochs, and who may claim it.
+//! The state that lets a session continue over its next connection: its token, its epochs, and the
+//! check of claims.
 //!
 //! Each connection has a greater epoch than the one before, which shuts the old one out.
 
@@ -18,15 +19,15 @@ use crate::events::SessionChange;
 use crate::lock::lock;
 use crate::random;
 
-/// What a session needs to outlive its connection.
+/// The state that a session needs to outlive its connection.
 pub(crate) struct Resumption {
     id: u128,
-    /// How long it is kept after a cut; zero: it is not.
+    /// How long the session is kept after a cut; zero ends it with its connection.
     ttl: Duration,
     credentials: Mutex<Credentials>,
-    /// The address that this side has dialed, if it was this side.
+    /// The address that this side has dialed; `None` if the peer has dialed.
     dialed: Option<Address>,
-    /// The epoch of the connection that carries it.
+    /// The epoch of the current connection.
     epoch: watch::Sender<u64>,
 }
 
@@ -51,12 +52,12 @@ impl Resumption {
         self.id
     }
 
-    /// How long the session is kept after a cut; zero: it is not.
+    /// How long the session is kept after a cut; zero ends it with its connection.
     pub(crate) fn ttl(&self) -> Duration {
         self.ttl
     }
 
-    /// The address that this side has dialed, if it was this side.
+    /// The address that this side has dialed; `None` if the peer has dialed.
     pub(crate) fn dialed(&self) -> Option<&Address> {
         self.dialed.as_ref()
     }
@@ -66,22 +67,22 @@ impl Resumption {
         lock(&self.credentials)
     }
 
-    /// True when the session outlives its connection.
-    pub(crate) fn is_on(&self) -> bool {
+    /// True if the session outlives its connection.
+    pub(crate) fn is_enabled(&self) -> bool {
         !self.ttl.is_zero()
     }
 
-    /// True when this is the session that a peer has dialed here under that id.
+    /// True if a peer has dialed this session and claims it by its id.
     pub(crate) fn is_claimed_by(&self, claim: &Claim) -> bool {
-        self.dialed.is_none() && self.is_on() && self.id == claim.session
+        self.dialed.is_none() && self.is_enabled() && self.id == claim.session
     }
 
-    /// A batch has come over the newest connection: the token that it brought is known to the dialer.
+    /// Confirms the newest token: a batch over the newest connection shows that the dialer has it.
     pub(crate) fn confirm(&self) {
         self.credentials().confirm();
     }
 
-    /// The connection of `epoch` carries the session from now on.
+    /// Makes `epoch` the current one.
     fn advance_epoch(&self, epoch: u64) {
         self.epoch.send_if_modified(|newest| {
             let newer = epoch > *newest;
@@ -92,13 +93,13 @@ impl Resumption {
 
     /// Waits until the session has left the connection of `epoch`.
     pub(crate) async fn superseded(&self, epoch: u64) {
-        // The sender is ours, so it cannot have gone away.
+        // `self` owns the sender, so the channel is open.
         let _ = self.epoch.subscribe().wait_for(|newest| *newest > epoch).await;
     }
 }
 
-/// Lets a dialer back in: its old connection is shut out, and the message says from where on it is to
-/// send again.
+/// Readmits a dialer: shuts out its old connection and returns the message that tells it where to
+/// resume.
 pub(crate) fn accept_claim(
     session: &Session,
     claim: &Claim,
@@ -106,7 +107,7 @@ pub(crate) fn accept_claim(
 ) -> Result<Buffer, LinkError> {
     let fresh = random::id();
     session.resumption.credentials().check(claim, proof, prove, fresh)?;
-    let Some(mut reading) = session.reading.shut(claim.epoch) else {
+    let Some(mut reading) = session.reading.advance(claim.epoch) else {
         let rule = "another connection of the session was newer";
         return Err(LinkError::Misbehaved { code: Code::TOKEN_BAD, rule });
     };
@@ -116,18 +117,18 @@ pub(crate) fn accept_claim(
     };
     drop(reading);
     let message = message.inspect_err(|error| {
-        // The proof says that this is the peer, and it breaks the rules.
+        // The proof is valid, so this is the peer, and it breaks the protocol.
         session.end(&error.to_string());
         session.halt();
     })?;
     session.resumption.advance_epoch(claim.epoch);
-    session.carrier().leave.notify_one();
+    session.connection().leave.notify_one();
     Ok(message)
 }
 
-/// Whether the node at the peer's address is our peer.
-pub(crate) fn check_identity(session: &Session, found: &Identity) -> Result<(), NodeError> {
-    match session.identity.recognize(found) {
+/// Checks that the node at the peer's address is the peer.
+pub(crate) fn check_identity(session: &Session, peer: &Identity) -> Result<(), NodeError> {
+    match session.identity.recognize(peer) {
         Recognized::Same => Ok(()),
         Recognized::Restarted => Err(NodeError::Restarted),
         Recognized::Another => {
@@ -144,10 +145,10 @@ pub(crate) fn claim(
     nonces: [u128; 2],
 ) -> Result<(Claim, [u8; PROOF_BYTES]), LinkError> {
     // The old connection is not read any more, so this number stays.
-    let recv_next = session.reading.inside().dispatcher.recv_next();
+    let recv_next = session.reading.lock().dispatcher.recv_next();
     let (claim, proof) = session.resumption.credentials().claim(recv_next, nonces, prove)?;
     let overtaken = || LinkError::protocol("another connection of the session was newer");
-    session.reading.shut(claim.epoch).ok_or_else(overtaken)?;
+    session.reading.advance(claim.epoch).ok_or_else(overtaken)?;
     Ok((claim, proof))
 }
 
@@ -155,7 +156,7 @@ pub(crate) fn claim(
 mod tests {
     use super::*;
 
-    /// The text behind `"name": "`, once for each time that it stands there.
+    /// Each text that follows `"name": "`.
     fn all<'a>(text: &'a str, name: &str) -> impl Iterator<Item = &'a str> {
         let key = format!("\"{name}\": \"");
         let rest = text.split(&key).skip(1).collect::<Vec<_>>();
@@ -168,7 +169,7 @@ mod tests {
         digits.map(|two| byte(two).expect("it is hex")).collect()
     }
 
-    /// They were made by another implementation of HMAC-SHA-256.
+    /// The vectors were made by another implementation of HMAC-SHA-256.
     #[test]
     fn proofs_are_those_of_the_vectors() {
         let vectors = include_str!("../../../../docs/vectors/link/opening.json");

@@ -21,7 +21,7 @@ pub(in crate::io) struct Credit {
 
 /// The part of a piece; nothing, when that is used up.
 #[derive(Debug, Default)]
-pub struct Held {
+pub struct PieceCredit {
     _piece: Option<OwnedSemaphorePermit>,
     _bytes: Option<OwnedSemaphorePermit>,
 }
@@ -38,20 +38,20 @@ impl Credit {
     }
 
     /// Waits until one piece more may be taken.
-    pub(in crate::io) async fn piece(&self) -> Held {
+    pub(in crate::io) async fn piece(&self) -> PieceCredit {
         // Never closed, so never an error.
         let permit = self.pieces.clone().acquire_owned().await.ok();
         match permit {
             Some(permit) if self.by_hand => {
                 permit.forget();
-                Held::default()
+                PieceCredit::default()
             }
-            permit => Held { _piece: permit, _bytes: None },
+            permit => PieceCredit { _piece: permit, _bytes: None },
         }
     }
 
     /// Waits until so many bytes more may be handed to the actor.
-    pub(in crate::io) async fn bytes(&self, held: &mut Held, bytes: usize) {
+    pub(in crate::io) async fn bytes(&self, held: &mut PieceCredit, bytes: usize) {
         let bytes = u32::try_from(bytes.min(self.bytes_max)).unwrap_or(u32::MAX);
         held._bytes = self.bytes.clone().acquire_many_owned(bytes).await.ok();
     }

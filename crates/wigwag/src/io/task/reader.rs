@@ -7,9 +7,9 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::sync::{Notify, watch};
 use tokio::time::sleep;
 
-use super::credit::{Credit, Held};
-use super::cutter::{Cut, Cutter};
-use super::delivery::{Deliver, Gone};
+use super::credit::{Credit, PieceCredit};
+use super::recipient::{ActorGone, Recipient};
+use super::splitter::{LineSplitter, SplitItem};
 use crate::io::event::{End, Event, Piece};
 use crate::io::limits::{Limits, PIPE_SILENCE_MAX};
 
@@ -58,41 +58,41 @@ impl<R: AsyncRead + Unpin> Reader<R> {
     /// Hands over pieces to the end.
     pub(in crate::io) async fn run<P: Piece, E>(
         mut self,
-        to: &impl Deliver<E>,
+        to: &impl Recipient<E>,
         event: impl Fn(Event<P>) -> E,
-    ) -> Result<End, Gone> {
+    ) -> Result<End, ActorGone> {
         let line_bytes_max = self.limits.line_bytes;
-        let mut cutter = Cutter::new(P::LINES.then_some(line_bytes_max));
+        let mut splitter = LineSplitter::new(P::LINES.then_some(line_bytes_max));
         let mut scratch = vec![0; self.limits.chunk_bytes];
         loop {
             // Two pipes share the credit of a child: one that is silent must not keep it from the other,
             // so it is asked for behind the read there.
-            let before = match self.exited {
+            let reserved = match self.exited {
                 None => Some(self.credit.piece().await),
                 Some(_) => None,
             };
             let mut ended = false;
-            let cut = loop {
-                if let Some(cut) = cutter.next() {
-                    break cut;
+            let item = loop {
+                if let Some(item) = splitter.next() {
+                    break item;
                 }
                 match self.read(&mut scratch).await {
                     Ok(0) => {
                         ended = true;
-                        match cutter.rest() {
+                        match splitter.rest() {
                             Some(rest) => break rest,
                             None => return Ok(End::Closed),
                         }
                     }
-                    Ok(read) => cutter.push(scratch.get(..read).unwrap_or_default()),
+                    Ok(read) => splitter.push(scratch.get(..read).unwrap_or_default()),
                     Err(error) => return Ok(error.into()),
                 }
             };
-            let held = match before {
+            let held = match reserved {
                 Some(held) => held,
                 None => self.credit.piece().await,
             };
-            to.deliver(event(piece(&self.credit, held, cut, line_bytes_max).await)).await?;
+            to.deliver(event(split_event(&self.credit, held, item, line_bytes_max).await)).await?;
             if ended {
                 return Ok(End::Closed);
             }
@@ -115,26 +115,26 @@ impl<R: AsyncRead + Unpin> Reader<R> {
 }
 
 /// What the actor gets of a cut.
-pub(in crate::io) async fn piece<P: Piece>(
+pub(in crate::io) async fn split_event<P: Piece>(
     credit: &Credit,
-    mut held: Held,
-    cut: Cut,
+    mut held: PieceCredit,
+    item: SplitItem,
     line_bytes_max: usize,
 ) -> Event<P> {
-    match cut {
-        Cut::Piece(bytes, whole) => {
+    match item {
+        SplitItem::Piece(bytes, is_whole) => {
             credit.bytes(&mut held, bytes.len()).await;
-            Event::Got(P::new(bytes, whole, held))
+            Event::Got(P::new(bytes, is_whole, held))
         }
-        Cut::TooLong => Event::TooLong { line_bytes_max },
+        SplitItem::TooLong => Event::TooLong { line_bytes_max },
     }
 }
 
 /// Runs what reads until it ends or is closed, and delivers the end.
-pub(in crate::io) async fn to_the_end<E>(
-    reading: impl Future<Output = Result<End, Gone>>,
+pub(in crate::io) async fn run_to_end<E>(
+    reading: impl Future<Output = Result<End, ActorGone>>,
     input: Input,
-    to: &impl Deliver<E>,
+    to: &impl Recipient<E>,
     event: impl FnOnce(End) -> E,
 ) {
     let end = tokio::select! {

@@ -1,4 +1,4 @@
-//! What this thread's turn has for one link: a buffer, the credit leased for it, and free slots.
+//! The send buffer of the current turn for one session: encoded frames, leased credit, free slots.
 
 use std::sync::Arc;
 use std::task::Waker;
@@ -15,41 +15,42 @@ use crate::session::Session;
 use crate::session::buffers::EncodeOutcome;
 use crate::session::outcome::UnsentCalls;
 
-/// What this thread's turn has for one link.
+/// The send buffer of the current turn for one session.
 pub(crate) struct SendBuffer {
     pub(crate) session: Arc<Session>,
     pub(crate) encoded: Buffer,
     /// Answers in `encoded`.
     pub(crate) answers: u64,
-    pub(crate) joiner: RunBuilder,
-    /// Whose asks the run at hand is of, and the number of the first that may be added.
+    pub(crate) run: RunBuilder,
+    /// The ring whose asks the current run holds, and the number of the first ask that may be
+    /// added.
     pub(crate) ring: Option<(Arc<Ring>, u64)>,
-    /// The channel that was called last, and the credit leased for it.
+    /// The current channel, which was called last, and the credit leased for it.
     pub(crate) channel: u64,
-    pub(crate) left: u64,
-    /// Calls on it in `encoded`.
+    pub(crate) credit: u64,
+    /// Calls on the current channel in `encoded`.
     pub(crate) calls: u64,
-    /// The same of other channels, by number.
+    /// Leases of the other channels, by channel number.
     leases: Vec<Lease>,
-    /// Those of them that this turn has called on.
-    touched: Vec<u64>,
+    /// Channels that this turn has called.
+    called_channels: Vec<u64>,
     /// Free slots that this turn has taken and not used yet.
     pub(crate) slots: Vec<u32>,
-    /// Something waits to be written that is not in `encoded`.
+    /// Output waits for a flush, in `encoded` or in the outbox.
     pub(crate) flush: bool,
 }
 
-/// What a turn has for a channel that is not at hand.
+/// The lease of a channel that is not the current one.
 #[derive(Clone, Copy, Default)]
 struct Lease {
     /// Units left.
-    left: u64,
-    /// Calls that it was used for.
+    credit: u64,
+    /// Calls paid from this lease.
     calls: u64,
-    /// The turn has called on the channel.
-    is_touched: bool,
-    /// The channel knows of the turn.
-    is_known: bool,
+    /// The turn has called the channel.
+    is_called: bool,
+    /// The channel counts this turn among its open turns.
+    is_registered: bool,
 }
 
 impl SendBuffer {
@@ -58,13 +59,13 @@ impl SendBuffer {
             session: session.clone(),
             encoded: Buffer::new(),
             answers: 0,
-            joiner: RunBuilder::default(),
+            run: RunBuilder::default(),
             ring: None,
             channel: u64::MAX,
-            left: 0,
+            credit: 0,
             calls: 0,
             leases: Vec::new(),
-            touched: Vec::new(),
+            called_channels: Vec::new(),
             slots: Vec::new(),
             flush: false,
         }
@@ -76,7 +77,7 @@ impl SendBuffer {
         channel: u64,
         encode: impl FnOnce(&mut Buffer) -> usize,
     ) -> EncodeOutcome<()> {
-        self.joiner.close(&mut self.encoded);
+        self.run.close(&mut self.encoded);
         let before = self.encoded.len();
         let body = encode(&mut self.encoded);
         if body as u64 > self.session.identity.limits.frame_max {
@@ -87,13 +88,13 @@ impl SendBuffer {
             self.encoded.truncate(before);
             return EncodeOutcome::NotHere;
         }
-        self.written();
+        self.call_written();
         EncodeOutcome::Done(())
     }
 
-    /// A call more is there.
+    /// Counts a call that was just encoded, and publishes when a segment is full.
     #[inline(always)]
-    pub(crate) fn written(&mut self) {
+    pub(crate) fn call_written(&mut self) {
         self.calls += 1;
         if self.encoded.len() >= TURN_BYTES {
             self.publish_and_flush();
@@ -112,30 +113,31 @@ impl SendBuffer {
         self.slots.pop()
     }
 
-    /// Whoever waits for a slot finds one.
+    /// Returns the unused slots and wakes the senders that wait for one.
     #[cold]
-    pub(crate) fn give_slots_back(&mut self) {
-        if self.session.asks.give_back(self.slots.drain(..)) {
-            let fronts = self.session.sending().fronts();
-            fronts.into_iter().for_each(Waker::wake);
+    pub(crate) fn release_slots(&mut self) {
+        if self.session.asks.release(self.slots.drain(..)) {
+            let front_wakers = self.session.sending().front_wakers();
+            front_wakers.into_iter().for_each(Waker::wake);
         }
     }
 
-    /// Pays from the lease, which is filled up when it does not reach.
+    /// Charges `cost` to the lease, and extends the lease if it is too small. False if there is no
+    /// credit.
     #[inline]
     pub(crate) fn charge(&mut self, channel: u64, cost: u64) -> bool {
-        if self.channel == channel && self.left >= cost {
-            self.left -= cost;
+        if self.channel == channel && self.credit >= cost {
+            self.credit -= cost;
             return true;
         }
-        self.charge_anew(channel, cost)
+        self.charge_slow(channel, cost)
     }
 
     #[cold]
-    pub(crate) fn charge_anew(&mut self, channel: u64, cost: u64) -> bool {
-        self.change_to(channel);
-        if self.left >= cost {
-            self.left -= cost;
+    pub(crate) fn charge_slow(&mut self, channel: u64, cost: u64) -> bool {
+        self.switch_to(channel);
+        if self.credit >= cost {
+            self.credit -= cost;
             return true;
         }
         let mut sending = self.session.sending();
@@ -150,52 +152,52 @@ impl SendBuffer {
             return false;
         }
         if let Some(lease) = self.leases.get_mut(channel as usize)
-            && !std::mem::replace(&mut lease.is_known, true)
+            && !std::mem::replace(&mut lease.is_registered, true)
         {
             state.turns += 1;
         }
-        // Those who wait keep what they need, at the price of our own call.
+        // Waiting senders keep what they need, priced like this call.
         let reserved = state.parked.len() as u64 * cost;
         let Some(window) = sending.sender.window(channel) else {
             return false;
         };
         let free = window.free().saturating_sub(reserved);
         let most = (free / 4).clamp(cost.max(16), LEASE_UNITS_MAX.max(cost)).min(free);
-        self.left += window.lease(most);
-        let enough = self.left >= cost;
+        self.credit += window.lease(most);
+        let enough = self.credit >= cost;
         if enough {
-            self.left -= cost;
+            self.credit -= cost;
         }
         enough
     }
 
-    /// Makes `channel` the one that is at hand.
-    pub(crate) fn change_to(&mut self, channel: u64) {
+    /// Makes `channel` the current one.
+    pub(crate) fn switch_to(&mut self, channel: u64) {
         if self.channel == channel {
             return;
         }
-        self.put_aside();
+        self.store_lease();
         let at = channel as usize;
         if self.leases.len() <= at {
             self.leases.resize(at + 1, Lease::default());
         }
         let lease = &mut self.leases[at];
-        if !std::mem::replace(&mut lease.is_touched, true) {
-            self.touched.push(channel);
+        if !std::mem::replace(&mut lease.is_called, true) {
+            self.called_channels.push(channel);
         }
-        (self.channel, self.left, self.calls) = (channel, lease.left, lease.calls);
+        (self.channel, self.credit, self.calls) = (channel, lease.credit, lease.calls);
     }
 
-    /// No channel is at hand.
-    fn put_aside(&mut self) {
+    /// Stores the lease of the current channel; no channel is current afterwards.
+    fn store_lease(&mut self) {
         if let Some(lease) = self.leases.get_mut(self.channel as usize) {
-            (lease.left, lease.calls) = (self.left, self.calls);
-            (self.channel, self.left, self.calls) = (u64::MAX, 0, 0);
+            (lease.credit, lease.calls) = (self.credit, self.calls);
+            (self.channel, self.credit, self.calls) = (u64::MAX, 0, 0);
         }
     }
 
     pub(crate) fn answer(&mut self, asker: (u32, u32), value: &dyn DynEncode, frame_max: u64) {
-        self.joiner.close(&mut self.encoded);
+        self.run.close(&mut self.encoded);
         let before = self.encoded.len();
         let body = write::reply(&mut self.encoded, asker, |out| value.encode(out));
         if body as u64 > frame_max {
@@ -211,46 +213,46 @@ impl SendBuffer {
         self.flush = true;
     }
 
-    /// True when the peer leaves so many bytes unacknowledged that large replies must stay away.
+    /// True if the peer leaves so much unacknowledged that large replies are refused.
     #[cold]
     pub(crate) fn is_overfull(&self) -> bool {
         self.session.sending().sender.outbox.is_overfull()
     }
 
     pub(crate) fn publish(&mut self) {
-        self.joiner.close(&mut self.encoded);
-        self.put_aside();
+        self.run.close(&mut self.encoded);
+        self.store_lease();
         if !self.slots.is_empty() {
-            self.give_slots_back();
+            self.release_slots();
         }
-        if self.answers == 0 && self.touched.is_empty() {
+        if self.answers == 0 && self.called_channels.is_empty() {
             return;
         }
         let mut frames = std::mem::take(&mut self.answers);
         let mut wakers: Vec<Waker> = Vec::new();
         let mut sending = self.session.sending();
-        let mut left_behind = Vec::new();
+        let mut to_detach = Vec::new();
         let ended = sending.ended.clone();
-        for channel in self.touched.drain(..) {
+        for channel in self.called_channels.drain(..) {
             let lease = self.leases.get_mut(channel as usize).map(std::mem::take);
-            let Lease { left, calls, is_known, .. } = lease.unwrap_or_default();
+            let Lease { credit, calls, is_registered, .. } = lease.unwrap_or_default();
             frames += calls;
             if let Some(state) = sending.channels.get_mut(channel as usize) {
                 state.called += calls;
                 state.held_back += if ended.is_some() { calls } else { 0 };
-                state.turns -= u32::from(is_known);
-                if is_known && state.turns == 0 && state.detach_wanted {
-                    left_behind.push(channel);
+                state.turns -= u32::from(is_registered);
+                if is_registered && state.turns == 0 && state.detach_wanted {
+                    to_detach.push(channel);
                 }
             }
             if let Some(window) = sending.sender.window(channel) {
-                window.give_back(left);
+                window.give_back(credit);
             }
-            wakers.extend(sending.woken(channel));
+            wakers.extend(sending.wakers_with_room(channel));
         }
         let mut unsent = None;
         if ended.is_some() {
-            unsent = Some(UnsentCalls::of_turn(self.encoded.as_slice()));
+            unsent = Some(UnsentCalls::in_frames(self.encoded.as_slice()));
             self.encoded.clear();
         } else {
             sending.sender.outbox.publish(&mut self.encoded, frames);
@@ -258,11 +260,11 @@ impl SendBuffer {
         }
         drop(sending);
         if let (Some(ended), Some(unsent)) = (ended, unsent) {
-            // Only its own asks are known not to have left.
+            // Of this buffer, only its own asks are known never to have left.
             wakers.append(&mut unsent.fail(&self.session.asks, &ended.why));
             self.session.announce_end();
         }
         wakers.into_iter().for_each(Waker::wake);
-        left_behind.into_iter().for_each(|channel| self.session.detach(channel));
+        to_detach.into_iter().for_each(|channel| self.session.detach(channel));
     }
 }

@@ -1,8 +1,8 @@
-//! What the current turn has sent and not yet published.
+//! The frames that the current turn has encoded and not yet published.
 //!
-//! Inside a turn (an actor's poll, a `wigwag::spawn` task's poll) calls and replies are encoded
+//! In a turn (one poll of an actor or of a `wigwag::spawn` task), calls and replies are encoded
 //! into a buffer of this thread, with credit leased for the turn: no lock per message. When the
-//! turn ends, or when a segment is full, the buffer is published and written with this thread.
+//! turn ends, or a segment is full, this thread publishes the buffer and writes it.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -20,109 +20,113 @@ use crate::session::buffers::buffer::SendBuffer;
 
 mod buffer;
 
-/// What this thread's turn has for all links.
+/// The send buffers of the current turn, one per session.
 struct SendBuffers {
-    /// The turn is open and will publish at its end.
-    armed: bool,
-    /// The first place's buffer is with those who call: it ends in the run at hand.
-    lent: bool,
-    places: Vec<SendBuffer>,
+    /// A turn is open, and its end publishes the buffers.
+    publishes_at_end: bool,
+    /// The first session's buffer is handed out to the caller's reference: it ends in the current
+    /// run.
+    is_handed_out: bool,
+    sessions: Vec<SendBuffer>,
 }
 
 thread_local! {
-    static PLACES: RefCell<SendBuffers> =
-        const { RefCell::new(SendBuffers { armed: false, lent: false, places: Vec::new() }) };
+    static BUFFERS: RefCell<SendBuffers> =
+        const { RefCell::new(SendBuffers { publishes_at_end: false, is_handed_out: false, sessions: Vec::new() }) };
 }
 
-/// Who may add calls to the run that a call was joined to.
+/// Permission to add further calls to the run that a call was joined to.
 pub(crate) struct RunHandout<'a> {
     pub(crate) run_owner: RunOwner,
-    /// The method, by the number that the caller's own schema gives it.
+    /// The method, by its number in the caller's own schema.
     pub(crate) method: u32,
-    /// Those calls are asks from these slots: the number of the next one, and how many may follow.
+    /// For asks: their ring, the number of the next ask, and how many may follow.
     pub(crate) ring: Option<(&'a Arc<Ring>, u64, usize)>,
 }
 
 impl SendBuffers {
-    /// Takes back what was lent. False: this is an encoder that itself sends, and it has it.
+    /// Takes back the run that was handed out. False inside an encoder that itself sends: that
+    /// encoder holds the run.
     #[inline(always)]
-    fn settle(&mut self) -> bool {
-        !self.lent || self.settle_now()
+    fn take_back_run(&mut self) -> bool {
+        !self.is_handed_out || self.take_back_run_now()
     }
 
-    fn settle_now(&mut self) -> bool {
-        let Some(place) = self.places.first_mut() else { return true };
-        let Some(added) = run_writer::take_back(&mut place.encoded) else { return false };
-        self.lent = false;
-        place.joiner.note_items(added);
-        place.calls += added as u64;
-        place.left = place.left.saturating_sub(added as u64);
-        if let Some((ring, first)) = place.ring.take() {
+    fn take_back_run_now(&mut self) -> bool {
+        let Some(buffer) = self.sessions.first_mut() else { return true };
+        let Some(added) = run_writer::take_back(&mut buffer.encoded) else { return false };
+        self.is_handed_out = false;
+        buffer.run.note_items(added);
+        buffer.calls += added as u64;
+        buffer.credit = buffer.credit.saturating_sub(added as u64);
+        if let Some((ring, first)) = buffer.ring.take() {
             ring.raise_sent(first + added as u64);
         }
         true
     }
 
-    /// Lends the run that a call was just joined to, if there is room in it.
-    fn handout(&mut self, handout: &RunHandout<'_>) {
-        let Some(place) = self.places.first_mut() else { return };
+    /// Hands out the run that a call was just joined to, if the run has room.
+    fn hand_out_run(&mut self, handout: &RunHandout<'_>) {
+        let Some(buffer) = self.sessions.first_mut() else { return };
         let most = handout.ring.map_or(usize::MAX, |(_, _, most)| most);
-        let room = place.joiner.room().min(place.left as usize).min(most);
+        let room = buffer.run.room().min(buffer.credit as usize).min(most);
         if room > 0 {
-            run_writer::hand_out(handout.run_owner, handout.method, room, &mut place.encoded);
-            place.ring = handout.ring.map(|(ring, next, _)| (ring.clone(), next));
-            self.lent = true;
+            run_writer::hand_out(handout.run_owner, handout.method, room, &mut buffer.encoded);
+            buffer.ring = handout.ring.map(|(ring, next, _)| (ring.clone(), next));
+            self.is_handed_out = true;
         }
     }
 
-    /// The place for `session`; `None` outside a turn.
+    /// The buffer for `session`; `None` outside a turn.
     #[inline]
     fn find(&mut self, session: &Arc<Session>) -> Option<&mut SendBuffer> {
-        if !self.armed {
+        if !self.publishes_at_end {
             if !turn::is_open() {
                 return None;
             }
             turn::at_end(publish_all);
-            self.armed = true;
+            self.publishes_at_end = true;
         }
-        if self.places.first().is_some_and(|first| Arc::ptr_eq(&first.session, session)) {
-            return self.places.first_mut();
+        if self.sessions.first().is_some_and(|first| Arc::ptr_eq(&first.session, session)) {
+            return self.sessions.first_mut();
         }
         let at = self.find_or_add(session);
-        self.places.get_mut(at)
+        self.sessions.get_mut(at)
     }
 
     #[cold]
     fn find_or_add(&mut self, session: &Arc<Session>) -> usize {
-        let at = self.places.iter().position(|place| Arc::ptr_eq(&place.session, session));
+        let at = self.sessions.iter().position(|buffer| Arc::ptr_eq(&buffer.session, session));
         at.unwrap_or_else(|| {
-            self.places.push(SendBuffer::new(session));
-            self.places.len() - 1
+            self.sessions.push(SendBuffer::new(session));
+            self.sessions.len() - 1
         })
     }
 }
 
-/// Runs `work` on this turn's place for `session`; `None` outside a turn, or inside an encoder that
-/// itself sends.
+/// Runs `work` on this turn's buffer for `session`. `None` outside a turn, or inside an encoder
+/// that itself sends.
 #[inline(always)]
 fn with<T>(session: &Arc<Session>, work: impl FnOnce(&mut SendBuffer) -> T) -> Option<T> {
-    PLACES.with(|places| {
-        let mut places = places.try_borrow_mut().ok()?;
-        if places.settle() { places.find(session).map(work) } else { None }
+    BUFFERS.with(|buffers| {
+        let mut buffers = buffers.try_borrow_mut().ok()?;
+        if buffers.take_back_run() { buffers.find(session).map(work) } else { None }
     })
 }
 
-/// What encoding a call into the turn came to.
+/// The result of encoding a call into the turn's buffer.
 pub(crate) enum EncodeOutcome<T> {
     Done(T),
-    /// No credit or no room, somebody waits before us, or not in a turn: take the shared path.
+    /// There is no credit, no room, a sender that waited longer, or no turn: the caller takes the
+    /// shared path.
     NotHere,
     /// The call is larger than the peer accepts.
     TooLarge,
 }
 
-/// Joins a call to those that this turn has sent just before, if it is of their kind, and they have
-/// left credit for it; those that follow need not come here. False: it is still to be sent.
+/// Joins a call to the run that this turn has just encoded, if the call is of the same kind and the
+/// lease has credit. With a `handout`, the caller adds the calls that follow by itself. False if
+/// the call is still to be sent.
 #[inline(always)]
 pub(crate) fn join(
     session: &Arc<Session>,
@@ -130,29 +134,29 @@ pub(crate) fn join(
     handout: Option<&RunHandout<'_>>,
     join: impl FnOnce(&mut RunBuilder, &mut Buffer) -> bool,
 ) -> bool {
-    PLACES.with(|places| {
-        // Outside a turn no place has a channel at hand.
-        let Ok(mut places) = places.try_borrow_mut() else { return false };
-        if !places.settle() {
+    BUFFERS.with(|buffers| {
+        // Outside a turn no buffer has a current channel.
+        let Ok(mut buffers) = buffers.try_borrow_mut() else { return false };
+        if !buffers.take_back_run() {
             return false;
         }
-        let Some(place) = places.places.first_mut() else { return false };
+        let Some(buffer) = buffers.sessions.first_mut() else { return false };
         let is_open =
-            Arc::ptr_eq(&place.session, session) && place.channel == channel && place.left > 0;
-        if !is_open || !join(&mut place.joiner, &mut place.encoded) {
+            Arc::ptr_eq(&buffer.session, session) && buffer.channel == channel && buffer.credit > 0;
+        if !is_open || !join(&mut buffer.run, &mut buffer.encoded) {
             return false;
         }
-        place.left -= 1;
-        place.written();
+        buffer.credit -= 1;
+        buffer.call_written();
         if let Some(handout) = handout {
-            places.handout(handout);
+            buffers.hand_out_run(handout);
         }
         true
     })
 }
 
-/// Encodes a call: `encode` appends the frame and gives what its body measures, and `note` says what
-/// may be joined to it. What was written is taken back when the credit does not reach.
+/// Encodes a call: `encode` appends the frame and returns the size of its body, `note` says what
+/// may be joined to it. Without credit, the bytes are removed again.
 #[inline(always)]
 pub(crate) fn call(
     session: &Arc<Session>,
@@ -160,32 +164,32 @@ pub(crate) fn call(
     encode: impl FnOnce(&mut Buffer) -> usize,
     note: impl FnOnce(&mut RunBuilder),
 ) -> EncodeOutcome<()> {
-    let encoded = with(session, |place| {
-        let encoded = place.call(channel, encode);
-        if let (EncodeOutcome::Done(()), true) = (&encoded, place.session.runs) {
-            note(&mut place.joiner);
+    let encoded = with(session, |buffer| {
+        let encoded = buffer.call(channel, encode);
+        if let (EncodeOutcome::Done(()), true) = (&encoded, buffer.session.runs) {
+            note(&mut buffer.run);
         }
         encoded
     });
     encoded.unwrap_or(EncodeOutcome::NotHere)
 }
 
-/// Encodes an ask from a free slot, whose number and generation `encode` gets.
+/// Encodes an ask from a free slot, whose number and generation are passed to `encode`.
 #[inline(always)]
 pub(crate) fn ask(
     session: &Arc<Session>,
     channel: u64,
     encode: impl FnOnce(&mut Buffer, (u32, u32)) -> usize,
 ) -> EncodeOutcome<(u32, u32)> {
-    let encoded = with(session, |place| {
-        let number = place.slots.pop().or_else(|| place.take_slots())?;
+    let encoded = with(session, |buffer| {
+        let number = buffer.slots.pop().or_else(|| buffer.take_slots())?;
         let generation = session.asks.hot(number)?.open();
         let asker = (number, generation);
-        match place.call(channel, |out| encode(out, asker)) {
+        match buffer.call(channel, |out| encode(out, asker)) {
             EncodeOutcome::Done(()) => Some(EncodeOutcome::Done(asker)),
             refused => {
                 session.asks.slot(number)?.close_unsent(generation);
-                place.slots.push(number);
+                buffer.slots.push(number);
                 match refused {
                     EncodeOutcome::TooLarge => Some(EncodeOutcome::TooLarge),
                     _ => None,
@@ -196,13 +200,13 @@ pub(crate) fn ask(
     encoded.flatten().unwrap_or(EncodeOutcome::NotHere)
 }
 
-/// The slot of an ask is free again: in the turn for its next ask, for everybody otherwise.
+/// Frees the slot of an ask: for the turn's next ask, or for every sender outside a turn.
 #[inline]
 pub(crate) fn free_slot(session: &Arc<Session>, number: u32) {
-    let kept = with(session, |place| {
-        place.slots.push(number);
-        if place.slots.len() >= KEPT_SLOTS_MAX {
-            place.give_slots_back();
+    let kept = with(session, |buffer| {
+        buffer.slots.push(number);
+        if buffer.slots.len() >= KEPT_SLOTS_MAX {
+            buffer.release_slots();
         }
     });
     if kept.is_none() {
@@ -210,29 +214,29 @@ pub(crate) fn free_slot(session: &Arc<Session>, number: u32) {
     }
 }
 
-/// Sends answers that are encoded already: in the turn if there is one, at once otherwise.
+/// Sends answers that are encoded already: with the current turn, or at once outside a turn.
 pub(crate) fn answers(session: &Arc<Session>, frames: &mut Buffer, count: u64) {
-    give(session, |place| {
-        place.joiner.close(&mut place.encoded);
-        place.encoded.extend(frames.as_slice());
-        place.answers += count;
-        place.flush = true;
+    send_answers(session, |buffer| {
+        buffer.run.close(&mut buffer.encoded);
+        buffer.encoded.extend(frames.as_slice());
+        buffer.answers += count;
+        buffer.flush = true;
     });
     frames.clear();
 }
 
-/// Sends the answer to an ask, in the same way.
+/// Sends the answer to an ask: with the current turn, or at once outside a turn.
 pub(crate) fn answer(session: &Arc<Session>, asker: (u32, u32), value: &dyn DynEncode) {
     let frame_max = session.identity.limits.frame_max;
-    give(session, |place| place.answer(asker, value, frame_max));
+    send_answers(session, |buffer| buffer.answer(asker, value, frame_max));
 }
 
-/// Has the turn's place take answers in, or a place for them alone.
-fn give(session: &Arc<Session>, answers: impl Fn(&mut SendBuffer)) {
-    let done = with(session, |place| {
-        answers(place);
-        if place.encoded.len() >= TURN_BYTES {
-            place.publish_and_flush();
+/// Appends answers to the turn's buffer, or to a temporary buffer outside a turn.
+fn send_answers(session: &Arc<Session>, answers: impl Fn(&mut SendBuffer)) {
+    let done = with(session, |buffer| {
+        answers(buffer);
+        if buffer.encoded.len() >= TURN_BYTES {
+            buffer.publish_and_flush();
         }
     });
     if done.is_none() {
@@ -243,35 +247,35 @@ fn give(session: &Arc<Session>, answers: impl Fn(&mut SendBuffer)) {
     }
 }
 
-/// Has `session` flushed when this turn ends, or now outside of one.
+/// Flushes `session` at the end of this turn, or now outside a turn.
 pub(crate) fn flush_soon(session: &Arc<Session>) {
-    if with(session, |place| place.flush = true).is_none() {
+    if with(session, |buffer| buffer.flush = true).is_none() {
         session.flush();
     }
 }
 
-/// Publishes what this turn has for `session`, so that what follows comes behind it.
+/// Publishes this turn's buffer for `session`, so that later frames follow it.
 pub(crate) fn publish(session: &Arc<Session>) {
     with(session, SendBuffer::publish);
 }
 
-/// Publishes and flushes everything of this thread; the end of a turn.
+/// Publishes and flushes all buffers of this thread, at the end of a turn.
 pub(crate) fn publish_all() {
-    PLACES.with(|places| {
-        let Ok(mut places) = places.try_borrow_mut() else {
+    BUFFERS.with(|buffers| {
+        let Ok(mut buffers) = buffers.try_borrow_mut() else {
             return;
         };
-        // Between two turns nobody encodes.
-        places.settle();
-        places.armed = false;
-        // The links stay here: the next turn of the thread most likely sends to the same.
-        places.places.retain_mut(|place| {
-            place.publish();
-            if std::mem::take(&mut place.flush) {
-                place.session.flush();
+        // No encoder runs between two turns.
+        buffers.take_back_run();
+        buffers.publishes_at_end = false;
+        // The buffers stay: the next turn of this thread most likely sends to the same sessions.
+        buffers.sessions.retain_mut(|buffer| {
+            buffer.publish();
+            if std::mem::take(&mut buffer.flush) {
+                buffer.session.flush();
             }
-            !place.session.is_over()
+            !buffer.session.has_ended()
         });
-        places.places.truncate(LINKS_KEPT_MAX);
+        buffers.sessions.truncate(LINKS_KEPT_MAX);
     });
 }

@@ -1,4 +1,5 @@
-//! A session as the actors see it: where replies go and who hears that places are free.
+//! A session as its actors see it: the owner of inbound channels, to which replies and freed room
+//! go.
 
 use std::sync::{Arc, OnceLock};
 
@@ -13,25 +14,26 @@ use crate::session::buffers;
 use crate::session::{SendState, Session};
 use crate::sync::Ordering;
 
-/// One channel of one session, for as long as it is attached. Mail of a channel that is over may
-/// still be handled; then `use_of` differs from the living one and credit is left alone. It holds
-/// the link, which lets go of its owners when it ends.
+/// One inbound channel while it is attached. Calls of a channel that was closed may still be
+/// handled; then `use_of` differs from the current use of the number, and credit is left alone. The
+/// owner holds the session, which drops its owners when it ends.
 pub(crate) struct ChannelOwner {
     session: Arc<Session>,
     channel: u64,
     use_of: u64,
-    /// The grant of the channel when it ended. Its calls that wait to be handled hold that
-    /// still, so a peer that attaches again and again is granted no more than one that does not.
+    /// The grant that the channel had when it ended. Its unhandled calls still hold that grant, so
+    /// a peer that attaches again and again is granted no more than one that does not.
     withdrawn: OnceLock<Grant>,
     _place: ChannelPermit,
 }
 
-/// The place of a channel among those of its session and its node, until its last call is handled.
+/// The permit of a channel among those of its session and its node, held until its last call is
+/// handled.
 pub(crate) struct ChannelPermit(Arc<Session>);
 
 impl ChannelPermit {
-    /// Takes a place; `None` when the session has as many as this node announced, or all sessions
-    /// together have as many as a node may have.
+    /// Takes a permit. `None` if the session has as many channels as this node announced, or all
+    /// sessions together have as many as a node may have.
     pub(crate) fn take(session: &Arc<Session>, most: u64) -> Option<ChannelPermit> {
         let before = session.inbound_channels.fetch_add(1, Ordering::Relaxed);
         if before < most && session.pools.channels.take_one() {
@@ -55,10 +57,10 @@ impl ChannelOwner {
         ChannelOwner { session, channel, use_of, withdrawn: OnceLock::new(), _place: place }
     }
 
-    /// The channel has ended: keeps its grant until its last call is handled.
-    pub(crate) fn keep(&self, grant: Option<Grant>) {
+    /// Keeps the grant of a channel that has ended until its last call is handled.
+    pub(crate) fn keep_grant(&self, grant: Option<Grant>) {
         if let Some(grant) = grant {
-            // Once only: a channel ends once, and its number has another owner then.
+            // Set once: a channel ends once, and the next use of its number has another owner.
             let _ = self.withdrawn.set(grant);
         }
     }
@@ -73,7 +75,7 @@ impl Drop for ChannelOwner {
     fn drop(&mut self) {
         let mut sending = self.session.sending();
         if self.is_current(&sending) {
-            self.keep(sending.sender.take_grant(self.channel));
+            self.keep_grant(sending.sender.take_grant(self.channel));
         }
         if let Some(grant) = self.withdrawn.take() {
             sending.sender.close_grant(grant);
@@ -112,8 +114,8 @@ impl InboundQueueOwner for ChannelOwner {
         if sending.ended.is_some() || !self.is_current(&sending) {
             return;
         }
-        // The peer may attach by this number again.
-        self.keep(sending.sender.end_channel(self.channel, Code::ACTOR_STOPPED, 0));
+        // The peer may use this number again.
+        self.keep_grant(sending.sender.end_channel(self.channel, Code::ACTOR_STOPPED, 0));
         drop(sending);
         buffers::flush_soon(session);
     }

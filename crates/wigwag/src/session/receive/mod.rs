@@ -1,9 +1,9 @@
-//! What a session does with what its peer sends: the node's half of [`Dispatcher`].
+//! The receiving side of a session: the node's half of [`Dispatcher`].
 //!
-//! Calls for the same actor go into its lane as they are, a run at a time, and are decoded when the
-//! actor comes to them; replies are put into the slots of their askers. What is paid here for each
-//! message is a look at its head, all else is paid per run or per batch. Nothing here waits for
-//! anything but bytes.
+//! Calls for an actor go into its inbound queue undecoded, a run at a time, and are decoded when
+//! the actor handles them; replies go into the slots of their asks. The cost per message is a look
+//! at its head; everything else is paid per run or per batch. Nothing here waits for anything but
+//! bytes.
 
 use std::sync::{Arc, MutexGuard, Weak};
 use std::task::Waker;
@@ -18,7 +18,7 @@ use wigwag_wire::{Framing, ReadBuf, Time};
 
 use crate::exports::Exports;
 use crate::limits::CODEC_MESSAGEPACK;
-use crate::replies::slot::Completed;
+use crate::replies::slot::Completion;
 use crate::session::receive::inbound::{ChannelOwner, ChannelPermit};
 use crate::session::receive::pipelined::PipelinedReplies;
 use crate::session::{Attached, SendState, Session};
@@ -35,7 +35,7 @@ pub(crate) struct RecvState {
     replies: PipelinedReplies,
 }
 
-/// The way from a channel of the peer's into the mailbox of its actor.
+/// An inbound channel: the way from the peer into the mailbox of an actor.
 pub(crate) struct InboundChannel {
     actor: Arc<dyn Exported>,
     queue: Box<dyn InboundQueue>,
@@ -58,7 +58,7 @@ impl RecvState {
         }
     }
 
-    /// Reads the messages that have come whole.
+    /// Reads all complete messages in `input`.
     pub(crate) fn read(
         &mut self,
         session: &Session,
@@ -71,8 +71,8 @@ impl RecvState {
             rule: "a batch is longer than batch_max, or its framing is broken",
         };
         let most = usize::try_from(self.ours.batch_max).unwrap_or(usize::MAX);
-        let RecvState { session: own, dispatcher, ours, exports, replies } = self;
-        let mut inbound = Inbound { session, own, ours, exports, replies, floor: u32::MAX };
+        let RecvState { session: weak, dispatcher, ours, exports, replies } = self;
+        let mut inbound = Inbound { session, weak, ours, exports, replies, floor: u32::MAX };
         while let Some(message) = framing.cut(input, most).map_err(|_| too_long())? {
             dispatcher.receive(&message, now, &mut inbound)?;
         }
@@ -80,10 +80,10 @@ impl RecvState {
     }
 }
 
-/// What the dispatcher works with while a connection is read.
+/// The state that the dispatcher works on while a connection is read.
 struct Inbound<'a> {
     session: &'a Session,
-    own: &'a Weak<Session>,
+    weak: &'a Weak<Session>,
     ours: &'a Limits,
     exports: &'a Exports,
     replies: &'a mut PipelinedReplies,
@@ -91,7 +91,7 @@ struct Inbound<'a> {
     floor: u32,
 }
 
-/// An actor that the peer may call, and its place among the channels of the session.
+/// An exported actor and the permit for its channel.
 struct FoundActor {
     actor: Arc<dyn Exported>,
     permit: ChannelPermit,
@@ -111,7 +111,8 @@ impl Application for Inbound<'_> {
     }
 
     fn acknowledged(&mut self, has_room: bool, is_settled: bool) {
-        // Answers in this batch were asked for before, so their slots are set aside by now.
+        // The asks that this batch answers were sent before it, so their rings have lowered the
+        // floor by now.
         self.floor = self.session.asks.rings.floor();
         if has_room {
             self.has_room();
@@ -124,7 +125,7 @@ impl Application for Inbound<'_> {
     fn batch_ended(&mut self) {
         self.replies.publish(self.session);
         if self.session.is_draining() {
-            // A closing node may wait for the last answer, and it may have been in this batch.
+            // A closing node may wait for the last answer, which may have been in this batch.
             self.session.progress.notify_waiters();
         }
     }
@@ -137,12 +138,12 @@ impl Application for Inbound<'_> {
         let is_known = attach.codec <= self.session.codec;
         let actor = is_known.then(|| self.exports.find(attach.target)).flatten();
         let actor = actor.ok_or(Code::NO_SUCH_ACTOR)?;
-        self.spare_channels();
-        let session = self.own.upgrade().ok_or(Code::OVERLOADED)?;
+        self.free_channels();
+        let session = self.weak.upgrade().ok_or(Code::OVERLOADED)?;
         let permit = ChannelPermit::take(&session, self.ours.channels_max);
         let permit = permit.ok_or(Code::OVERLOADED)?;
         let schema_hash = actor.schema().hash;
-        // Where the types may differ, every value is marked with its own.
+        // Where the types may differ, each value carries its type.
         let is_same = schema_hash == attach.schema_hash;
         let codec = if is_same { attach.codec } else { CODEC_MESSAGEPACK };
         Ok(Found { actor: FoundActor { actor, permit }, schema_hash, codec })
@@ -156,7 +157,7 @@ impl Application for Inbound<'_> {
     }
 
     fn close(&mut self, channel: InboundChannel, grant: Option<Grant>) {
-        channel.owner.keep(grant);
+        channel.owner.keep_grant(grant);
     }
 
     #[inline]
@@ -174,7 +175,7 @@ impl Application for Inbound<'_> {
     }
 
     fn describe(&mut self, channel: &mut InboundChannel, asker: (u32, u32), units: u64) {
-        // The schema is known here; the actor need not be woken for it.
+        // The schema is known here, so the actor is not woken.
         channel.owner.freed(units);
         channel.owner.reply(asker.0, asker.1, channel.actor.schema());
     }
@@ -241,45 +242,45 @@ impl Application for Inbound<'_> {
     }
 
     fn has_room(&mut self) {
-        let fronts = self.session.sending().fronts();
-        fronts.into_iter().for_each(Waker::wake);
+        let front_wakers = self.session.sending().front_wakers();
+        front_wakers.into_iter().for_each(Waker::wake);
     }
 
     fn draining(&mut self) {
-        // Those who wait for room hear that the peer takes no new calls.
+        // Senders that wait for room must learn that the peer takes no new calls.
         self.session.sending().draining = true;
         self.has_room();
     }
 }
 
 impl Inbound<'_> {
-    /// Where few channels are left, the session goes that has been cut for longest: it holds some.
-    fn spare_channels(&self) {
+    /// When few channels are left, ends the session that has been cut for longest and holds some.
+    fn free_channels(&self) {
         if self.session.pools.channels.is_low()
             && let Some(owner) = self.session.owner.upgrade()
         {
-            owner.spare_channels();
+            owner.free_channels();
         }
     }
 
-    /// The one completion of an ask has come. False: there is no such ask.
+    /// Handles the completion of an ask. False if there is no such ask.
     #[inline(always)]
-    fn completed(&self, number: u32, what: Completed) -> bool {
-        matches!(what, Completed::In(None)) || self.completed_otherwise(number, what)
+    fn completed(&self, number: u32, what: Completion) -> bool {
+        matches!(what, Completion::Stored(None)) || self.completed_slow(number, what)
     }
 
     #[cold]
-    fn completed_otherwise(&self, number: u32, what: Completed) -> bool {
+    fn completed_slow(&self, number: u32, what: Completion) -> bool {
         match what {
-            Completed::In(waker) => waker.into_iter().for_each(Waker::wake),
-            Completed::Unwanted => self.session.free_slot(number),
-            Completed::NotOpen => return false,
+            Completion::Stored(waker) => waker.into_iter().for_each(Waker::wake),
+            Completion::Unwanted => self.session.free_slot(number),
+            Completion::NotOpen => return false,
         }
         true
     }
 }
 
-/// The send half of a session, for as long as its lock is held.
+/// The send half of a session while its lock is held.
 struct LockedSendHalf<'a>(MutexGuard<'a, SendState>);
 
 impl std::ops::Deref for LockedSendHalf<'_> {

@@ -14,15 +14,15 @@ use super::writer::Queue;
 use crate::io::limits::LINGER_MAX;
 
 /// What is owned: who reads, who writes, or both.
-pub(in crate::io) struct Owned {
+pub(in crate::io) struct OwnedTasks {
     pub(in crate::io) reader: Option<JoinHandle<()>>,
     pub(in crate::io) writer: Option<(JoinHandle<()>, Arc<Queue>)>,
 }
 
 /// Has both ended with the actor.
-pub(in crate::io) fn keep(actor: Handle, owned: Owned) {
+pub(in crate::io) fn stop_with_actor(actor: Handle, owned: OwnedTasks) {
     tokio::spawn(async move {
-        let Owned { mut reader, mut writer } = owned;
+        let OwnedTasks { mut reader, mut writer } = owned;
         let both_end = async {
             // A panic of one is an end too.
             if let Some(reader) = &mut reader {

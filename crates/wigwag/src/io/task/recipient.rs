@@ -7,23 +7,23 @@ use wigwag_actor::{Alive, Call, CallError, Handle, Interface, Ref};
 
 /// The actor has ended, or does not take what comes.
 #[derive(Debug)]
-pub(in crate::io) struct Gone;
+pub(in crate::io) struct ActorGone;
 
 /// Where events of type `E` go.
-pub(in crate::io) trait Deliver<E>: Send + Sync + 'static {
+pub(in crate::io) trait Recipient<E>: Send + Sync + 'static {
     /// Hands an event over, when there is room for it.
-    fn deliver(&self, event: E) -> impl Future<Output = Result<(), Gone>> + Send;
+    fn deliver(&self, event: E) -> impl Future<Output = Result<(), ActorGone>> + Send;
 }
 
 /// An actor and one of its methods. While it is there, the actor does not end for want of
 /// references.
-pub(in crate::io) struct Delivery<I: Interface, E, R, F> {
+pub(in crate::io) struct ActorRecipient<I: Interface, E, R, F> {
     to: I::Ref,
     call: F,
     types: PhantomData<fn(E) -> R>,
 }
 
-impl<I: Interface, E, R, F> Delivery<I, E, R, F>
+impl<I: Interface, E, R, F> ActorRecipient<I, E, R, F>
 where
     F: for<'a> Fn(&'a I::Ref, E) -> Call<'a, I, R>,
 {
@@ -34,18 +34,18 @@ where
     ) -> Result<(Self, Handle), CallError> {
         let handle = to.handle()?;
         let to = to.as_ref().clone().into();
-        Ok((Delivery { to, call, types: PhantomData }, handle))
+        Ok((ActorRecipient { to, call, types: PhantomData }, handle))
     }
 }
 
-impl<I: Interface, E, R, F> Deliver<E> for Delivery<I, E, R, F>
+impl<I: Interface, E, R, F> Recipient<E> for ActorRecipient<I, E, R, F>
 where
     E: Send + 'static,
     R: 'static,
     F: for<'a> Fn(&'a I::Ref, E) -> Call<'a, I, R> + Send + Sync + 'static,
 {
-    async fn deliver(&self, event: E) -> Result<(), Gone> {
+    async fn deliver(&self, event: E) -> Result<(), ActorGone> {
         let tell = (self.call)(&self.to, event).tell();
-        tell.await.map_err(|_| Gone)
+        tell.await.map_err(|_| ActorGone)
     }
 }
