@@ -67,7 +67,7 @@ const SUBJECTS: &[Subject] = &[
         aim: 80,
         // Actors are tested through the public calls, in the node's crate.
         test_packages: &["wigwag-actor", "wigwag"],
-        tests: &["--lib", "--test=actors", "--test=lanes", "--test=stages"],
+        tests: &["--lib", "--test=actors", "--test=dead_letters", "--test=lanes", "--test=stages"],
         test_seconds_max: 300,
     },
     Subject {

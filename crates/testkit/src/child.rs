@@ -34,6 +34,7 @@ fn this_program() -> std::path::PathBuf {
 /// A child that has said something, most often its address.
 pub struct Child {
     process: std::process::Child,
+    /// What it has said first.
     pub said: String,
 }
 
@@ -68,6 +69,7 @@ impl Child {
         Child { process, said }
     }
 
+    /// Its process id.
     pub fn pid(&self) -> u32 {
         self.process.id()
     }

@@ -21,12 +21,14 @@ pub struct Ledger {
 
 #[wigwag::actor]
 impl Ledger {
+    /// A message, told.
     pub fn note(&mut self, sender: u64, number: u64, _filler: String) {
         let next = self.next.entry(sender).or_default();
         self.wrong += u64::from(*next != number);
         *next = number + 1;
     }
 
+    /// A message, asked; the answer is the next number.
     pub fn count(&mut self, sender: u64, number: u64) -> u64 {
         self.note(sender, number, String::new());
         number + 1

@@ -88,11 +88,13 @@ pub fn frames(frames: &[Frame<'_>]) -> Vec<u8> {
 /// A frame that the node sent.
 #[derive(Clone, Debug)]
 pub struct Seen {
+    /// Its kind, as in [`kind`].
     pub kind: u8,
     body: Vec<u8>,
 }
 
 impl Seen {
+    /// The frame itself.
     pub fn frame(&self) -> Frame<'_> {
         Frame::parse(self.kind, &self.body).expect("a node sends sound frames")
     }
@@ -138,6 +140,7 @@ pub struct Raw {
 }
 
 impl Raw {
+    /// A peer at one end of a stream.
     pub fn new(stream: impl Stream + 'static, framing: Framing) -> Raw {
         Raw {
             stream: Box::new(stream),

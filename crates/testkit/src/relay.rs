@@ -43,7 +43,9 @@ pub struct Seen {
 
 /// A relay to one address.
 pub struct Relay {
+    /// Where dialers reach it.
     pub address: String,
+    /// What it has seen so far.
     pub seen: Arc<Seen>,
     /// The connection's number, and what is done to it.
     fault: watch::Sender<(u64, Fault)>,
@@ -92,6 +94,7 @@ impl Relay {
         self.target.lock().expect("whole").clone()
     }
 
+    /// Bytes that it has passed on, both ways.
     pub fn bytes(&self) -> u64 {
         self.seen.bytes.load(Ordering::SeqCst)
     }

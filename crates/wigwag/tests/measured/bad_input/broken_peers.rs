@@ -285,7 +285,7 @@ pub(crate) async fn break_as_dialer(stage: &Stage, broken: Broken, blind: bool) 
         let all = [
             header(ProtocolNumber::PAIR1),
             pair(&hello(identity())),
-            pair(&raw::open()),
+            pair(&wigwag_testkit::raw::open()),
             alone(0, &attach_of(0)),
             (broken.says)(1),
         ];

@@ -68,7 +68,7 @@ pub(crate) fn kind_of(error: &NodeError) -> Kind {
             NetErrorKind::Closed { .. } => Kind::Closed,
             _ => Kind::Other,
         },
-        NodeError::Link { error, .. } => match error {
+        NodeError::Session { error, .. } => match error {
             LinkError::NotWigwag => Kind::NotWigwag,
             LinkError::Misbehaved { code, .. } => Kind::Misbehaved(*code),
             LinkError::ClosedByPeer { code, .. } => Kind::Told(*code),

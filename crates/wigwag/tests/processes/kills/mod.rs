@@ -8,6 +8,8 @@ mod sender;
 
 use std::time::Duration;
 
+use wigwag_testkit::child;
+
 /// What is waited for comes much earlier; this only turns a hang into a failure.
 const PATIENCE: Duration = Duration::from_secs(60);
 

@@ -13,6 +13,8 @@ mod server;
 
 use std::time::Duration;
 
+use wigwag_testkit::child;
+
 use honest::Honest;
 use server::Server;
 
