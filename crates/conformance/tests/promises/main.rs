@@ -4,4 +4,6 @@
 mod codecs;
 mod transports;
 mod protocols;
+mod toy;
+mod handed;
 mod others;

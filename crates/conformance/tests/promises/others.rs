@@ -1,7 +1,6 @@
 //! Transports from outside of `net`: the toy of the guide, and handles that somebody else opened.
 
-mod toy;
-mod handed;
+use crate::{handed, toy};
 
 wigwag_conformance::transport_conformance!(toy_transport, crate::others::toy_address());
 wigwag_conformance::protocol_conformance!(toy_protocols, crate::others::toy_address());

@@ -6,3 +6,11 @@
 mod naive;
 mod io;
 mod bad_input;
+
+use tokio::sync::{Mutex, MutexGuard};
+
+/// One test at a time: what it counts is counted for the process.
+async fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::const_new(());
+    ALONE.lock().await
+}

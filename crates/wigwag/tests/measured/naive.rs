@@ -10,20 +10,16 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use tokio::sync::{Mutex, MutexGuard};
+use tokio::sync::MutexGuard;
 use tokio::time::timeout;
 use wigwag::{Actor, Alive, CallErrorKind, Interface, Node};
 use wigwag_testkit::child::{self, Child};
 use wigwag_testkit::memory::Memory;
 
+use crate::alone;
+
 /// No test comes near it; it only turns a hang into an error.
 const PATIENCE: Duration = Duration::from_secs(120);
-
-/// One flood at a time: memory is counted by process.
-async fn alone() -> MutexGuard<'static, ()> {
-    static FLOOD: Mutex<()> = Mutex::const_new(());
-    FLOOD.lock().await
-}
 
 fn tells() -> u64 {
     match std::env::var_os("WIGWAG_NIGHTLY") {
@@ -394,6 +390,7 @@ async fn two_nodes_with_full_queues_whose_handlers_ask_back_answer_each_other() 
 /// handler may wait is over.
 #[tokio::test]
 async fn handlers_that_wait_in_a_circle_end_with_an_error() {
+    let _alone = alone().await;
     let mirror = Mirror::new().await;
     let first = mirror.across(0, "first").await;
     let answer = soon("the circle", first.relay(7, 3).ask()).await;
@@ -407,6 +404,7 @@ async fn handlers_that_wait_in_a_circle_end_with_an_error() {
 /// The same within one process, where the circle is seen at once.
 #[tokio::test(start_paused = true)]
 async fn local_handlers_that_wait_in_a_circle_end_with_an_error() {
+    let _alone = alone().await;
     let others = [const { OnceLock::new() }; 2].map(Arc::new);
     let [left, right] = others.clone().map(|other| Relay { other }.spawn());
     let [left_other, right_other] = others;
@@ -420,6 +418,7 @@ async fn local_handlers_that_wait_in_a_circle_end_with_an_error() {
 /// Whoever's connection comes first, and by whichever address: nobody loses a session that is used.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nodes_that_dial_each_other_at_once_all_get_through() {
+    let _alone = alone().await;
     for round in 0..100 {
         let nodes = [Node::new(), Node::new()];
         let mut addresses = Vec::new();

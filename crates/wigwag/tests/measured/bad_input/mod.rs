@@ -118,6 +118,7 @@ fn others() -> Vec<Row> {
 /// Rows that wait for a time to pass are played side by side, the others one after the other.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn bad_input_gets_an_error_in_time_and_hurts_nobody_else() {
+    let _alone = crate::alone().await;
     log::collect();
     let stage = Arc::new(Stage::new().await);
     let memory = Memory::of_self();

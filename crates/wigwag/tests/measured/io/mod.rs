@@ -12,7 +12,7 @@ mod children;
 use std::collections::HashSet;
 use std::time::Duration;
 
-use tokio::sync::{Mutex, MutexGuard};
+use tokio::sync::MutexGuard;
 
 /// Nothing here takes longer, on any machine.
 const LONG: Duration = Duration::from_secs(60);
@@ -20,8 +20,7 @@ const LONG: Duration = Duration::from_secs(60);
 /// Tests that count what the whole process holds run one at a time, and so do all beside them. Each
 /// begins when the one before it has left nothing.
 async fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::const_new(());
-    let alone = ALONE.lock().await;
+    let alone = crate::alone().await;
     until("the test before has left nothing", || descriptors() == 0).await;
     alone
 }
