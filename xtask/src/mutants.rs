@@ -67,7 +67,13 @@ const TARGETS: &[MutationTarget] = &[
         aim: 80,
         // Actors are tested through the public API, in the `wigwag` crate.
         test_packages: &["wigwag-actor", "wigwag"],
-        tests: &["--lib", "--test=actors", "--test=inbound_queues", "--test=local_batches"],
+        tests: &[
+            "--lib",
+            "--test=actors",
+            "--test=dead_letters",
+            "--test=inbound_queues",
+            "--test=local_batches",
+        ],
         test_seconds_max: 300,
     },
     MutationTarget {

@@ -10,12 +10,14 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// From now on.
+    /// Watches a process from now on: an earlier peak does not count.
     pub fn of(pid: u32) -> Memory {
+        // proc_pid_clear_refs(5): 5 resets the peak to what is resident now.
+        std::fs::write(format!("/proc/{pid}/clear_refs"), "5").expect("a living process of ours");
         Memory { pid, before: peak(pid) }
     }
 
-    /// This process, from now on.
+    /// Watches this process from now on.
     pub fn of_self() -> Memory {
         Memory::of(std::process::id())
     }
