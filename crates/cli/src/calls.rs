@@ -7,7 +7,10 @@ use clap::Args;
 use serde_json::Value;
 use tokio::runtime::Builder;
 use tokio::time::Instant;
-use wigwag::{CloseReport, Described, Dynamic, Node};
+use wigwag::{
+    CloseReport, Node,
+    dynamic::{Described, Dynamic},
+};
 
 use crate::exit::{Code, Failed};
 use crate::{arguments, print, units};

@@ -8,8 +8,12 @@ use std::time::Duration;
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
-use wigwag::socket::{Forwarded, Statistics};
-use wigwag::{Address, Forwarder, NetError, raw};
+use wigwag::sp::{Forwarded, Statistics};
+use wigwag::{
+    Address,
+    sp::{Forwarder, raw},
+    transport::NetError,
+};
 use wigwag_lab::numbers::grouped;
 
 use crate::exit::{Code, Failed};

@@ -4,8 +4,12 @@ use std::error::Error;
 use std::fmt;
 use std::process::ExitCode;
 
-use wigwag::socket::SocketErrorKind;
-use wigwag::{CallError, CallErrorKind, NetError, NetErrorKind, NodeError, SocketError};
+use wigwag::sp::SocketErrorKind;
+use wigwag::{
+    CallError, CallErrorKind, NodeError,
+    sp::SocketError,
+    transport::{NetError, NetErrorKind},
+};
 
 /// The exit codes of every command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,7 +135,7 @@ fn call_code(kind: CallErrorKind) -> Code {
 mod tests {
     use std::time::Duration;
 
-    use wigwag::HeaderError;
+    use wigwag::sp::HeaderError;
 
     use super::*;
 

@@ -130,7 +130,8 @@ use proc_macro::TokenStream;
 /// itself, to stop, to monitor other actors, or to hand out its own reference.
 ///
 /// ```
-/// use wigwag::{Actor, Alive, Reason, This};
+/// use wigwag::{Actor, Reason, This};
+/// use wigwag::lifecycle::Alive;
 ///
 /// struct Countdown(u32);
 ///
@@ -230,7 +231,8 @@ use proc_macro::TokenStream;
 /// end, and for the end of actors that it monitors.
 ///
 /// ```
-/// use wigwag::{Actor, Alive, Life, Reason, This};
+/// use wigwag::{Actor, Life, Reason, This};
+/// use wigwag::lifecycle::Alive;
 ///
 /// struct Log {
 ///     lines: Vec<String>,
@@ -269,7 +271,7 @@ use proc_macro::TokenStream;
 /// ```compile_fail
 /// struct Secret;
 ///
-/// impl wigwag::Encode for Secret {
+/// impl wigwag::codec::Encode for Secret {
 ///     fn encode(&self, _: &mut wigwag::__private::Buffer) {}
 /// }
 ///
@@ -502,7 +504,8 @@ pub fn main(options: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// ```
 /// use wigwag::__private::{Buffer, Reader};
-/// use wigwag::{Decode, Encode, Message};
+/// use wigwag::Message;
+/// use wigwag::codec::{Decode, Encode};
 ///
 /// #[derive(Message, Debug, PartialEq)]
 /// struct Transfer {
@@ -539,7 +542,8 @@ pub fn main(options: TokenStream, item: TokenStream) -> TokenStream {
 /// computed, and the compiler reports a cycle: `#[message(travels)]` on one of them resolves it.
 ///
 /// ```
-/// use wigwag::{Encode, Local, Message};
+/// use wigwag::{Local, Message};
+/// use wigwag::codec::Encode;
 ///
 /// #[derive(Message)]
 /// struct Job(u32, Option<Local<std::sync::mpsc::Sender<u32>>>);

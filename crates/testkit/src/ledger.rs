@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::time::timeout;
-use wigwag::Answer;
+use wigwag::call::Answer;
 
 /// Longer than any call takes, in simulated time too; it only turns a hang into a failure.
 const PATIENCE: Duration = Duration::from_secs(300);

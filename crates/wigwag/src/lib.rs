@@ -58,7 +58,7 @@
 //! for programs that pass messages on, as [`Forwarder`] does between two of them.
 //!
 //! ```
-//! use wigwag::{Forwarder, Rep, Req, raw};
+//! use wigwag::sp::{Forwarder, Rep, Req, raw};
 //!
 //! # #[wigwag::main]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -245,48 +245,35 @@ mod random;
 mod events;
 mod exports;
 mod replies;
-mod session;
+pub mod session;
 mod send;
 mod connect;
 mod node;
 pub mod io;
+mod api;
 #[cfg(feature = "testing")]
 pub mod testing;
 #[cfg(doctest)]
 mod readme;
 
+pub use api::{
+    call, codec, dead_letters, dynamic, groups, lifecycle, sp, state_machine, supervise, timer,
+    transport,
+};
 pub use bytes::Bytes;
 pub use error::NodeError;
-pub use events::{Delivery, SessionChange, SessionEvent, SessionEvents};
+pub use node::Node;
 pub use node::close::CloseReport;
 pub use node::options::NodeOptions;
 pub use node::runtime::spawn;
-pub use node::{Node, PeerStatistics};
-pub use send::dynamic::{Described, DescribedMethod, Dynamic};
-pub use session::SessionStatistics;
 pub use wigwag_actor::{
-    Activity, Actor, ActorOptions, Alive, Answer, Ask, AskError, Call, CallError, CallErrorKind,
-    Change, ChangeKind, Changes, Child, ChildInfo, ChildState, DeadLetter, DeadLetterEvent,
-    DeadLetters, DeliveryStatus, Down, Exit, Failure, GroupError, Groups, Handle, Inspection,
-    Interface, Life, Local, Loss, Losses, Monitor, NameError, NotSent, NotStashed, Pipeline,
-    Placement, RateLimiter, Reason, Receipt, Ref, Refused, ReplaceError, Responder, Restart,
-    Router, RouterError, Shutdown, Snapshot, StateMachine, StopPlan, Stopped, Strategy, Streaming,
-    Supervisor, SupervisorError, SupervisorRef, Tell, TellAllReport, This, Timer, TimerError,
-    TooManyWatchers, Unsent, Unwanted, Urgent, UrgentAsk, UrgentTell, WhenFull, Yield, block_on,
-    dead_letters, losses, registry,
+    Actor, ActorOptions, AskError, Call, CallError, CallErrorKind, DeliveryStatus, Handle,
+    Interface, Life, Local, Pipeline, Placement, Reason, Receipt, Ref, Refused, Responder,
+    Streaming, This, WhenFull, Yield, block_on, registry,
 };
 pub use wigwag_macros::{Message, actor, handler, main};
-pub use wigwag_net::descriptor::{HandedOver, hand_over};
-pub use wigwag_net::socket::{
-    self, Bus, ForwardError, Forwarded, Forwarder, Pair, Pair0, PairMany, Pub, Pull, Push, Rep,
-    RepContext, Req, ReqContext, Respondent, RespondentContext, SendError, SocketError, Star, Sub,
-    SubContext, Surveyor, SurveyorContext, raw,
-};
-pub use wigwag_net::{
-    Address, Credentials, DialOptions, KeepAlive, ListenOptions, NetError, NetErrorKind,
-    Permissions, Redial, TcpOptions, transport,
-};
-pub use wigwag_wire::{Decode, Encode, Fault, Header, HeaderError, ProtocolNumber};
+pub use wigwag_net::Address;
+pub use wigwag_wire::Fault;
 
 /// What the macros write refers to; no part of the API.
 #[doc(hidden)]

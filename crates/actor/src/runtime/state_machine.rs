@@ -18,7 +18,9 @@ use crate::runtime::this::This;
 /// ```
 /// # use wigwag_actor as wigwag;
 /// use std::time::Duration;
-/// use wigwag::{Call, Interface, StateMachine, This, TimerError};
+/// use wigwag::{Call, Interface, This};
+/// use wigwag::state_machine::StateMachine;
+/// use wigwag::timer::TimerError;
 ///
 /// enum Lock {
 ///     Closed { tried: u32 },

@@ -19,7 +19,8 @@ use crate::reason::Reason;
 /// ```
 /// # use wigwag_actor as wigwag;
 /// use std::time::Duration;
-/// use wigwag::{Handle, StopPlan};
+/// use wigwag::Handle;
+/// use wigwag::supervise::StopPlan;
 ///
 /// async fn end(doors: Vec<Handle>, workers: Vec<Handle>, tree: Handle) {
 ///     let plan = StopPlan::new()

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use wigwag::{Bytes, SocketError};
+use wigwag::{Bytes, sp::SocketError};
 use wigwag_lab::digest::{SentDigest, SequenceDigest, Verified};
 use wigwag_lab::times::Times;
 

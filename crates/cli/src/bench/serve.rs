@@ -8,7 +8,10 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
-use wigwag::{Address, Bytes, Pull, Rep};
+use wigwag::{
+    Address, Bytes,
+    sp::{Pull, Rep},
+};
 use wigwag_lab::digest::{SentDigest, SequenceDigest, Verified};
 
 use super::control::{self, ControlReply, ControlRequest};
@@ -43,7 +46,7 @@ impl Service {
             None => request,
             Some(request) => control::write(&self.execute(request).await),
         };
-        Ok(rep.send(reply).await.map_err(wigwag::SocketError::from)?)
+        Ok(rep.send(reply).await.map_err(wigwag::sp::SocketError::from)?)
     }
 
     async fn execute(&mut self, request: ControlRequest) -> ControlReply {
@@ -99,7 +102,7 @@ impl PullRun {
         number: u64,
         clients: usize,
         size: usize,
-    ) -> Result<(PullRun, String), wigwag::NetError> {
+    ) -> Result<(PullRun, String), wigwag::transport::NetError> {
         let pull = Pull::new();
         pull.set_receive_limit(size);
         let address = pull.listen(&push_address(bound, number)).await?.to_string();
@@ -195,7 +198,7 @@ mod tests {
     async fn received_messages_are_verified_and_missing_ones_are_lost() {
         let bound: Address = "tcp://127.0.0.1:0".parse().unwrap();
         let (run, address) = PullRun::start(&bound, 1, 1, 32).await.unwrap();
-        let push = wigwag::Push::new();
+        let push = wigwag::sp::Push::new();
         push.dial(&address).await.unwrap();
         let mut stamper = Stamper::new(0, 32, 1);
         for number in 0..10 {

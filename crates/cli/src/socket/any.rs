@@ -1,9 +1,12 @@
 //! A socket of any role behind one type, so that code common to all roles is written once.
 
-use wigwag::socket::{SocketErrorKind, Statistics};
+use wigwag::sp::{SocketErrorKind, Statistics};
 use wigwag::{
-    Address, Bus, Bytes, NetError, Pair, Pair0, Pub, Pull, Push, Rep, Req, Respondent, SocketError,
-    Star, Sub, Surveyor,
+    Address, Bytes,
+    sp::{
+        Bus, Pair, Pair0, Pub, Pull, Push, Rep, Req, Respondent, SocketError, Star, Sub, Surveyor,
+    },
+    transport::NetError,
 };
 
 use super::connect::Connectable;

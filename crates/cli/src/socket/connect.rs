@@ -2,7 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use wigwag::{Address, Header, HeaderError, NetError, NetErrorKind, ProtocolNumber};
+use wigwag::{
+    Address,
+    sp::{Header, HeaderError, ProtocolNumber},
+    transport::{NetError, NetErrorKind},
+};
 
 use super::any::Socket;
 use super::endpoint::{ConnectMode, Endpoint, quoted};
@@ -187,7 +191,7 @@ pub(crate) async fn wait_for_peer(
 
 #[cfg(test)]
 mod tests {
-    use wigwag::Bus;
+    use wigwag::sp::Bus;
 
     use super::*;
     use crate::socket::event_log::Verbosity;

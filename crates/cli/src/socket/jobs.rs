@@ -6,7 +6,10 @@
 use std::time::{Duration, Instant};
 
 use tokio::task::{JoinError, JoinSet};
-use wigwag::{Bytes, RepContext, RespondentContext, SocketError};
+use wigwag::{
+    Bytes,
+    sp::{RepContext, RespondentContext, SocketError},
+};
 
 use super::any::Socket;
 use super::exec::{Exec, MessageInfo, OutputMode};

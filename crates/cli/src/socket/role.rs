@@ -1,6 +1,6 @@
 //! The role of a socket: its protocol, its partner, and the command that starts it.
 
-use wigwag::ProtocolNumber;
+use wigwag::sp::ProtocolNumber;
 
 use super::endpoint::{ConnectMode, quoted};
 

@@ -12,7 +12,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::Instant;
-use wigwag::{Bytes, SocketError};
+use wigwag::{Bytes, sp::SocketError};
 
 use super::any::Socket;
 use super::connect::{self, ConnectPlan, PeerState};

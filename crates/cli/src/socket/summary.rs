@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use wigwag::socket::Statistics;
+use wigwag::sp::Statistics;
 use wigwag_lab::numbers::{grouped, microseconds};
 use wigwag_lab::statistics::Percentiles;
 use wigwag_lab::times::Times;

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use tokio::task::{JoinError, JoinSet};
 use wigwag::Bytes;
-use wigwag::socket::SocketErrorKind;
+use wigwag::sp::SocketErrorKind;
 
 use super::any::Socket;
 use super::connect::PeerState;

@@ -12,7 +12,10 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::time::timeout;
-use wigwag::{Actor, Node, Responder, SessionChange, SessionEvents};
+use wigwag::{
+    Actor, Node, Responder,
+    session::{SessionChange, SessionEvents},
+};
 use wigwag_lab::demo::actors::Sum;
 
 use crate::process::run;

@@ -18,7 +18,7 @@ use crate::lock::lock;
 use crate::random;
 use crate::send::dynamic::{Dynamic, describe};
 use crate::send::remote::Remote;
-use crate::session::{Session, SessionStatistics};
+use crate::session::{PeerStatistics, Session};
 
 pub(crate) mod options;
 pub(crate) mod sessions;
@@ -79,16 +79,6 @@ use options::NodeOptions;
 #[derive(Clone)]
 pub struct Node {
     pub(crate) inner: Arc<Inner>,
-}
-
-/// Statistics of the session with one peer, from [`Node::statistics`], which has an example.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct PeerStatistics {
-    /// The address of the peer.
-    pub peer: Arc<str>,
-    /// The counters of the session.
-    pub session: SessionStatistics,
 }
 
 impl Default for Node {
@@ -180,11 +170,13 @@ impl Node {
     ///     }
     /// }
     ///
+    /// # #[wigwag::main]
+    /// # async fn main() -> Result<(), wigwag::NodeError> {
     /// let node = Node::new();
     /// node.export("clock", &Clock.spawn())?;
     /// assert!(node.withdraw("clock"));
     /// assert!(!node.withdraw("clock"));
-    /// # Ok::<(), wigwag::NodeError>(())
+    /// # Ok(()) }
     /// ```
     pub fn withdraw(&self, name: &str) -> bool {
         self.inner.exports.remove(name)
@@ -323,9 +315,12 @@ impl Node {
     /// }
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let (service, client) = (Node::new(), Node::new());
-    /// service.export("sum", &Sum.spawn())?;
+    /// # let runtime = tokio::runtime::Runtime::new()?;
+    /// let service = Node::new();
+    /// // The actor runs on the runtime of the thread that spawns it.
+    /// service.export("sum", &runtime.block_on(async { Sum.spawn() }))?;
     /// let bound = service.blocking_listen("tcp://127.0.0.1:0")?;
+    /// let client = Node::new();
     /// let sum = client.blocking_actor::<Sum>(&format!("{bound}/sum"))?;
     /// assert_eq!(block_on(async { sum.add(1, 2).ask().await })?, 3);
     /// # Ok(()) }
@@ -342,7 +337,7 @@ impl Node {
 
     /// Subscribes to the events of this node's sessions from now on: opened, cut, resumed, ended.
     ///
-    /// See [`SessionEvent`](crate::SessionEvent) for an example.
+    /// See [`SessionEvent`](crate::session::SessionEvent) for an example.
     ///
     /// # Limits
     /// Up to 1,024 events wait for each subscriber; then the oldest are dropped and counted.
@@ -370,7 +365,8 @@ impl Node {
     /// assert_eq!(echo.say("hello".to_owned()).ask().await?, "hello");
     /// for peer in client.statistics() {
     ///     println!("{}: {} bytes sent", peer.peer, peer.session.bytes_sent);
-    ///     assert_eq!((peer.session.frames_sent, peer.session.cuts), (1, 0));
+    ///     // One frame has attached the reference, one is the ask.
+    ///     assert_eq!((peer.session.frames_sent, peer.session.cuts), (2, 0));
     /// }
     /// # Ok(()) }
     /// ```

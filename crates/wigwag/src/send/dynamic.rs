@@ -106,7 +106,7 @@ impl Dynamic {
     ///   more.
     ///
     /// Wrong arguments are found out by the receiver only: it drops the tell, and counts it in
-    /// [`tells_undeliverable`](crate::SessionStatistics::tells_undeliverable).
+    /// [`tells_undeliverable`](crate::session::SessionStatistics::tells_undeliverable).
     ///
     /// # Cancellation
     /// If dropped while it waits for room, nothing was sent.

@@ -1,9 +1,15 @@
-//! A session with one peer, shared by its driver and all senders.
+//! Sessions between two nodes: their events and statistics.
 //!
-//! A session moves from [connection](crate::session::connection) to connection; the state in here
-//! stays. There are three locks, taken in this order where several are held: `reading` (the driver
-//! only), `connection` (whatever thread writes), `sending` (every sender). No lock is held across a
-//! wait. Outstanding asks need none of them.
+//! A program needs this module to watch what happens to its connections:
+//! [`Node::session_events`](crate::Node::session_events) reports cuts, resumptions and ends, and
+//! [`Node::statistics`](crate::Node::statistics) the traffic of each session.
+
+// A session with one peer, shared by its driver and all senders.
+//
+// A session moves from connection (`connection.rs`) to connection; the state in here
+// stays. There are three locks, taken in this order where several are held: `reading` (the driver
+// only), `connection` (whatever thread writes), `sending` (every sender). No lock is held across a
+// wait. Outstanding asks need none of them.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, Weak};
 use std::task::Waker;
@@ -18,7 +24,7 @@ use wigwag_net::{Connection, clock};
 use wigwag_wire::Time;
 use wigwag_wire::run::RUN_BODY_BYTES_MAX;
 
-use crate::events::{Announcer, SessionChange};
+use crate::events::Announcer;
 use crate::exports::Exports;
 use crate::limits::{CODEC_FIXED, CODEC_MESSAGEPACK};
 use crate::replies::asks::AskTable;
@@ -28,6 +34,8 @@ use crate::session::fence::Fence;
 use crate::session::receive::RecvState;
 use crate::session::resumption::Resumption;
 use crate::sync::{AtomicBool, AtomicU64, Ordering};
+
+pub use crate::events::{Delivery, SessionChange, SessionEvent, SessionEvents};
 
 pub(crate) mod connection;
 pub(crate) mod fence;
@@ -69,6 +77,16 @@ pub(crate) struct OutboundChannel {
     /// The receiver has closed the channel; calls fail with this.
     pub(crate) gone: Option<CallErrorKind>,
     attaching: Option<Attaching>,
+}
+
+/// Statistics of the session with one peer, from [`Node::statistics`](crate::Node::statistics), which has an example.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct PeerStatistics {
+    /// The address of the peer.
+    pub peer: Arc<str>,
+    /// The counters of the session.
+    pub session: SessionStatistics,
 }
 
 /// Counters of one session, in both directions, since it began.

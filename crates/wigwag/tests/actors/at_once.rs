@@ -10,7 +10,11 @@ use std::time::Duration;
 
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::time::timeout;
-use wigwag::{Actor, ActorOptions, Alive, CallErrorKind, Child, Local, Strategy, Supervisor};
+use wigwag::{
+    Actor, ActorOptions, CallErrorKind, Local,
+    lifecycle::Alive,
+    supervise::{Child, Strategy, Supervisor},
+};
 
 /// Asks until one is seen that was answered so, or was not.
 const TRIES: u64 = 1000;

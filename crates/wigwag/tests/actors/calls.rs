@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout};
 use wigwag::limits::ASK_WAIT_MAX;
-use wigwag::{Actor, Alive, CallErrorKind, Local, Node, Reason, Responder, This};
+use wigwag::{Actor, CallErrorKind, Local, Node, Reason, Responder, This, lifecycle::Alive};
 
 /// Answers through others, or later.
 #[derive(Default)]

@@ -9,8 +9,8 @@ use std::task::{Context, Waker};
 use std::time::Duration;
 
 use wigwag::{
-    Actor, ActorOptions, Alive, CallErrorKind, Down, Exit, Handle, Life, Local, Monitor, Reason,
-    This, WhenFull,
+    Actor, ActorOptions, CallErrorKind, Handle, Life, Local, Reason, This, WhenFull,
+    lifecycle::{Alive, Down, Exit, Monitor},
 };
 
 /// Says what happens to it.

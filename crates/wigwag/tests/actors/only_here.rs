@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::sync::oneshot;
-use wigwag::{Actor, AskError, CallErrorKind, Encode, Local, Message, Node};
+use wigwag::{Actor, AskError, CallErrorKind, Local, Message, Node, codec::Encode};
 
 type Sum = Local<Arc<AtomicU64>>;
 

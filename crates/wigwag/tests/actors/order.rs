@@ -4,7 +4,7 @@
 
 use std::thread;
 
-use wigwag::{Actor, ActorOptions, Alive, CallErrorKind, WhenFull};
+use wigwag::{Actor, ActorOptions, CallErrorKind, WhenFull, lifecycle::Alive};
 
 /// Holds each sender's numbers against what comes next.
 struct Inbox {

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use tokio::time::timeout;
-use wigwag::{Actor, Alive, CallErrorKind, DeliveryStatus, Node, Responder};
+use wigwag::{Actor, CallErrorKind, DeliveryStatus, Node, Responder, lifecycle::Alive};
 
 /// What is waited for comes at once; this only turns a hang into a failure.
 const PATIENCE: Duration = Duration::from_secs(30);

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use wigwag::{
-    Actor, Alive, CallErrorKind, Child, Handle, Life, Reason, StopPlan, Strategy, Supervisor, This,
+    Actor, CallErrorKind, Handle, Life, Reason, This,
+    lifecycle::Alive,
+    supervise::{Child, StopPlan, Strategy, Supervisor},
     testing,
 };
 

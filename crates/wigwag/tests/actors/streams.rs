@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 use tokio::time::timeout;
-use wigwag::{Actor, Alive, CallErrorKind, Interface, Local, Node, NotSent, Streaming, Yield};
+use wigwag::{
+    Actor, CallErrorKind, Interface, Local, Node, Streaming, Yield, call::NotSent, lifecycle::Alive,
+};
 
 /// Produces numbers, in whatever way it is asked to.
 #[derive(Default)]

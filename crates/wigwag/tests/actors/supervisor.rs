@@ -7,8 +7,11 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
 use wigwag::{
-    Actor, Alive, CallErrorKind, Child, ChildState, Handle, Life, Local, Reason, Restart, Shutdown,
-    Strategy, Supervisor, SupervisorError, SupervisorRef, This,
+    Actor, CallErrorKind, Handle, Life, Local, Reason, This,
+    lifecycle::Alive,
+    supervise::{
+        Child, ChildState, Restart, Shutdown, Strategy, Supervisor, SupervisorError, SupervisorRef,
+    },
 };
 
 mod starts;

@@ -9,8 +9,9 @@ use std::time::Duration;
 use tokio::sync::{Mutex, oneshot};
 use tokio::time::timeout;
 use wigwag::{
-    Actor, ActorOptions, Alive, DeadLetterEvent, DeadLetters, Handle, Local, Loss, Responder, This,
-    WhenFull, dead_letters, losses,
+    Actor, ActorOptions, Handle, Local, Responder, This, WhenFull,
+    dead_letters::{DeadLetterEvent, DeadLetters, Loss, dead_letters, losses},
+    lifecycle::Alive,
 };
 
 /// One test at a time: see above.

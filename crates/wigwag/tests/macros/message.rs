@@ -2,7 +2,10 @@
 #![deny(missing_docs, unused, clippy::pedantic)]
 
 use wigwag::__private::{Buffer, DecodeError, Reader};
-use wigwag::{Decode, Encode, Message};
+use wigwag::{
+    Message,
+    codec::{Decode, Encode},
+};
 
 #[derive(Message, Debug, PartialEq)]
 struct Point {

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::MutexGuard;
 use tokio::time::timeout;
-use wigwag::{Actor, Alive, CallErrorKind, Interface, Node};
+use wigwag::{Actor, CallErrorKind, Interface, Node, lifecycle::Alive};
 use wigwag_testkit::child::{self, Child};
 use wigwag_testkit::memory::Memory;
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use wigwag::{Actor, CallErrorKind, Decode, Message, Node, NodeOptions, Reason, This};
+use wigwag::{Actor, CallErrorKind, Message, Node, NodeOptions, Reason, This, codec::Decode};
 use wigwag_link::{Code, Identity, features};
 use wigwag_testkit::raw;
 use wigwag_wire::Reader;

@@ -5,7 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::timeout;
-use wigwag::{Actor, Bytes, Delivery, Node, SessionChange};
+use wigwag::{
+    Actor, Bytes, Node,
+    session::{Delivery, SessionChange},
+};
 use wigwag_link::frame::{Frame, kind};
 use wigwag_link::limits::REVOKES_PENDING_MAX;
 use wigwag_link::{Code, Identity, Limits};

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use wigwag::{Bus, Pair, Pub, Push, Req, Star, Surveyor};
+use wigwag::sp::{Bus, Pair, Pub, Push, Req, Star, Surveyor};
 
 /// Bytes of the SP header, and of the length behind it.
 const HEADER: usize = 8;

@@ -6,7 +6,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::time::{sleep, timeout};
-use wigwag::{Actor, CallErrorKind, Delivery, NodeOptions, SessionChange};
+use wigwag::{
+    Actor, CallErrorKind, NodeOptions,
+    session::{Delivery, SessionChange},
+};
 use wigwag_testkit::ledger::in_time;
 
 use crate::PATIENCE;

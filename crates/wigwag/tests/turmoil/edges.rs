@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::Barrier;
 use tokio::time::sleep;
-use wigwag::{CallErrorKind, Node, NodeOptions, SessionChange};
+use wigwag::{CallErrorKind, Node, NodeOptions, session::SessionChange};
 use wigwag_testkit::ledger::{Ledger, in_time, send};
 
 use crate::PATIENCE;

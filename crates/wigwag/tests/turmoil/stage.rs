@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use turmoil::{Builder, Sim};
 use wigwag::testing::SEED_VARIABLE;
-use wigwag::{Actor, Interface, Node, NodeOptions, SessionChange};
+use wigwag::{Actor, Interface, Node, NodeOptions, session::SessionChange};
 use wigwag_testkit::ledger::Ledger;
 
 use crate::transport::make_known;

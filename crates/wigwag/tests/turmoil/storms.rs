@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::sync::Barrier;
 use tokio::time::sleep;
-use wigwag::{NodeOptions, SessionStatistics};
+use wigwag::{NodeOptions, session::SessionStatistics};
 use wigwag_testkit::ledger::{Ledger, LedgerRef, in_time, send};
 
 use crate::PATIENCE;

@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use serde_json::Value;
 use tokio::sync::Notify;
-use wigwag::{CallErrorKind, Pipeline, Unsent};
+use wigwag::{CallErrorKind, Pipeline, call::Unsent};
 
 use super::remote::{Ledger, LedgerMessage, LedgerRef};
 use crate::contract::Failure;

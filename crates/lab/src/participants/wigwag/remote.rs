@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tokio::runtime::Builder;
 use tokio::sync::{mpsc, oneshot};
-use wigwag::{Actor, CallError, Node, NodeOptions, Pipeline, Refused, Unsent};
+use wigwag::{Actor, CallError, Node, NodeOptions, Pipeline, Refused, call::Unsent};
 
 use super::{paced, spread};
 use crate::contract::Failure;

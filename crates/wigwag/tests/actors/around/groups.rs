@@ -4,8 +4,9 @@
 use std::time::Duration;
 
 use wigwag::{
-    Actor, Alive, Change, ChangeKind, Changes, GroupError, Groups, Handle, Node, Reason,
-    TellAllReport,
+    Actor, Handle, Node, Reason,
+    groups::{Change, ChangeKind, Changes, GroupError, Groups, TellAllReport},
+    lifecycle::Alive,
 };
 
 struct Member(u64);

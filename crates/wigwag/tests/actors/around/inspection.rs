@@ -4,8 +4,9 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant, SystemTime};
 
 use wigwag::{
-    Activity, Actor, ActorOptions, Alive, Child, ChildState, Handle, Inspection, Life, Local,
-    Reason, Strategy, Supervisor,
+    Actor, ActorOptions, Handle, Life, Local, Reason,
+    lifecycle::{Activity, Alive, Inspection},
+    supervise::{Child, ChildState, Strategy, Supervisor},
 };
 
 /// More than any actor here needs that is able to answer.

@@ -6,7 +6,11 @@ use std::task::{Context, Wake, Waker};
 use std::time::Duration;
 
 use wigwag::registry::{find, find_any, register, registered, unregister, wait_for};
-use wigwag::{Actor, Alive, Down, Handle, Life, Local, NameError, Reason, This};
+use wigwag::{
+    Actor, Handle, Life, Local, Reason, This,
+    lifecycle::{Alive, Down},
+    registry::NameError,
+};
 
 struct Counter(u64);
 

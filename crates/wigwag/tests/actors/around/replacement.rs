@@ -1,6 +1,9 @@
 //! Another state, or other behaviour, for an actor that lives: its address and its mail stay.
 
-use wigwag::{Actor, Alive, CallErrorKind, Node, ReplaceError};
+use wigwag::{
+    Actor, CallErrorKind, Node,
+    lifecycle::{Alive, ReplaceError},
+};
 
 /// Behaviour that is exchanged: any type with these methods.
 trait Pricing: Send {

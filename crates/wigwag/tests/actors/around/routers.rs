@@ -2,7 +2,11 @@
 
 use std::collections::HashMap;
 
-use wigwag::{Actor, Alive, Router, RouterError};
+use wigwag::{
+    Actor,
+    groups::{Router, RouterError},
+    lifecycle::Alive,
+};
 
 struct Worker(u64);
 

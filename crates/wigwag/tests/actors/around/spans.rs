@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
-use wigwag::{Actor, ActorOptions, Alive, Node, Responder, This};
+use wigwag::{Actor, ActorOptions, Node, Responder, This, lifecycle::Alive};
 
 thread_local! {
     static ENTERED: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };

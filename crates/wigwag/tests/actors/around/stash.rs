@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use wigwag::{
-    Actor, Alive, AskError, CallErrorKind, Child, Node, Reason, Responder, Strategy, Supervisor,
-    This,
+    Actor, AskError, CallErrorKind, Node, Reason, Responder, This,
+    lifecycle::Alive,
+    supervise::{Child, Strategy, Supervisor},
 };
 
 /// Calls that may be put aside.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep_until};
-use wigwag::{Actor, Alive, Responder, StateMachine, This};
+use wigwag::{Actor, Responder, This, lifecycle::Alive, state_machine::StateMachine};
 
 const OPEN_FOR: Duration = Duration::from_secs(10);
 const CODE: &str = "1234";

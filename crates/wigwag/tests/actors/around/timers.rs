@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use tokio::time::{Instant, advance, sleep, timeout};
 use wigwag::{
-    Actor, ActorOptions, Alive, Down, Handle, Life, Local, RateLimiter, Reason, This, Timer,
-    TimerError,
+    Actor, ActorOptions, Handle, Life, Local, Reason, This,
+    lifecycle::{Alive, Down},
+    timer::{RateLimiter, Timer, TimerError},
 };
 
 /// Sets timers and says when which call came.

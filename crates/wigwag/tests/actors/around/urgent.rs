@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 use wigwag::{
-    Actor, ActorOptions, Alive, AskError, CallErrorKind, Local, Node, Refused, This, Urgent,
-    WhenFull,
+    Actor, ActorOptions, AskError, CallErrorKind, Local, Node, Refused, This, WhenFull,
+    call::Urgent, lifecycle::Alive,
 };
 
 /// Room for urgent calls.

@@ -7,7 +7,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, interval};
 use wigwag::limits::{ASK_WAIT_MAX, HANDLER_WAIT_MAX};
-use wigwag::{ActorOptions, Alive, CallErrorKind, Local};
+use wigwag::{ActorOptions, CallErrorKind, Local, lifecycle::Alive};
 
 use super::ring::{MemberMessage, MemberRef, Ring, Way, count, member};
 use super::{Counts, SECOND, Tally, kind};

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
-use wigwag::{Actor, ActorOptions, Alive, CallErrorKind, Handle, Local};
+use wigwag::{Actor, ActorOptions, CallErrorKind, Handle, Local, lifecycle::Alive};
 
 use super::{Counts, Guard, SECOND, Tally, kind};
 

@@ -6,8 +6,9 @@ use std::time::Duration;
 use tokio::task::{JoinHandle, yield_now};
 use tokio::time::{Instant, timeout};
 use wigwag::{
-    Actor, ActorOptions, Alive, CallErrorKind, Child, Handle, Local, StopPlan, Strategy,
-    Supervisor, SupervisorRef,
+    Actor, ActorOptions, CallErrorKind, Handle, Local,
+    lifecycle::Alive,
+    supervise::{Child, StopPlan, Strategy, Supervisor, SupervisorRef},
 };
 
 use super::ring::{Ring, Way};

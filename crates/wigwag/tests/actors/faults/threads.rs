@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout};
-use wigwag::{Actor, ActorOptions, Alive, CallErrorKind, Local, Reason, StopPlan};
+use wigwag::{
+    Actor, ActorOptions, CallErrorKind, Local, Reason, lifecycle::Alive, supervise::StopPlan,
+};
 
 use super::{Guard, PATIENCE, SECOND, Tally, kind};
 

@@ -8,8 +8,9 @@ use tokio::task::yield_now;
 use tokio::time::Instant;
 use wigwag::registry::{find_any, register};
 use wigwag::{
-    Actor, Alive, CallErrorKind, Child, Handle, Life, Reason, Shutdown, StopPlan, Strategy,
-    Supervisor, SupervisorError, SupervisorRef, This,
+    Actor, CallErrorKind, Handle, Life, Reason, This,
+    lifecycle::Alive,
+    supervise::{Child, Shutdown, StopPlan, Strategy, Supervisor, SupervisorError, SupervisorRef},
 };
 
 use super::{Guard, SECOND, Tally, kind};

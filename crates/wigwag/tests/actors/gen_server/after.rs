@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use wigwag::{Actor, Alive, Life, Local, Reason, Responder, This, Timer};
+use wigwag::{Actor, Life, Local, Reason, Responder, This, lifecycle::Alive, timer::Timer};
 
 use super::server::{ms, soon};
 

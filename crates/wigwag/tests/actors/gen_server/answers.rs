@@ -1,6 +1,6 @@
 //! Answers that others give: another actor, a thread, somebody whose server has ended long ago.
 
-use wigwag::{Alive, CallErrorKind, Responder};
+use wigwag::{CallErrorKind, Responder, lifecycle::Alive};
 
 use super::server::{ServerRef, apart, is_gone, server, soon};
 

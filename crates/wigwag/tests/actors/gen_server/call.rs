@@ -1,7 +1,7 @@
 //! One call after the other: plain, answered later, with a time limit, to nobody, to oneself.
 
 use tokio::time::{Instant, timeout};
-use wigwag::{Actor, Alive, CallErrorKind, Reason, This, Timer};
+use wigwag::{Actor, CallErrorKind, Reason, This, lifecycle::Alive, timer::Timer};
 
 use super::server::{apart, failure, is_gone, ms, server, soon};
 

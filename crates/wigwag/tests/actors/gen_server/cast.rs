@@ -6,7 +6,11 @@ use std::sync::Arc;
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpListener;
 use wigwag::registry::{find, register};
-use wigwag::{Alive, CallErrorKind, Groups, Local, Reason, TellAllReport};
+use wigwag::{
+    CallErrorKind, Local, Reason,
+    groups::{Groups, TellAllReport},
+    lifecycle::Alive,
+};
 
 use super::server::{Server, apart, ended, is_gone, server, soon};
 

@@ -1,6 +1,6 @@
 //! Servers that fail in the middle of a call or at their end, and who hears what.
 
-use wigwag::{Actor, Alive, CallErrorKind, Local, Reason};
+use wigwag::{Actor, CallErrorKind, Local, Reason, lifecycle::Alive};
 
 use super::server::{Manner, Server, ended, failure, is_gone, server, soon, watcher};
 

@@ -1,6 +1,6 @@
 //! Calls to servers of other nodes that are not there, or not any more: by address and by reference.
 
-use wigwag::{Alive, CallErrorKind, NodeError};
+use wigwag::{CallErrorKind, NodeError, lifecycle::Alive};
 
 use super::server::{Server, apart, ended, failure, is_way_gone, ms, server, soon};
 

@@ -3,7 +3,7 @@
 use std::future::poll_fn;
 
 use tokio::time::Instant;
-use wigwag::{Actor, Alive, Local, Node, Reason};
+use wigwag::{Actor, Local, Node, Reason, lifecycle::Alive};
 
 use super::server::{Server, ServerRef, apart, failure, is_way_gone, ms, server, soon};
 

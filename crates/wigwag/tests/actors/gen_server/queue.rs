@@ -1,6 +1,6 @@
 //! Asks behind a huge queue: in order, and each has its end.
 
-use wigwag::{Actor, ActorOptions, Alive, CallErrorKind};
+use wigwag::{Actor, ActorOptions, CallErrorKind, lifecycle::Alive};
 
 use super::server::soon;
 

@@ -6,7 +6,8 @@ use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::timeout;
 use wigwag::{
-    Actor, Alive, CallErrorKind, Down, Exit, Handle, Life, Local, Node, Reason, Responder, This,
+    Actor, CallErrorKind, Handle, Life, Local, Node, Reason, Responder, This,
+    lifecycle::{Alive, Down, Exit},
 };
 
 /// How a server starts and ends, beside what is usual.
@@ -227,7 +228,7 @@ pub(crate) async fn ended(server: &ServerRef) -> Reason {
 }
 
 /// What became of an ask that has no answer.
-pub(crate) async fn failure<T: wigwag::Decode<'static>>(
+pub(crate) async fn failure<T: wigwag::codec::Decode<'static>>(
     ask: impl Future<Output = Result<T, wigwag::AskError<ServerMessage>>>,
 ) -> CallErrorKind {
     match soon(ask).await {

@@ -2,7 +2,7 @@
 
 use tokio::time::{Instant, timeout};
 use wigwag::registry::{find, find_any, register, unregister};
-use wigwag::{Actor, Alive, Life, Local, NameError, Reason, This};
+use wigwag::{Actor, Life, Local, Reason, This, lifecycle::Alive, registry::NameError};
 
 use super::server::{Manner, Server, ended, is_gone, ms, server, soon, watcher};
 

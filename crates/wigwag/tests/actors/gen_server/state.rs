@@ -1,7 +1,7 @@
 //! The state of a live server, seen and changed from outside; what is shown of one without asking it.
 
 use wigwag::registry::{find, register, unregister};
-use wigwag::{Alive, CallErrorKind, Reason};
+use wigwag::{CallErrorKind, Reason, lifecycle::Alive};
 
 use super::server::{Server, ended, server, soon};
 

@@ -4,7 +4,7 @@ use std::sync::mpsc::channel;
 
 use tokio::time::{Instant, timeout};
 use wigwag::registry::{find, find_any, register};
-use wigwag::{Actor, Alive, CallErrorKind, Local, NameError, Node, Reason};
+use wigwag::{Actor, CallErrorKind, Local, Node, Reason, lifecycle::Alive, registry::NameError};
 
 use super::server::{
     Manner, Server, apart, ended, failure, is_gone, is_way_gone, ms, server, soon, watcher,

@@ -1,7 +1,7 @@
 //! Calls that a server does not understand. Those of this process do not compile; one that comes from
 //! elsewhere is answered with an error, and the server goes on.
 
-use wigwag::{Actor, Alive, CallErrorKind, Node};
+use wigwag::{Actor, CallErrorKind, Node, lifecycle::Alive};
 
 use super::server::{Server, ServerRef, apart, server, soon};
 
@@ -72,7 +72,7 @@ async fn mail_of_another_type_reaches_nobody() {
     let (local, _said) = server();
     wigwag::registry::register("undef_handle_info", &local).unwrap();
     let wrong = wigwag::registry::find::<Older>("undef_handle_info").map(|_| ());
-    assert!(matches!(wrong, Err(wigwag::NameError::WrongType { .. })));
+    assert!(matches!(wrong, Err(wigwag::registry::NameError::WrongType { .. })));
     wigwag::registry::unregister("undef_handle_info");
     lives(&local).await;
     let older = Older.spawn();

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use wigwag::{Actor, Alive, CallErrorKind, Reason};
+use wigwag::{Actor, CallErrorKind, Reason, lifecycle::Alive};
 
 use super::desk::{Desk, of, within};
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use wigwag::{Actor, Alive, Node, This};
+use wigwag::{Actor, Node, This, lifecycle::Alive};
 
 use super::desk::{Desk, of, within};
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
 
 use tokio::sync::Barrier;
-use wigwag::{Actor, Alive, Local};
+use wigwag::{Actor, Local, lifecycle::Alive};
 
 use super::desk::{Desk, of, within};
 

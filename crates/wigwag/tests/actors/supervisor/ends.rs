@@ -4,8 +4,10 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use wigwag::{
-    Actor, Alive, CallErrorKind, Child, Handle, Life, Local, Reason, Restart, Shutdown, Strategy,
-    Supervisor, SupervisorRef, This, testing,
+    Actor, CallErrorKind, Handle, Life, Local, Reason, This,
+    lifecycle::Alive,
+    supervise::{Child, Restart, Shutdown, Strategy, Supervisor, SupervisorRef},
+    testing,
 };
 
 use super::{Journal, Unit, child, ended, hanging, panics, settle_drops, settled, unit};

@@ -5,8 +5,11 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use wigwag::{
-    Actor, Alive, Child, ChildState, Local, Reason, Restart, Shutdown, Strategy, Supervisor,
-    SupervisorError, SupervisorRef,
+    Actor, Local, Reason,
+    lifecycle::Alive,
+    supervise::{
+        Child, ChildState, Restart, Shutdown, Strategy, Supervisor, SupervisorError, SupervisorRef,
+    },
 };
 
 use super::starts::states;

@@ -6,8 +6,12 @@ use std::time::Duration;
 
 use wigwag::registry::{find_any, register, unregister};
 use wigwag::{
-    Actor, Alive, Child, ChildState, Life, NameError, Reason, Restart, Shutdown, Strategy,
-    Supervisor, SupervisorError, SupervisorRef, This,
+    Actor, Life, Reason, This,
+    lifecycle::Alive,
+    registry::NameError,
+    supervise::{
+        Child, ChildState, Restart, Shutdown, Strategy, Supervisor, SupervisorError, SupervisorRef,
+    },
 };
 
 use super::{Journal, Unit, ended, failing, settle_drops, settled, unit};

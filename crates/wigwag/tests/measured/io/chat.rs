@@ -5,7 +5,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use wigwag::io::{self, Accepted, Event, Line, Output};
-use wigwag::{Actor, Alive, Handle, Life, Local, Reason, This};
+use wigwag::{Actor, Handle, Life, Local, Reason, This, lifecycle::Alive};
 
 /// Takes connections in.
 pub(crate) struct Server {

@@ -2,7 +2,7 @@
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::task::JoinSet;
-use wigwag::Alive;
+use wigwag::lifecycle::Alive;
 use wigwag_testkit::memory::Memory;
 
 use super::chat::{Client, handles, serve};

@@ -3,8 +3,8 @@
 use std::process::Command;
 
 use tokio::sync::mpsc::UnboundedReceiver;
-use wigwag::Alive;
 use wigwag::io::{self, Child, LaunchError, Limits};
+use wigwag::lifecycle::Alive;
 
 use super::recorder::{Heard, RecorderRef, expect_silence, line, next, recorder};
 use super::{LONG, alone, until};

@@ -4,8 +4,8 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use tokio::sync::mpsc::UnboundedReceiver;
-use wigwag::Alive;
 use wigwag::io::{self, End, Limits};
+use wigwag::lifecycle::Alive;
 
 use super::recorder::{Heard, RecorderRef, expect_silence, line, next, recorder};
 use super::{LONG, alone, descriptors, until};

@@ -2,8 +2,8 @@
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use wigwag::Alive;
 use wigwag::io::{self, End, Limits, WriteErrorKind};
+use wigwag::lifecycle::Alive;
 
 use super::recorder::{Heard, RecorderRef, expect_silence, line, next, recorder};
 use super::{LONG, alone, descriptors, until};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpListener;
-use wigwag::{Actor, CallErrorKind, Node, SessionChange};
+use wigwag::{Actor, CallErrorKind, Node, session::SessionChange};
 use wigwag_testkit::ledger::{Ledger, in_time, send};
 use wigwag_testkit::relay::{Fault, Relay};
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use wigwag::{Actor, Node, NodeOptions, SessionChange};
+use wigwag::{Actor, Node, NodeOptions, session::SessionChange};
 use wigwag_link::frame::{Frame, kind};
 use wigwag_link::opening::{Resumed, Step};
 use wigwag_link::resume::{Claim, PROOF_BYTES, Ticket};

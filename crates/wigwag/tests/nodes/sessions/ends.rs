@@ -2,7 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use wigwag::{CallErrorKind, Delivery, DeliveryStatus, NodeOptions, SessionChange, SessionEvents};
+use wigwag::{
+    CallErrorKind, DeliveryStatus, NodeOptions,
+    session::{Delivery, SessionChange, SessionEvents},
+};
 use wigwag_testkit::ledger::{Ledger, in_time};
 use wigwag_testkit::relay::Fault;
 

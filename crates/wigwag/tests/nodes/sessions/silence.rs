@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use wigwag::{Actor, Node, NodeOptions, SessionChange};
+use wigwag::{Actor, Node, NodeOptions, session::SessionChange};
 use wigwag_link::frame::{Frame, kind};
 use wigwag_link::{Identity, Limits};
 use wigwag_testkit::ledger::{Ledger, in_time, send};

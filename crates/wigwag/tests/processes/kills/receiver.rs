@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use tokio::time::timeout;
 use wigwag::{
-    Actor, CallErrorKind, Delivery, DeliveryStatus, Node, NodeOptions, SessionChange, SessionEvents,
+    Actor, CallErrorKind, DeliveryStatus, Node, NodeOptions,
+    session::{Delivery, SessionChange, SessionEvents},
 };
 use wigwag_testkit::child::{self, Child};
 

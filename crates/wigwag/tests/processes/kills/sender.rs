@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tokio::time::timeout;
-use wigwag::{Actor, Node, NodeOptions, SessionChange};
+use wigwag::{Actor, Node, NodeOptions, session::SessionChange};
 use wigwag_testkit::child::{self, Child};
 
 use super::journal::{Journal, Pages};

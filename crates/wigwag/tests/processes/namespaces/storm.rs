@@ -3,7 +3,10 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use wigwag::{Node, SessionChange, SessionEvents};
+use wigwag::{
+    Node,
+    session::{SessionChange, SessionEvents},
+};
 use wigwag_testkit::ledger::{SENT, in_time};
 
 use super::PATIENCE;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 use wigwag::Node;
-use wigwag::socket::{Pair, Pub, Push, Req};
+use wigwag::sp::{Pair, Pub, Push, Req};
 
 use super::target::{Addresses, Desk, DeskRef, Seen};
 use super::{PATIENCE, until};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use wigwag::socket::{Pair, Pull, Rep, Sub};
+use wigwag::sp::{Pair, Pull, Rep, Sub};
 use wigwag::{Actor, Node, NodeOptions};
 use wigwag_testkit::child;
 

@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use wigwag::{Actor, Node, NodeOptions, SessionChange};
+use wigwag::{Actor, Node, NodeOptions, session::SessionChange};
 
 /// Calls of the storm, and how often their connection is cut.
 const CALLS: u64 = 100_000;

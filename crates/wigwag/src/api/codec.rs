@@ -1,0 +1,32 @@
+//! How values are encoded: the traits that a type implements to be an argument or a reply.
+//!
+//! `#[derive(wigwag::Message)]` implements both for structs and enums. Implement them by hand for a
+//! type that the derive cannot be put on, or that has a better form on the wire. A value is one
+//! MessagePack value; [`Encode`] appends it to a [`Buffer`], [`Decode`] reads it from a [`Reader`].
+//!
+//! ```
+//! use wigwag::codec::{Buffer, Decode, DecodeError, Encode, Reader};
+//!
+//! /// A temperature in hundredths of a degree.
+//! #[derive(Debug, PartialEq)]
+//! struct Celsius(i32);
+//!
+//! impl Encode for Celsius {
+//!     fn encode(&self, out: &mut Buffer) {
+//!         self.0.encode(out);
+//!     }
+//! }
+//!
+//! impl<'a> Decode<'a> for Celsius {
+//!     fn decode(reader: &mut Reader<'a>) -> Result<Celsius, DecodeError> {
+//!         i32::decode(reader).map(Celsius)
+//!     }
+//! }
+//!
+//! let mut bytes = Buffer::new();
+//! Celsius(2150).encode(&mut bytes);
+//! let read = Celsius::decode(&mut Reader::new(bytes.as_slice()));
+//! assert_eq!(read, Ok(Celsius(2150)));
+//! ```
+
+pub use wigwag_wire::{Buffer, Decode, DecodeError, Encode, Reader};

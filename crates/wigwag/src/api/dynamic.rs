@@ -1,0 +1,6 @@
+//! Calls to actors whose interface is not known when the program is compiled.
+//!
+//! [`Node::dynamic`](crate::Node::dynamic) returns a [`Dynamic`]: tools, gateways and the command
+//! `wigwag ask` use it. Programs that know the interface use [`Node::actor`](crate::Node::actor).
+
+pub use crate::send::dynamic::{Described, DescribedMethod, Dynamic};
