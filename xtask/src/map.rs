@@ -62,9 +62,30 @@ pub(crate) fn print() -> bool {
 /// Faults of the map on the page at `path`; empty if the map is correct.
 pub(crate) fn page_faults(metadata: &Metadata, path: &str) -> Vec<String> {
     match fs::read_to_string(workspace::root().join(path)) {
-        Ok(text) => faults(metadata, &text).iter().map(|f| format!("{path}: {f}")).collect(),
+        Ok(text) => {
+            let mut faults = faults(metadata, &text);
+            let missing = files_of(metadata, &text).into_iter().filter(|file| !is_source(file));
+            faults.extend(missing.map(|file| format!("`{file}` does not exist")));
+            faults.iter().map(|fault| format!("{path}: {fault}")).collect()
+        }
         Err(error) => vec![format!("{path}: {error}")],
     }
+}
+
+/// The source files that the page names as `crate/file.rs`.
+fn files_of(metadata: &Metadata, text: &str) -> Vec<String> {
+    let crates = arrows(metadata);
+    // Every second part stands between backticks.
+    let quoted = text.split('`').skip(1).step_by(2).filter(|part| part.ends_with(".rs"));
+    let of_crate =
+        |part: &&str| part.split_once('/').is_some_and(|(name, _)| crates.contains_key(name));
+    quoted.filter(of_crate).map(str::to_owned).collect()
+}
+
+fn is_source(file: &str) -> bool {
+    let Some((name, path)) = file.split_once('/') else { return false };
+    let folder = if name == "xtask" { "xtask".to_owned() } else { format!("crates/{name}") };
+    workspace::root().join(folder).join("src").join(path).is_file()
 }
 
 fn faults(metadata: &Metadata, text: &str) -> Vec<String> {
@@ -121,6 +142,16 @@ fn arrows(metadata: &Metadata) -> BTreeMap<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_files_that_the_page_names_are_looked_for() {
+        let metadata = Metadata::load().unwrap();
+        let text = "`link/outbox.rs` and `link/no_such_file.rs`, not `other/file.rs` or `plain.rs`";
+        let files = files_of(&metadata, text);
+        assert_eq!(files, ["link/outbox.rs", "link/no_such_file.rs"]);
+        let found: Vec<bool> = files.iter().map(|file| is_source(file)).collect();
+        assert_eq!(found, [true, false]);
+    }
 
     /// Checks the committed page against the committed workspace.
     #[test]

@@ -8,7 +8,7 @@
 //! - [`lifecycle`]: control mail, watchers, handles, inspection, whatever an actor's type is.
 //! - [`mailbox`]: where mail waits, with timers, urgent calls and calls put aside.
 //! - [`reference`](mod@reference): the one type for an actor of this process and of another one. An
-//!   actor elsewhere is a [`Route`], and mail from elsewhere comes in through a [`Lane`]. Nothing
+//!   actor elsewhere is a [`Route`], and mail from elsewhere comes in through a [`InboundQueue`]. Nothing
 //!   here knows a socket.
 //! - [`call`]: tell, ask, and everything between: urgent calls, receipts, pipelines, streams.
 //! - [`runtime`]: an actor as it runs, from `spawn` to the end of its life.

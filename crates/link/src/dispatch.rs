@@ -8,12 +8,11 @@
 //! A node, the simulator and the fuzz targets drive this same type.
 
 use alloc::string::String;
-use core::ops::DerefMut;
 
 use wigwag_wire::{Buffer, Time};
 
+use crate::application::{Application, Attach};
 use crate::batch;
-use crate::code::Code;
 use crate::error::LinkError;
 use crate::features;
 use crate::frame::Frame;
@@ -21,149 +20,8 @@ use crate::inbound::InboundChannels;
 use crate::limits::{Limits, units};
 use crate::opening::Opening;
 use crate::outbox::Outbox;
-use crate::recv_half::{ChannelCalls, RecvHalf, ReplyRun};
+use crate::recv_half::RecvHalf;
 use crate::resume::Claim;
-use crate::send_half::SendHalf;
-use crate::write;
-
-/// The peer's wish for a channel to one of our actors.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Attach<'a> {
-    /// The name of the actor.
-    pub target: &'a [u8],
-    /// The hash of the interface that the peer calls it by.
-    pub schema_hash: u64,
-    /// How the peer wants to encode arguments.
-    pub codec: u8,
-}
-
-/// The actor that an [`Attach`] has found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Found<A> {
-    /// The actor, as the application knows it.
-    pub actor: A,
-    /// The hash of its interface.
-    pub schema_hash: u64,
-    /// How arguments are to be encoded.
-    pub codec: u8,
-}
-
-/// The side of a session that knows actors and askers.
-///
-/// Methods are called in the order of the peer's frames. An error ends the batch where it stands.
-pub trait Application {
-    /// An actor that ATTACH has found.
-    type Actor;
-    /// The application's part of a channel that the peer calls on.
-    type Channel;
-    /// Exclusive access to the send half.
-    type SendHalf<'a>: DerefMut<Target = SendHalf>
-    where
-        Self: 'a;
-    /// The reason to read no further.
-    type Error: From<LinkError>;
-
-    /// Gives exclusive access to the send half.
-    fn send_half(&mut self) -> Self::SendHalf<'_>;
-
-    /// A batch begins: the send half has taken its ack. `has_room` says that calls have room again
-    /// that had none, `is_settled` that everything we published is acknowledged.
-    fn acknowledged(&mut self, has_room: bool, is_settled: bool);
-
-    /// A frame comes that is neither part of a run of calls nor of replies, before its meaning is
-    /// looked at.
-    fn frame(&mut self, _frame: &Frame<'_>) -> Result<(), Self::Error> {
-        Ok(())
-    }
-
-    /// Calls come that are handed over together, before they are paid for.
-    #[inline(always)]
-    fn calls_arrived(&mut self, _run: &ChannelCalls<'_>) -> Result<(), Self::Error> {
-        Ok(())
-    }
-
-    /// The batch has ended, or was left at an error. What was put into channels has been
-    /// [published](Self::publish).
-    fn batch_ended(&mut self) {}
-
-    /// The first batch has come over the connection that resumed the session, so the peer has the
-    /// token that it was given there.
-    fn token_confirmed(&mut self) {}
-
-    /// Finds the actor for a new channel, or says why there is none.
-    fn find(&mut self, attach: &Attach<'_>) -> Result<Found<Self::Actor>, Code>;
-
-    /// The channel is open. `use_of` tells this use of its number from all others; see
-    /// [`SendHalf::is_current`].
-    fn open(&mut self, actor: Self::Actor, channel: u64, use_of: u64) -> Self::Channel;
-
-    /// The peer is done with the channel. Calls that wait to be handled hold their places until the
-    /// grant is [closed](SendHalf::close_grant); it is `None` when the actor has ended the channel.
-    fn close(&mut self, channel: Self::Channel, grant: Option<crate::credit::Grant>);
-
-    /// Calls have come that the peer has paid for.
-    fn calls(
-        &mut self,
-        channel: &mut Self::Channel,
-        run: &ChannelCalls<'_>,
-    ) -> Result<(), Self::Error>;
-
-    /// The calls of this batch on the channel are complete.
-    fn publish(&mut self, _channel: &mut Self::Channel) {}
-
-    /// An ask of the method *describe* has come. Its units are to be given back.
-    fn describe(&mut self, channel: &mut Self::Channel, asker: (u32, u32), units: u64);
-
-    /// A call was paid for and reaches nobody: its units are to be given back.
-    fn discarded(&mut self, channel: &mut Self::Channel, units: u64);
-
-    /// A tell reaches nobody, and its caller cannot be told.
-    fn tell_lost(&mut self) {}
-
-    /// The peer does not wait for the answer to an ask any more.
-    fn cancelled(&mut self, _asker: (u64, u64)) {}
-
-    /// The answer to an ask has come. False: there is no such ask.
-    fn reply(&mut self, asker: (u32, u32), value: &[u8]) -> Result<bool, Self::Error>;
-
-    /// Answers have come to asks whose slots follow each other. False: one of them is not open.
-    fn replies(&mut self, run: &ReplyRun<'_>) -> Result<bool, Self::Error> {
-        for (slot, value) in (run.slot..).zip(run.values) {
-            if !self.reply((slot, run.generation), value)? {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
-
-    /// An ask has failed. False: there is no such ask.
-    fn failed(&mut self, asker: (u32, u32), code: Code, text: &[u8]) -> Result<bool, Self::Error>;
-
-    /// ATTACHED has come for a channel of ours, whose window is open.
-    fn attached(&mut self, channel: u64, limit: u64, schema_hash: u64, codec: u8);
-
-    /// CREDIT has come for a channel of ours: so many of its calls were handled. `has_risen` says
-    /// that its window is larger than before.
-    fn credited(
-        &mut self,
-        channel: u64,
-        limit: u64,
-        handled: u64,
-        has_risen: bool,
-    ) -> Result<(), Self::Error>;
-
-    /// REVOKE has come for a channel of ours, whose window was taken back to `limit`.
-    fn revoked(&mut self, _channel: u64, _limit: u64) {}
-
-    /// DETACHED has come for a channel of ours: calls on it fail with `code`.
-    fn detached(&mut self, channel: u64, code: Code, accepted: u64) -> Result<(), Self::Error>;
-
-    /// There is room for calls again that there was not.
-    fn has_room(&mut self);
-
-    /// The peer takes no new calls.
-    fn draining(&mut self) {}
-}
 
 /// The reading side of an open session; `C` is the application's part of an inbound channel.
 #[derive(Debug)]
@@ -377,20 +235,4 @@ fn is_open(is_open: bool) -> Result<(), LinkError> {
 #[cold]
 fn not_open() -> LinkError {
     LinkError::protocol("an answer to a question that is not open")
-}
-
-/// Tells the caller that a call reached nobody, if it has asked.
-#[cold]
-pub(crate) fn undeliverable<A: Application>(
-    asker: Option<(u32, u32)>,
-    code: Code,
-    detail: &str,
-    app: &mut A,
-) {
-    match asker {
-        Some(asker) => {
-            app.send_half().outbox.append(|out| write::error(out, asker, code, detail));
-        }
-        None => app.tell_lost(),
-    }
 }

@@ -9,9 +9,9 @@ use alloc::vec::Vec;
 use wigwag_wire::Buffer;
 use wigwag_wire::call::Calls;
 
+use crate::application::{Application, Attach};
 use crate::code::Code;
 use crate::credit;
-use crate::dispatch::{Application, Attach, undeliverable};
 use crate::error::LinkError;
 use crate::frame::Frame;
 use crate::limits::Limits;
@@ -267,4 +267,15 @@ fn index(channel: u64) -> usize {
 #[cold]
 fn all_undeliverable<A: Application>(run: &ChannelCalls<'_>, code: Code, app: &mut A) {
     Calls::new(run.bytes).for_each(|call| undeliverable(call.asker, code, "", app));
+}
+
+/// Tells the caller that a call reached nobody, if it has asked.
+#[cold]
+fn undeliverable<A: Application>(asker: Option<(u32, u32)>, code: Code, detail: &str, app: &mut A) {
+    match asker {
+        Some(asker) => {
+            app.send_half().outbox.append(|out| write::error(out, asker, code, detail));
+        }
+        None => app.tell_lost(),
+    }
 }

@@ -29,11 +29,13 @@ mod slot_generations;
 mod unread_answers;
 pub mod recv_half;
 pub mod send_half;
+pub mod application;
 mod inbound;
 pub mod dispatch;
 
+pub use application::Application;
 pub use code::Code;
-pub use dispatch::{Application, Dispatcher};
+pub use dispatch::Dispatcher;
 pub use error::LinkError;
 pub use frame::Frame;
 pub use limits::Limits;

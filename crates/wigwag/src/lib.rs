@@ -53,9 +53,9 @@
 //!
 //! # SP sockets
 //!
-//! [`Req`], [`Rep`] and the other sockets talk to nanomsg, NNG and mangos programs, without a node.
-//! [Contexts](socket::contexts) hold many exchanges on one socket; [`raw`] sockets show the headers,
-//! for programs that pass messages on, as [`Forwarder`] does between two of them.
+//! [`Req`](sp::Req), [`Rep`](sp::Rep) and the other sockets talk to nanomsg, NNG and mangos programs, without a node.
+//! [Contexts](sp::contexts) hold many exchanges on one socket; [`raw`](sp::raw) sockets show the headers,
+//! for programs that pass messages on, as [`Forwarder`](sp::Forwarder) does between two of them.
 //!
 //! ```
 //! use wigwag::sp::{Forwarder, Rep, Req, raw};
@@ -181,7 +181,7 @@
 //! # Many asks at once
 //!
 //! A [`Pipeline`] has thousands of asks of one actor under way and gives the answers in the order
-//! of the asks. [`Call::try_ask`] and [`Ask::sent`] give an [`Answer`] for each ask instead, to be
+//! of the asks. [`Call::try_ask`] and [`Ask::sent`](call::Ask::sent) give an [`Answer`](call::Answer) for each ask instead, to be
 //! awaited in any order, anywhere.
 //!
 //! ```

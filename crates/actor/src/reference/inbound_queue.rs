@@ -1,7 +1,7 @@
 //! How mail comes in from another process.
 //!
 //! The node reads frames and knows no message types; the actor knows its types and no frames. A
-//! [`Lane`] stands between them: one for each (session, actor), with a place for every credit that
+//! [`InboundQueue`] stands between them: one for each (session, actor), with a place for every credit that
 //! was granted, so a frame that arrives with credit always fits.
 
 use std::sync::Arc;

@@ -34,7 +34,7 @@ pub trait Life: Interface {
         ready(())
     }
 
-    /// What whoever [inspects](Handle::inspect) the actor reads of its state, in a line or two; the
+    /// Describes the state for an [inspection](crate::Handle::inspect), in a line or two; the
     /// type's name unless the actor has more to say. It runs between two calls, so it should be quick;
     /// a panic in it changes nothing.
     fn summary(&self) -> String {

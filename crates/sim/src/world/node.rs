@@ -1,8 +1,8 @@
 //! One node of a pair: its session, wherever that is, and the application on top.
 
+use wigwag_link::application::{Application, Attach, Found};
 use wigwag_link::batch::{BatchHeader, PAIR1_HEADER};
 use wigwag_link::credit::Grant;
-use wigwag_link::dispatch::{Application, Attach, Found};
 use wigwag_link::frame::Frame;
 use wigwag_link::opening::Resumed;
 use wigwag_link::recv_half::ChannelCalls;

@@ -1,7 +1,7 @@
 //! Calls that wait in one queue, and the senders that wait for room in it.
 //!
 //! Nothing here locks or wakes: what must be done when the lock is free again is given back. So the
-//! local queue lies under the mailbox's own lock, and the others under one each ([`queue`](super::queue)).
+//! local queue lies under the mailbox's own lock, and the others under one each (`queue`).
 
 pub(crate) mod chunk;
 mod chunks;

@@ -123,34 +123,21 @@ pub(crate) fn handle_chunk<A: Actor>(
             owner.freed(std::mem::take(&mut frames.units));
             let count = frames.calls - frames.skip;
             let calls = EncodedCalls::new(frames, owner);
-            match spans {
-                None => {
-                    handle_run(actor, ChunkRun::new(calls, count, provenance), control, &mut reply)
-                }
-                Some(spans) => {
-                    let run = ChunkRun::new(Spanned { calls, spans }, count, provenance);
-                    handle_run(actor, run, control, &mut reply)
-                }
-            }
+            handle_spanned(actor, calls, spans, (count, provenance), control, &mut reply)
         }
         (Chunk::Frames(_), None) => (Ok(RunPause::End), Remaining::Frames(0)),
         (Chunk::Mails(mails), _) => {
             let count = mails.len();
             let calls = mails.drain();
-            match spans {
-                #[cfg(feature = "testing")]
-                None if is_queued_only() => {
-                    let run = ChunkRun::new(OneByOne(calls), count, provenance);
-                    handle_run(actor, run, control, &mut reply)
-                }
-                None => {
-                    handle_run(actor, ChunkRun::new(calls, count, provenance), control, &mut reply)
-                }
-                Some(spans) => {
-                    let run = ChunkRun::new(Spanned { calls, spans }, count, provenance);
-                    handle_run(actor, run, control, &mut reply)
-                }
+            #[cfg(feature = "testing")]
+            if spans.is_none() && is_queued_only() {
+                let run = ChunkRun::new(OneByOne(calls), count, provenance);
+                handle_run(actor, run, control, &mut reply)
+            } else {
+                handle_spanned(actor, calls, spans, (count, provenance), control, &mut reply)
             }
+            #[cfg(not(feature = "testing"))]
+            handle_spanned(actor, calls, spans, (count, provenance), control, &mut reply)
         }
     };
     if pause.is_err() {
@@ -224,6 +211,27 @@ pub(crate) fn handle_one<A: Actor>(
 
 /// Why a run stands still, or why its actor ends.
 type PauseResult<M> = Result<RunPause<M>, Reason>;
+
+/// Handles a run of calls, each in a span of its own if the actor was started so.
+fn handle_spanned<'a, A: Actor, S: run::CallSource<A>>(
+    actor: &mut A,
+    calls: S,
+    spans: Option<Spans>,
+    (count, provenance): (usize, Provenance<'a, A::Message>),
+    control: &Control,
+    reply: &mut Reply<'_>,
+) -> (PauseResult<A::Message>, Remaining<A::Message>)
+where
+    Spanned<S>: run::CallSource<A>,
+{
+    match spans {
+        None => handle_run(actor, ChunkRun::new(calls, count, provenance), control, reply),
+        Some(spans) => {
+            let run = ChunkRun::new(Spanned { calls, spans }, count, provenance);
+            handle_run(actor, run, control, reply)
+        }
+    }
+}
 
 fn handle_run<A: Actor>(
     actor: &mut A,

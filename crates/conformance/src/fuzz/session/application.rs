@@ -1,7 +1,7 @@
 //! What a node does with what its session brings it.
 
+use wigwag_link::application::{Application, Attach, Found};
 use wigwag_link::credit::Grant;
-use wigwag_link::dispatch::{Application, Attach, Found};
 use wigwag_link::frame::{Frame, SEQUENCED};
 use wigwag_link::limits::TARGET_BYTES_MAX;
 use wigwag_link::recv_half::{ChannelCalls, ReplyRun};

@@ -10,8 +10,8 @@ use std::task::Waker;
 
 use wigwag_actor::limits::RUN_CALLS_MAX;
 use wigwag_actor::{CallErrorKind, Exported, InboundQueue, InboundQueueOwner};
+use wigwag_link::application::{Application, Attach, Found};
 use wigwag_link::credit::Grant;
-use wigwag_link::dispatch::{Application, Attach, Found};
 use wigwag_link::recv_half::{ChannelCalls, ReplyRun};
 use wigwag_link::{Code, Dispatcher, Limits, LinkError};
 use wigwag_wire::{Framing, ReadBuf, Time};

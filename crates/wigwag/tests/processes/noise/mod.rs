@@ -8,7 +8,7 @@
 
 mod draws;
 mod honest;
-mod noise;
+mod bytes;
 mod target;
 
 use std::sync::Arc;
@@ -61,7 +61,7 @@ async fn noise_breaks_nothing_loses_nothing_and_leaves_nothing_behind() {
     let makers: Vec<_> = (0..MAKERS)
         .map(|_| {
             let (draws, silence) = (draws.fork(), silence.clone());
-            tokio::spawn(noise::make(addresses.clone(), draws, silence))
+            tokio::spawn(bytes::make(addresses.clone(), draws, silence))
         })
         .collect();
     let begun = Instant::now();
@@ -74,7 +74,7 @@ async fn noise_breaks_nothing_loses_nothing_and_leaves_nothing_behind() {
         }
     }
     silence.store(true, Ordering::Relaxed);
-    let mut made = noise::Made::default();
+    let mut made = bytes::Made::default();
     for maker in makers {
         made += maker.await.unwrap();
     }
