@@ -1,4 +1,4 @@
-//! What bus and star promise.
+//! The promises of bus and star.
 
 use wigwag_net::socket::{Bus, Pair0, SocketErrorKind, Star};
 

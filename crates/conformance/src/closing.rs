@@ -1,5 +1,5 @@
-//! What the close of a socket promises to whoever waits in a call without a time limit: the call
-//! ends and says [`Closed`](SocketErrorKind::Closed).
+//! The promise of a socket's close to a call that waits without a time limit: the call ends with
+//! [`Closed`](SocketErrorKind::Closed).
 //!
 //! Each promise is tried in every way in which a socket may be closed, with calls of both forms,
 //! with and without a peer, and once with calls that wait and once while they begin.

@@ -1,4 +1,4 @@
-//! What a wire type promises.
+//! The promises of a wire type.
 
 use std::fmt::Debug;
 

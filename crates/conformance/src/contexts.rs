@@ -1,4 +1,4 @@
-//! What contexts promise: many exchanges on one socket, none of which disturbs another.
+//! The promises of contexts: many exchanges on one socket, none of which disturbs another.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;

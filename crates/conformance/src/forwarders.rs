@@ -1,4 +1,4 @@
-//! What a forwarder between two raw sockets promises.
+//! The promises of a forwarder between two raw sockets.
 
 use std::time::Duration;
 
@@ -37,8 +37,8 @@ macro_rules! listening {
     }};
 }
 
-/// Ten clients ask two workers through a forwarder, with bodies of every length; everybody gets his
-/// own reply.
+/// Ten clients ask two workers through a forwarder, with bodies of every length; each client gets
+/// its own reply.
 pub async fn requests_and_replies_pass(env: &TestEnv) {
     let (front, _back, clients, workers, running) = listening!(env, raw::Rep, raw::Req);
     for _ in 0..2 {
@@ -120,7 +120,7 @@ pub async fn nothing_is_taken_that_cannot_be_put(env: &TestEnv) {
     running.abort();
 }
 
-/// The forwarder takes every topic, and each subscriber filters for himself.
+/// The forwarder takes every topic, and each subscriber filters for itself.
 pub async fn what_is_published_passes(env: &TestEnv) {
     let (front, back, publishers, subscribers, running) = listening!(env, raw::Sub, raw::Pub);
     let publisher = Pub::new();
@@ -202,8 +202,8 @@ pub async fn pairs_pass_both_ways(env: &TestEnv) {
     talk!(Pair0, raw::Pair0);
 }
 
-/// What comes on one bus goes to all of the other; those of the same bus hear nothing, for a bus has
-/// no hops.
+/// A message on one bus reaches every socket of the other bus and none of its own, because a bus
+/// has no hops.
 pub async fn a_bus_passes_to_the_other_bus(env: &TestEnv) {
     let (front, back, one, other, running) = listening!(env, raw::Bus, raw::Bus);
     let (left, beside) = (Bus::new(), Bus::new());

@@ -1,4 +1,4 @@
-//! What a socket answers to a peer whose first bytes are wrong.
+//! The answers of a socket to a peer whose first bytes are wrong.
 
 use tokio::io::AsyncReadExt;
 use wigwag_net::socket::{Pull, Push};
@@ -37,11 +37,12 @@ pub async fn a_listener_turns_each_wrong_header_away(env: &TestEnv) {
     let mut turned_away = 0;
     for (wrong, _) in wrong_headers() {
         let mut stranger = transport::dial(&address).await.expect("a connection");
-        // What follows the header must never be taken for a message.
+        // Bytes after the header must never be taken for a message.
         let mut bytes = wrong.to_vec();
         bytes.extend_from_slice(&[0; 64]);
         write_all(&*stranger.outlet, &bytes).await.expect("written");
-        // Whoever closes with our bytes unread may take its own header back: all of it or nothing.
+        // A peer that closes before it has read our bytes may take its own header back: all of it
+        // or nothing.
         let answer = read_to_end(&mut stranger).await;
         assert!(answer == PULL || answer.is_empty(), "{answer:02x?}");
         turned_away += 1;

@@ -1,4 +1,4 @@
-//! What every transport, protocol and codec promises, tested once for all of them.
+//! The promises of every transport, protocol and codec, tested once for all of them.
 //!
 //! Each promise is a function in here; the macros make one test of each for one implementation, so
 //! `tests/*.rs` has one line for each. A new transport gets all promises with that line.
@@ -78,7 +78,7 @@ macro_rules! conformance_tests {
     };
 }
 
-/// What a transport promises to whoever uses its connections.
+/// Tests the promises of a transport to the users of its connections.
 #[macro_export]
 macro_rules! transport_conformance {
     ($module:ident, $pattern:expr) => {
@@ -103,7 +103,7 @@ macro_rules! transport_conformance {
     };
 }
 
-/// What the SP sockets promise over one transport.
+/// Tests the promises of the SP sockets over one transport.
 #[macro_export]
 macro_rules! protocol_conformance {
     ($module:ident, $pattern:expr) => {
@@ -219,7 +219,8 @@ macro_rules! protocol_conformance {
     };
 }
 
-/// What a wire type promises: it comes back as it went, and never from a part of its bytes.
+/// Tests the promises of a wire type: a value is decoded as it was encoded, and never from a part
+/// of its bytes.
 #[macro_export]
 macro_rules! codec_conformance {
     ($module:ident, $type:ty, $($value:expr),+ $(,)?) => {

@@ -1,4 +1,4 @@
-//! What a socket tells of its pipes, and that every number is right.
+//! The events and numbers that a socket reports about its pipes.
 
 use std::sync::{Arc, Mutex};
 
@@ -89,7 +89,7 @@ pub async fn a_watcher_hears_of_each_pipe_from_first_to_last(env: &TestEnv) {
     assert!(log.events().iter().all(|(id, _)| *id == pipe.info.id.0));
 }
 
-/// Who is turned away by the watcher never becomes a pipe, and both ends can tell.
+/// A peer that the watcher refuses never becomes a pipe, and both ends can tell.
 pub async fn a_watcher_may_refuse(env: &TestEnv) {
     let log = PipeEventLog::accepting(1);
     let pull = Pull::new();
@@ -111,7 +111,7 @@ pub async fn a_watcher_may_refuse(env: &TestEnv) {
     assert!(matches!(error.kind, NetErrorKind::TurnedAway { .. }), "{error}");
 }
 
-/// What the protocol refuses is told, too.
+/// Refusals by the protocol are reported, too.
 pub async fn a_watcher_hears_what_the_protocol_refuses(env: &TestEnv) {
     let log = PipeEventLog::accepting(9);
     let pair = Pair::new();
@@ -179,7 +179,7 @@ pub async fn one_pipe_can_be_closed(env: &TestEnv) {
     assert_eq!(pull.recv().await.expect("a message"), "again");
 }
 
-/// Whatever a peer sends that is not wanted counts with its pipe and with the socket.
+/// Every unwanted message of a peer counts with its pipe and with the socket.
 pub async fn what_a_peer_sends_in_vain_is_counted_by_reason(env: &TestEnv) {
     let rep = Rep::new();
     let address: wigwag_net::Address = rep.listen(&env.address()).await.expect("listens").into();

@@ -1,4 +1,4 @@
-//! What can be chosen for a socket, a dialer or a listener, and that it does what it says.
+//! The options of a socket, a dialer or a listener, and their effects.
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ pub async fn a_later_priority_is_sent_to_only_when_the_first_is_full(env: &TestE
     flood.abort();
 }
 
-/// What the peer of the first rank has sent is given out first, though it came last.
+/// The message of the peer with the highest priority is given out first, though it came last.
 pub async fn a_first_priority_is_heard_first(env: &TestEnv) {
     const EACH: usize = 20;
     let pull = Pull::new();
@@ -138,7 +138,7 @@ pub async fn without_lingering_the_rest_is_dropped_and_counted(env: &TestEnv) {
     let left = numbers.counters.dropped_unsent;
     assert!(left > 0, "nothing was left");
     assert_eq!(accepted, numbers.traffic.messages_sent + left, "{numbers:?}");
-    // What had been given to the connection came, but for what was cut off.
+    // Data that was given to the connection has arrived, except for what was cut off.
     let certain = numbers.traffic.messages_sent - numbers.messages_cut_off;
     assert!(certain > 0, "{numbers:?}");
     for _ in 0..certain {
@@ -167,7 +167,7 @@ pub async fn lingering_without_a_limit_delivers_everything(env: &TestEnv) {
     assert_eq!((numbers.traffic.messages_sent, numbers.counters.dropped()), (accepted, 0));
 }
 
-/// What the user never took is counted when he closes.
+/// Messages that the user never took are counted at the close.
 pub async fn what_nobody_took_is_counted_at_the_close(env: &TestEnv) {
     let (pull, push) = (Pull::new(), Push::new());
     let address = pull.listen(&env.address()).await.expect("listens");

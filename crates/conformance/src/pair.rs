@@ -1,4 +1,4 @@
-//! What two pair sockets promise each other.
+//! The promises of two pair sockets to each other.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What a pair with many peers promises.
+//! The promises of a pair with many peers.
 
 use std::future::{Future, poll_fn};
 use std::sync::Arc;
@@ -114,7 +114,7 @@ pub async fn a_full_peer_lets_only_its_own_senders_wait(env: &TestEnv) {
     assert_eq!((quick, slow), (99, 1));
 }
 
-/// Whoever waits for room at a peer hears that it is gone, and so does whoever comes later.
+/// A call that waits for room at a peer is told that the peer is gone, and so are later calls.
 pub async fn a_peer_that_leaves_ends_the_wait_for_it(env: &TestEnv) {
     let (hub, mut pairs) = hub(env, 2).await;
     let leaving = pairs.remove(0);

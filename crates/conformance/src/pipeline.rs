@@ -1,4 +1,4 @@
-//! What push and pull promise together.
+//! The promises of push and pull together.
 
 use std::time::Duration;
 
@@ -70,7 +70,7 @@ pub async fn two_workers_share_the_work(env: &TestEnv) {
                 loop {
                     let work = pull.recv().await.expect("work");
                     if work.is_empty() {
-                        // His socket stays open: without a peer the next end could not be sent.
+                        // The socket stays open: without a peer the next end could not be sent.
                         return (done, pull);
                     }
                     done.push(u32::from_be_bytes(work[..].try_into().expect("a number")));

@@ -1,4 +1,4 @@
-//! What pub and sub promise together.
+//! The promises of pub and sub together.
 
 use wigwag_net::Address;
 use wigwag_net::socket::{Pub, SocketErrorKind, Sub};
@@ -41,7 +41,8 @@ pub async fn each_subscriber_hears_its_topics(env: &TestEnv) {
     assert!(matches!(wind.try_recv().expect_err("no more").kind, SocketErrorKind::Empty));
 }
 
-/// What is unsubscribed does not come any more; a topic that is not there is an error.
+/// After unsubscribing a topic its messages do not arrive; unsubscribing an unknown topic is an
+/// error.
 pub async fn a_topic_can_be_taken_back(env: &TestEnv) {
     let (publisher, address) = publishing(env).await;
     let sub = subscribed(&publisher, &address, &["a", "b"]).await;
@@ -66,7 +67,7 @@ pub async fn a_slow_subscriber_loses_alone(env: &TestEnv) {
         sent += 1;
         assert!(sent < 100_000, "nothing bounds what waits for the slow one");
     }
-    // What the slow one has is a beginning without a gap.
+    // The slow subscriber has a prefix without a gap.
     check(&slow.recv().await.expect("a message"), 0, LENGTH);
     check(&slow.recv().await.expect("a message"), 1, LENGTH);
     assert_eq!(slow.statistics().counters.dropped(), 0);

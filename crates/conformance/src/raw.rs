@@ -1,4 +1,5 @@
-//! What raw sockets promise: the header apart, and nothing done behind the user's back.
+//! The promises of raw sockets: the header is separate, and nothing is sent that the user did not
+//! send.
 
 use std::time::Duration;
 
@@ -76,8 +77,8 @@ pub async fn a_raw_rep_drops_what_has_come_too_far(env: &TestEnv) {
     assert_eq!(rep.statistics().pipes_open, 1);
 }
 
-/// What came from one peer goes to the others when it is sent back with its header, and to all
-/// without one.
+/// A message that is sent back with its header reaches the other peers; without a header it reaches
+/// all of them.
 pub async fn a_raw_bus_passes_to_all_but_the_origin(env: &TestEnv) {
     let middle = raw::Bus::new();
     let address = middle.listen(&env.address()).await.expect("listens").to_string();

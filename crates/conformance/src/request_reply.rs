@@ -1,4 +1,4 @@
-//! What req and rep promise together.
+//! The promises of req and rep together.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What every socket promises, whatever its protocol: shown with push and pull.
+//! The promises of every socket, whatever its protocol, shown with push and pull.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;

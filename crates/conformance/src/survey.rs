@@ -1,4 +1,4 @@
-//! What surveyor and respondent promise together.
+//! The promises of surveyor and respondent together.
 
 use std::time::Duration;
 
@@ -64,7 +64,8 @@ pub async fn a_survey_ends_with_its_time(env: &TestEnv) {
     eventually(|| surveyor.statistics().counters.dropped_late == 1).await;
 }
 
-/// Whoever waits for the old survey hears that there is a new one, and only its answers come.
+/// A call that waits for the old survey is told that there is a new one, and only the new answers
+/// arrive.
 pub async fn a_new_survey_ends_the_old_one(env: &TestEnv) {
     let (surveyor, address) = surveying(env).await;
     let respondent = responding(&surveyor, &address).await;

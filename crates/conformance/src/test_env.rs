@@ -70,7 +70,7 @@ impl TestEnv {
 
 impl Drop for TestEnv {
     fn drop(&mut self) {
-        // What a failed test has left open stays; the system's cleaner takes it.
+        // Files of a failed test stay; the system's cleaner removes them.
         let _ = std::fs::remove_dir_all(&self.folder);
     }
 }

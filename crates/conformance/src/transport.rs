@@ -1,4 +1,4 @@
-//! What a transport promises to whoever uses its connections.
+//! The promises of a transport to the users of its connections.
 
 use std::io::{self, IoSlice};
 use std::sync::Arc;
@@ -113,7 +113,7 @@ pub async fn both_directions_flow_at_once(env: &TestEnv) {
     right.await.expect("right");
 }
 
-/// What was whole arrives, the half does not, and writing to the closed end fails.
+/// Whole messages arrive, the half one does not, and writing to the closed end fails.
 pub async fn a_peer_that_closes_in_the_middle_is_noticed(env: &TestEnv) {
     let (left, mut right) = connected(env).await;
     send_message(&left, b"whole").await.expect("sent");

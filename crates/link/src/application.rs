@@ -67,7 +67,7 @@ pub trait Application {
         Ok(())
     }
 
-    /// The batch has ended, or was left at an error. What was put into channels has been
+    /// The batch has ended, or was left at an error. Calls that were put into channels have been
     /// [published](Self::publish).
     fn batch_ended(&mut self) {}
 

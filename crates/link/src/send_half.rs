@@ -108,7 +108,7 @@ pub struct SendHalf {
     revokes: UnreadAnswers,
 }
 
-/// What has come from the peer since the session began.
+/// Counters of the data received from the peer since the session began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Received {
     /// Messages that were read to their end.
@@ -505,7 +505,7 @@ impl SendHalf {
         self.ack.due.get_or_insert(now + Duration::from_millis(ACK_DELAY_MS));
     }
 
-    /// What has come from the peer so far.
+    /// Returns the counters of received data.
     pub fn received(&self) -> Received {
         Received { frames: self.ack.recv_next, ..self.received }
     }

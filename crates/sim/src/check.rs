@@ -1,4 +1,4 @@
-//! What must hold, whatever the seed: a plain model that hears of every call at four points.
+//! The promises that hold for every seed: a simple model that is told of every call at four points.
 //!
 //! A call is *sent* when its frame is published, *arrives* when it is put into its lane, is
 //! *handled* when an actor has taken it out, and an ask is *completed* once. For each attachment
@@ -17,7 +17,7 @@ use crate::setup::Side;
 pub struct Violation {
     /// The promise.
     pub rule: &'static str,
-    /// What was seen instead.
+    /// The observation that breaks the rule.
     pub detail: String,
 }
 

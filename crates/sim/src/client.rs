@@ -56,7 +56,7 @@ struct PendingAsk {
     cancelled: bool,
 }
 
-/// What became of the calls of one node, by what it knows itself.
+/// The outcomes of the calls of one node, as far as the node itself knows them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeliveryCounts {
     /// Certainly handled.

@@ -22,7 +22,7 @@ impl Clock {
     }
 }
 
-/// So many microseconds.
+/// Returns a duration of `us` microseconds.
 pub fn micros(count: u64) -> Duration {
     Duration::from_micros(count)
 }

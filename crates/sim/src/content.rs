@@ -1,4 +1,4 @@
-//! What calls and replies hold: bytes from which each can be told from every other.
+//! The contents of calls and replies: bytes that tell each of them from every other.
 //!
 //! The receiver makes them anew from the numbers in front and compares, so a byte that went astray
 //! anywhere is seen where it arrives.

@@ -1,4 +1,4 @@
-//! What happens to bytes between two nodes.
+//! The transport of bytes between two nodes.
 //!
 //! A connection is two wires. A wire keeps the order of its bytes, as a stream socket does, and
 //! nothing else: it tears what was written together, joins what was written apart, takes its time,
@@ -81,13 +81,13 @@ impl Wire {
         }
     }
 
-    /// The same, broken somewhere.
+    /// A wire that breaks somewhere.
     pub fn with_breakage(mut self, breakage: Breakage) -> Wire {
         self.breakage = Some(breakage);
         self
     }
 
-    /// The same, with an error of its own.
+    /// A wire with a planted fault.
     pub fn with_damage(mut self, damage: Damage) -> Wire {
         self.damage = Some(damage);
         self
@@ -121,7 +121,7 @@ impl Wire {
         self.severed = true;
     }
 
-    /// What is under way is lost too.
+    /// Bytes in flight are lost too.
     pub fn drop_in_flight(&mut self) {
         self.in_flight.clear();
     }

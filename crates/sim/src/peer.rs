@@ -1,4 +1,4 @@
-//! What a node is on one connection, without sockets: SP header, framing, PAIR1, opening, session.
+//! One end of a connection without sockets: SP header, framing, PAIR1, opening, session.
 //!
 //! The node wires the same parts to a socket under locks; here they are one [`ConnectionStateMachine`]. The
 //! reader of the events drives the application, and tells the machine with [`Peer::fail`] when the
@@ -89,7 +89,7 @@ impl From<LinkError> for PeerError {
     }
 }
 
-/// What the machine tells of the bytes it read.
+/// The events of the bytes that were read.
 #[derive(Debug)]
 pub enum Event<'a> {
     /// The session is open.

@@ -1,7 +1,7 @@
 //! The half of the application that is called: lanes, actors with a will of their own, answers.
 //!
-//! Calls are put into lanes as they arrive; at random times an actor takes some out, answers at
-//! once or later, or stops. What the lanes hold is compared with what was granted.
+//! Calls are queued as they arrive. At random times an actor takes some out, answers at once or
+//! later, or stops. The contents of the queues are compared with the granted credit.
 
 use std::collections::VecDeque;
 
@@ -148,7 +148,7 @@ impl Server {
         self.queues.len() - 1
     }
 
-    /// The sender is done with a channel. What lies in the lane is still handled.
+    /// The sender is done with a channel. Queued calls are still handled.
     pub fn close(&mut self, at: usize, grant: Option<Grant>, sender: &mut SendHalf) {
         let queue = &mut self.queues[at];
         queue.is_open = false;

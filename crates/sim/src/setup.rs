@@ -1,4 +1,4 @@
-//! What a seed decides before anything happens.
+//! The choices that a seed makes before the run.
 
 use wigwag_link::{Identity, Limits};
 use wigwag_wire::{Framing, Time};
@@ -129,13 +129,13 @@ pub struct Workload {
 /// Two nodes that hold one session with each other.
 #[derive(Debug)]
 pub struct PairSetup {
-    /// Who the nodes are.
+    /// The identities of the nodes.
     pub identities: [Identity; 2],
     /// How they behave.
     pub workload: [Workload; 2],
 }
 
-/// What will happen to connections and nodes.
+/// The faults of connections and nodes.
 #[derive(Clone, Debug, Default)]
 pub struct FaultPlan {
     /// Connections that will break; those after them hold.
@@ -173,9 +173,9 @@ impl FaultPlan {
 pub struct Setup {
     /// How messages stand on the wires.
     pub framing: Framing,
-    /// Who takes part.
+    /// The pairs of nodes.
     pub pairs: Vec<PairSetup>,
-    /// What will happen to them.
+    /// The faults of the run.
     pub fault_plan: FaultPlan,
     scenario: Scenario,
     damage: Option<(Side, Damage)>,
@@ -265,7 +265,7 @@ fn many_faults(random: &mut Random) -> FaultPlan {
     }
 }
 
-/// What sort of story it is to be.
+/// The kind of run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Scenario {
     /// Anything.

@@ -1,4 +1,4 @@
-//! What happened, in order.
+//! The events of a run, in order.
 //!
 //! Every event goes into a hash, so that two runs can be compared for nothing. The lines are only
 //! kept when somebody wants to read them, and of a very long story only the last.

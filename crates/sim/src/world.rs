@@ -36,7 +36,7 @@ pub struct Options {
     pub record: bool,
 }
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// Calls over both directions.
@@ -50,13 +50,13 @@ pub struct Report {
 /// A run and its story.
 #[derive(Debug)]
 pub struct Run {
-    /// What it came to, or the promise that was broken.
+    /// The report, or the promise that was broken.
     pub outcome: Result<Report, Violation>,
-    /// What happened.
+    /// The events of the run.
     pub trace: Trace,
 }
 
-/// What everybody in the world uses.
+/// The state that all parts of the world share.
 #[derive(Debug)]
 pub struct Shared {
     /// Chance.
@@ -74,7 +74,7 @@ impl Shared {
     }
 }
 
-/// What can be due. The first number of each is a connection, or a pair.
+/// Actions that can be due. The first number of each is a connection, or a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Action {
     /// A chunk that this side has written arrives at the other.
@@ -109,8 +109,9 @@ const EVENTS_MAX: u64 = 20_000_000;
 /// After so long everything must have ended. Some wires carry a kilobyte a second.
 const RUN_TIME_MAX: Time = Time::from_nanos(4_000_000_000_000);
 
-/// What goes on when all is done: the last acks, and signs of life for longer than anybody's silence is
-/// borne, 17 s. So a connection that had gone dead before is found out, and another one is made.
+/// Simulated time after all work is done: for the last acks, and for heartbeats longer than the
+/// longest silence that is tolerated, 17 s. A connection that had gone dead before is noticed then,
+/// and another one is made.
 const LINGER_US: u64 = 20_000_000;
 
 /// Runs the world of `options` to its end.
@@ -128,7 +129,7 @@ impl World {
         self.flush_all();
         let cuts = loop {
             self.run_until(|world| world.all_done())?;
-            // Who stands still has not read yet what the other side has said last.
+            // A suspended node has not yet read the last data of its peer.
             let quiet = self.setup.fault_plan.quiet_after(self.shared.clock.now());
             let (end, cuts) = (quiet + micros(LINGER_US), self.cuts);
             self.run_until(|world| world.shared.clock.now() >= end || world.all_ended())?;
@@ -180,7 +181,8 @@ impl World {
         Ok(())
     }
 
-    /// What is due next. Among those due at once the order of `Action` decides.
+    /// Returns the next action that is due. Among actions due at the same time the order of
+    /// `Action` decides.
     fn next_action(&mut self) -> Option<(Time, Action)> {
         for pair in 0..self.pairs.len() {
             Side::BOTH.into_iter().for_each(|side| self.schedule(pair, side));
@@ -350,8 +352,8 @@ impl World {
         }
     }
 
-    /// What an end came to. Peers that accuse each other are a broken promise, because both are
-    /// honest; a silent one may be behind a broken wire.
+    /// Handles the end of a connection. Peers that accuse each other break a promise, because both
+    /// are honest; a silent peer may be behind a broken wire.
     fn handle_outcome(
         &mut self,
         at: usize,

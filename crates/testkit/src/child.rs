@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 const ROLE: &str = "WIGWAG_TEST_ROLE";
 const SAYS: &str = "child says: ";
 
-/// What this process was started as; `None` for the tests themselves.
+/// The role in which this process was started; `None` for the tests themselves.
 pub fn role() -> Option<String> {
     std::env::var(ROLE).ok()
 }
@@ -44,7 +44,7 @@ impl Child {
         Child::begin(Command::new(this_program()), body, role)
     }
 
-    /// The same in a network namespace.
+    /// Starts the test in a network namespace.
     pub fn start_in(namespace: &str, body: &str, role: &str) -> Child {
         let mut command = Command::new("ip");
         // It becomes the program, so the process is the same.
@@ -66,7 +66,7 @@ impl Child {
         let out = BufReader::new(process.stdout.take().expect("it is piped"));
         let mut lines = out.lines().map_while(Result::ok);
         let said = lines.find_map(|line| line.strip_prefix(SAYS).map(str::to_owned));
-        // What it says later would fill the pipe and stop it.
+        // Later output would fill the pipe and stop the child.
         std::thread::spawn(move || lines.for_each(drop));
         let said = said.expect("the child says something");
         Child { process, said }

@@ -1,5 +1,5 @@
-//! What the nodes of this process log: the only place where a listener says why it let a peer not
-//! in.
+//! The log of the nodes of this process: the only place where a listener says why it refused a
+//! peer.
 
 use std::fmt::{Debug, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};

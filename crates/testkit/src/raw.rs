@@ -33,7 +33,7 @@ pub fn message(framing: Framing, body: &[u8]) -> Vec<u8> {
     [&prefix[..used], &ONE_HOP, body].concat()
 }
 
-/// The same over tcp.
+/// Dials over tcp.
 pub fn pair(body: &[u8]) -> Vec<u8> {
     message(Framing::Tcp, body)
 }
@@ -377,7 +377,7 @@ pub async fn listen() -> (TcpListener, String) {
     listen_with(TcpSocket::new_v4().expect("a socket"))
 }
 
-/// The same, where little fits into the connections' buffers.
+/// A connection with small buffers.
 pub async fn listen_narrow() -> (TcpListener, String) {
     let socket = TcpSocket::new_v4().expect("a socket");
     let size = socket.set_recv_buffer_size(4096);

@@ -13,24 +13,24 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-/// What the relay does to the connection that it has.
+/// Faults that the relay applies to the present connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// Nothing.
     None,
-    /// Both ends get a reset, at once.
+    /// Resets the connection towards both ends, at once.
     Reset,
-    /// The same, when half of what came next was passed on.
+    /// Closes the connection after half of the next data was passed on.
     Tear,
-    /// Both ends hear that the other has ended.
+    /// Ends the connection in good order towards both ends.
     End,
-    /// Nothing is passed on any more, either way, and nobody is told.
+    /// Stops passing data on in both directions, without telling either end.
     Silence,
-    /// The same towards the listener only.
+    /// Stops passing data on towards the listener only.
     HalfSilence,
 }
 
-/// What a relay has seen.
+/// Counters of a relay.
 #[derive(Default)]
 pub struct Seen {
     /// Connections that it passed on.
@@ -45,7 +45,7 @@ pub struct Seen {
 pub struct Relay {
     /// The address at which the relay listens.
     pub address: String,
-    /// What the relay has seen so far.
+    /// The counters so far.
     pub seen: Arc<Seen>,
     /// The connection's number, and what is done to it.
     fault: watch::Sender<(u64, Fault)>,
@@ -184,7 +184,7 @@ async fn pass_on(
         // Held, and nobody reads them, until the relay is gone.
         Fault::Silence | Fault::HalfSilence => while faults.changed().await.is_ok() {},
         Fault::None | Fault::Tear | Fault::End => {
-            // Who goes has said it to one side already.
+            // The closing side has told one end already.
             let _ = dialer.shutdown().await;
             let _ = listener.shutdown().await;
         }

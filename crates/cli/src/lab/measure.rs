@@ -28,7 +28,7 @@ pub(super) struct Measure {
     /// Workloads with commas between them, or all
     #[arg(required = true, value_delimiter = ',', value_name = "WORKLOADS")]
     workloads: Vec<String>,
-    /// Who takes part, by name or by language [default: the embedded ones and every peer]
+    /// Participants, by name or by language [default: the embedded ones and every peer]
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     peers: Vec<String>,
     /// Only this cell, as the tables name it; may be said again
@@ -49,7 +49,7 @@ pub(super) struct Measure {
     /// Exit with 7 if this holds, such as remote/tell/wigwag.ratio_to_raw<0.5
     #[arg(long, value_name = "CONDITION")]
     fail_if: Vec<Gate>,
-    /// What decides the order and the payloads
+    /// Seed of the order and the payloads
     #[arg(long, hide = true, default_value_t = 1)]
     seed: u64,
 }

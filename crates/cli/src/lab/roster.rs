@@ -37,8 +37,8 @@ impl Roster {
         Ok(Roster { program, participants })
     }
 
-    /// Those of the names, in their order; a language stands for all its peers, where nobody has
-    /// that name.
+    /// Selects participants by name, in the given order. A language selects all its peers, unless a
+    /// participant has that name.
     pub(super) fn named(&self, names: &[String]) -> Result<Vec<Participant>, Failed> {
         self.chosen(names, |name, it| match self.participants.iter().any(|it| it.name() == name) {
             true => it.name() == name,
@@ -46,7 +46,7 @@ impl Roster {
         })
     }
 
-    /// Those of the names and of the languages.
+    /// Selects participants by name or language.
     pub(super) fn named_or_in(&self, names: &[String]) -> Result<Vec<Participant>, Failed> {
         self.chosen(names, |name, it| it.name() == name || speaks(it, name))
     }

@@ -45,7 +45,7 @@ fn set_up(participant: &Participant) -> Result<(), Failed> {
     ));
     for (line, mut command) in peer.setup() {
         print::error(&format!("{name}: runs {line}, because its peer.toml says so"));
-        // What the line prints is for the person, not part of a result.
+        // The output of the line is for the user, not part of a result.
         let status = command.stdin(Stdio::null()).stdout(std::io::stderr()).status();
         match status {
             Ok(status) if status.success() => {}

@@ -1,4 +1,4 @@
-//! What a run came to: as a page, beside another one.
+//! Shows the results of a run: as a page, or compared with another run.
 
 use std::fs;
 use std::path::{Path, PathBuf};

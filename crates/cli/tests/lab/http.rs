@@ -4,7 +4,7 @@
 use crate::process::run;
 use crate::runs::{Peers, has_no_number, roles, rows};
 
-/// Who is bad, its role, and words that its reasons must have.
+/// The bad participant, its role, and words that its reasons must contain.
 const BAD: [(&str, &str, &[&str]); 17] = [
     ("broken-quotes", "http.server", &["{'id': 1}", "a body other than"]),
     ("broken-type", "http.server", &["text/html", "a Content-Type other than"]),

@@ -1,4 +1,4 @@
-//! What actors do within one process: slow ones, asks, rings, and very many.
+//! Actors within one process: slow ones, asks, rings, and very many.
 
 use serde_json::Value;
 

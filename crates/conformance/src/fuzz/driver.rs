@@ -40,7 +40,7 @@ impl Random {
     }
 }
 
-/// What makes inputs.
+/// Generates inputs.
 #[derive(Clone, Debug)]
 pub struct Driver {
     seed: u64,
@@ -55,7 +55,7 @@ pub struct Counterexample {
     pub replay: (u64, u64),
     /// As small as it could be made.
     pub input: Vec<u8>,
-    /// What is broken.
+    /// The broken property.
     pub why: String,
 }
 
@@ -159,7 +159,7 @@ impl Driver {
     }
 }
 
-/// What a check says of an input; a panic is a broken property as well.
+/// The verdict of a check on an input; a panic counts as a broken property.
 pub fn run_check(check: &impl Fn(&[u8]) -> Verdict, input: &[u8]) -> Verdict {
     let judged = catch_unwind(AssertUnwindSafe(|| check(input)));
     judged.unwrap_or_else(|_| Err("it panics".to_owned()))
@@ -180,7 +180,7 @@ fn shrink(mut input: Vec<u8>, fails: impl Fn(&[u8]) -> bool) -> Vec<u8> {
                 position += piece;
             }
         }
-        // What could not be left out alone may be, now that something else is.
+        // A part that could not be removed alone may be removable now that another one is gone.
         if input.len() == before {
             piece /= 2;
         }

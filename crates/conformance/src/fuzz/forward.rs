@@ -57,7 +57,7 @@ const fn case(
     ForwardCase { kind, ordinary, header, origin }
 }
 
-/// What must become of a message.
+/// The expected outcome of a message.
 #[derive(Debug, PartialEq, Eq)]
 enum Expected {
     /// It passes; so many bytes are its header.
@@ -117,7 +117,7 @@ fn open(protocol: &mut dyn Protocol) -> Verdict {
     Ok(())
 }
 
-/// What is written with the header that came goes where it should, and is what came.
+/// A message that is sent with the header it came with reaches its destination unchanged.
 fn check_forwarding(
     case: &ForwardCase,
     raw: &mut dyn Protocol,

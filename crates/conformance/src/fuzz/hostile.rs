@@ -1,9 +1,10 @@
 //! A session whose other end is hostile: after a correct opening it writes whatever it likes.
 //!
-//! The bytes are a script, as in [`session`](super::session). What the peer writes is noise, a
-//! message of noise, or a batch that is right but for what the script makes wrong: so the deep rules
-//! are reached too. The session goes on, or it ends with the number of a rule and says so as its
-//! last word. What it keeps is bounded by what it has announced, and what it says itself stays right.
+//! The input is a script, as in [`session`](super::session). The peer writes noise, a message of
+//! noise, or a batch that is correct except for the faults that the script adds, so that the deep
+//! rules are reached too. The session continues, or it ends with the number of a rule, which is its
+//! last message. Its memory is bounded by the limits it announced, and its own output stays
+//! correct.
 
 mod frames;
 
@@ -37,7 +38,7 @@ struct HostileHarness {
     profile: SessionProfile,
     end: End,
     node: Node,
-    /// What our end writes is read by somebody who takes the rules seriously.
+    /// A strict reader checks the output of our end.
     verifier: RecvHalf,
     written: ReadBuf,
     /// The number of the enemy's next frame, if it counts right.
@@ -174,7 +175,7 @@ impl HostileHarness {
         }
         self.has_ended = self.error.is_some() || self.node.close_received;
         self.next_seq = self.end.peer.recv_next().unwrap_or(0);
-        // What was announced and did not come has no memory.
+        // An announced length that did not arrive takes no memory.
         let (kept, claimed) = (self.end.input.len(), self.end.input.space().capacity());
         let most = 2 * READ_BYTES + kept;
         ensure(claimed <= most, || format!("{claimed} bytes of memory for {kept} that came"))
@@ -213,7 +214,7 @@ impl HostileHarness {
         let recv_next = match made_up {
             0..=2 => (u64::MAX - made_up) >> 1,
             3..=60 => acked + made_up - 3,
-            // What the witness has heard is the truth.
+            // The number that the witness has received is the true one.
             _ => self.verifier.recv_next(),
         };
         let allowed = (acked..=sent).contains(&recv_next);
@@ -222,8 +223,8 @@ impl HostileHarness {
             format!("resumed from {recv_next}, {acked} acknowledged, {sent} sent: {resumed:?}")
         })?;
         self.end.peer.attach_session(session);
-        // Who names what was never sent is not let in. Who lies about what it has heard hears gaps,
-        // and that is its own affair.
+        // A claim for frames that were never sent is refused. A peer that lies about what it has
+        // received gets gaps, which harms only itself.
         self.has_ended = !allowed || recv_next > self.verifier.recv_next();
         Ok(())
     }
@@ -258,7 +259,7 @@ impl HostileHarness {
         }
     }
 
-    /// What is kept is bounded, whatever came.
+    /// Memory is bounded, whatever the peer sends.
     fn check_invariants(&mut self) -> Verdict {
         let limits = self.profile.limits;
         let Some(sender) = self.end.peer.sender() else {
@@ -285,7 +286,7 @@ impl HostileHarness {
         Ok(())
     }
 
-    /// Whoever has broken a rule is told which, and then nothing more.
+    /// A peer that has broken a rule is told which one, and gets nothing after that.
     fn check_close(mut self) -> Verdict {
         let Some(error) = self.error.take() else { return Ok(()) };
         self.end.peer.fail(&error);

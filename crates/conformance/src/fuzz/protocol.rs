@@ -1,8 +1,9 @@
 //! A whole history with every protocol: pipes come and go, messages of any content come in, the
 //! user calls what there is to call.
 //!
-//! Whatever happens, a socket gives out nothing that was not taken in, writes only to open pipes,
-//! hands back what it refuses, and where each message has one receiver, accounts for every one.
+//! In every case a socket gives out only messages that it took in, writes only to open pipes,
+//! returns messages that it refuses, and, where each message has one receiver, accounts for all of
+//! them.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

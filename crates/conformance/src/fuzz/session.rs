@@ -1,9 +1,9 @@
 //! A whole session with two ends: it opens, calls, is cut anywhere, resumes, and closes.
 //!
-//! The bytes are a `script`: who does what next, and how many bytes of the connection are
-//! written, carried or lost. Both ends are the machines of `wigwag_sim`, which are those of a node;
-//! `node` is what uses them, and keeps plain sums of its own. After each step the
-//! `judge` compares, and at the end nothing more is lost, so everything must have arrived.
+//! The input is a `script`: the next action of either side, and how many bytes of the connection
+//! are written, delivered or lost. Both ends are the state machines of `wigwag_sim`; `node` is the
+//! application above them, and keeps simple totals of its own. The `invariants` are checked after
+//! each step. At the end nothing more is lost, so everything must have arrived.
 
 mod invariants;
 mod connection;
@@ -36,7 +36,7 @@ const TOKEN: u128 = 1000;
 /// Steps of a script at most: what follows would only take time.
 const STEPS_MAX: usize = 400;
 
-/// What each step of the clock may be.
+/// The possible steps of the clock.
 const MILLISECONDS: [u64; 8] = [1, 5, 10, 100, 1000, 2500, 3000, 20_000];
 
 /// Where a session is.
@@ -67,7 +67,7 @@ struct SessionHarness {
     is_over: bool,
 }
 
-/// What an event asks for, once its borrow has ended.
+/// The action that an event asks for, taken once the event's borrow has ended.
 enum FollowUp {
     Nothing,
     Claim,
@@ -98,7 +98,7 @@ pub fn check_with(faults: Faults, input: &[u8]) -> Verdict {
     world.finish()
 }
 
-/// Who an end says it is on a connection.
+/// The identity that an end announces on a connection.
 pub(crate) fn identity(profile: &SessionProfile, side: usize, connection: usize) -> Identity {
     let offered = features::RESUME | if profile.runs { features::RUNS } else { 0 };
     let (node, nonce) = (side as u128 + 1, (2 * connection + side) as u128);
@@ -284,7 +284,7 @@ impl SessionHarness {
         Ok(())
     }
 
-    /// What an end makes of the bytes that it has, up to the next event.
+    /// Handles the bytes that an end has received, up to the next event.
     fn receive(
         &mut self,
         connection: usize,

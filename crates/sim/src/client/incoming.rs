@@ -1,4 +1,4 @@
-//! What comes back: credit, answers, the end of a channel; and what is left when a session was cut.
+//! Handles credit, answers and ends of channels, and counts outcomes when a session was cut.
 
 use wigwag_link::{Code, SendHalf};
 

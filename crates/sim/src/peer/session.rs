@@ -37,7 +37,7 @@ impl Session {
         Session { dispatcher, sender, outgoing, recent, resend: None }
     }
 
-    /// Has the last batch that the other side has accepted before `recv_next` sent once more.
+    /// Sends once more the last batch that the other side has accepted before `recv_next`.
     pub fn resend_before(&mut self, recv_next: u64) {
         let accepted = |sent: &&SentBatch| sent.first_seq + sent.count <= recv_next;
         self.resend = self.recent.iter().rev().find(accepted).cloned();

@@ -1,4 +1,4 @@
-//! What actors do with the calls in their lanes, in their own time.
+//! Actors that handle the calls in their queues at random times.
 
 use wigwag_link::{Code, SendHalf, write};
 

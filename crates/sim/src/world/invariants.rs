@@ -1,4 +1,4 @@
-//! What is looked at after every event and at the end.
+//! The invariants that are checked after every event and at the end.
 
 use wigwag_link::limits::{SCALED_UNACKED_BYTES_MAX, SEGMENT_BYTES, UNACKED_RESERVE};
 
@@ -9,7 +9,7 @@ use crate::client::{Client, DeliveryCounts};
 use crate::setup::Side;
 
 impl World {
-    /// What must hold after every event.
+    /// The invariants after every event.
     pub(super) fn check_invariants(&mut self) -> Result<(), Violation> {
         let World { pairs, connections, .. } = self;
         for end in
@@ -49,7 +49,7 @@ impl World {
         (0..self.pairs.len()).all(|pair| self.unfinished_work(pair).is_none())
     }
 
-    /// What is left to do, for people.
+    /// The remaining work, as text.
     pub(super) fn unfinished(&mut self) -> String {
         let all = (0..self.pairs.len()).filter_map(|pair| {
             self.unfinished_work(pair).map(|left| format!("pair {pair}: {left}"))
@@ -98,8 +98,8 @@ impl World {
         self.check_agreement(pair, Side::Listener)
     }
 
-    /// What a sender believes it may use is what its receiver counts, and it knows of all that was
-    /// handled: heartbeats have told it.
+    /// The sender's view of its credit equals the receiver's count, and the sender knows of all
+    /// handled calls: heartbeats have announced them.
     fn check_agreement(&mut self, pair: usize, side: Side) -> Result<(), Violation> {
         let World { pairs, connections, .. } = self;
         let node = &mut pairs[pair][side as usize];

@@ -41,7 +41,7 @@ pub(super) struct Node {
     pub(super) server_turn: Option<Time>,
     pub(super) location: SessionLocation,
     pub(super) session_id: u128,
-    /// What lets the dialer come back, and the listener know it.
+    /// The credentials with which the dialer resumes, and the listener recognizes it.
     pub(super) credentials: Option<Credentials>,
     /// The connection over which the dialer tries to come back, and when it tries again.
     pub(super) redial_attempt: Option<usize>,
@@ -84,7 +84,7 @@ impl From<PeerError> for ReadError {
     }
 }
 
-/// What a node has read that concerns more than itself.
+/// An event of the handshake that concerns more than the node that read it.
 pub(super) enum HandshakeEvent {
     PeerKnown,
     ResumeRequested(Claim, [u8; PROOF_BYTES]),
@@ -133,8 +133,8 @@ impl SessionLocation {
 }
 
 impl Node {
-    /// Reads all that can be read from one of its ends. What stops it is given back and has to be
-    /// dealt with before it reads on.
+    /// Reads everything that can be read from one of the node's ends. An event that stops the
+    /// reading is returned, and must be handled before reading continues.
     pub(super) fn read(
         &mut self,
         end: &mut End,

@@ -10,7 +10,8 @@ use super::node::prove;
 use super::*;
 use crate::peer::{Peer, Session};
 
-/// Who dials waits so much longer than who listens keeps the session: the other side decides.
+/// The dialer waits this much longer than the listener keeps the session, because the listener
+/// decides.
 const DIALER_GRACE: Duration = Duration::from_secs(5);
 
 impl World {
@@ -80,7 +81,7 @@ impl World {
         }
         let now = shared.clock.now();
         for connection in connections.iter_mut().filter(|connection| connection.pair == pair) {
-            // A listener goes on listening: who comes back too late is told so.
+            // A listener continues to listen: a dialer that returns too late is told so.
             let is_first =
                 connection.ends[side as usize].peer.recv_next().is_some() || side == Side::Dialer;
             if is_first && !connection.ends[side as usize].is_closed {

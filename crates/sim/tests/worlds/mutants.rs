@@ -1,4 +1,4 @@
-//! Who watches the watcher: planted errors, each of which must be noticed.
+//! Tests of the tests: planted faults, each of which must be noticed.
 
 use wigwag_sim::{Mutant, Options, run};
 

@@ -1,4 +1,4 @@
-//! What a hostile end writes: frames that are right for their kind in most cases, of all kinds.
+//! The frames of a hostile end: of all types, and mostly well formed.
 
 use wigwag_link::frame::kind;
 use wigwag_wire::{Buffer, varint};

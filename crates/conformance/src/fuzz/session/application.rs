@@ -1,4 +1,4 @@
-//! What a node does with what its session brings it.
+//! A node as the application of its session.
 
 use wigwag_link::application::{Application, Attach, Found};
 use wigwag_link::credit::Grant;
@@ -41,7 +41,7 @@ impl From<String> for ReadError {
 pub(crate) struct NodeApplication<'a> {
     pub(crate) node: &'a mut Node,
     pub(crate) sender: &'a mut SendHalf,
-    /// What the other side has said, if it is known.
+    /// The frames that the other side has sent, if they are known.
     pub(crate) log: Option<&'a FrameLog>,
     /// Behind so many calls and answers nobody reads on.
     pub(crate) steps: usize,

@@ -5,9 +5,9 @@ use std::collections::VecDeque;
 use wigwag_sim::peer::{Peer, PeerError};
 use wigwag_wire::{Batch, ConnectionStateMachine, ReadBuf, Time};
 
-/// Who has dialed.
+/// The side that dialed.
 pub(crate) const DIALER: usize = 0;
-/// Who was dialed.
+/// The side that was dialed.
 pub(crate) const LISTENER: usize = 1;
 
 /// One end of a connection.
@@ -15,7 +15,7 @@ pub(crate) const LISTENER: usize = 1;
 pub(crate) struct End {
     pub(crate) peer: Peer,
     pub(crate) input: ReadBuf,
-    /// What was taken and is not written.
+    /// Output that was taken and is not written yet.
     pub(crate) batch: Batch,
     /// When the last byte came.
     pub(crate) received: Time,
@@ -63,7 +63,7 @@ impl End {
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub(crate) ends: [End; 2],
-    /// What each end has written and the other has not got.
+    /// Bytes that each end has written and the other has not received.
     in_flight: [VecDeque<u8>; 2],
 }
 
@@ -91,7 +91,7 @@ impl Connection {
         true
     }
 
-    /// What `side` has written is lost, but for so many bytes.
+    /// Loses the bytes that `side` has written, except for the first `kept`.
     pub(crate) fn drop_in_flight(&mut self, side: usize, kept: usize) {
         self.in_flight[side].truncate(kept);
     }

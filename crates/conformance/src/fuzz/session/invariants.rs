@@ -1,4 +1,5 @@
-//! What must hold after every step, and what must be true when nothing more is lost.
+//! Invariants that hold after every step, and those that hold at the end, when nothing more is
+//! lost.
 
 use wigwag_link::limits::{
     SCALED_UNACKED_BYTES_MAX, SCALED_WINDOW_UNITS_MAX, SEGMENT_BYTES, UNACKED_RESERVE,
@@ -21,7 +22,7 @@ impl SessionHarness {
         Ok(())
     }
 
-    /// What was heard is a beginning of what was said, and the outbox knows how it stands.
+    /// The received frames are a prefix of the sent ones, and the outbox's numbers agree with that.
     fn check_sequence(&mut self, side: usize) -> Verdict {
         let received = self.nodes[1 - side].received.seq;
         let recv_next = match &mut self.locations[1 - side] {
@@ -138,7 +139,7 @@ impl SessionHarness {
         Ok(settled)
     }
 
-    /// Whoever has closed has said everything before.
+    /// A side that has closed has sent everything before.
     fn check_closed(&mut self) -> Verdict {
         for side in [DIALER, LISTENER] {
             self.check_sequence(side)?;

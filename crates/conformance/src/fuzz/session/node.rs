@@ -1,5 +1,5 @@
-//! What a node does with a session: channels, calls, answers; and plain sums of all of it, against
-//! which the session is held.
+//! The application of a session: channels, calls and answers, with simple totals of all of them,
+//! against which the session is checked.
 //!
 //! Everything that it publishes goes into a [`FrameLog`] as well. Nothing here waits: what cannot be said
 //! now is not said.
@@ -60,7 +60,7 @@ pub(crate) struct AskSlot {
 #[derive(Debug)]
 pub(crate) struct Node {
     theirs: Limits,
-    /// What it has published.
+    /// The frames that this node has published.
     pub(crate) published: FrameLog,
     /// How far it has heard the other node's log.
     pub(crate) received: LogPosition,

@@ -1,4 +1,4 @@
-//! Cuts, and what comes after them: who has dialed dials again, claims the session and is let in.
+//! Cuts and resumptions: the dialer redials, claims its session and is readmitted.
 
 use wigwag_link::opening::Resumed;
 use wigwag_link::resume::{Claim, PROOF_BYTES};
@@ -50,7 +50,7 @@ impl SessionHarness {
         Ok(())
     }
 
-    /// Who has dialed dials again, and thinks no more of the connection that it tried before.
+    /// The dialer redials, and gives up the connection that it tried before.
     pub(super) fn connect(&mut self) -> Verdict {
         if matches!(self.locations[DIALER], SessionLocation::Connected(_)) {
             return Ok(());

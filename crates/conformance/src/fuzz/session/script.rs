@@ -1,12 +1,11 @@
 //! The script of a session: bytes that are read as numbers, and never wrong.
 //!
-//! Whoever reads beyond the end reads zeros, so every input is a script and every beginning of one
-//! is another.
+//! Reads beyond the end give zeros, so every input is a script, and so is every prefix of one.
 
 use wigwag_link::Limits;
 use wigwag_wire::Framing;
 
-/// What is left of a script.
+/// The rest of a script.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Script<'a> {
     rest: &'a [u8],
@@ -37,7 +36,7 @@ impl<'a> Script<'a> {
         usize::from(self.byte()) % end
     }
 
-    /// So many bytes; fewer where the script ends.
+    /// Takes `most` bytes; fewer where the script ends.
     pub(crate) fn take(&mut self, most: usize) -> &'a [u8] {
         let (taken, rest) = self.rest.split_at(most.min(self.rest.len()));
         self.rest = rest;
@@ -54,7 +53,7 @@ impl<'a> Script<'a> {
     }
 }
 
-/// What both ends of a session agree on before it begins.
+/// The parameters that both ends of a session share.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SessionProfile {
     pub(crate) framing: Framing,
@@ -63,7 +62,7 @@ pub(crate) struct SessionProfile {
     pub(crate) runs: bool,
     /// Calls that a session hands over at once.
     pub(crate) calls_max: usize,
-    /// What a size in the script is multiplied with, so that it crosses `frame_max`.
+    /// The factor for sizes in the script, so that they cross `frame_max`.
     pub(crate) scale: usize,
 }
 

@@ -1,6 +1,6 @@
 //! Scripts to begin with, one for each story that a session may have.
 
-/// What a step is called, for who writes a script. The upper bit is the listener's.
+/// Names of the steps, for writing scripts. The upper bit selects the listener.
 mod step {
     pub(super) const ATTACH: u8 = 0;
     pub(super) const TELL: u8 = 4;
