@@ -1,4 +1,4 @@
-//! What can become of a call, whose doing it is, and what mends it.
+//! Errors of calls: the cause, the party at fault, and the remedy.
 //!
 //! A refused message comes back: [`Refused`] holds it, and `reference.call(message)` makes a new
 //! call of it.
@@ -13,15 +13,15 @@ use wigwag_wire::Fault;
 /// Why a call failed, and at whom it was aimed.
 #[derive(Clone, Debug)]
 pub struct CallError {
-    /// What happened.
+    /// The kind of error.
     pub kind: CallErrorKind,
     /// The actor that was called: its type when it lives here, its address when elsewhere.
     pub target: Arc<str>,
-    /// What the other side had to say about it; for people, never parsed.
+    /// The detail from the other side, for people; it is never parsed.
     pub detail: Option<Box<str>>,
 }
 
-/// What happened to a call.
+/// The kind of a call's error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CallErrorKind {
@@ -61,7 +61,7 @@ pub enum CallErrorKind {
     Unknown,
     /// A blocking call inside an actor or a `wigwag::spawn` task, which would stop its thread.
     BlockingInTurn,
-    /// What was wanted is only possible for an actor of the same process.
+    /// The operation is only possible for an actor of the same process.
     Remote,
     /// An argument or the reply lives in its own process only, as [`Local`](crate::Local) and references
     /// to actors do, and the other side is another process. When the request comes back with it, an
@@ -109,7 +109,7 @@ impl CallErrorKind {
         known.map_or(CallErrorKind::Overloaded, |(_, kind)| *kind)
     }
 
-    /// Whose doing it is.
+    /// Returns the party at fault.
     pub fn fault(self) -> Fault {
         use CallErrorKind as K;
         match self {
@@ -128,7 +128,7 @@ impl CallErrorKind {
         }
     }
 
-    /// What the reader can do about it.
+    /// Returns the remedy.
     pub fn mend(self) -> &'static str {
         use CallErrorKind as K;
         match self {
@@ -196,7 +196,7 @@ impl CallError {
         CallError { kind, target: target.clone(), detail: None }
     }
 
-    /// The same error with what the other side said.
+    /// Adds the detail from the other side.
     pub fn with_detail(mut self, detail: &str) -> CallError {
         if !detail.is_empty() {
             self.detail = Some(detail.into());
@@ -204,12 +204,12 @@ impl CallError {
         self
     }
 
-    /// Whose doing it is.
+    /// Returns the party at fault.
     pub fn fault(&self) -> Fault {
         self.kind.fault()
     }
 
-    /// What the reader can do about it.
+    /// Returns the remedy.
     pub fn mend(&self) -> &'static str {
         self.kind.mend()
     }
@@ -244,7 +244,7 @@ pub enum AskError<M> {
 }
 
 impl<M> AskError<M> {
-    /// What happened.
+    /// The error.
     pub fn error(&self) -> &CallError {
         match self {
             AskError::Refused(refused) => &refused.error,
@@ -265,7 +265,7 @@ impl<M> AskError<M> {
 pub struct Unsent<M, C> {
     /// The message, and why it was not sent.
     pub refused: Refused<M>,
-    /// What was given beside it.
+    /// The tag that was given with the call.
     pub context: C,
 }
 

@@ -67,8 +67,8 @@ pub fn losses() -> Losses {
     }
 }
 
-/// Every tell that is lost from now on. [`LETTERS_MAX`] wait for a subscriber; who is slower misses
-/// the oldest and hears how many.
+/// Subscribes to every lost tell from now on. [`LETTERS_MAX`] of them wait for a subscriber; a
+/// slower subscriber misses the oldest and is told how many.
 pub fn dead_letters() -> DeadLetters {
     let letters = LETTERS.get_or_init(|| broadcast::channel(LETTERS_MAX).0);
     DeadLetters(letters.subscribe())
@@ -77,12 +77,12 @@ pub fn dead_letters() -> DeadLetters {
 /// Lost tells, as they are lost. Dropping it ends the subscription.
 pub struct DeadLetters(broadcast::Receiver<DeadLetter>);
 
-/// What a subscriber hears.
+/// An event of a subscription.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeadLetterEvent {
     /// This tell was lost.
     Letter(DeadLetter),
-    /// So many were, and were not told, because this subscriber was too slow.
+    /// The number of lost tells that were not reported because this subscriber was too slow.
     Missed(u64),
 }
 
@@ -109,7 +109,7 @@ impl fmt::Debug for DeadLetters {
     }
 }
 
-/// Whose calls a queue holds.
+/// The origin of the calls in a queue.
 pub(crate) struct Origin<M> {
     pub(crate) number: u64,
     pub(crate) schema: &'static Schema,

@@ -10,8 +10,8 @@ pub const MAILBOX_CALLS: usize = 1024;
 /// One lock per so many calls costs a fraction of a nanosecond each, and no sender waits for more.
 pub const RUN_CALLS_MAX: usize = 64;
 
-/// The same of a session's lane, whose short calls are read from where they lie: what is paid once a
-/// run, with two locks of the session, would be a fifth of what a call costs.
+/// Calls of a session's run. Short calls are read from where they lie; the cost of a run, with two
+/// locks of the session, would be a fifth of a call otherwise.
 pub const INBOUND_CHUNK_CALLS_MAX: usize = 256;
 
 /// Urgent calls that may wait for an actor: a quarter of what its mailbox holds, because a flood of
@@ -131,7 +131,7 @@ pub const SUBSCRIPTIONS_MAX: usize = 1024;
 /// Changes that wait for one subscriber: an hour of eighteen a second.
 pub const CHANGES_MAX: usize = 65_536;
 
-/// Lost calls that wait for each subscriber to dead letters; who is slower misses the oldest.
+/// Lost calls that wait for each subscriber to dead letters; a slower subscriber misses the oldest.
 pub const LETTERS_MAX: usize = 1024;
 
 /// Keys that a sticky router remembers: about 50 bytes each, 3 MiB.
@@ -144,8 +144,8 @@ pub const EXECUTOR_JOBS_MAX: usize = 32;
 /// Jobs in a row that a runner takes from its own thread while others wait in line.
 pub const EXECUTOR_OWN_MAX: usize = 16;
 
-/// A run of an actor that is short enough for its asker to run it himself: what switching to it and
-/// back costs when its thread must be woken, a few times over.
+/// The longest run of an actor that its caller executes inline: a few times the cost of switching
+/// to the actor and back when its thread must be woken.
 pub const SHORT_RUN: Duration = Duration::from_micros(10);
 
 /// Runs that are taken for short after one was: a run that turns out to be long is one in so many.
@@ -159,6 +159,6 @@ pub const INLINE_ASKS_PER_STEP: u32 = 32;
 /// stack.
 pub const INLINE_DEPTH_MAX: u32 = 4;
 
-/// Runs of an actor, in a turn, that its asker does for it: his own call, and a few that came with
-/// it.
+/// Runs of an actor, in a turn, that its caller executes inline: the caller's own call, and a few
+/// that came with it.
 pub const INLINE_RUNS_MAX: usize = 4;

@@ -18,8 +18,8 @@ pub trait Message: Sized + Send + 'static {
     /// Appends the arguments as a positional MessagePack array.
     fn encode_arguments(&self, out: &mut Buffer);
 
-    /// The same into a window, from `place` on, if they are short whatever their values are; gives
-    /// their end.
+    /// Encodes short arguments into a window from `place` on, if they are short whatever their
+    /// values are; returns their end.
     #[inline(always)]
     fn encode_small(&self, window: &mut Scratch, place: usize) -> Option<usize> {
         let _ = (window, place);

@@ -10,7 +10,7 @@ use crate::limits::{MAILBOX_CALLS, SIDE_BY_SIDE, SIDE_BY_SIDE_MAX};
 pub struct ActorOptions {
     /// Calls that may wait for the actor, over all local senders; at least 1.
     pub mailbox_calls: usize,
-    /// What becomes of a call that finds them all taken.
+    /// The rule for a call that finds no place.
     pub when_full: WhenFull,
     /// Calls that run side by side, with those that wait for their key, at most: from 1 to
     /// [`SIDE_BY_SIDE_MAX`]. While there are so many the actor takes no call at all; control mail is
@@ -27,8 +27,8 @@ pub struct ActorOptions {
     pub placement: Placement,
 }
 
-/// What becomes of a call of a local sender that finds the mailbox full. Calls from other nodes are
-/// not concerned: each session has places of its own, for which it has been given credit.
+/// The rule for a call of a local sender that finds the mailbox full. Calls from other nodes are
+/// not affected: each session has places of its own, for which it was given credit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WhenFull {
@@ -68,28 +68,28 @@ pub(crate) struct RunConfig {
 }
 
 impl ActorOptions {
-    /// The same options with room for `calls` calls.
+    /// Sets room for `calls` calls.
     #[must_use]
     pub fn mailbox_calls(mut self, calls: usize) -> ActorOptions {
         self.mailbox_calls = calls.max(1);
         self
     }
 
-    /// The same options with another rule for a full mailbox.
+    /// Sets the rule for a full mailbox.
     #[must_use]
     pub fn when_full(mut self, rule: WhenFull) -> ActorOptions {
         self.when_full = rule;
         self
     }
 
-    /// The same options with so many calls side by side; 1 is one after the other.
+    /// Sets the number of calls that run side by side; 1 runs them one after the other.
     #[must_use]
     pub fn side_by_side(mut self, calls: usize) -> ActorOptions {
         self.side_by_side = calls.clamp(1, SIDE_BY_SIDE_MAX);
         self
     }
 
-    /// The same options with calls in spans, or without.
+    /// Turns spans around calls on or off.
     #[must_use]
     pub fn spans(mut self, spans: bool) -> ActorOptions {
         self.spans = spans;
@@ -100,14 +100,14 @@ impl ActorOptions {
         RunConfig { side_by_side: self.side_by_side, spans: self.spans }
     }
 
-    /// The same options for an actor that runs on `runtime`.
+    /// Runs the actor on `runtime`.
     #[must_use]
     pub fn on(mut self, runtime: &Handle) -> ActorOptions {
         self.placement = Placement::On(runtime.clone());
         self
     }
 
-    /// The same options for an actor with a thread of its own, which its handlers may block.
+    /// Runs the actor on a thread of its own, which its handlers may block.
     #[must_use]
     pub fn own_thread(mut self) -> ActorOptions {
         self.placement = Placement::OwnThread;

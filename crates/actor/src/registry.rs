@@ -25,7 +25,7 @@ pub enum NameError {
     Taken {
         /// The name.
         name: String,
-        /// Who has it.
+        /// The actor that has the name.
         by: Handle,
     },
     /// Nobody has the name.
@@ -47,7 +47,7 @@ pub enum NameError {
     Ended,
     /// The actor lives in another process.
     Remote,
-    /// As many watch the actor as may, and the registry must watch it too.
+    /// The actor has as many watchers as it may have, and the registry must watch it too.
     TooManyWatchers,
 }
 
@@ -191,8 +191,8 @@ pub fn find_any(name: &str) -> Option<Handle> {
     Some(handle).filter(|handle| !handle.is_ended())
 }
 
-/// The same as [`find`], as soon as somebody has the name. It waits for ever when nobody ever has:
-/// bound it with a time limit of your own.
+/// Waits until an actor has the name, and returns it as [`find`] does. The wait has no limit: set
+/// one of your own.
 ///
 /// # Errors
 /// `WrongType`.

@@ -53,7 +53,7 @@ struct RouterMember<I: Interface> {
 
 struct RouterState<I: Interface> {
     members: Vec<RouterMember<I>>,
-    /// Who is next in turn.
+    /// The index of the next member in turn.
     next: usize,
     /// Hashes of keys, and the numbers of the actors that they stick to.
     sticky: HashMap<u64, u64>,
@@ -160,7 +160,7 @@ impl<I: Interface> Router<I> {
         let member = state.heaviest(key).ok_or(RouterError::Empty)?;
         let (number, reference) = (member.handle.number(), member.reference.clone());
         if state.sticky.len() >= STICKY_KEYS_MAX && !state.sticky.contains_key(&key) {
-            // Those of members that are gone stick to nobody.
+            // Keys of members that are gone are assigned to nobody.
             let RouterState { members, sticky, .. } = &mut *state;
             sticky.retain(|_, to| members.iter().any(|one| one.handle.number() == *to));
             if sticky.len() >= STICKY_KEYS_MAX {
@@ -207,8 +207,8 @@ impl<I: Interface> RouterState<I> {
     }
 }
 
-/// The same for the same key in one build of the program, and by no secret: keys that strangers
-/// choose may all go to one member.
+/// Returns the hash of a key. It is the same in one build of the program, and not secret: keys
+/// chosen by strangers may all go to one member.
 fn hash<K: Hash + ?Sized>(key: &K) -> u64 {
     let mut hasher = DefaultHasher::new();
     key.hash(&mut hasher);

@@ -1,4 +1,4 @@
-//! What an actor understands, as data: names, order and types of its methods.
+//! The interface of an actor as data: names, order and types of its methods.
 //!
 //! Two ends whose schema hashes are equal use the same numbers and encodings. Method 0 of every
 //! actor is *describe*: it answers with the schema, from which numbers are mapped by name.
@@ -10,7 +10,7 @@ use wigwag_wire::{Buffer, Encode};
 /// The number of the first method of the actor's own; 0 is *describe*.
 pub const FIRST_METHOD: u32 = 1;
 
-/// What an actor understands.
+/// The interface of an actor.
 #[derive(Debug)]
 pub struct Schema {
     /// The actor's type.
@@ -151,7 +151,7 @@ mod tests {
         assert_ne!(hash(&[ADD, GET]), hash(&[ADD32, GET]));
     }
 
-    /// Those of the protocol's documentation.
+    /// The values of the protocol's documentation.
     #[test]
     fn the_hash_is_as_it_is_written_down() {
         const WITH_WIDTH: Method =

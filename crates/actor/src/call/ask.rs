@@ -54,9 +54,9 @@ impl<'a, I: Interface, R: Answerable> Ask<'a, I, R> {
     /// outstanding at once. The time limit of the call covers this part alone.
     ///
     /// A session with another process holds a bounded number of asks whose answers were not taken,
-    /// 65,536; the next one waits until somebody takes one. Whoever collects more answers than that
-    /// before awaiting the first waits for himself: give the call a time limit, or take answers in
-    /// between.
+    /// 65,536; the next ask waits until an answer is taken. A caller that collects more answers
+    /// than that before it awaits the first deadlocks on itself: set a time limit on the call, or
+    /// take answers in between.
     ///
     /// # Cancellation
     /// Dropped while it waits, the message is not sent.
@@ -68,7 +68,8 @@ impl<'a, I: Interface, R: Answerable> Ask<'a, I, R> {
         }
     }
 
-    /// The same for one whose answer is awaited next: it may be there when this is over.
+    /// Sends the ask of a caller that awaits the answer next: the answer may be there when this
+    /// returns.
     #[inline(always)]
     fn poll_send_now(
         &mut self,
@@ -367,7 +368,7 @@ impl<I: Interface, R: Answerable> Drop for Answer<'_, I, R> {
     }
 }
 
-/// What an actor of this process has answered.
+/// The answer of an actor of this process.
 fn local_outcome<I: Interface, R>(
     target: &Ref<I>,
     outcome: ReplyOutcome<R>,

@@ -32,7 +32,7 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
     }
 }
 
-/// The same, until `end`; `None` when the time is over.
+/// Blocks until `end`; `None` when the time is over.
 pub(crate) fn block_on_until<F: Future>(future: F, end: Option<Instant>) -> Option<F::Output> {
     let mut future = pin!(future);
     WAKER.with(|waker| {

@@ -1,9 +1,10 @@
 //! Asks in a circle: everybody in it would wait for ever.
 //!
-//! While a handler waits for the answer of an actor of its own process, its actor says so. Who asks
-//! next follows what they say, from the actor that is asked on; if that leads back to the asker, the
-//! ask is refused. Each says it before it looks, so of two that ask each other at once one sees it.
-//! What runs side by side says nothing: its actor goes on, so it can answer.
+//! While a handler waits for the answer of an actor of its own process, its actor records that. An
+//! ask follows these records from the asked actor on; if they lead back to the asking actor, the
+//! ask is refused. Each actor records before it looks, so of two that ask each other at the same
+//! time at least one notices. Futures that run side by side record nothing: their actor continues,
+//! so it can answer.
 
 use std::sync::Arc;
 

@@ -62,8 +62,8 @@ impl<'a, I: Interface, R> Call<'a, I, R> {
         self
     }
 
-    /// Has it wait as long as it takes: what ends it then is its answer, the end of the actor or of the
-    /// session, or the asker.
+    /// Removes the time limit: the wait ends with the answer, the end of the actor or of the
+    /// session, or with the caller.
     pub fn without_limit(self) -> Call<'a, I, R> {
         self.timeout(Duration::MAX)
     }
@@ -219,7 +219,7 @@ impl<I: Interface> Future for Tell<'_, I> {
 
     #[inline(always)]
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        // Whoever is parked has his turn in the queue of those who wait.
+        // A parked sender keeps its place in the queue of those that wait.
         if !self.ticket.is_parked()
             && let Some(message) = self.message.take()
         {
@@ -265,7 +265,7 @@ impl<I: Interface> Drop for Tell<'_, I> {
 /// How long a call may wait. The timer is made when the first wait begins, so a call that finds
 /// room pays nothing for it.
 pub(crate) struct TimeLimit {
-    /// What the caller has set; the longest there is stands for none.
+    /// The time limit that the caller has set; the longest one stands for none.
     limit: Option<Duration>,
     /// It waits for an answer.
     asks: bool,
@@ -293,7 +293,7 @@ impl TimeLimit {
         TimeLimit { limit, asks: false, timer: None }
     }
 
-    /// That of an ask.
+    /// The time limit of an ask.
     #[inline]
     pub(crate) fn of_ask(limit: Option<Duration>) -> TimeLimit {
         TimeLimit { limit, asks: true, timer: None }

@@ -51,7 +51,8 @@ impl RateLimiter {
         self.count(&mut went);
     }
 
-    /// The same if one may go now and nobody waits; false, and not counted, otherwise.
+    /// Counts an event if it is allowed now and no earlier one waits; otherwise returns false and
+    /// counts nothing.
     pub fn try_now(&self) -> bool {
         let Ok(mut went) = self.went.try_lock() else { return false };
         let may = self.until(&went).is_none_or(|until| until <= Instant::now());

@@ -1,8 +1,8 @@
 //! A receipt: what became of one message.
 //!
-//! A tell is over when its message is on its way. Who must know more of a single one takes a
-//! receipt for it. On the way that is an ask whose answer nobody reads, so it costs what an ask
-//! costs; unlike an ask, it is handled whether or not anybody still waits.
+//! A tell is finished when its message is on its way. A caller that needs to know more of a single
+//! message takes a receipt for it. Internally that is an ask whose answer is not read, so it costs
+//! as much as an ask; unlike an ask, it is handled whether or not anybody still waits.
 
 use std::fmt;
 use std::future::Future;
@@ -14,7 +14,7 @@ use crate::call::{Answerable, Call, TimeLimit};
 use crate::error::{CallErrorKind, Refused};
 use crate::reference::interface::Interface;
 
-/// What became of a message.
+/// The outcome of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DeliveryStatus {
     /// Its handler has ended: with or without an answer, by a panic too.
@@ -36,7 +36,7 @@ impl fmt::Display for DeliveryStatus {
 }
 
 impl DeliveryStatus {
-    /// What an ask that has ended so says of its message.
+    /// The outcome of a message whose ask has ended with this kind of error.
     fn of(kind: CallErrorKind) -> DeliveryStatus {
         use CallErrorKind as K;
         match kind {
@@ -51,8 +51,8 @@ impl DeliveryStatus {
             | K::CallCycle
             | K::Draining
             | K::DeadlinePassed => DeliveryStatus::NotDelivered,
-            // A stopped actor has begun with the message or not. What lives in its own process only
-            // may be an argument or the answer. And who knows what a later release may say.
+            // A stopped actor may have begun with the message or not. A value that cannot leave its
+            // process may be an argument or the answer. Kinds of later releases are unknown here.
             _ => DeliveryStatus::Unknown,
         }
     }
@@ -78,7 +78,7 @@ impl<'a, I: Interface, R: Answerable> Call<'a, I, R> {
     }
 }
 
-/// What will become of a message that is on its way: a future that gives its [`DeliveryStatus`].
+/// A future of the [`DeliveryStatus`] of a message that is on its way.
 ///
 /// It ends by itself when the message was handled, or the actor or the session ends. There is no
 /// time limit: a session that is cut is kept for as long as its node says. In a handler, the receipt

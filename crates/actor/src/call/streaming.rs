@@ -93,7 +93,7 @@ impl<I: Interface, T: Send + 'static> Streaming<I, T> {
         poll_fn(|context| self.poll_next(context))
     }
 
-    /// The same as a poll: what the `Stream` traits of other crates ask for.
+    /// Polls for the next item, as the `Stream` traits of other crates do.
     pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<T, CallError>>> {
         if self.over {
             return Poll::Ready(None);
@@ -130,7 +130,8 @@ impl<I: Interface, T: Send + 'static> Streaming<I, T> {
             return Err(error.with_detail("a stream does not travel"));
         };
         if turn::is_handler() && !self.ticket.is_parked() {
-            // Who answers need not be the actor's handler, so it is looked at now and not held to.
+            // The answer may come from elsewhere than the actor's handler, so the actor is looked
+            // up now.
             let target: Arc<dyn AnyActor> = local.mailbox.clone();
             if let Err(CallCycle) = cycle::begin_wait(&target) {
                 return Err(CallError::new(CallErrorKind::CallCycle, self.target.target()));

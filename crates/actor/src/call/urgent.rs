@@ -27,9 +27,9 @@ use crate::reply::one_shot::OneShot;
 use crate::turn;
 
 impl<'a, I: Interface, R> Call<'a, I, R> {
-    /// The same call as an urgent one: it goes before all calls that wait, those of local senders,
-    /// of other nodes and of timers, and behind urgent calls that came before it and control mail.
-    /// What is at hand when it comes is one call, and the urgent one is next.
+    /// Makes the call urgent: it goes before all waiting calls of local senders, other nodes and
+    /// timers, but after earlier urgent calls and control messages. The call that is being handled
+    /// ends first.
     ///
     /// ```
     /// # use wigwag_actor as wigwag;
@@ -157,7 +157,7 @@ pub struct UrgentTell<'a, I: Interface> {
 impl<I: Interface> Unpin for UrgentTell<'_, I> {}
 
 impl<I: Interface> UrgentTell<'_, I> {
-    /// What became of an attempt; waits when there was no room.
+    /// The outcome of an attempt; waits if there was no room.
     fn after<T>(
         &mut self,
         attempt: Attempt<T>,

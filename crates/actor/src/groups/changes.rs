@@ -1,4 +1,4 @@
-//! What those hear who subscribe to groups.
+//! The changes that subscribers to groups receive.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,7 +17,7 @@ pub struct Change<I: Interface> {
     pub group: Arc<str>,
     /// Whether they joined or left.
     pub kind: ChangeKind,
-    /// Who did so, once for each membership, as they were named in the call.
+    /// The members concerned, once for each membership, in the order of the call.
     pub members: Vec<I::Ref>,
 }
 

@@ -1,4 +1,4 @@
-//! What may go wrong with groups.
+//! Errors of groups.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ pub enum GroupError {
     TooManyMembers,
     /// The scope has [`SUBSCRIPTIONS_MAX`] subscriptions.
     TooManySubscriptions,
-    /// As many watch one of the actors as may, and the scope must watch it too.
+    /// One of the actors has as many watchers as it may have, and the scope must watch it too.
     TooManyWatchers,
 }
 

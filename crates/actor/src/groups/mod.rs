@@ -1,9 +1,10 @@
 //! Groups of actors, in the manner of Erlang's `pg`.
 //!
-//! A scope holds groups by name; its members all have one interface, so a member is a reference that
-//! can be called. An actor may join a group many times and leaves it as often; its end takes it out
-//! of all of them. A membership keeps its actor as a reference does. Whoever subscribes gets what
-//! there is and then every change, in order: both are taken under one lock.
+//! A scope holds groups by name; its members all have one interface, so a member is a reference
+//! that can be called. An actor may join a group several times, and leaves it as often; its end
+//! removes it from all groups. A membership keeps its actor alive, as a reference does. A
+//! subscriber receives the present members and then every change, in order: both are taken under
+//! one lock.
 
 mod changes;
 mod error;
@@ -28,7 +29,7 @@ use crate::reference::interface::Interface;
 /// same scope.
 pub struct Groups<I: Interface>(Arc<Mutex<GroupsState<I>>>);
 
-/// What became of a call to all members.
+/// The outcome of a call to all members.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TellAllReport {
     /// Calls on their way.
@@ -134,8 +135,9 @@ impl<I: Interface> Groups<I> {
         self.leave_all(group, std::slice::from_ref(actor)) == 1
     }
 
-    /// All of them leave, as often as they are named, in one change. Gives how many memberships
-    /// ended: who is not in the group, or not so often, is left out.
+    /// Removes memberships, one for each time that an actor is named, as one change. Returns the
+    /// number of memberships that ended; an actor that is not in the group, or not as often, is
+    /// skipped.
     pub fn leave_all(&self, group: &str, actors: &[I::Ref]) -> usize {
         let mut state = self.lock();
         let group: Arc<str> = group.into();
@@ -217,7 +219,7 @@ impl<I: Interface> Groups<I> {
         Ok(Changes { from, _scope: self.clone() })
     }
 
-    /// Has the actor taken out at its end.
+    /// Registers the actor's removal at its end.
     fn watch(&self, state: &mut GroupsState<I>, handle: &Handle) -> Result<(), GroupError> {
         let (watch, number) = (fresh_number(), handle.number());
         let scope = Arc::downgrade(&self.0);
@@ -315,7 +317,7 @@ impl<I: Interface> GroupsState<I> {
         }
     }
 
-    /// Tells a change to all who subscribe; who has no room for it is not told anything any more.
+    /// Sends a change to all subscribers; a subscriber without room receives nothing any more.
     fn tell(&mut self, group: &Arc<str>, kind: ChangeKind, members: &[I::Ref]) {
         self.subscriptions.retain(|one| {
             if one.group.as_ref().is_some_and(|wanted| wanted != group) {

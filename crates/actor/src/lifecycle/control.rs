@@ -1,9 +1,9 @@
 //! Control mail: what an actor is told beside its calls, and before them.
 //!
-//! Orders lie in a queue of their own that the actor looks at before each call. Whoever gives one
-//! sets a mark, so that an actor without orders pays for one comparison a call. Every queue here is
-//! bounded by what caused it: a notice by the watch that was registered for it, an order to stop by
-//! the one before it.
+//! Control messages have a queue of their own, which the actor checks before each call. A sender of
+//! one sets a mark, so that an actor without control messages pays for one comparison a call. The
+//! queue is bounded by the causes of its entries: a notice by the watch that was registered for it,
+//! an order to stop by the one before it.
 
 use std::any::Any;
 use std::collections::VecDeque;
@@ -18,7 +18,7 @@ use crate::limits::WATCHERS_MAX;
 use crate::reason::Reason;
 use crate::sync::{AtomicBool, Mutex, MutexGuard, Ordering};
 
-/// What an actor is told.
+/// A control message.
 pub(crate) enum ControlMessage {
     /// Ends after the call at hand.
     Stop(Reason),
@@ -42,16 +42,16 @@ pub(crate) enum ControlMessage {
     Visit(Visit),
 }
 
-/// What is done with an actor's state between two of its calls.
+/// An operation on an actor's state between two of its calls.
 pub(crate) type Visit = Box<dyn FnOnce(&mut dyn Any) + Send>;
 
-/// Who hears of the end of an actor.
+/// A watcher of an actor's end.
 pub(crate) struct Watcher {
     pub(crate) number: u64,
     pub(crate) kind: WatcherKind,
 }
 
-/// How he hears of it.
+/// How the watcher is told.
 pub(crate) enum WatcherKind {
     /// An actor: as control mail.
     Monitor(Weak<dyn AnyActor>),
@@ -94,7 +94,7 @@ enum Phase {
 struct Details {
     orders: VecDeque<ControlMessage>,
     watchers: Vec<Watcher>,
-    /// Whose answer a handler of this actor waits for.
+    /// The actor whose answer a handler of this actor waits for.
     waits_for: Option<Weak<dyn AnyActor>>,
     suspended: bool,
     /// From the first failure of a life on.
@@ -141,9 +141,9 @@ impl Control {
         self.mark.load(Ordering::Acquire)
     }
 
-    /// The same between two calls of a loop. Who hears of a mark here asks [`is_marked`](Self::is_marked)
-    /// before anything else is done about it. So calls that follow each other are nothing but a loop
-    /// to the compiler, and it may keep what their handler counts in registers.
+    /// Checks the mark between two calls of a loop. A caller that finds it set checks
+    /// [`is_marked`](Self::is_marked) before it does anything else. So consecutive calls are a
+    /// plain loop to the compiler, which may keep the counters of their handler in registers.
     #[inline(always)]
     pub(crate) fn is_marked_in_a_loop(&self) -> bool {
         self.mark.load(Ordering::Relaxed)
@@ -188,7 +188,7 @@ impl Control {
         order
     }
 
-    /// Has the actor woken by the next order; true when there is one already.
+    /// Registers the actor's waker for the next control message; true if there is one already.
     pub(crate) fn register(&self, context: &Context<'_>) -> bool {
         let mut state = self.lock();
         if !state.actor.as_ref().is_some_and(|old| old.will_wake(context.waker())) {
@@ -259,7 +259,7 @@ impl Control {
         }
     }
 
-    /// What is known for whoever looks at the actor.
+    /// The status for inspections.
     pub(crate) fn inspected(&self) -> inspect::InspectedState {
         let mut state = self.lock();
         let Some(details) = state.details_if_any() else {

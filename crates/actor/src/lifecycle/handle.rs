@@ -81,28 +81,29 @@ impl Handle {
         self.0.target()
     }
 
-    /// Has the actor end after the call at hand. Calls that wait are refused: their askers hear
-    /// `ActorStopped`. False when it has ended already.
+    /// Ends the actor after the current call. Waiting calls are refused: their callers get
+    /// `ActorStopped`. False if the actor has ended already.
     pub fn stop(&self) -> bool {
         self.stop_with(Reason::Shutdown)
     }
 
-    /// The same, for a reason of your own.
+    /// Ends the actor after the current call, with a reason of your own.
     pub fn stop_with(&self, reason: Reason) -> bool {
         self.0.order(ControlMessage::Stop(reason))
     }
 
-    /// Has the actor end when it has handled what waits; nothing new is let in. False when it has
-    /// ended already.
+    /// Ends the actor after the waiting calls are handled; no new ones are accepted. False if the
+    /// actor has ended already.
     pub fn drain(&self) -> bool {
-        // What this turn has sent and not published yet was sent before: it must not be shut out.
+        // Messages that this turn has sent and not published yet were sent before, so they must not
+        // be refused.
         crate::turn::local_batches::publish_all();
         self.0.order(ControlMessage::Drain)
     }
 
-    /// Ends the actor now, without its `stopped` hook. Whoever waits for it or watches it hears so at
-    /// once. A handler that waits is dropped where it stands; one that runs cannot be interrupted,
-    /// and its actor is dropped when it returns. False when it has ended already.
+    /// Ends the actor at once, without its `stopped` hook. Watchers and waiting callers are told
+    /// immediately. A handler that waits is dropped where it is; a running one cannot be
+    /// interrupted, and its actor is dropped when it returns. False if the actor has ended already.
     pub fn kill(&self) -> bool {
         let ends = !self.is_ended();
         self.0.clone().end(Reason::Killed);
@@ -114,7 +115,7 @@ impl Handle {
         self.0.order(ControlMessage::Suspend)
     }
 
-    /// Has calls handled again.
+    /// Resumes the handling of calls.
     pub fn resume(&self) -> bool {
         self.0.order(ControlMessage::Resume)
     }
@@ -147,7 +148,7 @@ impl Handle {
     }
 }
 
-/// Somebody who waits for an end; dropped, he is forgotten.
+/// A wait for an end; dropping it removes its entry.
 struct EndWaiter<'a> {
     handle: &'a Handle,
     number: u64,
@@ -160,7 +161,7 @@ impl EndWaiter<'_> {
         match control.watch(watcher) {
             Ok(None) => Poll::Pending,
             Ok(Some(reason)) => Poll::Ready(reason),
-            // So many watch already that there is no place: look again.
+            // There are already too many watchers: check again.
             Err(_) => {
                 waker.wake_by_ref();
                 Poll::Pending

@@ -1,9 +1,9 @@
 //! Looking at a live actor from outside.
 //!
-//! What its mailbox knows is read at once, whatever the actor is doing. What it says of itself is
-//! asked for by control mail, within a time: one that is stuck in a handler does not hold up whoever
-//! wants to know that it is. Nothing is written down for this while an actor works; the failures of a
-//! supervised one are, when it fails.
+//! The mailbox's numbers are read at once, whatever the actor is doing. The actor's own summary is
+//! requested by a control message, within a time limit, so an actor that is stuck in a handler does
+//! not delay an inspection. Nothing is recorded for inspections while an actor works; only the
+//! failures of a supervised actor are, when it fails.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -26,7 +26,7 @@ pub struct Inspection {
     pub number: u64,
     /// The actor's type.
     pub actor: Arc<str>,
-    /// What it was doing.
+    /// The activity at the time of the inspection.
     pub activity: Activity,
     /// Calls that waited in the mailbox; those of the run at hand are not among them.
     pub waiting: usize,
@@ -43,9 +43,9 @@ pub struct Inspection {
     /// Why its last lives have ended, the latest last: [`FAILURES_KEPT`] at most. Only for a
     /// supervised actor that has not ended, and only ends that nobody wanted.
     pub failures: Vec<Failure>,
-    /// What it says of itself ([`Life::summary`](crate::Life::summary)), in
-    /// [`SUMMARY_BYTES_MAX`] bytes at most. `None`: it did not say so in time, it has ended, or the
-    /// hook panicked.
+    /// The actor's summary ([`Life::summary`](crate::Life::summary)), in at most
+    /// [`SUMMARY_BYTES_MAX`] bytes. `None` if it did not arrive in time, the actor has ended, or
+    /// the hook panicked.
     pub summary: Option<String>,
     /// How long it took to begin with that: what was left of the call at hand, and of the time until
     /// its thread came to it. `None` as above, so a busy actor has been so for the whole time that
@@ -53,7 +53,7 @@ pub struct Inspection {
     pub answered_in: Option<Duration>,
 }
 
-/// What an actor was doing.
+/// The activity of an actor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Activity {
@@ -78,7 +78,7 @@ pub struct Failure {
     pub reason: Reason,
 }
 
-/// What is remembered of an actor over its lives.
+/// The history of an actor over its lives.
 #[derive(Debug, Default)]
 pub(crate) struct History {
     pub(crate) restarts: u64,
@@ -94,7 +94,7 @@ impl History {
     }
 }
 
-/// What control mail knows of its actor.
+/// The status of an actor in its control queue.
 #[derive(Debug, Default)]
 pub(crate) struct InspectedState {
     pub(crate) suspended: bool,
@@ -113,7 +113,7 @@ impl SummaryRequest {
     pub(crate) fn answer(self, summary: impl FnOnce() -> String) {
         let begun = Instant::now();
         let answer = catch_unwind(AssertUnwindSafe(summary)).ok().map(shortened);
-        // Whoever asked may have gone.
+        // The inspecting caller may be gone.
         let _ = self.sender.send((begun, answer));
     }
 }

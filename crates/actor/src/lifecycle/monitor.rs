@@ -16,7 +16,7 @@ pub struct Monitor(pub(crate) u64);
 pub struct Down {
     /// Which monitor it was.
     pub monitor: Monitor,
-    /// Who has ended.
+    /// The actor that has ended.
     pub actor: Handle,
     /// Why.
     pub reason: Reason,
@@ -33,7 +33,7 @@ impl Down {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Exit {
-    /// Who has ended.
+    /// The actor that has ended.
     pub actor: Handle,
     /// Why.
     pub reason: Reason,

@@ -1,4 +1,4 @@
-//! What is known of actors' types, each of them once: a million actors of one type share it.
+//! Data about actor types, each stored once: a million actors of one type share it.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::schema::Schema;
 
-/// What all actors of one type have in common.
+/// The data that all actors of one type share.
 pub(crate) struct ActorType {
     pub(crate) schema: &'static Schema,
     /// The type's name, for errors.
@@ -21,7 +21,8 @@ thread_local! {
     static RECENT: RefCell<Option<Arc<ActorType>>> = const { RefCell::new(None) };
 }
 
-/// What is known of the type with this schema. No lock for the one that this thread asked for last.
+/// Returns the data of the type with this schema. No lock is taken for the type that this thread
+/// asked for last.
 pub(crate) fn shared(schema: &'static Schema) -> Arc<ActorType> {
     let recent = RECENT.with(|recent| recent.borrow().clone());
     if let Some(actor_type) = recent

@@ -54,8 +54,8 @@ impl<M> Mailbox<M> {
         self.seal_queues();
     }
 
-    /// A call has ended its actor. Whoever hears that finds the mailbox shut, unless another actor goes
-    /// on with it.
+    /// A call has ended its actor. Its caller finds the mailbox closed, unless another life of the
+    /// actor continues with it.
     pub(crate) fn failed(&self) {
         if !self.lock().succeeded {
             self.shut();
@@ -67,7 +67,7 @@ impl<M> Mailbox<M> {
         self.lock().succeeded = true;
     }
 
-    /// The actor is gone: whoever waits for it hears so. It was shut before.
+    /// The actor is gone: watchers are told. The mailbox was closed before.
     pub(super) fn close(&self)
     where
         M: Send + 'static,

@@ -56,7 +56,7 @@ pub(crate) struct Mailbox<M> {
     state: Mutex<MailboxState<M>>,
 }
 
-/// What the actor does next.
+/// The actor's next step.
 pub(crate) enum NextMail<M> {
     /// There is control mail.
     Orders,
@@ -73,7 +73,7 @@ pub(crate) enum NextMail<M> {
 pub(crate) type TakenCalls<M> = (Chunk<M>, Source<M>);
 
 struct MailboxState<M> {
-    /// What local senders have sent, and they themselves while they wait for room.
+    /// Messages of local senders, and the senders that wait for room.
     local: Backlog<M>,
     ready: ReadyQueues<M>,
     actor: Option<Waker>,
@@ -125,8 +125,9 @@ impl<M> Mailbox<M> {
         self.push_locked(self.lock(), message, asker, ticket, waker)
     }
 
-    /// The same, unless the actor sleeps and nothing waits: then its waker is given, nothing was done, and
-    /// who can begin the actor with it may hand the call over himself. The waker stays here too.
+    /// Pushes a message, unless the actor is idle and nothing waits: then it returns the actor's
+    /// waker and enqueues nothing, and a caller that can begin the actor with it may hand the call
+    /// over itself. The waker stays registered.
     #[inline]
     pub(crate) fn push_or_find_asleep(
         &self,
@@ -167,8 +168,8 @@ impl<M> Mailbox<M> {
         self.origin().lost(Loss::Refused, message);
     }
 
-    /// What a turn of a local sender has staged; gives the places that it may fill next, of the
-    /// `want` that it asks for. Those that it leased and did not use go back.
+    /// Accepts the batch of a local sender's turn; returns the places that it may fill next, out of
+    /// the `want` that it asks for. Unused leased places are returned.
     pub(crate) fn publish(&self, mails: &mut MailBatch<M>, unused: usize, want: usize) -> usize {
         if mails.is_empty() && unused == 0 && want == 0 {
             return 0;
@@ -218,7 +219,8 @@ impl<M> Mailbox<M> {
         session_queue
     }
 
-    /// What the actor does next. `has_running`: calls have been begun, so it is not over yet.
+    /// Returns the actor's next step. `has_running`: calls have been begun, so the actor is not
+    /// finished.
     pub(crate) fn poll_next(&self, context: &Context<'_>, has_running: bool) -> Poll<NextMail<M>> {
         loop {
             if self.control.is_marked() {
@@ -226,7 +228,7 @@ impl<M> Mailbox<M> {
             }
             let mut state = self.lock();
             let Some(source) = state.ready.pop() else {
-                // Whoever sets the mark looks for the actor's waker next, under this lock.
+                // A thread that sets the mark looks for the actor's waker next, under this lock.
                 if self.control.is_marked() {
                     continue;
                 }
@@ -238,7 +240,7 @@ impl<M> Mailbox<M> {
                 return Poll::Pending;
             };
             let Some(queue) = source.queue() else {
-                // Who sends one thing at a time is served without moving a chunk back and forth.
+                // A sender of single messages is served without moving a chunk back and forth.
                 if let Some((message, asker, more)) = state.local.take_first() {
                     let only = !more && !has_running && self.is_only(&state);
                     if only {
@@ -293,7 +295,7 @@ impl<M> Mailbox<M> {
         Origin { number: self.number, schema: self.actor_type.schema, method: self.method }
     }
 
-    /// The same for the calls of one queue; what a timer had made is missed by nobody.
+    /// Refuses the calls of one queue; calls made by a timer have no caller to tell.
     pub(crate) fn origin_of(&self, source: &Source<M>) -> Option<Origin<M>> {
         if source.is_timer() { None } else { Some(self.origin()) }
     }
@@ -337,7 +339,7 @@ impl<M> MailboxState<M> {
         self.actor.as_ref().filter(|_| is_next && takes_calls)
     }
 
-    /// Has the actor woken by the next mail.
+    /// Registers the actor's waker for the next message.
     fn register(&mut self, context: &Context<'_>) {
         if !self.actor.as_ref().is_some_and(|old| old.will_wake(context.waker())) {
             self.actor = Some(context.waker().clone());

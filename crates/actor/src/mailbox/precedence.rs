@@ -7,7 +7,7 @@
 
 use crate::limits::URGENT_RUNS_MAX;
 
-/// Whose turn it was, and for how long.
+/// The kind of mail that was served, and for how many runs.
 #[derive(Debug, Default)]
 pub(crate) struct Precedence {
     /// Runs of urgent mail since other mail had a turn that was not broken off for some.
@@ -15,7 +15,7 @@ pub(crate) struct Precedence {
     current: CurrentRun,
 }
 
-/// What the actor has taken last.
+/// The mail that the actor has taken last.
 #[derive(Debug, Default, PartialEq, Eq)]
 enum CurrentRun {
     #[default]
@@ -70,7 +70,7 @@ mod tests {
         }
     }
 
-    /// What is broken off has had no turn, so it counts for nothing.
+    /// A run that is broken off has not been served, so it does not count.
     #[test]
     fn runs_that_are_broken_off_do_not_begin_the_count_anew() {
         let mut precedence = Precedence::default();

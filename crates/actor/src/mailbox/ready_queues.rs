@@ -21,13 +21,13 @@ pub(crate) struct SessionQueue<M> {
 
 /// A queue of a mailbox.
 pub(crate) enum Source<M> {
-    /// That of the local senders.
+    /// The queue of the local senders.
     Local,
     Session(Arc<SessionQueue<M>>),
     /// The one call of a timer: it begins as soon as it is taken out, so that it is in here, and can
     /// be withdrawn, until then.
     Timer(Arc<Queue<M>>),
-    /// That of urgent calls.
+    /// The queue of urgent calls.
     Urgent(Arc<Queue<M>>),
 }
 
@@ -123,7 +123,7 @@ impl<M> ReadyQueues<M> {
         }
     }
 
-    /// Whose turn it is.
+    /// The queue that is served next.
     pub(crate) fn pop(&mut self) -> Option<Source<M>> {
         match self {
             ReadyQueues::LocalOnly(local) => std::mem::take(local).then_some(Source::Local),

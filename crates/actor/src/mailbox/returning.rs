@@ -1,4 +1,4 @@
-//! What the actor has taken and does not handle now: it comes back, or is put aside.
+//! Mail that the actor has taken and does not handle now: it is returned, or put aside.
 
 use super::{Mailbox, refuse};
 use crate::error::CallErrorKind;

@@ -76,7 +76,7 @@ impl fmt::Display for TimerError {
 
 impl std::error::Error for TimerError {}
 
-/// What a timer does when it is due.
+/// The action of a timer that is due.
 pub(crate) enum TimerCall<M> {
     Once(M),
     /// `make` is out while it runs; it gives nothing when the actor is gone.
@@ -107,7 +107,7 @@ struct TimersState<M> {
     /// Those that are not due, in order; of the same time, in the order in which they were set.
     order: BTreeSet<(Instant, u64)>,
     last: u64,
-    /// So many in `armed`, and those whose call has begun are looked for.
+    /// When `armed` has this many entries, those whose call has begun are removed.
     sweep_at: usize,
     /// There is a task that waits.
     driven: bool,
@@ -173,7 +173,7 @@ impl<M: Send + 'static> Timers<M> {
         self.changed.notify_one();
     }
 
-    /// Has all calls in that are due at `now`.
+    /// Enqueues all calls that are due at `now`.
     fn fire(&self, now: Instant) {
         // Held on to, so that no message is dropped under the lock.
         let Some(mailbox) = self.mailbox.upgrade() else { return };
@@ -299,7 +299,7 @@ impl<M: Send + 'static> Drop for Driver<M> {
     }
 }
 
-/// What a timer can do without the type of its message.
+/// The operations of a timer that do not need the type of its message.
 trait Cancellable: Send + Sync {
     fn cancel(&self) -> bool;
 }

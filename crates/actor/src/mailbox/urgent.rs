@@ -37,7 +37,8 @@ impl<M> Mailbox<M> {
         pushed
     }
 
-    /// The same as [`list`](Self::list); a run at hand is broken off if it may be.
+    /// Lists the queue, as [`list`](Self::list) does; the current run is broken off if that is
+    /// allowed.
     fn list_urgent(&self, queue: Source<M>) {
         let mut state = self.lock();
         let breaks_off = state.ready.breaks_off();

@@ -1,4 +1,4 @@
-//! What is done to an actor of this process through a reference to it.
+//! Operations on an actor of this process through a reference to it.
 
 use std::future::Future;
 
@@ -12,7 +12,7 @@ use crate::reference::interface::Interface;
 use crate::reference::replace::{ReplaceError, replace};
 use crate::reference::{Place, Ref};
 
-/// What every reference can do beside calling.
+/// The operations of every reference beside calls.
 pub trait Alive<I: Interface> {
     /// The actor without its type.
     ///
@@ -20,10 +20,9 @@ pub trait Alive<I: Interface> {
     /// `Remote` when it lives in another process.
     fn handle(&self) -> Result<Handle, CallError>;
 
-    /// Has something done with the actor's state between two of its calls, before those that wait:
-    /// to look into a live actor, or to put another state in its place. Address, mailbox and the mail
-    /// that waits stay; a change that fails, and so leaves the state as it was, is told by what
-    /// `visit` gives back.
+    /// Runs `work` on the actor's state between two of its calls, before those that wait: to look
+    /// into a live actor, or to replace its state. Address, mailbox and waiting calls stay. A
+    /// change that fails leaves the state as it was, and is reported by the result of `visit`.
     ///
     /// # Errors
     /// `Remote` when it lives in another process, `ActorStopped` when it has ended, `Panicked` when
@@ -39,11 +38,11 @@ pub trait Alive<I: Interface> {
     /// Puts another state in the place of the actor's, between two calls, and gives the old one back.
     /// Address, mailbox and the mail that waits stay; no hook runs.
     ///
-    /// `convert` makes the new state while it looks at the old one. It owns nothing of it, so that
-    /// whatever happens there is a state to go on with: when it gives an error, or panics, the old one
-    /// goes on as it was. What can only be moved is taken with [`visit`](Self::visit), whose panic ends
-    /// the actor. Behaviour of another type is a field of a `Box<dyn Trait>` that the new state has
-    /// another one in.
+    /// `convert` makes the new state from a reference to the old one. It takes nothing out of the
+    /// old state, so that the actor can continue with it if `convert` returns an error or panics. A
+    /// state that can only be moved is taken with [`visit`](Self::visit), whose panic ends the
+    /// actor. Behaviour of another type is a field of `Box<dyn Trait>` that differs in the new
+    /// state.
     ///
     /// # Errors
     /// [`ReplaceError`].
@@ -81,7 +80,7 @@ impl<I: Interface, R: AsRef<Ref<I>>> Alive<I> for R {
     }
 }
 
-/// Has something done with the state of an actor that is an `I`.
+/// Runs an operation on the state of an actor that is an `I`.
 pub(crate) async fn visit_state<I: Interface, T: Send + 'static>(
     handle: Handle,
     visit: impl FnOnce(&mut I) -> T + Send + 'static,
@@ -89,7 +88,7 @@ pub(crate) async fn visit_state<I: Interface, T: Send + 'static>(
     let (tells, told) = oneshot::channel();
     let order = ControlMessage::Visit(Box::new(|actor| {
         if let Some(actor) = actor.downcast_mut() {
-            // Whoever asked may have gone.
+            // The inspecting caller may be gone.
             let _ = tells.send(visit(actor));
         }
     }));

@@ -1,7 +1,7 @@
 //! Answers to the asks of a pipeline, laid one behind the other in the order of the asks.
 //!
-//! Whoever brings them lays them down, whoever asked takes them all at once: neither pays for a
-//! place of its own for each.
+//! The producer appends them, whoever asked takes them all at once, so neither pays for each of
+//! them.
 
 use std::collections::VecDeque;
 
@@ -10,7 +10,7 @@ use wigwag_wire::Buffer;
 
 use crate::error::CallErrorKind;
 
-/// What an ask came to: an encoded value, or why there is none and what there is to say about it.
+/// The result of an ask: an encoded value, or the kind of error with its detail.
 pub type AnswerOutcome = Result<Bytes, (CallErrorKind, Box<str>)>;
 
 /// Bytes of a value that lies among the others; a longer one lies aside.
@@ -197,7 +197,7 @@ mod tests {
         other.push(&of(5));
         one.take_from(&mut other);
         assert_eq!(all(&mut one), [Ok(of(5))]);
-        // What was taken already stays where it is.
+        // Answers that were taken already stay where they are.
         one.push(&of(1));
         (6..8).for_each(|length| other.push(&of(length)));
         assert_eq!(other.take(), Some(TakenAnswer::Short(&of(6))));

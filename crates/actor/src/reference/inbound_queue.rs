@@ -17,7 +17,7 @@ use crate::schema::Schema;
 
 /// An actor that others may reach, whatever its type.
 pub trait Exported: Send + Sync {
-    /// What it understands.
+    /// The schema of the actor.
     fn schema(&self) -> &'static Schema;
 
     /// A way in for one session. Its owner hears at once when the actor has stopped already.

@@ -1,10 +1,10 @@
-//! What the current turn has sent to actors of this process and not yet published.
+//! Messages that the current turn has sent to actors of this process and not yet published.
 //!
-//! The first message of a turn to an actor goes straight into its mailbox; who sends a second one
-//! likely sends many. From then on places are leased some at a time and messages gather in a chunk
-//! of this thread, which is moved into the mailbox when it is full and when the turn ends: one lock
-//! and at most one wake for all of them. The chunk that was used last lies where [`add`] finds it at
-//! once; everything else that is done here takes it back before.
+//! The first message of a turn to an actor goes straight into its mailbox; a sender of a second one
+//! is likely to send many. From then on places are leased in groups, and messages are collected in
+//! a chunk of this thread, which is moved into the mailbox when it is full and when the turn ends:
+//! one lock and at most one wake for all of them. The chunk that was used last is where [`add`]
+//! finds it at once; everything else takes it back first.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::reference::route::Attempt;
 use crate::reply::Asker;
 use crate::turn::local_batches::{AnyBatch, BATCHES, LAST_BATCH, LocalBatches};
 
-/// What one turn has for one mailbox.
+/// The batch of one turn for one mailbox.
 struct LocalBatch<I: Interface> {
     /// Keeps the actor from ending before it has got what was sent to it.
     local: LocalRef<I>,
@@ -108,7 +108,7 @@ pub(crate) fn push<I: Interface>(
     waker: Option<&Waker>,
 ) -> Attempt<()> {
     let batched = BATCHES.with(|batches| {
-        // Somebody sends while his own message is dropped or encoded: it takes the direct way.
+        // A message is sent while another one is dropped or encoded: it takes the direct way.
         let Ok(mut batches) = batches.try_borrow_mut() else {
             return false;
         };

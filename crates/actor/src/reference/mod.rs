@@ -75,7 +75,7 @@ impl<I: Interface> LocalRef<I> {
         self.attempt(pushed, is_told, message)
     }
 
-    /// The same, unless the actor [sleeps](Mailbox::push_or_find_asleep).
+    /// Sends, unless the actor [is idle](Mailbox::push_or_find_asleep).
     #[inline]
     pub(crate) fn push_or_find_asleep(
         &self,
@@ -88,7 +88,7 @@ impl<I: Interface> LocalRef<I> {
         Ok(self.attempt(pushed, false, message))
     }
 
-    /// The same for an urgent call.
+    /// Sends an urgent call.
     pub(crate) fn push_urgent(
         &self,
         message: &mut Option<I::Message>,
@@ -153,7 +153,7 @@ impl<I: Interface> Ref<I> {
         matches!(self.place, Place::Local(_))
     }
 
-    /// Who is called: the actor's type when it is local, its address otherwise.
+    /// The called actor: its type if it is local, its address otherwise.
     pub fn target(&self) -> &Arc<str> {
         match &self.place {
             Place::Local(local) => local.mailbox.target(),
@@ -161,7 +161,7 @@ impl<I: Interface> Ref<I> {
         }
     }
 
-    /// What a node needs to let others call this actor; `None` for one that lives elsewhere.
+    /// The handle that a node needs to export this actor; `None` for a remote one.
     pub fn exported(&self) -> Option<Arc<dyn Exported>> {
         match &self.place {
             Place::Local(local) => Some(Arc::new(local.clone())),

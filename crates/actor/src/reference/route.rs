@@ -12,7 +12,7 @@ use crate::reference::interface::Interface;
 use crate::reference::run_writer::RunOwner;
 use crate::reference::spin::SpinPolicy;
 
-/// What sending came to. The message is taken out of its `Option` only by `Sent`.
+/// The outcome of an attempt to send. Only `Sent` takes the message out of its `Option`.
 #[derive(Debug)]
 pub enum Attempt<T> {
     /// It is on its way.
@@ -55,7 +55,7 @@ pub type SmallReply = [u8; SMALL_REPLY_BYTES];
 
 /// An actor that lives elsewhere.
 pub trait Route<I: Interface>: Send + Sync {
-    /// Sends a tell. With a waker the sender is parked when there is no room.
+    /// Sends a tell. With a waker, the sender is parked if there is no room.
     fn tell(
         &self,
         message: &mut Option<I::Message>,
@@ -91,10 +91,10 @@ pub trait Route<I: Interface>: Send + Sync {
     /// A parked sender gives up.
     fn leave(&self, ticket: &mut Ticket);
 
-    /// Who is called, for errors.
+    /// The called actor, for errors.
     fn target(&self) -> &Arc<str>;
 
-    /// Who this is when it borrows the run at hand.
+    /// The owner under which the current run may be extended.
     fn run_owner(&self) -> RunOwner;
 
     /// Whether looking for an answer before sleeping pays here.
@@ -104,8 +104,8 @@ pub trait Route<I: Interface>: Send + Sync {
 /// The asks of one pipeline at an actor that lives elsewhere. Dropping it gives up those that have
 /// no answer yet.
 pub trait RemotePipeline<I: Interface>: Send {
-    /// Sends ask `number`; they are counted from 0 on. With a waker the sender is parked when there
-    /// is no room.
+    /// Sends ask `number`; they are counted from 0. With a waker, the sender is parked if there is
+    /// no room.
     fn ask(
         &mut self,
         number: u64,
@@ -126,6 +126,6 @@ pub trait RemotePipeline<I: Interface>: Send {
     /// The asker goes away, after so many asks.
     fn leave(&mut self, asked: u64);
 
-    /// Who this is when it borrows the run at hand.
+    /// The owner under which the current run may be extended.
     fn run_owner(&self) -> RunOwner;
 }

@@ -14,14 +14,14 @@ use wigwag_wire::small::SCRATCH_BYTES;
 
 use crate::message::Message;
 
-/// Who may add calls: a route or a pipeline. No two of a process are the same, not even one after
-/// the other: what was lent to one that another thread has dropped is nobody's.
+/// The identity under which calls may be added to a run: a route or a pipeline. Ids are never
+/// reused within a process, so a run that was handed out to a dropped owner belongs to nobody.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunOwner(u64);
 
 impl RunOwner {
-    /// One that there was not before. `fixed`: arguments that have a width of their own go in that
-    /// form; the lowest bit says so.
+    /// Returns a new id. `fixed`: arguments with a fixed width use that form; the lowest bit says
+    /// so.
     #[expect(clippy::disallowed_types, reason = "it counts; nobody waits for what it says")]
     pub fn new(fixed: bool) -> RunOwner {
         use std::sync::atomic::{AtomicU64, Ordering};
@@ -53,7 +53,7 @@ thread_local! {
     static SPARE: Cell<Option<Box<RunWriter>>> = const { Cell::new(None) };
 }
 
-/// What was taken out to be worked with; should an encoder panic, it goes back all the same.
+/// The writer that was taken out to be worked with; it is put back even if an encoder panics.
 struct TakenWriter(ManuallyDrop<Option<Box<RunWriter>>>);
 
 impl Drop for TakenWriter {
@@ -70,8 +70,8 @@ fn put_back(writer: Box<RunWriter>) {
     RUN_WRITER.set(ManuallyDrop::new(Some(writer)));
 }
 
-/// Lends the run at the end of `bytes`, which has room for so many calls more: of this method, by
-/// this borrower. What was lent before must have been taken back.
+/// Hands out the run at the end of `bytes`, which has room for `room` more calls of this method by
+/// this owner. An earlier run must have been taken back.
 pub fn hand_out(owner: RunOwner, method: u32, room: usize, bytes: &mut Buffer) {
     let mut writer = SPARE.take().unwrap_or_else(|| {
         Box::new(RunWriter { owner, method, room, handed_out: room, bytes: Buffer::new() })
@@ -98,7 +98,8 @@ pub fn take_back(bytes: &mut Buffer) -> Option<usize> {
 pub(crate) fn add<M: Message>(owner: RunOwner, message: &M) -> bool {
     let mut taken = TakenWriter(RUN_WRITER.take());
     let added = taken.0.as_mut().is_some_and(|writer| writer.add(owner, message));
-    // Nothing is there now: it was taken out by us, and nobody lends before he has taken back.
+    // Nothing is there now: this code took it out, and a run is handed out only after the last one
+    // was taken back.
     RUN_WRITER.set(ManuallyDrop::new(taken.0.take()));
     added
 }

@@ -1,11 +1,11 @@
 //! Looking for an answer for a moment before the thread sleeps.
 //!
-//! Who asks one thing and waits for the answer puts its processor to sleep, and the answer must wake
-//! it: on a virtual machine that costs more than all else of a round trip, on both sides and in
-//! processor time too. So the asker lets everybody else of its runtime go first and then looks
-//! again, a fraction of a millisecond long. Where that does not pay, because the answers take longer,
-//! it is tried again ever more rarely; one asker of a reference does it at a time; and with a single
-//! processor, which the answerer may need, nobody does.
+//! A caller that awaits a single answer puts its processor to sleep, and the answer must wake it.
+//! On a virtual machine that costs more than everything else in a round trip, on both sides and in
+//! processor time too. So the caller lets the other tasks of its runtime go first and then looks
+//! again, for a fraction of a millisecond. Where that does not pay, because answers take longer, it
+//! is tried more and more rarely. One caller of a reference spins at a time, and with a single
+//! processor, which the callee may need, none does.
 
 use std::future::Future;
 use std::pin::pin;
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use crate::limits::SPIN_SKIPS_MAX;
 use crate::sync::{AtomicBool, AtomicU32, Ordering};
 
-/// What a reference knows of whether it pays.
+/// The state of a reference: whether spinning pays.
 #[derive(Debug)]
 pub struct SpinPolicy {
     limit: Duration,
@@ -29,7 +29,8 @@ pub struct SpinPolicy {
 }
 
 impl SpinPolicy {
-    /// One that looks for at most `limit`; never when that is zero or there is one processor only.
+    /// A policy that spins for at most `limit`; never if that is zero or there is one processor
+    /// only.
     pub fn new(limit: Duration) -> SpinPolicy {
         let limit = if is_single_processor() { Duration::ZERO } else { limit };
         SpinPolicy {
@@ -79,8 +80,8 @@ pub(crate) struct Spin<'a> {
 }
 
 impl Spin<'_> {
-    /// Has the task polled again when the runtime has nothing else to do and has seen what came in;
-    /// false when the time is over.
+    /// Polls the task again when the runtime has nothing else to do and has seen new input; false
+    /// when the time is over.
     pub(crate) fn again(&self, context: &mut Context<'_>) -> bool {
         if self.begun.elapsed() >= self.policy.limit {
             return false;

@@ -1,4 +1,4 @@
-//! What lies between the producer of a stream and its consumer: the items that were sent and not
+//! The state between the producer of a stream and its consumer: the items that were sent and not
 //! taken, and how the stream has ended.
 //!
 //! It stands where the place of an answer stands in the mailbox, so whatever becomes of the call, the
@@ -15,10 +15,10 @@ use crate::reply::LocalReply;
 /// How a stream has ended: cleanly, or why not.
 type StreamEnd = Result<(), (CallErrorKind, Option<Box<str>>)>;
 
-/// What comes next out of a stream; nothing after its end.
+/// The next result of a stream; nothing after its end.
 pub(crate) type NextItem<T> = Option<Result<T, (CallErrorKind, Option<Box<str>>)>>;
 
-/// What became of an item.
+/// The outcome of an item.
 pub(crate) enum Offered<T> {
     In,
     /// The consumer has to take some first.
@@ -115,7 +115,7 @@ impl<T> Flow<T> {
     pub(crate) fn poll_next(&self, waker: &Waker) -> Poll<NextItem<T>> {
         let mut state = self.lock();
         if let Some(item) = state.items.pop_front() {
-            // Whoever waits is woken once for many items; a consumer that waits has taken them all.
+            // A waiting consumer is woken once for many items: it has taken all earlier ones.
             let is_time = state.items.len() <= state.ahead / 2;
             let producer = if is_time { state.producer.take() } else { None };
             drop(state);

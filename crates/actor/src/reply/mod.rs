@@ -62,8 +62,8 @@ impl<R: Send + 'static> LocalReply for OneShot<R> {
     }
 }
 
-/// Who waits for an answer, as it lies in the mailbox. A remote asker is known by its slot; the
-/// lane that the call came through knows the way.
+/// The caller that waits for an answer, as stored in the mailbox. A remote caller is identified by
+/// its slot; the inbound queue of the call knows the way.
 #[derive(Clone)]
 pub(crate) enum ReplySlot {
     /// A tell.
@@ -147,8 +147,8 @@ impl<'r> Reply<'r> {
         Reply { slot, path, batch: ReplyBatch::default() }
     }
 
-    /// For the calls of a run. Who asks for this hands over what was gathered before the actor's
-    /// turn may end.
+    /// Creates the reply for the calls of a run. The caller hands over the collected replies before
+    /// the actor's turn may end.
     pub(crate) fn of_run(
         path: Option<&'r Arc<dyn InboundQueueOwner>>,
         batch: ReplyBatch,
@@ -194,7 +194,7 @@ impl<'r> Reply<'r> {
         matches!(self.slot, ReplySlot::Remote { .. })
     }
 
-    /// The same, and false too when an asker of this process has gone away.
+    /// Checks that an answer is wanted; false too if a caller of this process has gone away.
     pub(crate) fn is_awaited(&self) -> bool {
         match &self.slot {
             ReplySlot::Nobody => false,
@@ -221,7 +221,7 @@ impl<'r> Reply<'r> {
         }
     }
 
-    /// The same way, for the next call.
+    /// Prepares the reply for the next call.
     #[inline(always)]
     pub(crate) fn renew(&mut self, slot: ReplySlot) {
         self.slot = slot;
@@ -270,7 +270,7 @@ impl<'r> Reply<'r> {
         self.fail_now(kind, Some(detail).filter(|detail| !detail.is_empty()));
     }
 
-    /// The same reply, free to outlive the turn.
+    /// The reply in a form that may outlive the turn.
     pub fn take_owned(&mut self) -> Reply<'static> {
         let slot = std::mem::replace(&mut self.slot, ReplySlot::Nobody);
         let path = self.owner().map_or(ReplyPath::None, |owner| ReplyPath::Owned(owner.clone()));
@@ -312,8 +312,8 @@ thread_local! {
     static ENDING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Drops a handler or a state whose actor has ended: who is owed something hears that, and not that
-/// nothing was said.
+/// Drops a handler or a state whose actor has ended: callers that are owed an answer are told so,
+/// and not that no answer was given.
 pub(crate) fn while_ending(drop: impl FnOnce()) {
     struct RestoreEnding(bool);
     impl Drop for RestoreEnding {

@@ -7,7 +7,7 @@ use std::task::{Poll, Waker};
 
 use crate::error::CallErrorKind;
 
-/// What a handler answered, or why it did not.
+/// The answer of a handler, or the reason why there is none.
 pub(crate) type ReplyOutcome<R> = Result<R, (CallErrorKind, Option<Box<str>>)>;
 
 enum OneShotState<R> {
@@ -20,8 +20,8 @@ enum OneShotState<R> {
 }
 
 thread_local! {
-    /// An empty place, for the next ask of this thread: who asks one thing after the other needs no
-    /// other.
+    /// An empty slot, for the next ask of this thread: a caller that asks one thing after the other
+    /// needs no other.
     static SPARE: Cell<Option<Arc<dyn Any + Send + Sync>>> = const { Cell::new(None) };
 }
 
@@ -72,8 +72,8 @@ impl<R> OneShot<R> {
         spare.and_then(|spare| spare.downcast().ok()).unwrap_or_else(|| Arc::new(OneShot::new()))
     }
 
-    /// What [`poll`](Self::poll) gives, without a lock, when the caller alone holds the place: whoever
-    /// else has held it has filled it first.
+    /// Takes the result of [`poll`](Self::poll) without a lock if the caller alone holds the slot:
+    /// any other holder has filled it first.
     #[inline]
     pub(crate) fn take(mut place: Arc<OneShot<R>>) -> ReplyOutcome<R>
     where
@@ -115,7 +115,7 @@ impl<R> OneShot<R> {
     }
 
     fn close(&self, state: OneShotState<R>) {
-        // What lies there may be a reference whose end wakes others: not under the lock.
+        // The value may be a reference whose end wakes others: it is dropped outside the lock.
         let before = std::mem::replace(&mut *self.lock(), state);
         drop(before);
     }

@@ -10,7 +10,7 @@ pub trait InboundQueueOwner: Send + Sync {
     /// Places are free again: `units` of credit were taken out of the lane.
     fn freed(&self, units: u64);
 
-    /// So many calls more have finished their handler.
+    /// Notes that `calls` more calls have finished their handlers.
     fn handled(&self, calls: u64);
 
     /// The actor has stopped.

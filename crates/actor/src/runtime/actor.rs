@@ -1,4 +1,4 @@
-//! What an actor understands, and what it does about it.
+//! The trait of actors: state, and the handling of its calls.
 //!
 //! `#[wigwag::actor]` writes both impls from an ordinary `impl` block; nobody needs to write them
 //! by hand.
@@ -109,7 +109,7 @@ pub trait Actor: Life {
         self.start_with(ActorOptions::default())
     }
 
-    /// The same where the options say.
+    /// Spawns the actor where the options say.
     ///
     /// # Errors
     /// As [`start`](Actor::start); `RuntimeGone` when there is no thread or runtime for it.
@@ -137,7 +137,7 @@ pub fn one_by_one<A: Actor>(
     Ok(Some(Handled::Done))
 }
 
-/// What [`Actor::handle`] did with a call.
+/// The result of [`Actor::handle`].
 pub enum Handled<M> {
     /// It was handled.
     Done,

@@ -8,9 +8,9 @@ use crate::reason::Reason;
 use crate::reference::interface::Interface;
 use crate::runtime::this::This;
 
-/// What an actor does at its start and its end, and when somebody ends whom it watches. Every hook
-/// has a default; `#[wigwag::actor]` writes an impl of nothing but defaults, and
-/// `#[wigwag::actor(life)]` leaves the impl to you.
+/// The hooks of an actor at its start and its end, and at the end of an actor that it watches.
+/// Every hook has a default; `#[wigwag::actor]` implements this trait with defaults only, and
+/// `#[wigwag::actor(life)]` leaves the implementation to you.
 ///
 /// A hook runs as a handler does: its calls leave together, and no call of the actor's own mailbox
 /// is handled meanwhile. A hook that panics ends the actor.

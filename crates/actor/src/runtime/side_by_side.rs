@@ -28,7 +28,7 @@ use crate::runtime::run::spans::{self, Spans};
 use crate::sync::{Mutex, MutexGuard};
 use crate::turn;
 
-/// What is left to do of a call after its first part.
+/// The rest of a call after its first part.
 pub type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// For what `#[wigwag::actor]` writes: waits for the value of a call, and answers with it.

@@ -46,11 +46,11 @@ pub(crate) async fn start<A: Actor>(actor: A, options: &ActorOptions) -> Result<
     let (begins, beginning) = oneshot::channel();
     let exit_guard = mailbox.clone();
     let begun: OnStarted = Box::new(move |outcome| {
-        // Whoever hears that a start has failed finds the actor's names free.
+        // A caller that is told of a failed start finds the actor's names free.
         if let Err(reason) = &outcome {
             exit_guard.end(reason.clone());
         }
-        // Whoever waited may have gone.
+        // The waiting caller may be gone.
         let _ = begins.send(outcome);
     });
     let task = ActorFuture::new(actor, mailbox.clone(), Some(begun), options.run_config());

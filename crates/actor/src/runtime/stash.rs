@@ -1,9 +1,9 @@
 //! Calls that an actor puts aside, to handle them again later.
 //!
-//! A handler that cannot do yet what it is asked makes the call anew, with whoever waits for its
-//! answer, and has it kept. When the actor says so, all that it kept is handled again, in order, and
-//! before mail that waits. What is kept lies in the mailbox, which has a place for it from the first
-//! call on; what is to be handled again lies with the worker.
+//! A handler that cannot serve a call yet makes the call anew, with the responder of its caller,
+//! and has it kept. When the actor says so, all kept calls are handled again, in order, and before
+//! waiting calls. Kept calls are stored in the mailbox, which has a place for them from the first
+//! one on; calls that are to be handled again are stored with the worker.
 
 use std::error::Error;
 use std::fmt;
@@ -92,9 +92,9 @@ impl<I: Interface> This<I> {
         }
     }
 
-    /// Has all calls that were put aside handled again, in the order in which they were, after the
-    /// call at hand and before those that wait, urgent ones too; control mail goes before them. One
-    /// that is put aside once more waits for the next time. Gives how many there are.
+    /// Handles all stashed calls again, in their order, after the current call and before those
+    /// that wait, urgent ones too; control messages go first. A call that is stashed once more
+    /// waits for the next time. Returns the number of calls.
     pub fn unstash_all(&self) -> usize {
         let calls = self.mailbox.stashed();
         if calls > 0 {

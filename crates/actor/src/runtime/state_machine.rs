@@ -1,8 +1,8 @@
 //! An actor that is a state machine: in which state it is, and what ends with that state.
 //!
-//! States are an `enum` and what an actor does in each is a `match`. What those do not give is here:
-//! with a state ends its time limit, even one that is due already, and with a state ends the waiting
-//! of those whom it could not serve.
+//! States are an `enum`, and the actor's behaviour in each is a `match`. This type adds the rest: a
+//! change of state ends the state's time limit, even one that is due already, and the waiting of
+//! the calls that it could not serve.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -47,15 +47,15 @@ pub struct StateMachine<S> {
 }
 
 impl<S> StateMachine<S> {
-    /// One that begins in that state.
+    /// A machine that begins in this state.
     pub fn new(state: S) -> StateMachine<S> {
         StateMachine { state, limit: None }
     }
 
-    /// Goes to another state, or to the same one anew, and gives the one before. Its time limit is
-    /// taken back: nothing of it arrives any more, also when it was due. What the actor has
-    /// [put aside](This::stash) is handled again, in order, after the call at hand and before newer
-    /// mail.
+    /// Changes to another state, or enters the same one anew, and returns the one before. The old
+    /// state's time limit is cancelled: nothing of it arrives any more, even if it was due. Calls
+    /// that the actor has [stashed](This::stash) are handled again, in order, after the current
+    /// call and before newer ones.
     pub fn go<I: Interface>(&mut self, this: &This<I>, state: S) -> S {
         if let Some(limit) = self.limit.take() {
             limit.cancel();
@@ -64,8 +64,8 @@ impl<S> StateMachine<S> {
         std::mem::replace(&mut self.state, state)
     }
 
-    /// Has the actor get a call when it is in this state for that long, counted from now. A state has
-    /// one limit: the last that was set.
+    /// Sends the actor a call when it has been in this state for that long, counted from now. A
+    /// state has one limit: the last one that was set.
     ///
     /// # Errors
     /// [`TimerError`]; the limit before is taken back all the same.

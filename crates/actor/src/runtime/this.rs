@@ -56,10 +56,11 @@ impl<I: Interface> This<I> {
         self.mailbox.order(ControlMessage::Stop(reason));
     }
 
-    /// Waits for something beside the actor's calls, and has `then` done with the actor's state and
-    /// what came of it, between two calls: the way to ask from a handler without holding up the
-    /// mailbox. What it sends leaves together whenever it waits, like what an actor sends. It ends
-    /// with the actor; dropping what is given back changes nothing, aborting it ends it at once.
+    /// Waits for a future beside the actor's calls, and runs `then` with the actor's state and the
+    /// result, between two calls. This is the way to ask from a handler without delaying the
+    /// mailbox. Messages of the future are published together at each wait, as those of an actor
+    /// are. It ends with the actor; dropping the returned handle changes nothing, aborting it ends
+    /// it at once.
     ///
     /// Many may run side by side, each with `Responder` answers of its own: bound them as you would bound
     /// a queue.
@@ -95,9 +96,9 @@ impl<I: Interface> This<I> {
         tokio::spawn(in_turns(work)).abort_handle()
     }
 
-    /// Has something done with the actor's state between two of its calls, before those that wait:
-    /// the way back to the state for a handler that runs side by side with others, as often as it
-    /// likes. A handler with `&mut self` has the state already; from there this is refused with
+    /// Runs a function on the actor's state between two of its calls, before those that wait. This
+    /// is the way back to the state for a handler that runs side by side with others, as often as
+    /// needed. A handler with `&mut self` has the state already; from there this is refused with
     /// `CallCycle`, because it would wait for itself.
     ///
     /// # Errors
@@ -117,8 +118,8 @@ impl<I: Interface> This<I> {
         visit_state(self.handle(), visit).await
     }
 
-    /// Has [`Life::down`](crate::Life::down) called, once, when `actor` ends; soon, if it has ended.
-    /// Who monitors an actor twice hears twice.
+    /// Calls [`Life::down`](crate::Life::down) once when `actor` ends; soon, if it has ended. An
+    /// actor that is monitored twice is reported twice.
     ///
     /// # Errors
     /// When too many watch it.

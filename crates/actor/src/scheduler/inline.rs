@@ -1,6 +1,6 @@
-//! Who asks an idle actor runs it himself, if it is quick, instead of having it brought in line: the
-//! answer is there when the ask has been sent, no task was switched for it, and the call has not lain in
-//! the mailbox.
+//! A caller runs an idle actor on its own thread, if the actor is quick, instead of queueing it:
+//! the answer is there when the ask has been sent, no task was switched for it, and the call was
+//! never in the mailbox.
 //!
 //! Not for ever: the runtime's budget of a task bounds how many asks in a row are answered so before
 //! the asker lets others go first. And not everywhere: the asker must be in the actor's runtime, the
@@ -47,9 +47,9 @@ impl InlineRun {
     }
 }
 
-/// True when the caller may run the actor that he asks; `Pending` when his task has done so much already
-/// that others must have their turn. Each ask counts as part of what the runtime counts, because to let
-/// others go first costs as much as many asks: the runtime wakes a worker for it.
+/// True if the caller may run the asked actor; `Pending` if its task has done so much already that
+/// others must have their turn. Each ask counts towards the runtime's budget, because yielding
+/// costs as much as many asks: the runtime wakes a worker for it.
 #[inline]
 pub(crate) fn proceed(context: &mut Context<'_>) -> Poll<bool> {
     if DEPTH.get() >= INLINE_DEPTH_MAX {
@@ -65,8 +65,9 @@ pub(crate) fn proceed(context: &mut Context<'_>) -> Poll<bool> {
     Poll::Ready(true)
 }
 
-/// True where a job of that crew may be run by who wakes it: in a task of the crew's runtime. Who merely waits on a runtime with one thread is not on that
-/// thread, which its actors may count on.
+/// True where a job of that scheduler may be run by the waking task: in a task of the scheduler's
+/// runtime. A thread that merely waits on a single-threaded runtime is not the thread that its
+/// actors may count on.
 #[inline]
 pub(super) fn may_run_inline(scheduler: &Arc<Scheduler>) -> bool {
     if worker_local::is_executor_of(scheduler) {
@@ -113,8 +114,8 @@ pub(crate) fn turn_runs_max() -> usize {
     }
 }
 
-/// While it is there, nobody on this thread runs an actor whom he asks, and an actor handles one call
-/// in a turn: whatever an actor does, it was in line for it.
+/// While it exists, no caller on this thread runs an actor inline, and an actor handles one call in
+/// a turn: whatever an actor does, it was queued for it.
 #[cfg(feature = "testing")]
 pub(crate) struct QueuedOnly {
     depth: u32,

@@ -11,7 +11,7 @@ use super::{ActorTask, DirectCall, Scheduler, worker_local};
 
 /// A job, whatever it runs.
 pub(super) trait Runnable: Send + Sync {
-    /// Has it run, as far as it comes. The caller had it in line or was the one who woke it.
+    /// Runs the job as far as it comes. The caller has taken it from the queue, or has woken it.
     fn run(self: Arc<Self>);
 
     /// True when its next run is likely short; it counts.
@@ -20,7 +20,7 @@ pub(super) trait Runnable: Send + Sync {
     /// It never runs again; its life ends here, or where it runs just now.
     fn cancel(&self);
 
-    /// The same for one that has begun already, with a [call at hand](ActorTask::poll_call).
+    /// Runs a job that has begun already, with a [call at hand](ActorTask::poll_call).
     fn run_with(self: Arc<Self>, call: &mut DirectCall<'_>);
 
     fn scheduler(&self) -> &Arc<Scheduler>;
@@ -39,7 +39,7 @@ pub(super) struct Job<L> {
 /// A life that has not ended.
 struct PolledTask<L> {
     future: L,
-    /// What wakes it, from its first run on: it keeps the job, until the life is dropped.
+    /// The waker of the job, from its first run on: it keeps the job until the life is dropped.
     waker: Option<Waker>,
 }
 
@@ -68,7 +68,7 @@ impl<L: ActorTask> Job<L> {
     /// Drops its life, outside of the lock: what it holds may wake anybody.
     fn drop_task(&self) {
         let future = self.future.lock().unwrap_or_else(PoisonError::into_inner).take();
-        // The same holds for a panic in a destructor.
+        // This also holds for a panic in a destructor.
         let _ = catch_unwind(AssertUnwindSafe(|| drop(future)));
     }
 }
@@ -114,7 +114,7 @@ impl<L: ActorTask> Runnable for Job<L> {
 impl<L: ActorTask> Wake for Job<L> {
     fn wake(self: Arc<Self>) {
         if worker_local::is_capturing() {
-            // What is counted comes last: it is one run less that is taken for short.
+            // The count comes last: one run less is taken for short.
             let may_begin = may_run_inline(&self.scheduler)
                 && self.state.is_asleep()
                 && self.run_length.is_likely();

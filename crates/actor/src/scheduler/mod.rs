@@ -1,14 +1,15 @@
-//! Who runs the actors of a runtime.
+//! The scheduler that runs the actors of a runtime.
 //!
-//! An actor is no task of the runtime: it is a job of a crew, whose runners are tasks, one for each
-//! worker of the runtime. So an actor that is woken costs no more than a place in a line, one that
-//! sleeps half of what a task takes, and who asks an idle one may run it himself (`inline`). The
-//! handlers run within the runtime as before: what they start, await and time is the runtime's.
+//! An actor is not a task of the runtime: it is a job of a scheduler, whose executors are tasks,
+//! one for each worker of the runtime. So waking an actor costs no more than an entry in a run
+//! queue, an idle one takes half the memory of a task, and a caller may run an idle one itself
+//! (`inline`). The handlers run within the runtime as before: their tasks, waits and timers are the
+//! runtime's.
 //!
-//! A runner takes first what its own thread has just woken (`worker_local`), then the line that all share.
-//! It ends its turn after [`EXECUTOR_JOBS_MAX`] jobs, or when the runtime says that a task has done
-//! enough, so that other tasks have theirs. With the runtime the runners are dropped, and with the
-//! first of them all jobs.
+//! An executor first takes jobs that its own thread has just woken (`worker_local`), then the queue
+//! that all executors share. It ends its turn after [`EXECUTOR_JOBS_MAX`] jobs, or when the
+//! runtime's budget for a task is used up, so that other tasks have their turn. With the runtime
+//! the executors are dropped, and with the first of them all jobs.
 
 mod inline;
 #[cfg(feature = "testing")]
@@ -41,7 +42,7 @@ pub(crate) use task_state::TaskState;
 
 use crate::reply::Asker;
 
-/// What a crew runs.
+/// The life that a job runs.
 pub(crate) trait ActorTask: Future<Output = ()> + Unpin + Send + 'static {
     /// A poll with a call at hand, which is left there if it is not handled.
     fn poll_call(&mut self, context: &mut Context<'_>, call: &mut DirectCall<'_>) -> Poll<()>;
@@ -79,7 +80,7 @@ thread_local! {
 }
 
 impl Scheduler {
-    /// That of the runtime that the caller is in.
+    /// The scheduler of the runtime that the caller is in.
     ///
     /// # Panics
     /// Outside of one.
@@ -95,12 +96,12 @@ impl Scheduler {
         })
     }
 
-    /// That of a runtime; its runners begin with its first job.
+    /// The scheduler of a runtime; its executors begin with its first job.
     pub(crate) fn of_runtime(runtime: &Handle) -> Arc<Scheduler> {
         Scheduler::with_executors(runtime, Executor::new)
     }
 
-    /// The same, with runners that `executor` makes if there are none.
+    /// The scheduler of a runtime, with executors made by `executor` if there are none.
     fn with_executors<R>(
         runtime: &Handle,
         executor: impl Fn(usize, Arc<Scheduler>) -> R,
@@ -129,7 +130,7 @@ impl Scheduler {
         scheduler
     }
 
-    /// Has `task` run. When the runtime is gone it is dropped.
+    /// Runs `task`. If the runtime is gone, the task is dropped.
     pub(crate) fn spawn(self: &Arc<Self>, task: impl ActorTask) {
         if let Some(job) = self.add(task, TaskState::woken()) {
             self.push(job, true);
@@ -162,7 +163,7 @@ impl Scheduler {
             drop(queue);
             return job.cancel();
         }
-        // Who pushes without waking comes for the first one himself.
+        // A caller that pushes without a wake comes for the first job itself.
         let executor = if wakes || !queue.jobs.is_empty() { queue.parked.pop() } else { None };
         queue.jobs.push_back(job);
         drop(queue);

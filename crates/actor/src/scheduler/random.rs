@@ -1,10 +1,11 @@
 //! A crew whose order is drawn, for tests: whichever job is in line may run next, not only the first.
 //!
-//! What comes first on a quiet machine comes last on a busy one, and a test that always meets the one
-//! order says nothing about the other. So the runner draws who runs and when it lets the tasks of the
-//! runtime have their turn, from a seed: the same seed draws the same. This holds because everything
-//! goes through the line. The runner does not announce itself to its thread, so no job is kept apart
-//! to run next there (`worker_local`), and `QueuedOnly` keeps askers from running actors (`inline`).
+//! The first job on a quiet machine is the last on a busy one, and a test that always meets one
+//! order says nothing about the other. So the executor draws the next job, and the moments at which
+//! it yields to other tasks, from a seed: the same seed draws the same. This holds because every
+//! job goes through the shared queue. The executor does not announce itself to its thread, so no
+//! job is kept apart to run next there (`worker_local`), and `QueuedOnly` keeps callers from
+//! running actors (`inline`).
 
 use std::future::Future;
 use std::pin::Pin;

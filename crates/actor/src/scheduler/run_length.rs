@@ -1,16 +1,17 @@
-//! Whether the runs of a job are short, so that whoever asks it may as well run it himself, and others
-//! may wait behind it.
+//! An estimate of whether the runs of a job are short, so that a caller may run it inline, and
+//! other jobs may wait behind it.
 //!
-//! To read the clock twice costs a third of what a run may take, so a run is measured only when
-//! nothing is known, and now and then; also by an asker, so that he need not leave it to others.
+//! Reading the clock twice costs a third of a short run, so a run is measured only if nothing is
+//! known, and now and then; also by a caller that runs the job inline, so that it need not leave
+//! that to others.
 
 use std::time::Instant;
 
 use crate::limits::{SHORT_RUN, SHORT_RUNS_TRUSTED};
 use crate::sync::{AtomicU8, Ordering};
 
-/// What is known: 0 for nothing; otherwise the runs are short, and after so many more of them one is
-/// measured again, counted from 1.
+/// The estimate: 0 for nothing known; otherwise the runs are short, and after so many more of them
+/// one is measured again, counted from 1.
 pub(super) struct RunLength(AtomicU8);
 
 impl RunLength {

@@ -1,7 +1,8 @@
 //! How a job stands: whether it waits for its turn, has it, or is over.
 //!
-//! Three marks in a byte, and each step reads and writes them at once; so whoever wakes a job either
-//! brings it in line himself or leaves a mark that the one who runs it sees when the run is over.
+//! The state is three marks in a byte, which each step reads and writes at once. So a thread that
+//! wakes a job either queues it, or leaves a mark that the thread that runs it sees when the run is
+//! over.
 
 use crate::sync::{AtomicU8, Ordering};
 
@@ -13,7 +14,7 @@ const DONE: u8 = 4;
 /// Where a job stands.
 pub(crate) struct TaskState(AtomicU8);
 
-/// What becomes of a job whose run is over.
+/// The next step for a job whose run is over.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum AfterRun {
     /// It sleeps until it is woken.
@@ -29,7 +30,7 @@ impl TaskState {
         TaskState(AtomicU8::new(0))
     }
 
-    /// One that whoever made it brings in line.
+    /// The state of a job that its creator queues.
     pub(crate) fn woken() -> TaskState {
         TaskState(AtomicU8::new(WOKEN))
     }
@@ -122,12 +123,12 @@ mod loom_tests {
     use super::*;
     use crate::sync::{AtomicUsize, Mutex};
 
-    /// What two wakers and a cancelling one share with who runs the job.
+    /// The state that two wakers and a cancelling thread share with the thread that runs the job.
     struct Table {
         state: TaskState,
         /// How often the job lies in line: never twice.
         line: Mutex<usize>,
-        /// What there is for the job to do.
+        /// The work of the job.
         work: AtomicUsize,
         done: AtomicUsize,
     }

@@ -1,4 +1,4 @@
-//! What a thread knows of the crew whose runner it polls.
+//! The thread-local state of the scheduler whose executor the thread polls.
 //!
 //! An actor that another one has just woken is best run next and on the same thread, where its mail
 //! lies in the cache: it waits in a place of this thread, and nothing is locked for it.

@@ -13,8 +13,8 @@ use crate::reason::Reason;
 /// in, last those that the others need.
 ///
 /// The actors of a stage are told to end at the same time; the next stage begins when all of them
-/// have ended. Who has not when the stage's time is over is killed. So a plan takes no longer than its
-/// limits together, whatever its actors do.
+/// have ended. Actors that have not ended when the stage's time is over are killed. So a plan takes
+/// no longer than the sum of its limits, whatever its actors do.
 ///
 /// ```
 /// # use wigwag_actor as wigwag;
@@ -68,8 +68,8 @@ impl StopPlan {
         StopPlan::default()
     }
 
-    /// The same plan with one more stage at its end, whose actors end after the call at hand, as by
-    /// [`Handle::stop`]. A supervisor ends its children first.
+    /// Appends a stage whose actors end after the current call, as by [`Handle::stop`]. A
+    /// supervisor ends its children first.
     pub fn stop(
         self,
         stage: &str,
@@ -79,7 +79,7 @@ impl StopPlan {
         self.stage(stage, limit, false, actors)
     }
 
-    /// The same with actors that handle before what waits for them, as by [`Handle::drain`].
+    /// Appends a stage whose actors first handle their waiting calls, as by [`Handle::drain`].
     pub fn drain(
         self,
         stage: &str,
@@ -111,7 +111,7 @@ impl StopPlan {
         for stage in self.stages {
             let begun = Instant::now();
             for actor in &stage.actors {
-                // One that has ended already needs to be told nothing.
+                // An actor that has ended already needs no order.
                 let _ = if stage.drains { actor.drain() } else { actor.stop() };
             }
             for actor in stage.actors {

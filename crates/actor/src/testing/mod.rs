@@ -14,14 +14,13 @@
 //!
 //! # What is drawn
 //!
-//! Which of the actors that were woken runs next, and after which calls the body and the other tasks
+//! The order in which woken actors run, and the calls after which the test body and other tasks
 //! have their turn. An actor handles one call at a time and is drawn again for the next; an `async`
-//! handler runs as far as it need not wait. Nothing else is interrupted: a tell that finds room does
-//! not let others go first, in a handler or in the body. Where they should, await
-//! `tokio::task::yield_now()`. What one sender sends to one actor keeps its order, as ever. Actors
-//! with [spans](crate::ActorOptions::spans) handle up to
-//! [`RUN_CALLS_MAX`](crate::limits::RUN_CALLS_MAX) calls in one go, and so do all with calls from
-//! another process.
+//! handler runs until it must wait. Nothing else is interrupted: a tell that finds room does not
+//! yield, in a handler or in the body; await `tokio::task::yield_now()` there. Messages of one
+//! sender to one actor keep their order, as always. Actors with [spans](crate::ActorOptions::spans)
+//! handle up to [`RUN_CALLS_MAX`](crate::limits::RUN_CALLS_MAX) calls at once, and so do all actors
+//! with calls from another process.
 //!
 //! # What is not
 //!

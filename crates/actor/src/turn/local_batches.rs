@@ -1,4 +1,5 @@
-//! What the current turn has sent to actors of this process and not yet published, whatever its type.
+//! Messages of the current turn to actors of this process that are not published yet, whatever
+//! their type.
 //!
 //! The messages for one actor lie in a buffer of its type (`reference::batch`). The one that was used
 //! last lies apart, where a sender finds it at once; everything else that is done here takes it back
@@ -13,7 +14,7 @@ thread_local! {
         const { RefCell::new(LocalBatches { recent: None, batches: Vec::new() }) };
 }
 
-/// What this thread's turn has for all mailboxes.
+/// The batches of this thread's turn for all mailboxes.
 pub(crate) struct LocalBatches {
     /// The actor that was sent to last, directly.
     pub(crate) recent: Option<u64>,

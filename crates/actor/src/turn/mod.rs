@@ -1,9 +1,9 @@
 //! A turn: one poll of an actor.
 //!
-//! What an actor sends within one turn is published once, at its end: the lock, the wake and the
-//! write are paid per turn and not per message. The guard publishes before the poll returns,
-//! whether the poll is ready, pending or unwinding; so no message waits in a thread that the actor
-//! has left, and the order of an actor's messages is the order of its turns.
+//! Messages that an actor sends within one turn are published once, at its end: the lock, the wake
+//! and the write are paid for once a turn and not once a message. The guard publishes before the
+//! poll returns, whether the poll is ready, pending or unwinding. So no message waits in a thread
+//! that the actor has left, and the order of an actor's messages is the order of its turns.
 
 pub(crate) mod local_batches;
 
@@ -11,7 +11,7 @@ use std::cell::Cell;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 
-/// What must be done when the outermost turn of this thread ends.
+/// The work at the end of this thread's outermost turn.
 pub type AtEnd = fn();
 
 thread_local! {
@@ -32,7 +32,7 @@ pub fn is_handler() -> bool {
     IN_HANDLER.get()
 }
 
-/// The same, but for what runs side by side with the actor's other calls.
+/// Runs a turn of a future that runs side by side with the actor's other calls.
 pub(crate) fn holds_up_calls() -> bool {
     IN_HANDLER.get() && !SIDE_BY_SIDE.get()
 }
@@ -51,7 +51,7 @@ impl Drop for SideBySideGuard {
     }
 }
 
-/// Has `publish` called when this thread's turn ends; once, however often it is asked for.
+/// Calls `publish` when this thread's turn ends; once, however often it is requested.
 #[inline]
 pub fn at_end(publish: AtEnd) {
     AT_END.set(Some(publish));

@@ -1,8 +1,8 @@
 //! Many asks under way at once, and their answers in the order of the asks.
 //!
-//! An [`Answer`](crate::Answer) is a future of its own for each ask. Who asks thousands of things of
-//! one actor does not need as many futures: a pipeline numbers its asks, keeps beside each what the
-//! caller gave it, and takes the answers that have come all at once.
+//! An [`Answer`](crate::Answer) is a future for each ask. A caller with thousands of asks of one
+//! actor does not need as many futures: a pipeline numbers its asks, keeps the tag that the caller
+//! gave with each, and takes all answers that have arrived at once.
 
 mod paged_queue;
 mod receiving;
@@ -25,15 +25,15 @@ use crate::reply::one_shot::OneShot;
 
 /// Many asks of one actor under way at once.
 ///
-/// Whatever is given beside a call comes back beside its answer. An example is in the documentation of
-/// the crate `wigwag`.
+/// A tag that is given with a call is returned with its answer. The documentation of the crate
+/// `wigwag` has an example.
 ///
 /// Dropping it gives up the asks that have no answer yet: they are handled all the same, and what
 /// they are answered is thrown away.
 pub struct Pipeline<I: Interface, R: Answerable, C = ()> {
     target: Ref<I>,
     state: PipelineState<I, R>,
-    /// What the caller gave beside each ask whose answer he has not taken.
+    /// The tags of asks whose answers were not taken.
     contexts: PagedQueue<C>,
     most: usize,
     /// Asks that were sent. Here and not where they are sent from: a pipeline may go to another

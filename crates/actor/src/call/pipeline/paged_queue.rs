@@ -1,5 +1,4 @@
-//! What a caller gave beside each of his asks, until the answer comes: a queue that is pushed to and
-//! taken from some thousand at a time.
+//! A queue for the tags of a pipeline's asks, which are pushed and taken by the thousand.
 //!
 //! It lies in pages, the front one turned round: so both ends are the end of a `Vec`, which takes half
 //! of what a ring asks the processor for each value.

@@ -12,9 +12,9 @@ use crate::error::CallError;
 use crate::reference::answers::TakenAnswer;
 use crate::reference::interface::Interface;
 
-/// An answer with what was given beside its ask. What comes on a road that is rarely taken comes in
-/// a box: were it written to the place of what the short road gives, that would live in memory too,
-/// stored in parts and loaded at once, for which a processor must wait.
+/// An answer with the tag of its ask. The result of the rare path is boxed: written to the place of
+/// the common result, it would force that into memory, stored in parts and loaded at once, for
+/// which a processor must wait.
 type AnsweredAsk<R, C> = (C, Result<R, CallError>);
 
 impl<I: Interface, R: Answerable, C> Pipeline<I, R, C> {
@@ -43,10 +43,10 @@ impl<I: Interface, R: Answerable, C> Pipeline<I, R, C> {
         self.poll_answer_slowly(context.waker()).map(|answer| answer.map(|answer| *answer))
     }
 
-    /// The same if it is there; `None` when it has not come, or when there is none to come.
+    /// Takes the next answer if it has arrived; `None` if it has not, or if none is due.
     ///
-    /// Inside a turn what was asked is sent at the turn's end: whoever calls this again and again
-    /// there, without awaiting anything, waits for ever.
+    /// Within a turn, asks are sent at the end of the turn: a loop that calls this within a turn
+    /// without awaiting anything waits for ever.
     #[inline(always)]
     pub fn try_answer(&mut self) -> Option<(C, Result<R, CallError>)> {
         if let Some((value, context)) = self.take_short() {
@@ -75,7 +75,7 @@ impl<I: Interface, R: Answerable, C> Pipeline<I, R, C> {
         while self.taken < end {
             if let PipelineState::Remote { answers, .. } = &mut self.state {
                 let mut front = answers.front();
-                // What cannot be read stays: it is told on the other road.
+                // An answer that cannot be decoded stays, and the slow path reports it.
                 while self.taken < end
                     && let Some(value) = front.short()
                     && let Ok(reply) = R::decode(&mut Reader::new(value))
@@ -96,8 +96,7 @@ impl<I: Interface, R: Answerable, C> Pipeline<I, R, C> {
         (self.taken - before) as usize
     }
 
-    /// What is short and there is decoded where the caller wants it; all else is rarer and stays out
-    /// of the way.
+    /// A short answer that is there is decoded in place; everything else is rarer and out of line.
     #[inline(always)]
     fn take_short(&mut self) -> Option<(&[u8], C)> {
         let PipelineState::Remote { answers, .. } = &mut self.state else { return None };

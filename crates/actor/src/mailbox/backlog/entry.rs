@@ -30,8 +30,8 @@ impl<M> Backlog<M> {
         !std::mem::replace(&mut self.listed, true)
     }
 
-    /// Takes the message out of its `Option` when it is let in; no allocation in steady state. What
-    /// was dropped for want of room is [lost](lose).
+    /// Takes the message out of its `Option` if it is accepted; no allocation in steady state. A
+    /// message that was dropped for lack of room is [lost](lose).
     #[inline]
     pub(crate) fn push(
         &mut self,
@@ -108,7 +108,7 @@ impl<M> Backlog<M> {
         }
         let woken = if unused > 0 { self.wakers() } else { None };
         let parked = self.crowd.as_ref().map_or(0, |crowd| crowd.parked.len());
-        // Who stands in the queue finds the place that he needs, and others find some too.
+        // The waiting sender gets the place that it needs, and later ones get some too.
         let leased = want.min(self.room().saturating_sub(parked).div_ceil(4));
         self.waiting += leased;
         (Pushed::In { list }, leased, woken)
@@ -157,7 +157,7 @@ mod tests {
             assert!(matches!(push(ticket), Pushed::In { .. }));
         }
         assert!(matches!(push(&mut Ticket::default()), Pushed::Full));
-        // What was not used comes back.
+        // Unused places are returned.
         let _ = queue.borrow_mut().publish_staged(&mut MailBatch::default(), leased, 0);
         assert!(matches!(push(&mut Ticket::default()), Pushed::In { .. }));
     }

@@ -21,7 +21,7 @@ use crate::mailbox::backlog::since::Since;
 use crate::options::WhenFull;
 use crate::reply::Asker;
 
-/// What a push came to.
+/// The outcome of a push.
 pub(crate) enum Pushed {
     /// It is in. `list`: the queue was empty, so the mailbox must list it.
     In { list: bool },
@@ -36,8 +36,8 @@ pub(crate) enum Pushed {
 /// A call that was dropped for want of room, and who waits for its answer.
 pub(crate) type Dropped<M> = (M, Asker);
 
-/// What is to be done about a call without room, when the lock is free again: the message may do
-/// anything when it is dropped. `lost` hears of a tell.
+/// The work for a call without room, done after the lock is released, because the message may run
+/// any code when it is dropped. `lost` is called for a tell.
 #[cold]
 pub(crate) fn lose<M>((message, asker): Dropped<M>, lost: impl FnOnce(&M)) {
     match asker {
@@ -50,8 +50,8 @@ pub(crate) fn lose<M>((message, asker): Dropped<M>, lost: impl FnOnce(&M)) {
 
 /// The calls of one queue.
 pub(crate) struct Backlog<M> {
-    /// A call that came when none waited: it goes before those in `chunks`. Who sends one thing at a
-    /// time needs no chunk at all.
+    /// A call that arrived when none was waiting: it goes before those in `chunks`. A sender of
+    /// single messages needs no chunk at all.
     first: Option<(M, Asker)>,
     /// When that was.
     first_since: Since,
@@ -71,7 +71,7 @@ pub(crate) struct Backlog<M> {
     crowd: Option<Box<ParkedSenders>>,
 }
 
-/// What there is to remember of calls without room.
+/// Data that is needed only when calls find no room.
 #[derive(Default)]
 struct ParkedSenders {
     parked: Parked,
@@ -99,7 +99,7 @@ impl<M> Backlog<M> {
         self.crowd.get_or_insert_default()
     }
 
-    /// True when `room` suffices for everybody before the holder of `ticket` and for him.
+    /// True if `room` suffices for everybody before the holder of `ticket` and for that holder.
     #[inline]
     fn may_pass(&self, ticket: &Ticket, room: u64) -> bool {
         match &self.crowd {
@@ -108,7 +108,7 @@ impl<M> Backlog<M> {
         }
     }
 
-    /// There is room for the holder of `ticket`, and nobody needs it before him.
+    /// There is room for the holder of `ticket`, and no earlier sender needs it.
     #[inline]
     pub(crate) fn has_room(&self, ticket: &Ticket) -> bool {
         !self.closed && self.may_pass(ticket, self.room() as u64)
@@ -137,7 +137,7 @@ impl<M> Backlog<M> {
         self.crowd.as_mut().map(|crowd| crowd.parked.drain()).unwrap_or_default()
     }
 
-    /// So many calls were taken out; true when there are more.
+    /// Notes that `calls` calls were taken out; true if there are more.
     fn took(&mut self, calls: usize) -> bool {
         self.waiting -= calls;
         self.listed = !self.chunks.is_empty();
@@ -238,7 +238,7 @@ impl<M> Backlog<M> {
         Some(self.first_since)
     }
 
-    /// What becomes of a call that finds no room.
+    /// The fate of a call that finds no room.
     pub(crate) fn when_full(&self) -> WhenFull {
         self.when_full
     }

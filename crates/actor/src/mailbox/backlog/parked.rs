@@ -1,9 +1,9 @@
 //! Senders that wait for room, first come, first served.
 //!
-//! The rule is that nobody takes a place which somebody before him needs. With room for three, the
-//! first three of the queue may go, and a newcomer only when there is room beyond the whole queue.
-//! So two senders that share a flood do not have to alternate message by message, which would cost
-//! a wake each, and nobody starves.
+//! The rule: a sender never takes a place that an earlier sender needs. With room for three, the
+//! first three of the queue may go, and a newcomer only if there is room beyond the whole queue. So
+//! two senders that share a flood do not have to alternate message by message, which would cost a
+//! wake each, and neither of them starves.
 
 use std::collections::VecDeque;
 use std::task::Waker;
@@ -28,7 +28,7 @@ pub struct Parked {
 }
 
 impl Parked {
-    /// True when `room` suffices for everybody before the holder of `ticket` and for him.
+    /// True if `room` suffices for everybody before the holder of `ticket` and for that holder.
     #[inline]
     pub fn may_pass(&self, ticket: &Ticket, room: u64) -> bool {
         if self.queue.is_empty() {
@@ -66,14 +66,15 @@ impl Parked {
         }
     }
 
-    /// Takes the sender out of the queue, because it has passed or gives up. Who gives up must have
-    /// the others [woken](Self::woken_by): one of them may have moved up to a free place.
+    /// Removes the sender from the queue, because it has passed or gives up. A sender that gives up
+    /// must wake the others by [`woken_by`](Self::woken_by): one of them may have moved up to a
+    /// free place.
     #[inline]
     pub fn leave(&mut self, ticket: &mut Ticket) {
         let Some(mine) = ticket.0.take() else {
             return;
         };
-        // Who passes stands near the front: looking no further keeps a long queue cheap.
+        // A sender that passes is near the front: looking no further keeps a long queue cheap.
         if let Some(at) = self.queue.iter().position(|(id, _)| *id == mine) {
             self.queue.remove(at);
         }
@@ -86,7 +87,7 @@ impl Parked {
         self.queue.iter().take(most).map(|(_, waker)| waker.clone()).collect()
     }
 
-    /// The same for a hot path: no allocation when at most [`WAKERS_INLINE`] are woken.
+    /// Collects the wakers on a hot path: no allocation for at most [`WAKERS_INLINE`] of them.
     pub(crate) fn wakers(&self, room: u64) -> Wakers {
         let most = usize::try_from(room).unwrap_or(usize::MAX);
         let mut woken = self.queue.iter().take(most).map(|(_, waker)| waker.clone());

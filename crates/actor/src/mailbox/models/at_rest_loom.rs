@@ -1,4 +1,4 @@
-//! Orders in which an asker who hands his call to a sleeping actor can meet those who send.
+//! Interleavings of a caller that hands its call to an idle actor with other senders.
 
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
@@ -11,7 +11,7 @@ use crate::mailbox::models::mailbox_loom::{Number, handle, mailbox, model, push}
 use crate::mailbox::{Mailbox, NextMail};
 use crate::scheduler::{AfterRun, TaskState};
 
-/// An actor as a job: whoever wakes it runs it, as a runner does that had waited for it.
+/// An actor as a job: the thread that wakes it runs it, as an executor that had waited for it does.
 struct Table {
     mailbox: Arc<Mailbox<Number>>,
     task: TaskState,
@@ -102,7 +102,7 @@ fn loom_a_call_that_is_handed_over_and_one_that_is_sent_are_both_heard_once() {
     });
 }
 
-/// Each asks twice, and his second call comes behind his first.
+/// Each caller asks twice, and its second call comes after its first.
 #[test]
 fn loom_two_who_hand_their_calls_over_are_heard_in_their_order() {
     model(|| {

@@ -1,8 +1,8 @@
 //! Orders in which senders, orders, the end and the actor can meet in a mailbox.
 //!
-//! Who waits here sleeps until it is woken, and loom fails a model in which everybody sleeps: so
-//! each of them shows that no wake is lost. These try every order up to a number of interruptions;
-//! longer histories are sampled (`mailbox_shuttle`).
+//! A waiting party here sleeps until it is woken, and loom fails a model in which everybody sleeps,
+//! so each model shows that no wake is lost. The models try every interleaving up to a number of
+//! preemptions; longer histories are sampled (`mailbox_shuttle`).
 
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};

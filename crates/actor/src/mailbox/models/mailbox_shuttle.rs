@@ -1,5 +1,6 @@
-//! Long histories of a mailbox, by chance: many senders of every kind, an actor that breaks off what it
-//! has begun, and an end in the middle. What loom tries in every order (`mailbox_loom`) is shorter.
+//! Long random histories of a mailbox: many senders of every kind, an actor that breaks off its
+//! runs, and an end in the middle. The interleavings that loom tries exhaustively (`mailbox_loom`)
+//! are shorter.
 //!
 //! A schedule that fails is printed, and `shuttle::replay` plays it again.
 
@@ -40,7 +41,7 @@ const EACH: usize = 10;
 
 static SCHEMA: Schema = Schema::new("Model", &[]);
 
-/// What becomes of all letters of a history.
+/// The outcomes of all messages of a history.
 #[derive(Default)]
 struct Tally {
     dropped: AtomicUsize,
@@ -135,7 +136,8 @@ impl Sender {
         Some(Arc::new(Awaits(self.tally.clone())))
     }
 
-    /// One after the other, waiting for room; sometimes he gives up his place and comes again.
+    /// Sends one message after the other and waits for room; sometimes it gives up its place and
+    /// comes again.
     fn one_by_one(&self, is_urgent: bool, asks: bool) {
         for number in 0..EACH {
             let (mut letter, mut ticket) = (Some(self.letter(number)), Ticket::default());
@@ -210,7 +212,7 @@ fn senders(mailbox: &Arc<Mailbox<Letter>>, tally: &Arc<Tally>) -> Vec<JoinHandle
     (0..SENDERS).map(start).collect()
 }
 
-/// What the actor has handled, in order.
+/// The messages that the actor has handled, in order.
 struct Reads<'a> {
     mailbox: &'a Mailbox<Letter>,
     heard: [Vec<usize>; SENDERS],

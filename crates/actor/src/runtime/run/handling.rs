@@ -107,7 +107,7 @@ pub(crate) fn handle_chunk<A: Actor>(
     spans: Option<Spans>,
 ) -> ChunkEnd<A::Message> {
     if calls.source.is_timer() && mailbox.control().is_marked() {
-        // What control mail does may cancel the timer.
+        // A control message may cancel the timer.
         return ChunkEnd::Orders(calls);
     }
     let Some(mut chunk) = calls.chunk.take() else { return ChunkEnd::Done };

@@ -65,8 +65,8 @@ pub(crate) trait CallSource<A: Actor> {
     fn refuse(&mut self, provenance: Provenance<'_, A::Message>);
 }
 
-/// Nobody but the mailbox holds the asker's place: what he asked for is not begun, unless he has asked
-/// for no more than a receipt. One load, of a line that the answer needs next.
+/// Only the mailbox holds the caller's slot, so the caller is gone and its call is not begun,
+/// unless it has asked for a receipt only. This is one load, of a line that the answer needs next.
 #[inline(always)]
 pub(crate) fn is_gone(asker: &Arc<dyn LocalReply>) -> bool {
     Arc::strong_count(asker) == 1 && asker.is_called_off()
@@ -226,8 +226,8 @@ impl<'a> SameCalls<'_, 'a> {
         Some(arguments)
     }
 
-    /// Has `handle` read the arguments of one tell after the other, and handle it, as long as they are
-    /// values of that width. Asks are left where they are. A loop of its own, because that of all calls
+    /// Decodes the arguments of consecutive tells and handles them, as long as they have this fixed
+    /// width. Asks are left where they are. This loop is separate because the loop of all calls
     /// needs more registers than there are.
     ///
     /// # Errors
@@ -252,7 +252,7 @@ impl<'a> SameCalls<'_, 'a> {
         Ok(())
     }
 
-    /// The same for asks; tells are left.
+    /// Decodes and handles consecutive asks of a fixed width; tells are left.
     ///
     /// # Errors
     /// As [`each`](Self::each).
@@ -275,8 +275,8 @@ impl<'a> SameCalls<'_, 'a> {
         Ok(())
     }
 
-    /// Has `handle` read the arguments of one call after the other, and handle it. After an error the
-    /// one that it is about was the last.
+    /// Decodes the arguments of consecutive calls and handles them. After an error, the call that
+    /// it is about was the last.
     ///
     /// # Errors
     /// What `handle` gives.
@@ -323,8 +323,8 @@ impl<'a, A: Actor, S: CallSource<A>> ChunkRun<'a, A, S> {
         ChunkRun { source, calls, unfinished: 1, provenance, finished: false, actor }
     }
 
-    /// The handlers of the calls that were taken out have ended, but for one that `broke_off`. What
-    /// is left is given out.
+    /// The handlers of the taken calls have ended, except for one that `broke_off`. The rest is
+    /// returned.
     pub(crate) fn finish(mut self, broke_off: bool) -> Remaining<A::Message> {
         self.unfinished = usize::from(broke_off);
         self.count();

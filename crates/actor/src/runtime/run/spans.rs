@@ -17,7 +17,7 @@ use crate::runtime::actor::{Actor, Handled};
 use crate::runtime::run::{CallSource, EncodedCalls, Remaining, RunPause, is_gone};
 use crate::schema::Schema;
 
-/// Whose calls they are.
+/// The actor of the calls.
 #[derive(Clone, Copy)]
 pub(crate) struct Spans {
     pub(crate) schema: &'static Schema,

@@ -1,4 +1,4 @@
-//! What is run of an actor's own code: with its panics caught, and broken off when the actor is killed.
+//! Runs the actor's own code: its panics are caught, and it is broken off when the actor is killed.
 
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};

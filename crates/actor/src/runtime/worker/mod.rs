@@ -4,10 +4,10 @@
 //! goes before each call. After [`TURN_RUNS_MAX`](crate::limits::TURN_RUNS_MAX) chunks it lets the
 //! others have their turn. A panic ends the actor: the asker hears `Panicked`, everybody else `ActorStopped`.
 //!
-//! A million actors may sleep, so this is no `async` function: one of those is as large as the most
-//! that it ever holds. What may wait in the middle, an `async` handler or a hook, runs in a box that
-//! is there only meanwhile, with the actor inside. Handlers that run side by side (`side_by_side`) do
-//! not hold the actor; they are polled before it goes on.
+//! A million actors may be idle, so this is not an `async` function, which would be as large as the
+//! most that it ever holds. Code that may wait, an `async` handler or a hook, runs in a box that
+//! exists only meanwhile, with the actor inside. Handlers that run side by side (`side_by_side`) do
+//! not hold the actor; they are polled before it continues.
 
 mod guarded;
 mod calls;
@@ -43,11 +43,11 @@ pub(crate) struct Worker<A: Actor> {
     /// Memory for the answers of a run, once there were some.
     replies: Option<Box<ReplyBatch>>,
     on_started: Option<OnStarted>,
-    /// What few actors have.
+    /// Data that few actors have.
     extras: Option<Box<WorkerExtras<A::Message>>>,
 }
 
-/// What few actors have.
+/// Data that few actors have.
 struct WorkerExtras<M> {
     suspended: bool,
     /// Calls that it had put aside, to be handled next.
@@ -80,7 +80,7 @@ enum WorkerState<A: Actor> {
 /// Something that may wait, with the actor inside.
 type BoxedWork<A> = Pin<Box<dyn Future<Output = (A, WorkStep<<A as Interface>::Message>)> + Send>>;
 
-/// What comes after something that may have waited.
+/// The next step after code that may have waited.
 enum WorkStep<M> {
     Started(Result<(), Reason>),
     GoOn,
@@ -89,7 +89,7 @@ enum WorkStep<M> {
     End(Reason),
 }
 
-/// Who is told how the start went.
+/// The party that is told how the start went.
 pub(crate) type OnStarted = Box<dyn FnOnce(Result<(), Reason>) + Send>;
 
 impl<A: Actor> Worker<A> {
@@ -108,7 +108,7 @@ impl<A: Actor> Worker<A> {
         Worker { mailbox, actor, state, replies: None, on_started, extras }
     }
 
-    /// What runs side by side; at no cost where nothing can.
+    /// The futures that run side by side; without cost where there can be none.
     fn side_by_side(&mut self) -> Option<&mut SideBySide<A::Message>> {
         if !A::SIDE_BY_SIDE {
             return None;
@@ -125,7 +125,7 @@ impl<A: Actor> Worker<A> {
         !A::HAS_HOOKS && self.on_started.is_none()
     }
 
-    /// Has `work` done with the actor inside.
+    /// Runs `work` with the actor inside.
     fn do_boxed<F>(&mut self, work: impl FnOnce(A, Arc<Mailbox<A::Message>>) -> F)
     where
         F: Future<Output = (A, WorkStep<A::Message>)> + Send + 'static,

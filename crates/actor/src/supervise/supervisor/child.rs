@@ -47,7 +47,7 @@ pub enum Shutdown {
     Patient,
 }
 
-/// What a supervisor must know to start a child, once and again.
+/// The specification of a child: all that a supervisor needs to start it, repeatedly.
 pub struct Child {
     pub(crate) name: Arc<str>,
     pub(crate) restart: Restart,
@@ -71,28 +71,28 @@ impl Child {
         }
     }
 
-    /// The same child with another rule for starting it again.
+    /// Sets the rule for restarting the child.
     #[must_use]
     pub fn restart(mut self, rule: Restart) -> Child {
         self.restart = rule;
         self
     }
 
-    /// The same child with another way to end it.
+    /// Sets the way in which the child is ended.
     #[must_use]
     pub fn shutdown(mut self, way: Shutdown) -> Child {
         self.shutdown = way;
         self
     }
 
-    /// The same child with so much time for its `started` hook; killed when it takes longer.
+    /// Sets the time for the child's `started` hook; it is killed if the hook takes longer.
     #[must_use]
     pub fn start_within(mut self, limit: Duration) -> Child {
         self.start_within = limit;
         self
     }
 
-    /// The same child with other options of the actor.
+    /// Sets the options of the actor.
     #[must_use]
     pub fn options(mut self, options: ActorOptions) -> Child {
         self.options = options;
@@ -121,7 +121,7 @@ pub(super) struct StartedChild {
     pub(crate) begun: oneshot::Receiver<Result<(), Reason>>,
 }
 
-/// What becomes of a child that has ended.
+/// The supervisor's decision on a child that has ended.
 pub(super) enum Verdict {
     /// It is started again.
     Again,
@@ -150,7 +150,7 @@ impl SupervisorLink {
         })));
     }
 
-    /// What the supervisor makes of the end of a child.
+    /// Decides on a child that has ended.
     pub(super) async fn verdict(mut self, child: u64, reason: Reason, in_start: bool) -> Verdict {
         let (verdict, judged) = oneshot::channel();
         self.tell(ChildEvent::Ended { child, reason, in_start, verdict });

@@ -183,7 +183,8 @@ impl Supervisor {
         let Some(at) = self.at(child) else { return };
         if let EntryState::Stopping(why) = &self.children[at].state {
             if let StopCause::Wanted(_) = why {
-                // Who waits finds it ended and its names free; its task hears of it only later.
+                // A waiting caller finds the child ended and its names free; the child's task is
+                // told only later.
                 self.children[at].handle.actor_cell().clone().end(reason.clone());
             }
             return self.has_stopped(this, at, Some(verdict));
@@ -295,7 +296,7 @@ impl Supervisor {
         };
         match self.children[at].state {
             EntryState::Waiting(_) => self.start_again(this, at),
-            // What follows comes when its address is gone.
+            // The next step follows when the child's address is gone.
             EntryState::Stopping(_) | EntryState::Starting { .. } => {
                 self.children[at].handle.kill();
             }

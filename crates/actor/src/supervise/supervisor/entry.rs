@@ -31,7 +31,7 @@ pub(super) struct ChildEntry {
     pub(super) is_new: bool,
 }
 
-/// What a child is doing.
+/// The state of a child.
 pub(super) enum EntryState {
     /// Its `started` hook runs; somebody may wait for it. `anew`: with an address of its own, whose
     /// start is reported by its own road.
@@ -123,7 +123,7 @@ impl ChildEntry {
         std::mem::replace(&mut self.state, state)
     }
 
-    /// Has `Due` said when the time is over, unless the state has changed by then.
+    /// Sends `Due` when the time is over, unless the state has changed by then.
     pub(super) fn set_clock(&self, supervisor: SupervisorLink, after: Duration) {
         let (number, epoch) = (self.number, self.epoch);
         tokio::spawn(async move {

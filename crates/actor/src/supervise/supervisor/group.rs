@@ -39,7 +39,7 @@ impl Group {
 impl Supervisor {
     /// A child has failed: all from `from` on are started again.
     pub(super) fn gather(&mut self, this: &This<Supervisor>, from: usize, pause: Duration) {
-        // One that fails while its group is started joins another round of it.
+        // A child that fails while its group is being started joins another round of it.
         let from = self.group.as_ref().map_or(from, |group| group.from.min(from));
         self.group =
             Some(Group { from, phase: GroupPhase::Stopping, pause, number: fresh_number() });

@@ -1,4 +1,4 @@
-//! What a supervisor is told, and what callers hold of it.
+//! The messages to a supervisor, and the reference that callers hold.
 
 use std::any::Any;
 use std::fmt;
@@ -20,7 +20,7 @@ use crate::reference::Ref;
 use crate::runtime::actor::Actor;
 use crate::schema::FIRST_METHOD;
 
-/// What callers ask of a supervisor; the methods of [`SupervisorRef`] make them.
+/// Requests of callers; the methods of [`SupervisorRef`] make them.
 pub enum SupervisorMessage {
     #[doc(hidden)]
     Start(Box<Child>),
@@ -36,7 +36,8 @@ pub enum SupervisorMessage {
     Find(Arc<str>),
 }
 
-/// What children and clocks say, as control mail: it goes before what callers ask.
+/// Events of children and clocks. They are control messages, so they go before the requests of
+/// callers.
 pub(super) enum ChildEvent {
     /// The first start of an address has come to its end.
     Began { child: u64, outcome: Result<(), Reason> },
@@ -88,7 +89,7 @@ pub struct ChildInfo {
     pub name: Arc<str>,
     /// The actor; it is the same over all lives, unless it had to be killed.
     pub handle: Handle,
-    /// What it is doing.
+    /// The state of the child.
     pub state: ChildState,
     /// When it is started again.
     pub restart: Restart,
@@ -96,7 +97,7 @@ pub struct ChildInfo {
     pub restarts: u64,
 }
 
-/// What a child is doing.
+/// The state of a child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ChildState {
@@ -124,7 +125,7 @@ pub enum SupervisorError {
     StillThere(Arc<str>),
     /// The child did not start, for this reason; nothing of it is left.
     StartFailed(Reason),
-    /// As many children as a supervisor may have.
+    /// The supervisor has as many children as it may have.
     TooManyChildren,
     /// The supervisor has ended, or did not answer.
     Gone,

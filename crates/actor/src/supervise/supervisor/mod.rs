@@ -36,7 +36,7 @@ use crate::runtime::life::Life;
 use crate::runtime::this::This;
 use crate::schema::Schema;
 
-/// Who is started again when a child has failed.
+/// The children that are restarted when a child has failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Strategy {
     /// That child.
@@ -80,31 +80,31 @@ impl Supervisor {
         }
     }
 
-    /// The same with a child behind the others.
+    /// Appends a child.
     #[must_use]
     pub fn child(mut self, child: Child) -> Supervisor {
         self.first.push(child);
         self
     }
 
-    /// The same, bearing `most` failures of its children within a time; more end it.
+    /// Allows `most` failures of children within a time; more of them end the supervisor.
     #[must_use]
     pub fn intensity(mut self, most: u32, within: Duration) -> Supervisor {
         self.intensity = Intensity::new(most, within);
         self
     }
 
-    /// The same, waiting before it starts a child again: `first` after its first failure, twice as
-    /// long after each that follows, at most `most`. A child that has run longer than the
-    /// intensity's time begins with `first` again; pauses and failed starts do not count as running.
-    /// No pause by default.
+    /// Sets a pause before a child is restarted: `first` after its first failure, twice as long
+    /// after each that follows, at most `most`. A child that has run longer than the intensity's
+    /// time begins with `first` again; pauses and failed starts do not count as running. There is
+    /// no pause by default.
     #[must_use]
     pub fn back_off(mut self, first: Duration, most: Duration) -> Supervisor {
         self.back_off = BackOff { first, most };
         self
     }
 
-    /// What a child or a clock says.
+    /// Handles an event of a child or a clock.
     fn child_event(&mut self, this: &This<Supervisor>, event: ChildEvent) {
         match event {
             ChildEvent::Began { child, outcome } => self.began(this, child, outcome, true),
@@ -153,7 +153,7 @@ impl Supervisor {
     async fn stop_all(&mut self) {
         self.ending.send_replace(true);
         while let Some(entry) = self.children.last_mut() {
-            // Whoever waits for a verdict, or for the end of this child, is let go.
+            // Callers that wait for a decision, or for the end of this child, are released.
             drop(entry.set(EntryState::Ended));
             let (handle, shutdown) = (entry.handle.clone(), entry.child.shutdown);
             match shutdown {

@@ -96,7 +96,7 @@ impl<A: Actor, F: Fn() -> A + Send + Sync + 'static> ChildTask<A, F> {
             let _ = starts.send(outcome.is_ok());
             match first {
                 Some(start_sender) => {
-                    // Whoever hears that it did not start finds its names free.
+                    // A caller that is told of the failed start finds its names free.
                     if let Err(reason) = &outcome {
                         mailbox.end(reason.clone());
                     }
