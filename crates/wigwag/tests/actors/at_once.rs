@@ -123,8 +123,8 @@ async fn a_slow_actor_is_never_run_by_its_asker() {
     wigwag::spawn(asked).await.unwrap();
 }
 
-/// A message that an actor sends while its caller runs it is on its way before the caller
-/// continues: the caller's next turn may run on another thread, and must not overtake this one.
+/// A message that an actor sends during inline execution is on its way before the caller continues:
+/// the actor's next turn may run on another thread, and its messages must not overtake this one.
 #[tokio::test]
 async fn what_an_actor_sends_leaves_before_its_asker_goes_on() {
     let asked = async {
