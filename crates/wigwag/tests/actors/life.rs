@@ -1,4 +1,4 @@
-//! The start and end of actors, the notices of their end, and the fate of their mail.
+//! The start and end of actors, the notices of their end, and the outcome of their waiting calls.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::future::{Future, pending};

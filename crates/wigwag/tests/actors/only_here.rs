@@ -19,7 +19,7 @@ struct Peer {
 /// Process-local, because a variant holds a reference.
 #[derive(Message)]
 enum Guest {
-    #[allow(dead_code, reason = "another variant decides for it as well")]
+    #[allow(dead_code, reason = "the other variant makes the type process-local")]
     Unknown(String),
     Known {
         peer: PeerRef,

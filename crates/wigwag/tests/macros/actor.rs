@@ -191,9 +191,9 @@ fn extra_arguments_are_left_unread_and_unknown_methods_are_none() {
 trait Bank {
     /// The balance of an account.
     fn balance(&self, account: u32) -> i64;
-    /// Opens one.
+    /// Opens an account.
     async fn open(&mut self, owner: String, limit: Option<u64>) -> Result<u32, String>;
-    /// Takes a note of something.
+    /// Records a note.
     fn note(&mut self, text: &str, scan: &[u8]);
 }
 
@@ -269,7 +269,7 @@ impl Old {
 #[tokio::test]
 async fn a_deprecated_call_is_answered_and_says_so_to_callers() {
     let old = Old.spawn();
-    #[expect(deprecated, reason = "this is what is tested")]
+    #[expect(deprecated, reason = "the test calls a deprecated method on purpose")]
     let call = old.old();
     assert_eq!(call.ask().await.unwrap(), 1);
 }

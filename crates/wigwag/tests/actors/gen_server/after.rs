@@ -77,7 +77,7 @@ impl Idler {
         self.say("continue");
     }
 
-    /// Has more work than one handler does: the server tells each further piece to itself.
+    /// Does work that takes several handlers: the server tells each further piece to itself.
     pub fn continue_continue(&mut self, this: &This<Self>, rest: u64) {
         self.say("continue");
         if rest > 0 {

@@ -72,8 +72,8 @@ async fn a_temporary_child_may_end_while_its_siblings_do() {
     assert_eq!(child(&tree, "c").await.handled().ask().await.unwrap(), 1);
 }
 
-/// supervisor_SUITE: multiple_restarts. As many restarts as the limit allows, one failure after the
-/// other, of two children at once.
+/// supervisor_SUITE: multiple_restarts. Two children fail at once, again and again: both are
+/// restarted until the limit is reached.
 #[tokio::test(start_paused = true)]
 async fn a_child_is_started_again_as_often_as_is_borne() {
     let journal = Journal::default();
