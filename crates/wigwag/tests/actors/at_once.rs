@@ -1,4 +1,5 @@
-//! An idle actor that is quick is run by whoever asks it, and nobody is worse off for that.
+//! Inline execution: an ask may run an idle, quick actor on the caller's thread, and no other task
+//! is delayed by that.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::future::poll_fn;
@@ -16,7 +17,7 @@ use wigwag::{
     supervise::{Child, Strategy, Supervisor},
 };
 
-/// Asks until one is seen that was answered so, or was not.
+/// Attempts within which at least one ask must be executed inline.
 const TRIES: u64 = 1000;
 
 #[derive(Default)]
@@ -32,7 +33,7 @@ impl Quick {
         a + b
     }
 
-    /// Tells the next one, and answers.
+    /// Tells the next actor, and answers.
     pub fn pass(&mut self, number: u64) -> u64 {
         self.next.as_ref().unwrap().take(number).try_tell().unwrap();
         number
@@ -80,7 +81,7 @@ impl Drop for Quick {
     }
 }
 
-/// What an ask gives when it is polled once.
+/// The answer of an ask that is polled once, if it is ready by then.
 async fn at_once<T>(ask: impl Future<Output = T>) -> Option<T> {
     let mut ask = pin!(ask);
     let once = poll_fn(|context| match ask.as_mut().poll(context) {
@@ -90,7 +91,7 @@ async fn at_once<T>(ask: impl Future<Output = T>) -> Option<T> {
     once.await
 }
 
-/// Two threads, on which tasks may block.
+/// A runtime with two threads, on which tasks may block.
 fn wide() -> Runtime {
     Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
 }
@@ -101,7 +102,7 @@ async fn the_answer_of_an_idle_quick_actor_is_there_when_it_was_asked() {
         let quick = Quick::default().spawn();
         let mut seen = 0;
         for number in 0..TRIES {
-            // One that was not answered at once is dropped, and so not handled at all.
+            // An ask that is not answered at once is dropped, and therefore never handled.
             if let Some(sum) = at_once(quick.add(number, 1).ask()).await {
                 assert_eq!(sum.unwrap(), number + 1);
                 seen += 1;
@@ -126,8 +127,8 @@ async fn a_slow_actor_is_never_run_by_its_asker() {
     wigwag::spawn(asked).await.unwrap();
 }
 
-/// What an actor sends while its asker runs it is on its way before the asker goes on: its next turn
-/// may be on another thread, and must not overtake this one.
+/// A message that an actor sends during inline execution is on its way before the caller continues:
+/// the actor's next turn may run on another thread, and its messages must not overtake this one.
 #[tokio::test]
 async fn what_an_actor_sends_leaves_before_its_asker_goes_on() {
     let asked = async {
@@ -135,7 +136,7 @@ async fn what_an_actor_sends_leaves_before_its_asker_goes_on() {
         let first = Quick { next: Some(last.clone()), dropped: Arc::default(), counted: 0 }.spawn();
         let mut seen = 0;
         for number in 0..TRIES {
-            // Twice: from the second one on a turn keeps what it sends.
+            // Twice: from its second send on, a turn keeps its messages in a buffer.
             for _ in 0..2 {
                 let before = last.handle().unwrap().waiting();
                 if at_once(first.pass(number).ask()).await.is_some() {
@@ -144,7 +145,7 @@ async fn what_an_actor_sends_leaves_before_its_asker_goes_on() {
                 }
             }
             last.add(0, 0).ask().await.unwrap();
-            // One that was taken for slow is measured again by its runner.
+            // An actor that was taken for slow is measured again by its executor task.
             tokio::task::yield_now().await;
         }
         seen
@@ -152,7 +153,8 @@ async fn what_an_actor_sends_leaves_before_its_asker_goes_on() {
     assert!(wigwag::spawn(asked).await.unwrap() > 0, "none of {TRIES}");
 }
 
-/// A child of a supervisor too, in each of its lives; one that panics so fails its asker alone.
+/// Inline execution works for a supervised child too, in each of its lives; a panic there fails
+/// only the caller.
 #[tokio::test]
 async fn a_supervised_actor_is_run_by_its_asker_before_and_after_a_restart() {
     let asked = async {
@@ -184,12 +186,12 @@ async fn an_actor_with_calls_before_it_or_a_rest_ordered_is_not_run() {
         for number in 0..TRIES {
             quick.add(number, 1).ask().await.unwrap();
             match number % 3 {
-                // What was told before, in this turn or sent already, is handled before.
+                // Tells made before the ask, in this turn or earlier, are handled first.
                 0 => {
                     (0..3).for_each(|_| quick.count().try_tell().unwrap());
                     assert_eq!(quick.counted().ask().await.unwrap(), number + 3);
                 }
-                // An async handler that waits has the state.
+                // An async handler that waits keeps the state borrowed.
                 1 => {
                     let mut waits = pin!(quick.many_steps(1_000).ask());
                     let answer = at_once(waits.as_mut()).await;
@@ -236,7 +238,7 @@ async fn who_asks_without_end_lets_the_other_tasks_of_its_thread_go_on() {
         asks
     });
     let stops = tokio::spawn(async move {
-        // By then the actor is known to be quick.
+        // The actor is known to be quick after these rounds.
         for _ in 0..100 {
             tokio::task::yield_now().await;
         }

@@ -1,6 +1,6 @@
-//! Calls beyond tell and ask: answers that are given later or by others, waiting beside the mailbox,
+//! Calls beyond tell and ask: delayed answers, answers given by others, waiting beside the mailbox,
 //! visits, and circles.
-#![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use tokio::time::{Instant, timeout};
 use wigwag::limits::ASK_WAIT_MAX;
 use wigwag::{Actor, CallErrorKind, Local, Node, Reason, Responder, This, lifecycle::Alive};
 
-/// Answers through others, or later.
+/// Answers later, or lets another desk answer.
 #[derive(Default)]
 struct Desk {
     waiting: Vec<Responder<u64>>,
@@ -29,7 +29,7 @@ impl Desk {
         self.waiting.push(answer);
     }
 
-    /// Answers those who wait, the last first.
+    /// Answers the waiting calls, the last one first, and returns how many are still wanted.
     pub fn serve(&mut self) -> u64 {
         let mut wanted = 0;
         while let Some(answer) = self.waiting.pop() {
@@ -50,7 +50,7 @@ impl Desk {
         }
     }
 
-    /// Hands the answer on; the other desk gives it.
+    /// Passes the responder on; the other desk gives the answer.
     pub fn forward(&mut self, number: u64, answer: Responder<u64>) {
         let other = self.other.as_ref().unwrap();
         other.take_over(number, Local(answer)).try_tell().unwrap();
@@ -64,7 +64,7 @@ impl Desk {
         self.served
     }
 
-    /// Asks the other without holding up this one.
+    /// Asks the other desk while this one goes on with its mail.
     pub fn ask_beside(&mut self, this: &This<Self>, number: u64, answer: Responder<u64>) {
         let other = self.other.clone().unwrap();
         let asked = async move { other.wait(number).ask().await.unwrap() };
@@ -74,7 +74,7 @@ impl Desk {
         });
     }
 
-    /// Asks the other and holds up this one.
+    /// Asks the other desk and handles nothing else meanwhile.
     pub async fn ask_there(&mut self, hops: u64) -> u64 {
         if hops == 0 {
             return 0;
@@ -87,7 +87,7 @@ impl Desk {
         }
     }
 
-    /// Until the gate opens.
+    /// Waits until the gate opens.
     pub async fn hold(&mut self, gate: Local<oneshot::Receiver<()>>) {
         gate.0.await.unwrap();
     }
@@ -97,7 +97,7 @@ impl Desk {
         number
     }
 
-    /// Notes whether it is wanted, before and after the gate.
+    /// Notes before and after the gate whether its answer is wanted.
     pub async fn look(
         &mut self,
         begun: Local<oneshot::Sender<()>>,
@@ -173,10 +173,10 @@ async fn an_asker_elsewhere_is_owed_an_answer_in_the_same_way() {
     assert_eq!(refused.error.kind, CallErrorKind::NotSerializable);
 }
 
-/// An answer that somebody owes to nobody.
+/// A responder whose call nobody waits for.
 async fn lost_answer(desk: &DeskRef) -> Local<Responder<u64>> {
     desk.wait(0).tell().await.unwrap();
-    // A visit goes before what waits.
+    // A visit overtakes waiting calls, so the call must have been handled before it.
     desk.number().ask().await.unwrap();
     Local(desk.visit(|desk| desk.waiting.pop().unwrap()).await.unwrap())
 }
@@ -209,7 +209,7 @@ async fn what_runs_beside_an_actor_ends_with_it() {
     assert_eq!(first.number().ask().await.unwrap(), 0);
     first.handle().unwrap().kill();
     assert!(within(asked).await.is_err());
-    // Its ask of the other desk is gone: whoever would answer it sees nobody.
+    // The ask to the other desk is gone: its responder reports that nobody waits.
     let nobody = async {
         loop {
             let wanted =
@@ -241,7 +241,8 @@ async fn circles_of_asks_are_refused_at_once() {
     }
 }
 
-/// Two that ask each other at the same moment: one at least is refused, none waits for ever.
+/// Two actors ask each other at the same moment: at least one ask is refused, and neither waits for
+/// ever.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_that_ask_each_other_at_once_do_not_wait() {
     for _ in 0..200 {
@@ -262,8 +263,8 @@ async fn two_that_ask_each_other_at_once_do_not_wait() {
     }
 }
 
-/// Of a hundred asks that wait behind a handler fifty are given up: the others are handled, and every
-/// tell between them.
+/// A hundred asks wait behind a handler and fifty of them are given up: the other asks are handled,
+/// and so is every tell between them.
 #[tokio::test]
 async fn an_ask_that_was_given_up_before_its_turn_is_not_handled() {
     let desk = desk();
@@ -314,7 +315,7 @@ async fn a_visit_sees_and_changes_the_state_before_the_mail_that_waits() {
     let old = desk.visit(|desk| std::mem::replace(&mut desk.served, 7)).await.unwrap();
     handle.resume();
     assert_eq!((old, waiting.await.unwrap()), (0, 7));
-    // A conversion that fails leaves the state as it was, and says so.
+    // A failing conversion reports its error and leaves the state unchanged.
     let failed: Result<(), &str> = desk.visit(|_| Err("another version")).await.unwrap();
     assert_eq!(failed, Err("another version"));
     assert_eq!(desk.number().ask().await.unwrap(), 7);

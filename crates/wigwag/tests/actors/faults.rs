@@ -1,9 +1,8 @@
-//! What goes wrong in actors and between them, from end to end: each fault ends in a typed error
-//! within its deadline, neighbours go on, and nothing is left behind.
+//! Faults in actors and between them, from end to end: each fault ends in a typed error within its
+//! deadline, neighbours go on, and no state or argument is leaked.
 //!
-//! A deadline is tested exactly where time is made up, and with five times its length where threads
-//! take their own.
-#![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
+//! Deadlines are exact under paused time, and have five times their length on real threads.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,10 +20,10 @@ mod shutdown;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// No test comes near it; it only turns a hang into a failure.
+/// Far longer than any test takes; it only turns a hang into a failure.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Counts states and arguments: those that were made, and those of them that were dropped.
+/// Counts the states and arguments that were created, and those of them that were dropped.
 #[derive(Default)]
 struct Tally {
     made: AtomicU64,
@@ -32,7 +31,7 @@ struct Tally {
     drops: Notify,
 }
 
-/// One of those that a tally counts.
+/// One value that a tally counts.
 struct Guard(Arc<Tally>);
 
 impl Tally {
@@ -46,7 +45,7 @@ impl Tally {
         self.made.load(Ordering::SeqCst) - dropped
     }
 
-    /// Waits until all that was made is gone.
+    /// Waits until every counted value has been dropped.
     async fn nothing_is_left(&self) {
         let gone = async {
             loop {
@@ -64,7 +63,7 @@ impl Tally {
 }
 
 impl Guard {
-    /// Another one of the same tally.
+    /// Another guard of the same tally.
     fn another(&self) -> Guard {
         self.0.guard()
     }
@@ -77,7 +76,8 @@ impl Drop for Guard {
     }
 }
 
-/// How calls have ended, whether the asker heard it at once or from the actor that it asked.
+/// Counts of the outcomes of calls, by kind: reported to the caller directly or by the actor that
+/// it asked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Counts {
     answered: u32,

@@ -1,5 +1,5 @@
-//! How actors start and end, who hears of it, and what becomes of their mail.
-#![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
+//! The start and end of actors, the notices of their end, and the outcome of their waiting calls.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::future::{Future, pending};
 use std::pin::pin;
@@ -13,7 +13,7 @@ use wigwag::{
     lifecycle::{Alive, Down, Exit, Monitor},
 };
 
-/// Says what happens to it.
+/// Reports its own events.
 struct Witness {
     says: Sender<String>,
     fails_to_start: bool,
@@ -27,7 +27,7 @@ impl Witness {
     }
 
     fn say(&self, what: impl Into<String>) {
-        // Nobody listens at the end of a test.
+        // The receiver is gone at the end of a test.
         let _ = self.says.send(what.into());
     }
 }
@@ -45,7 +45,7 @@ impl Witness {
         number
     }
 
-    /// Ends when the test lets it: a handler that does not look around.
+    /// Blocks its thread until the test opens the gate.
     pub fn block(&self, until: Local<Gate>) {
         self.say("blocks");
         until.0.wait();
@@ -85,7 +85,7 @@ impl Life for Witness {
     }
 }
 
-/// Held shut by the test while its other end is there.
+/// Shut while the test holds the other end.
 #[derive(Clone)]
 struct Gate(Arc<std::sync::Mutex<Receiver<()>>>);
 
@@ -100,7 +100,7 @@ impl Gate {
     }
 }
 
-/// Watches others and says what it hears.
+/// Watches others and reports their ends.
 struct Watcher {
     says: Sender<(Monitor, u64, Reason)>,
 }
@@ -115,7 +115,7 @@ impl Watcher {
         this.demonitor(watching.0, &actor.0);
     }
 
-    /// The notice has come when the monitor is taken back.
+    /// The notice is in the mailbox already when the monitor is taken back.
     pub fn monitor_in_vain(&mut self, this: &This<Self>, ended: Local<Handle>) {
         let monitor = this.monitor(&ended.0).unwrap();
         this.demonitor(monitor, &ended.0);
@@ -147,10 +147,10 @@ fn here(handle: &Handle) -> Local<Handle> {
     Local(handle.clone())
 }
 
-/// What was said, when the actor has ended.
+/// The reports of an actor, once it has ended.
 async fn said(handle: &Handle, heard: Receiver<String>) -> (Reason, Vec<String>) {
     let reason = tokio::time::timeout(Duration::from_secs(20), handle.ended()).await.unwrap();
-    // The destructor comes after the end; the channel is closed by it.
+    // The destructor runs after the end, and closes the channel.
     let said = tokio::task::spawn_blocking(move || heard.iter().collect()).await.unwrap();
     (reason, said)
 }
@@ -206,7 +206,7 @@ async fn what_a_turn_told_before_it_drained_is_handled() {
             witness.say_number(number).try_tell().unwrap();
         }
         assert!(witness.handle().unwrap().drain());
-        // The turn goes on until the actor has ended, in its own thread.
+        // The turn blocks until the actor, which has a thread of its own, has ended.
         heard.iter().collect::<Vec<_>>()
     });
     let said = tokio::time::timeout(Duration::from_secs(20), turn).await.unwrap().unwrap();
@@ -242,7 +242,7 @@ async fn killing_drops_a_handler_that_waits() {
     assert_eq!((reason, said), (Reason::Killed, vec!["dropped".to_owned()]));
 }
 
-/// The first word, without holding up the runtime.
+/// The first report, awaited without blocking the runtime.
 async fn heard_first(heard: &Receiver<String>) -> String {
     loop {
         match heard.try_recv() {
@@ -270,7 +270,7 @@ async fn killing_one_that_does_not_look_around_frees_all_who_wait() {
     assert_eq!(said, ["dropped"]);
 }
 
-/// Counts what reaches it.
+/// Counts the ticks that reach it.
 struct Meter(u64);
 
 #[wigwag::actor]
@@ -280,7 +280,8 @@ impl Meter {
     }
 }
 
-/// Tells when it is dropped, and says whether its actor was known to have ended, and what came of it.
+/// On drop, tells its actor and reports whether the actor had ended by then, and the error of the
+/// tell.
 struct Last(MeterRef, Sender<(bool, Option<CallErrorKind>)>);
 
 impl Drop for Last {
@@ -295,7 +296,7 @@ impl Drop for Last {
 async fn whoever_sees_the_end_is_refused() {
     let meter = Meter(0).spawn();
     let (says, heard) = channel();
-    // What was not looked at is dropped in the very moment of the end.
+    // A visit that was not handled is dropped at the moment of the end.
     let last = Last(meter.clone(), says);
     let mut visit = pin!(meter.visit(move |_| drop(last)));
     assert!(visit.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
@@ -332,12 +333,13 @@ async fn a_panic_is_a_reason_and_the_state_is_dropped_once() {
     assert_eq!(said, ["dropped"]);
 }
 
-/// The asker runs on one thread and the actor on another, so he may be back before it has ended.
+/// The caller runs on one thread and the actor on another, so the caller may go on before the actor
+/// has ended.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whoever_hears_that_his_call_panicked_finds_the_mailbox_shut() {
     for _ in 0..300 {
         let witness = Witness::new().0.spawn();
-        // Several calls at once go another way than a single one.
+        // A run of several calls takes another path than a single one.
         witness.say_number(1).try_tell().unwrap();
         let asked = witness.panic("on purpose").ask().await.unwrap_err();
         assert_eq!(asked.error().kind, CallErrorKind::Panicked);
@@ -371,7 +373,7 @@ async fn a_monitor_hears_once_why_an_actor_ended() {
     witness.stop_itself("enough".into()).tell().await.unwrap();
     let reason = handle.ended().await;
     assert_eq!(reason, Reason::failed("enough"));
-    // One that has ended is said to have ended for the same reason.
+    // A monitor of an actor that has ended reports that actor's reason.
     let late = watcher.monitor(here(&handle)).ask().await.unwrap().0;
     watcher.monitor_in_vain(here(&handle)).ask().await.unwrap();
     watcher.nothing().ask().await.unwrap();

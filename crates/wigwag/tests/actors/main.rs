@@ -1,10 +1,11 @@
 //! Actors within one process, as their users see them: calls and their order, lives, supervisors,
-//! names and groups, and whole programs made of actors. A few of them are asked over a node as well,
-//! where the answer must be the same.
+//! names and groups, and whole programs made of actors. Some tests call an actor through a node as
+//! well, where the answer must be equal.
 //!
-//! One binary, since its tests share no state: names are unique, and nothing that is counted for the
-//! whole process is asserted here. Tests of lost tells, which are counted so, are in `dead_letters`.
-#![allow(clippy::unwrap_used, reason = "a test fails where it stands")]
+//! One binary, since its tests share no state: names are unique, and no count of the whole process
+//! is asserted here. Lost tells are counted for the whole process, so their tests are in
+//! `dead_letters`.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod order;
 mod calls;

@@ -1,5 +1,6 @@
-//! Values that stay in this process: handed over between its actors, refused on the way to others.
-#![allow(clippy::unwrap_used, reason = "a test ends where it fails")]
+//! Process-local values: passed between actors of one process, refused on the way to another
+//! process.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,10 +16,10 @@ struct Peer {
     peers: Vec<PeerRef>,
 }
 
-/// The reference is a part of it, so it stays.
+/// Process-local, because a variant holds a reference.
 #[derive(Message)]
 enum Guest {
-    #[allow(dead_code, reason = "another variant decides for it as well")]
+    #[allow(dead_code, reason = "the other variant makes the type process-local")]
     Unknown(String),
     Known {
         peer: PeerRef,
@@ -71,7 +72,7 @@ impl Peer {
         (job.0)(self.number)
     }
 
-    /// Answers on the way that came with it.
+    /// Answers through the channel in the argument.
     pub fn answer(&self, to: Local<oneshot::Sender<u64>>) {
         let _ = to.0.send(self.number);
     }
@@ -81,7 +82,8 @@ fn peer(number: u64) -> PeerRef {
     Peer { number, peers: Vec::new() }.spawn()
 }
 
-/// Two nodes; the first reference is that of the second node, the last what it leads to.
+/// Two nodes, the first of which exports an actor: returns the second node's reference, the actor's
+/// own reference, and the nodes.
 async fn elsewhere() -> (PeerRef, PeerRef, (Node, Node)) {
     let (service, client) = (Node::new(), Node::new());
     let actor = peer(7);
@@ -121,7 +123,7 @@ async fn shared_memory_channels_and_closures_reach_an_actor_of_this_process() {
     hub.join_all((1..=100).map(peer).collect(), None).tell().await.unwrap();
     let sum = Local(Arc::new(AtomicU64::new(0)));
     hub.count_all(sum.clone()).ask().await.unwrap();
-    // Each was told before it is asked.
+    // Each peer was told before this ask.
     for at in 0..100 {
         let one = hub.peer(at).ask().await.unwrap().unwrap();
         one.number().ask().await.unwrap();
@@ -138,7 +140,7 @@ async fn shared_memory_channels_and_closures_reach_an_actor_of_this_process() {
     assert_eq!(peer(12).run(job).ask().await.unwrap(), 42);
 }
 
-/// Within a turn and outside of one, which are two ways out.
+/// Checks the refusals; run within a turn and outside of one, which send by different paths.
 async fn is_refused(there: PeerRef) {
     let guest = peer(3);
     let refused = there.join(guest.clone()).tell().await.unwrap_err();
@@ -165,7 +167,7 @@ async fn is_refused(there: PeerRef) {
     assert_eq!((unsent.refused.error.kind, unsent.context), (CallErrorKind::NotSerializable, 6));
     assert!(joins.is_empty());
 
-    // The way is as good as before.
+    // The session is unharmed.
     assert_eq!(there.number().ask().await.unwrap(), 7);
 }
 
@@ -196,7 +198,7 @@ async fn has_no_reply(there: PeerRef) {
         assert_eq!(reply.unwrap_err().kind, CallErrorKind::NotSerializable);
     }
     assert_eq!(expected.next(), None);
-    // A tell wants no reply.
+    // A tell needs no reply.
     there.peer(0).tell().await.unwrap();
     assert_eq!(there.number().ask().await.unwrap(), 7);
 }
@@ -210,7 +212,7 @@ async fn a_reply_that_stays_is_an_error_to_an_asker_of_another_process() {
     assert!(actor.peer(0).ask().await.unwrap().is_some(), "here it arrives");
 }
 
-/// Who knows no types sends what he likes.
+/// A caller without static types may send any value.
 #[tokio::test]
 async fn an_argument_that_stays_cannot_be_made_up_elsewhere() {
     let (_there, actor, (_service, client)) = elsewhere().await;

@@ -1,12 +1,12 @@
-//! Numbered messages of many senders of every kind to one actor: each arrives once, and those of one
-//! sender in order.
-#![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
+//! Numbered messages from many senders of every kind to one actor: each arrives once, and those of
+//! one sender arrive in order.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::thread;
 
 use wigwag::{Actor, ActorOptions, CallErrorKind, WhenFull, lifecycle::Alive};
 
-/// Holds each sender's numbers against what comes next.
+/// Checks each sender's numbers against the expected next one.
 struct Inbox {
     next: Vec<u64>,
 }
@@ -24,7 +24,7 @@ impl Inbox {
     }
 }
 
-/// A sender that is an actor: what it sends gathers in its turns.
+/// A sender that is an actor: its messages gather in the send buffer of its turn.
 struct Feeder {
     inbox: InboxRef,
 }
@@ -42,7 +42,7 @@ fn inbox(senders: u32, options: ActorOptions) -> InboxRef {
     Inbox { next: vec![0; senders as usize] }.spawn_with(options)
 }
 
-/// Threads, tasks, tasks in turns and actors, each with numbers of its own.
+/// Sends from threads, tasks, tasks in turns and actors, each with numbers of its own.
 async fn flood(senders: u32, capacity: usize, count: u64) {
     let inbox = inbox(senders, ActorOptions::default().mailbox_calls(capacity));
     let (mut threads, mut tasks) = (Vec::new(), Vec::new());
@@ -91,7 +91,7 @@ async fn every_message_arrives_once_and_in_the_order_of_its_sender() {
     }
 }
 
-/// Holds that each sender's numbers come in order, though some may be missing.
+/// Checks that each sender's numbers increase, though some may be missing.
 struct Gappy {
     last: Vec<Option<u64>>,
     came: u64,
@@ -110,8 +110,8 @@ impl Gappy {
     }
 }
 
-/// What finds no room is dropped or comes back, by the rule; the rest arrives once and in order, and
-/// nothing is missing that was not counted. Where nobody is parked, nobody waits for room.
+/// A message without room is dropped or returned, by the rule; the others arrive once and in order,
+/// and every missing message is counted. Under these rules no sender waits for room.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whatever_the_rule_for_a_full_mailbox_the_rest_is_in_order() {
     const SENDERS: u32 = 64;
@@ -121,7 +121,7 @@ async fn whatever_the_rule_for_a_full_mailbox_the_rest_is_in_order() {
             let options = ActorOptions::default().mailbox_calls(capacity).when_full(rule);
             let gappy = Gappy { last: vec![None; SENDERS as usize], came: 0 }.spawn_with(options);
             let handle = gappy.handle().unwrap();
-            // Nothing is taken before all of them have met a full mailbox.
+            // The actor stays suspended until a sender has met a full mailbox.
             handle.suspend();
             let senders: Vec<_> = (0..SENDERS)
                 .map(|sender| {
@@ -149,11 +149,11 @@ async fn whatever_the_rule_for_a_full_mailbox_the_rest_is_in_order() {
             while handle.waiting() > 0 {
                 tokio::task::yield_now().await;
             }
-            // The run at hand is behind the visit, but not behind an ordinary call.
+            // A visit overtakes the current run; this ordinary call waits behind it.
             let came = loop {
                 match gappy.came().ask().await {
                     Ok(came) => break came,
-                    // A run that was taken has its places until it has ended.
+                    // A run keeps its places in the mailbox until all of it is handled.
                     Err(full) if full.error().kind == CallErrorKind::Full => {
                         tokio::task::yield_now().await;
                     }
@@ -168,13 +168,15 @@ async fn whatever_the_rule_for_a_full_mailbox_the_rest_is_in_order() {
     }
 }
 
-/// A turn that has taken places and not published yet stands still: nobody waits for it.
+/// A turn that has reserved places and not published them stands still: no other sender waits for
+/// it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_sender_that_stands_still_in_its_turn_holds_up_nobody() {
     let inbox = inbox(2, ActorOptions::default().mailbox_calls(8).own_thread());
     let (to, others) = (inbox.clone(), inbox.clone());
     let turn = wigwag::spawn(async move {
-        // The first goes by itself, the second takes places and stays in this turn.
+        // The first tell leaves by itself; the second reserves places and stays in this turn's
+        // buffer.
         to.note(0, 0).try_tell().unwrap();
         to.note(0, 1).try_tell().unwrap();
         let sender = thread::spawn(move || {

@@ -1,5 +1,5 @@
-//! Many asks at once, at an actor here and at one behind each transport.
-#![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
+//! Pipelines of asks, to a local actor and through each transport.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::time::Duration;
 
@@ -9,23 +9,23 @@ struct Echo;
 
 #[wigwag::actor]
 impl Echo {
-    /// The double, at once.
+    /// Returns the double at once.
     pub fn double(&self, number: u64) -> u64 {
         2 * number
     }
 
-    /// The double, later.
+    /// Returns the double later.
     pub async fn slow(&self, number: u64) -> u64 {
         tokio::task::yield_now().await;
         2 * number
     }
 
-    /// So many bytes.
+    /// Returns a text of `length` bytes.
     pub fn text(&self, length: u64) -> String {
         "x".repeat(length as usize)
     }
 
-    /// Stops here.
+    /// Panics.
     pub fn panic(&self, _number: u64) -> u64 {
         panic!("on purpose")
     }
@@ -36,7 +36,7 @@ impl Echo {
     }
 }
 
-/// An actor in another node.
+/// A reference to an actor in another node, with both nodes.
 async fn remote(address: &str) -> (Node, Node, EchoRef) {
     let (service, client) = (Node::new(), Node::new());
     service.export("echo", &Echo.spawn()).unwrap();
@@ -45,8 +45,8 @@ async fn remote(address: &str) -> (Node, Node, EchoRef) {
     (service, client, echo)
 }
 
-/// Asks so much with so many under way, quick and slow ones mixed, and holds each answer against
-/// its own ask.
+/// Makes `count` asks, quick and slow ones mixed, with at most `most` under way, and compares each
+/// answer with its own ask.
 async fn asks(echo: &EchoRef, count: u64, most: usize) {
     let mut doubles = echo.pipeline(most).unwrap();
     let mut taken = 0;
@@ -72,7 +72,7 @@ async fn everything(echo: &EchoRef) {
     lengths(echo).await;
 }
 
-/// Short and long answers come in the order of their asks.
+/// Short and long answers arrive in the order of their asks.
 async fn lengths(echo: &EchoRef) {
     let mut texts: Pipeline<Echo, String, u64> = echo.pipeline(500).unwrap();
     for length in (0..200).chain([30_000]).chain(0..200) {
@@ -180,14 +180,14 @@ async fn the_end_of_a_session_ends_every_ask() {
 async fn a_dropped_pipeline_gives_its_places_back_when_the_last_answer_has_come() {
     let (_service, _client, echo) = remote("tcp://127.0.0.1:0").await;
     for round in 0..20 {
-        // Two of these do not fit a session, so each needs the places of the one before.
+        // Two such pipelines do not fit a session, so each needs the places of the one before.
         let mut asks: Pipeline<Echo, u64, ()> = echo.pipeline(40_000).unwrap();
         assert!(asks.capacity() >= 32_000, "round {round}: {}", asks.capacity());
         for number in 0..5_000 {
             asks.push(echo.double(number), ()).await.unwrap();
         }
         drop(asks);
-        // Answered behind all of those.
+        // This ask is answered after all of those.
         assert_eq!(echo.double(1).ask().await.unwrap(), 2);
     }
 }
@@ -210,7 +210,7 @@ async fn pipelines_that_find_no_places_are_refused_and_single_asks_go_on() {
     assert!(echo.pipeline::<u64, ()>(64).is_ok());
 }
 
-/// The turn that has begun it still holds asks when another thread goes on.
+/// The turn that began the pipeline still buffers asks when another thread continues it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_pipeline_that_changes_its_thread_within_a_turn_mixes_nothing_up() {
     let (_service, _client, echo) = remote("tcp://127.0.0.1:0").await;
@@ -227,7 +227,8 @@ async fn a_pipeline_that_changes_its_thread_within_a_turn_mixes_nothing_up() {
                 }
                 doubles
             });
-            // Without awaiting: the turn goes on until the other thread has asked.
+            // The turn blocks here instead of awaiting, so it lasts until the other thread has
+            // asked.
             other.join().unwrap()
         });
         let mut doubles = turn.await.unwrap();
@@ -257,7 +258,7 @@ async fn an_answer_that_is_there_is_taken_without_waiting() {
     }
 }
 
-/// Takes until so many were taken, a few at once, and gives what came with them.
+/// Takes `count` answers, a few at a time; returns them with their contexts.
 async fn taken(
     pipeline: &mut Pipeline<Echo, u64, u64>,
     count: usize,
@@ -322,7 +323,7 @@ async fn a_panic_over_an_answer_loses_no_other() {
     }
 }
 
-/// However it is taken; and those before and behind it are as they should be.
+/// Holds for both ways of taking answers; the answers before and behind it are unaffected.
 #[tokio::test]
 async fn an_answer_of_another_type_is_an_error_in_its_place() {
     let (_service, _client, there) = remote("inproc://take-another").await;

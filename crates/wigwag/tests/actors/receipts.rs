@@ -1,4 +1,4 @@
-//! What a receipt says of its message, and that nobody need wait for it.
+//! Receipts: the delivery status that they report, and receipts that nobody awaits.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::time::timeout;
 use wigwag::{Actor, CallErrorKind, DeliveryStatus, Node, Responder, lifecycle::Alive};
 
-/// What is waited for comes at once; this only turns a hang into a failure.
+/// Receipts are ready at once; this only turns a hang into a failure.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 #[derive(Default)]
@@ -30,7 +30,7 @@ impl Notes {
         self.seen.clone()
     }
 
-    /// Is not answered while the actor lives, unless `forget` is called.
+    /// Not answered while the actor lives, unless `forget` is called.
     pub fn keep(&mut self, owed: Responder<u64>) {
         self.owed = Some(owed);
     }
@@ -39,7 +39,7 @@ impl Notes {
         self.owed = None;
     }
 
-    /// Its answer does not travel.
+    /// The answer cannot leave the process.
     pub fn here(&mut self, number: u64) -> wigwag::Local<u64> {
         self.seen.push(number);
         wigwag::Local(number)
@@ -54,14 +54,14 @@ impl Notes {
     }
 }
 
-/// The same actor under another version of its interface.
+/// The interface of this actor in another version.
 #[wigwag::actor]
 trait Later {
     fn note(&mut self, number: String);
     fn unheard_of(&mut self);
 }
 
-/// One to be called from here, and the node that it was exported by.
+/// A remote reference to the actor, the client and server nodes, and the address.
 async fn elsewhere(notes: &NotesRef) -> (NotesRef, Node, Node, String) {
     let (server, client) = (Node::new(), Node::new());
     server.export("notes", notes).unwrap();
@@ -83,13 +83,14 @@ async fn a_receipt_says_delivered_when_the_handler_has_ended_however() {
             assert_eq!(timeout(PATIENCE, receipt).await.unwrap(), DeliveryStatus::Delivered);
         }
         assert_eq!(timeout(PATIENCE, answered).await.unwrap(), DeliveryStatus::Delivered);
-        // It has ended without its answer.
+        // This handler has ended without an answer.
         let kept = notes.keep().receipt().await.unwrap();
         notes.forget().tell().await.unwrap();
         assert_eq!(timeout(PATIENCE, kept).await.unwrap(), DeliveryStatus::Delivered);
     }
     assert_eq!(actor.seen().ask().await.unwrap(), [1, 2, 3, 1, 2, 3]);
-    // The same error tells of arguments that do not travel, so nothing is claimed.
+    // A remote error of this kind is also used for arguments that cannot leave the process, so the
+    // status is unknown.
     for (notes, fate) in [(&actor, DeliveryStatus::Delivered), (&remote, DeliveryStatus::Unknown)] {
         let receipt = notes.here(4).receipt().await.unwrap();
         assert_eq!(timeout(PATIENCE, receipt).await.unwrap(), fate);
@@ -127,7 +128,7 @@ async fn of_a_handler_that_was_broken_off_and_of_those_behind_it_nothing_is_know
             assert_eq!(timeout(PATIENCE, receipt).await.unwrap(), DeliveryStatus::Unknown);
         }
         let refused = timeout(PATIENCE, async {
-            // The other process hears of it a little later.
+            // The other process learns of the end a little later.
             loop {
                 match notes.note(2).receipt().await {
                     Ok(receipt) => assert_eq!(receipt.await, DeliveryStatus::Unknown),

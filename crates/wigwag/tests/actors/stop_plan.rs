@@ -1,5 +1,5 @@
-//! Ending a system: in order, within its limits, whatever its actors do.
-#![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
+//! Ending a system: in order, within the limits of the plan, whatever its actors do.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -37,7 +37,7 @@ impl Unit {
         self.journal.note(format!("{} {number}", self.name));
     }
 
-    /// Tells itself once more, for ever.
+    /// Tells itself again, for ever.
     pub fn again(&mut self, this: &This<Self>) {
         let _ = this.reference().again().try_tell();
     }
@@ -66,7 +66,7 @@ impl Unit {
         self.next = Some(next);
     }
 
-    /// Asks the next one, which asks the next one; true when one of them was refused.
+    /// Asks the next unit, which asks the next; true when one of the asks was refused.
     pub async fn ask_on(&mut self, hops: u32) -> bool {
         let Some(next) = self.next.clone() else { return false };
         hops > 0 && next.ask_on(hops - 1).ask().await.unwrap_or(true)
@@ -165,8 +165,8 @@ async fn one_that_has_ended_before_keeps_its_reason_and_a_tree_ends_the_last_fir
     assert_eq!(journal.all(), ["-b", "-a"]);
 }
 
-/// Everything at once: panics, blocked threads, endless work, dropped answers, asks of oneself and in
-/// a circle, children that never start; and the system ends meanwhile.
+/// All faults at once: panics, blocked threads, endless work, dropped answers, asks of oneself and
+/// in a circle, children that never start; and the system ends meanwhile.
 #[test]
 fn a_system_full_of_faults_ends_in_time_and_leaves_nothing() {
     let runtime =

@@ -1,5 +1,5 @@
-//! Streams that handlers answer with: order, credit, and one end whatever happens.
-#![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
+//! Streams as answers of handlers: order, credit, and exactly one end.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use wigwag::{
     Actor, CallErrorKind, Interface, Local, Node, Streaming, Yield, call::NotSent, lifecycle::Alive,
 };
 
-/// Produces numbers, in whatever way it is asked to.
+/// Produces streams of numbers in several ways.
 #[derive(Default)]
 struct Counter {
     kept: Vec<Yield<u64>>,
@@ -22,7 +22,7 @@ struct Counter {
 
 #[wigwag::actor]
 impl Counter {
-    /// From a task: the actor goes on meanwhile.
+    /// Sends from a task, while the actor goes on.
     pub fn ticks(&mut self, count: u64, mut items: Yield<u64>) {
         tokio::spawn(async move {
             for number in 0..count {
@@ -34,7 +34,8 @@ impl Counter {
         });
     }
 
-    /// From inside the handler; says how many it has sent and when it has ended.
+    /// Sends from inside the handler; reports the number of items sent and whether the consumer
+    /// stayed to the end.
     pub async fn ticks_inside(
         &mut self,
         count: u64,
@@ -54,12 +55,12 @@ impl Counter {
         items.finish();
     }
 
-    /// Nothing is sent yet.
+    /// Keeps the sending half; nothing is sent yet.
     pub fn keep(&mut self, items: Yield<u64>) {
         self.kept.push(items);
     }
 
-    /// Sends to all that are kept, and says how many took it.
+    /// Sends to all kept streams, and returns how many took the item.
     pub fn send_kept(&mut self, number: u64) -> u64 {
         self.kept.iter_mut().map(|items| u64::from(items.try_send(number).is_ok())).sum()
     }
@@ -79,7 +80,7 @@ impl Counter {
         panic!("on purpose");
     }
 
-    /// Waits until nobody takes the items any more.
+    /// Waits until the consumer is gone.
     pub async fn watch(&mut self, mut items: Yield<u64>, gone: Local<oneshot::Sender<()>>) {
         items.send(1).await.unwrap();
         items.closed().await;
@@ -92,7 +93,7 @@ impl Counter {
         self.other = Some(other);
     }
 
-    /// The sum of a stream of another actor, or the error that ends it.
+    /// The sum of a stream of another actor, or the error that ends the stream.
     pub async fn sum_other(&mut self, count: u64) -> Result<u64, String> {
         let mut items = self.other.as_ref().unwrap().ticks(count);
         let mut sum = 0;
@@ -117,7 +118,7 @@ async fn within<T>(work: impl Future<Output = T>) -> T {
 
 type Numbers = Streaming<Counter, u64>;
 
-/// All items, and how the stream has ended.
+/// All items, and the error that ended the stream, if any.
 async fn all(items: &mut Numbers) -> (Vec<u64>, Option<CallErrorKind>) {
     let mut numbers = Vec::new();
     while let Some(item) = within(items.next()).await {
@@ -170,7 +171,7 @@ async fn a_producer_is_no_further_ahead_than_its_caller_says() {
         }
         for taken in 1..=40 {
             assert_eq!(within(items.next()).await.unwrap().unwrap(), taken - 1);
-            // The producer runs until it has to wait.
+            // The producer runs until it has to wait for credit.
             for _ in 0..10 {
                 tokio::task::yield_now().await;
             }
@@ -207,7 +208,7 @@ async fn errors_stand_behind_the_items() {
     assert_eq!(error.kind, CallErrorKind::Application(0x8005));
     assert_eq!(error.detail.as_deref(), Some("no more numbers"));
     assert!(items.next().await.is_none());
-    // A panic after three items, sent while the consumer waits for the first.
+    // The handler panics after three items, sent while the consumer waits for the first.
     let mut items = counter.panic_after(3);
     assert_eq!(all(&mut items).await, (vec![0, 1, 2], Some(CallErrorKind::Panicked)));
     let mut items = counter.ticks(3);
@@ -229,7 +230,7 @@ async fn a_stream_ends_with_its_actor() {
         };
         assert_eq!(all(&mut items).await, (vec![1], Some(CallErrorKind::ActorStopped)));
     }
-    // Killed while its handler waits for credit, with another call behind it.
+    // The actor is killed while its handler waits for credit, with another call behind it.
     let (sent, (ended, _ends)) = (Arc::new(AtomicU64::new(0)), oneshot::channel());
     let counter = counter();
     let mut items = counter.ticks_inside(1000, Local(sent), Local(ended)).ahead(2);
@@ -307,7 +308,8 @@ async fn a_stream_that_was_not_begun_can_be_taken_back() {
     let counter = counter();
     let message = counter.ticks(7).into_message().unwrap();
     assert!(matches!(message, CounterMessage::Ticks { count: 7 }));
-    // Told, the handler has nobody to send to; asked by hand, the asker hears that it is a stream.
+    // After a tell the handler's items have no consumer; an ask made by hand fails, since the reply
+    // is a stream.
     counter.call::<u64>(CounterMessage::Keep {}).tell().await.unwrap();
     assert_eq!(counter.send_kept(1).ask().await.unwrap(), 0);
     let asked = counter.call::<u64>(CounterMessage::Keep {}).ask().await;
@@ -327,7 +329,7 @@ async fn a_stream_does_not_leave_its_process() {
     assert_eq!(all(&mut items).await, (vec![], Some(CallErrorKind::NotSerializable)));
     let told = there.call::<()>(CounterMessage::Keep {}).tell().await.unwrap_err();
     assert_eq!(told.error.kind, CallErrorKind::NotSerializable);
-    // A peer that sends the call in spite of it is answered by the actor's side.
+    // If a peer sends the call all the same, the actor's side answers with an error.
     let dynamic = client.dynamic(&format!("{bound}/counter")).await.unwrap();
     let refused = within(dynamic.ask("keep", &[0x90])).await.unwrap_err();
     assert_eq!(refused.kind, CallErrorKind::NotSerializable);

@@ -1,6 +1,6 @@
-//! Supervisors: who is started again, in what order, and when they give up. Names in brackets are
-//! those of the cases of OTP's `supervisor_SUITE` that a test follows; `docs/otp-cases.md` has all.
-#![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
+//! Supervisors: restarts, their order, and their limits. Names in brackets are those of the cases
+//! of OTP's `supervisor_SUITE` that a test follows; `docs/otp-cases.md` has all.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -18,7 +18,7 @@ mod starts;
 mod ends;
 mod rules;
 
-/// What happened, in order: "+a" when `a` starts, "-a" when it stops in good order, "~a" when its
+/// The events, in order: "+a" when `a` starts, "-a" when it stops in good order, "~a" when its
 /// state is dropped.
 #[derive(Clone, Default)]
 struct Journal(Arc<Mutex<Vec<String>>>);
@@ -37,13 +37,13 @@ impl Journal {
     }
 }
 
-/// A child that does what its test says.
+/// A child that follows its test's instructions.
 struct Unit {
     name: &'static str,
     journal: Journal,
-    /// Starts that go well; the ones after them fail.
+    /// The number of successful starts; later ones fail.
     good_starts: Option<usize>,
-    /// A start that hangs, counted from 1.
+    /// The start that hangs, counted from 1.
     hangs_at: Option<usize>,
     handled: u32,
 }
@@ -139,7 +139,7 @@ async fn child(tree: &SupervisorRef, name: &str) -> UnitRef {
     tree.child::<Unit>(name).await.unwrap().unwrap()
 }
 
-/// Waits until all children run, or until there is nobody to ask.
+/// Waits until all children run, or until the supervisor has ended.
 async fn settled(tree: &SupervisorRef) {
     let all = async {
         while let Ok(children) = tree.children().await {
@@ -213,7 +213,7 @@ async fn a_child_that_never_starts_is_given_up_in_its_time() {
     assert_eq!(journal.count("~a"), 1);
 }
 
-/// Lets the tasks run that have something to do.
+/// Yields until all ready tasks have run.
 async fn settle_drops() {
     for _ in 0..50 {
         tokio::task::yield_now().await;
@@ -365,7 +365,7 @@ async fn a_sibling_that_fails_while_the_group_starts_counts_and_ends_the_tree() 
         let handle = tree.handle().unwrap();
         panics(&child(&tree, "a").await).await;
         assert_eq!(ended(&handle).await, Reason::RestartsExceeded);
-        // The first failure and two of `b` are borne; the third of `b` is one too many.
+        // The limit allows the first failure and two of `b`; the third of `b` exceeds it.
         assert_eq!(journal.count("+b"), 4, "{strategy:?}");
         settle_drops().await;
         assert_eq!(journal.count("+a"), journal.count("~a"), "{strategy:?}");
@@ -400,8 +400,8 @@ async fn a_child_that_does_not_stop_is_killed_in_its_time() {
     }
 }
 
-/// [hanging_restart_loop, hanging_restart_loop_rest_for_one]: whoever asks the supervisor while a
-/// child hangs in its start is answered.
+/// [hanging_restart_loop, hanging_restart_loop_rest_for_one]: the supervisor answers calls while a
+/// child hangs in its start.
 #[tokio::test(start_paused = true)]
 async fn a_restart_that_hangs_does_not_hold_up_siblings() {
     let journal = Journal::default();
@@ -422,7 +422,7 @@ async fn a_restart_that_hangs_does_not_hold_up_siblings() {
     assert_eq!(sibling.handled().ask().await.unwrap(), 1);
     assert_eq!(begun.elapsed(), Duration::ZERO);
     settled(&tree).await;
-    // It was killed, so it has another address.
+    // The child was killed, so it has another address.
     assert!(begun.elapsed() >= limit);
     assert_eq!(child(&tree, "b").await.handled().ask().await.unwrap(), 1);
 }
@@ -448,7 +448,7 @@ async fn pauses_between_restarts_double() {
     }
 }
 
-/// [tree]: what a supervisor gives up, the one above it mends.
+/// [tree]: when a supervisor gives up, the one above it restarts it.
 #[tokio::test(start_paused = true)]
 async fn a_failure_that_one_level_cannot_bear_goes_up() {
     let journal = Journal::default();
@@ -471,7 +471,7 @@ async fn a_failure_that_one_level_cannot_bear_goes_up() {
         panics(&child(&below, "a").await).await;
         settled(&below).await;
     }
-    // The end of the inner one may be known before the outer one has come to it.
+    // The end of the inner supervisor may be known before the outer one has handled it.
     while tree.children().await.unwrap()[0].restarts == 0 {
         tokio::task::yield_now().await;
     }
@@ -485,7 +485,7 @@ async fn a_failure_that_one_level_cannot_bear_goes_up() {
     assert_eq!(journal.count("~b"), journal.count("+b"));
 }
 
-/// [child_unlink]: one that was killed from outside is missed all the same.
+/// [child_unlink]: a child that was killed from outside is restarted too.
 #[tokio::test(start_paused = true)]
 async fn a_child_that_was_killed_is_started_with_another_address() {
     for strategy in [Strategy::OneForOne, Strategy::OneForAll, Strategy::RestForOne] {

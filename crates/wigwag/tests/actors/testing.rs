@@ -1,5 +1,5 @@
-//! The kit for tests: what a seed decides, what it finds, and time that is made up.
-#![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
+//! The test kit: seeded orders, the faults that they find, and virtual time.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod clock;
 mod order;

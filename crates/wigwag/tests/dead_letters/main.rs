@@ -1,8 +1,9 @@
-//! Lost tells: each is counted once, and told to those who want to know.
+//! Lost tells: each is counted once, and reported to subscribers.
 //!
-//! A binary of its own: losses are counted and told for the whole process, and a subscriber holds the
-//! latest thousand only, so a flood of lost tells in another test would have a test here miss its own.
-#![allow(clippy::unwrap_used, reason = "a test fails where it stands")]
+//! A binary of its own: losses are counted and reported for the whole process, and a subscriber
+//! holds the latest thousand only, so a flood of lost tells in another test would make a test here
+//! miss its own.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ use wigwag::{
     lifecycle::Alive,
 };
 
-/// One test at a time: see above.
+/// Runs one test at a time: see above.
 static ALONE: Mutex<()> = Mutex::const_new(());
 
 struct Sink;
@@ -27,18 +28,18 @@ impl Sink {
         number
     }
 
-    /// Puts the call aside for ever.
+    /// Stashes the call for ever.
     pub fn aside(&mut self, this: &This<Self>, answer: Responder<u64>) {
         this.stash(answer, |me| me.aside()).unwrap();
     }
 
-    /// Until the gate opens.
+    /// Waits until the gate opens.
     pub async fn hold(&mut self, gate: Local<oneshot::Receiver<()>>) {
         gate.0.await.unwrap();
     }
 }
 
-/// So many losses of one actor, in their order.
+/// The next `count` losses of one actor, in order.
 async fn lost(letters: &mut DeadLetters, of: &Handle, count: usize) -> Vec<(Loss, &'static str)> {
     let mut lost = Vec::new();
     while lost.len() < count {
@@ -134,7 +135,7 @@ async fn tells_that_were_put_aside_are_lost_at_the_end_and_asks_are_not() {
     }
 }
 
-/// The tells around it are handled, so none is lost but the one that comes after the end.
+/// The tells around the asks are handled, so only the tell after the end is lost.
 #[tokio::test]
 async fn an_ask_that_was_given_up_before_its_turn_is_no_lost_tell() {
     let _alone = ALONE.lock().await;

@@ -1,6 +1,6 @@
-//! What `#[wigwag::actor]` makes of an `impl` block and of a `trait`.
+//! The output of `#[wigwag::actor]` for an `impl` block and for a `trait`.
 //!
-//! The lints below are stricter than the workspace's: what the macro writes must pass in anybody's
+//! The lints below are stricter than the workspace's: the macro's output must pass in any user's
 //! crate.
 #![deny(missing_docs, deprecated, unused, unreachable_pub, private_interfaces, clippy::pedantic)]
 
@@ -9,14 +9,14 @@ use std::collections::BTreeMap;
 use wigwag::__private::{Buffer, Bytes, FIRST_METHOD, Message as _, Reader};
 use wigwag::{Actor, CallErrorKind, Interface, Message, Node};
 
-/// A type of the crate's own, which nobody else can name.
+/// A type that is private to this crate.
 #[derive(Message, Clone, Debug, PartialEq)]
 struct Entry {
     key: String,
     amount: i64,
 }
 
-/// One method of each kind.
+/// An actor with one method of each kind.
 #[derive(Default)]
 struct Ledger {
     entries: BTreeMap<String, i64>,
@@ -25,7 +25,7 @@ struct Ledger {
 
 #[wigwag::actor]
 impl Ledger {
-    /// No call: nothing to borrow.
+    /// Not a call, since it takes no `self`.
     pub fn new() -> Ledger {
         Ledger::default()
     }
@@ -35,13 +35,13 @@ impl Ledger {
         *self.entries.entry(entry.key).or_default() += entry.amount;
     }
 
-    /// What lies under a key; the names of the arguments are those that the macro might use.
+    /// The amount under a key; the arguments have names that the macro might use itself.
     pub fn balance(&self, reply: &str, message: Option<i64>) -> i64 {
         let value = self.entries.get(reply).copied();
         value.or(message).unwrap_or_default()
     }
 
-    /// Takes text and bytes that are lent to it.
+    /// Takes borrowed text and bytes.
     pub fn import(&mut self, mut key: &str, body: &[u8]) -> usize {
         self.bytes_seen += body.len();
         key = key.trim();
@@ -49,7 +49,7 @@ impl Ledger {
         self.bytes_seen
     }
 
-    /// Waits in between.
+    /// Awaits in between.
     pub async fn import_later(&mut self, key: String, body: Bytes) -> Result<usize, String> {
         tokio::task::yield_now().await;
         if body.is_empty() {
@@ -58,7 +58,7 @@ impl Ledger {
         Ok(self.import(&key, &body))
     }
 
-    /// Takes and gives the actor's own type's friends.
+    /// Takes a raw identifier and an unused array, and returns a type of this crate.
     pub fn split(&mut self, r#type: u8, _unused: [u8; 2]) -> (Vec<Entry>, u8) {
         let entries = self.entries.iter();
         let entries = entries.map(|(key, &amount)| Entry { key: key.clone(), amount });
@@ -70,7 +70,7 @@ impl Ledger {
         assert!(self.entries.is_empty(), "entries are left");
     }
 
-    /// Not public, so not a call, although others of the crate may use it.
+    /// Not public, so not a call, although other code of the crate may use it.
     pub(crate) fn put(&mut self, key: &str) {
         self.entries.entry(key.to_owned()).or_default();
     }
@@ -186,14 +186,14 @@ fn extra_arguments_are_left_unread_and_unknown_methods_are_none() {
     }
 }
 
-/// What a caller of [`Vault`] needs to know.
+/// The interface that a caller of [`Vault`] needs.
 #[wigwag::actor]
 trait Bank {
-    /// What lies in an account.
+    /// The balance of an account.
     fn balance(&self, account: u32) -> i64;
-    /// Opens one.
+    /// Opens an account.
     async fn open(&mut self, owner: String, limit: Option<u64>) -> Result<u32, String>;
-    /// Takes a note of something.
+    /// Records a note.
     fn note(&mut self, text: &str, scan: &[u8]);
 }
 
@@ -201,19 +201,19 @@ struct Vault;
 
 #[wigwag::actor]
 impl Vault {
-    /// The same, by a plain method.
+    /// Implemented by a plain method.
     pub fn balance(&self, account: u32) -> i64 {
         let _ = self;
         i64::from(account)
     }
 
-    /// Plain here and async there: a caller does not see it.
+    /// Plain here and async in the trait: callers see no difference.
     pub fn open(&mut self, owner: &str, limit: Option<u64>) -> Result<u32, String> {
         let _ = (&self, limit);
         Err(format!("{owner} has one already"))
     }
 
-    /// Owned here and lent there.
+    /// Owned arguments here and borrowed ones in the trait.
     pub async fn note(&mut self, text: String, scan: Bytes) {
         tokio::task::yield_now().await;
         let _ = (text, scan);
@@ -258,7 +258,7 @@ struct Old;
 
 #[wigwag::actor]
 impl Old {
-    /// Was good once.
+    /// Superseded.
     #[deprecated = "call something else"]
     pub fn old(&self) -> u8 {
         let _ = self;
@@ -269,7 +269,7 @@ impl Old {
 #[tokio::test]
 async fn a_deprecated_call_is_answered_and_says_so_to_callers() {
     let old = Old.spawn();
-    #[expect(deprecated, reason = "this is what is tested")]
+    #[expect(deprecated, reason = "the test calls a deprecated method on purpose")]
     let call = old.old();
     assert_eq!(call.ask().await.unwrap(), 1);
 }

@@ -1,9 +1,9 @@
-//! What becomes of calls to a local actor: room and none, order, replies, limits, ends.
+//! Calls to a local actor: room in the mailbox, order, replies, limits, and ends.
 //!
-//! Time is made up: the runtime jumps to the next timer when nobody has anything to do. So a
-//! deadline is met exactly, nothing is slept through, and a story in which everybody waits for ever
-//! ends at once, as a failure.
-#![allow(clippy::unwrap_used, reason = "a test ends where it fails")]
+//! Time is virtual: the runtime jumps to the next timer when no task can run. So deadlines are
+//! exact, no time is spent sleeping, and a test in which every task waits for ever ends at once, as
+//! a failure.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::future::Future;
 use std::pin::pin;
@@ -19,7 +19,7 @@ use wigwag::{Actor, ActorOptions, AskError, CallErrorKind, block_on};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Runs a test in made-up time, on this thread alone.
+/// Runs a test in virtual time, on this thread alone.
 fn story(story: impl Future<Output = ()>) {
     const END: Duration = Duration::from_secs(3600);
     let mut runtime = tokio::runtime::Builder::new_current_thread();
@@ -28,7 +28,7 @@ fn story(story: impl Future<Output = ()>) {
     ended.expect("nobody waits for ever");
 }
 
-/// Writes down what it is given, and stands still where a test wants it to.
+/// Records its calls, and waits at a gate where a test wants it to.
 #[derive(Default)]
 struct Scribe {
     notes: Vec<u32>,
@@ -36,7 +36,7 @@ struct Scribe {
     at_end: Option<oneshot::Sender<Vec<u32>>>,
 }
 
-/// Lets a handler say that it is there, and holds it until it may go on.
+/// Lets a handler report that it has begun, and holds it until the test opens the gate.
 #[derive(Default)]
 struct Gate {
     reached: Notify,
@@ -69,7 +69,7 @@ impl Scribe {
         panic!("on purpose");
     }
 
-    /// Blocks where it must not.
+    /// Makes blocking calls in a turn, where they are refused.
     pub fn block(&mut self, other: ScribeRef) -> bool {
         let told = other.note(1).blocking_tell().unwrap_err();
         let asked = other.notes().blocking_ask().unwrap_err();
@@ -87,14 +87,14 @@ impl Drop for Scribe {
     }
 }
 
-/// A scribe with room for so many calls, and its gate.
+/// A scribe with room for `room` calls, and its gate.
 fn scribe(room: usize) -> (ScribeRef, Arc<Gate>) {
     let scribe = Scribe::default();
     let gate = scribe.gate.clone();
     (scribe.spawn_with(ActorOptions::default().mailbox_calls(room)), gate)
 }
 
-/// The same, standing at its gate, with an empty mailbox.
+/// A scribe that stands at its gate, with an empty mailbox.
 async fn standing_scribe(room: usize) -> (ScribeRef, Arc<Gate>) {
     let (scribe, gate) = scribe(room);
     scribe.stand().tell().await.unwrap();
@@ -102,7 +102,7 @@ async fn standing_scribe(room: usize) -> (ScribeRef, Arc<Gate>) {
     (scribe, gate)
 }
 
-/// Polls once, for a future that is expected to wait.
+/// Polls once a future that is expected to wait.
 fn poll_once<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
     let mut context = Context::from_waker(Waker::noop());
     pin!(future).poll(&mut context)
@@ -254,8 +254,8 @@ fn a_sender_that_waits_for_room_hears_that_the_actor_has_stopped() {
         assert!(poll_once(&mut told).is_pending());
         let mut asked = scribe.notes().ask();
         assert!(poll_once(&mut asked).is_pending());
-        // Room comes when the actor takes the panic out, and then the actor is no more: who of the two
-        // is quick enough to get in does not matter, both must hear something.
+        // Room appears when the actor takes the panicking call out, and then the actor ends: either
+        // call may get in first, and both must complete.
         gate.open.notify_one();
         let _ = told.await;
         assert!(asked.await.is_err());
@@ -272,7 +272,8 @@ fn an_asks_limit_is_met_to_the_tick() {
         assert_eq!(late.error().kind, CallErrorKind::Timeout(3 * SECOND));
         assert!(matches!(late, AskError::Failed(_)), "the request was sent");
 
-        // The mailbox is full now: the limit covers the wait for room as well, and the request returns.
+        // The mailbox is full now: the limit covers the wait for room as well, and the request
+        // returns.
         let late = scribe.notes().timeout(2 * SECOND).ask().await.unwrap_err();
         assert_eq!(start.elapsed(), 5 * SECOND);
         assert!(matches!(late.into_message(), Some(ScribeMessage::Notes {})));
@@ -290,7 +291,7 @@ fn a_tells_limit_is_met_to_the_tick_and_the_message_returns() {
         assert_eq!(late.error.kind, CallErrorKind::Timeout(SECOND));
         assert_eq!(number(&late.message), 2);
 
-        // It left the queue: the next one is in front.
+        // The call that timed out left the queue, so the next one is in front.
         gate.open.notify_one();
         scribe.note(3).timeout(SECOND).tell().await.unwrap();
         assert_eq!(scribe.notes().ask().await.unwrap(), [1, 3]);
@@ -326,7 +327,7 @@ fn the_sender_in_front_hands_its_wake_on_when_it_is_dropped_after_it() {
             async move { scribe.note(3).tell().await.is_ok() }
         });
         tokio::task::yield_now().await;
-        // The actor takes the ask out and wakes the one in front, who never comes.
+        // The actor takes the ask out and wakes the sender in front, which is never polled.
         gate.open.notify_one();
         taken_out.await.unwrap();
         assert!(!behind.is_finished());
@@ -347,7 +348,7 @@ fn an_ask_that_is_dropped_does_no_harm() {
         let mut waiting = scribe.notes().ask();
         assert!(poll_once(&mut waiting).is_pending());
         drop((sent, waiting));
-        // The one that was sent is passed over: only the handler that runs needs the gate.
+        // The dropped ask is skipped: only the handler that runs needs the gate.
         gate.open.notify_one();
         assert_eq!(scribe.notes().ask().await.unwrap(), [1]);
     });
@@ -389,7 +390,7 @@ impl Neighbour {
         let Some(other) = self.other.get() else {
             return "nobody".into();
         };
-        // Both have begun when it goes on.
+        // Both handlers have begun when this one continues.
         tokio::task::yield_now().await;
         while other.ask_other(0).try_tell().is_ok() {}
         match other.ask_other(0).tell().await {
@@ -414,7 +415,7 @@ fn handlers_that_ask_each_other_are_told_at_once() {
     story(async {
         let [first, _second] = neighbours();
         let start = Instant::now();
-        // The second one's question to the first can never be answered.
+        // The second actor's ask of the first can never be answered.
         let said = first.ask_other(2).ask().await.unwrap();
         assert_eq!(said, "CallCycle");
         assert_eq!(start.elapsed(), Duration::ZERO);
@@ -493,7 +494,7 @@ fn a_threads_limit_gives_the_message_back() {
     assert_eq!(number(&late.message), 4);
 }
 
-/// Counts what comes from each of its senders, and whether it comes in order.
+/// Counts the messages of each of its senders, and those out of order.
 #[derive(Default)]
 struct Turnstile {
     next: [u32; 2],

@@ -1,5 +1,4 @@
-//! What the macros refuse, and what they say about it: where it is written, why, and what to write
-//! instead.
+//! The errors of the macros: where they point, the reason, and the remedy.
 
 #[test]
 fn errors_say_what_to_write_instead() {

@@ -1,6 +1,6 @@
-//! What the macros write and what they refuse.
+//! The macros' output, and the input that they refuse.
 //!
-//! A binary of its own: lints stricter than the workspace's hold for what the macros write here.
+//! A binary of its own: lints stricter than the workspace's hold for the macros' output here.
 //! `actor` and `message` are public so that the lints on public items hold too.
 
 pub mod actor;

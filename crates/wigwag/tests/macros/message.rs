@@ -1,4 +1,4 @@
-//! What `#[derive(Message)]` writes: positions on the wire, and growth at the end.
+//! The output of `#[derive(Message)]`: positions on the wire, and growth at the end.
 #![deny(missing_docs, unused, clippy::pedantic)]
 
 use wigwag::__private::{Buffer, DecodeError, Reader};
@@ -39,7 +39,7 @@ fn written(value: &impl Encode) -> Vec<u8> {
     out.as_slice().to_vec()
 }
 
-/// Reads a value and checks that nothing of it is left.
+/// Reads a value and checks that all of its bytes are used.
 fn read<T: for<'a> Decode<'a>>(bytes: &[u8]) -> Result<T, DecodeError> {
     let after = [bytes, &[0x2A]].concat();
     let mut reader = Reader::new(&after);
@@ -116,7 +116,7 @@ fn an_unknown_variant_is_an_error() {
     assert!(read::<Never>(&[0x91, 0]).is_err());
 }
 
-/// A value that holds itself: too deep is refused, and the stack survives it.
+/// A value that contains itself: excessive depth is refused without overflowing the stack.
 #[test]
 fn nesting_is_bounded() {
     let mut bytes = Vec::new();

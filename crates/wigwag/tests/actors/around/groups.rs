@@ -1,5 +1,5 @@
-//! Process groups: each test that bears the name of a case of OTP's `pg_SUITE` is that case, for one
-//! process. `docs/otp-cases.md` has those that are left out, and why.
+//! Process groups. A test named after a case of OTP's `pg_SUITE` is that case for one process;
+//! `docs/otp-cases.md` lists the cases that are left out, and why.
 
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ fn of(groups: &Groups<Member>, group: &str) -> Vec<Handle> {
     handles(&groups.members(group))
 }
 
-/// What a change says.
+/// The group, the kind and the members of a change.
 fn says(change: Option<Change<Member>>) -> (String, ChangeKind, Vec<Handle>) {
     let change = change.unwrap();
     (change.group.to_string(), change.kind, handles(&change.members))
@@ -135,7 +135,7 @@ async fn group_leave() {
     assert!(groups.members("two").is_empty());
 }
 
-/// The cases `monitor` and `monitor_scope` run the same story with one group and with all of them.
+/// The cases `monitor` and `monitor_scope`: one story, run with one group and with all groups.
 async fn monitors(everything: bool) {
     let (groups, one, two) = (Groups::<Member>::new(), member(), member());
     let subscribe = || match everything {
@@ -185,7 +185,8 @@ async fn monitor_scope() {
     monitors(true).await;
 }
 
-/// Who subscribes to all late is told what there is: each group with its members, and no other.
+/// A late subscriber to all groups gets a snapshot: each group with its members, and no other
+/// group.
 #[tokio::test]
 async fn monitor_nonempty_scope() {
     let (groups, one, two) = (Groups::<Member>::new(), member(), member());
@@ -200,8 +201,7 @@ async fn monitor_nonempty_scope() {
 }
 
 /// The parts of `double`, `scope_restart` and `empty_group_by_remote_leave` that are about members:
-/// a scope that is made anew is empty, whoever is in the old one, and a group without members is no
-/// group.
+/// a new scope is empty whatever the old one holds, and a group without members does not exist.
 #[tokio::test]
 async fn a_scope_that_is_made_anew_is_empty() {
     let (groups, one) = (Groups::<Member>::new(), member());

@@ -1,4 +1,4 @@
-//! Looking at live actors: idle, busy, stuck, suspended, failing, gone.
+//! Inspecting live actors: idle, busy, stuck, suspended, failing, ended.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant, SystemTime};
@@ -9,16 +9,16 @@ use wigwag::{
     supervise::{Child, ChildState, Strategy, Supervisor},
 };
 
-/// More than any actor here needs that is able to answer.
+/// Longer than any actor here needs that is able to answer.
 const LONG: Duration = Duration::from_secs(10);
 
-/// How exact the age of a mailbox is.
+/// Tolerance for the age of a mailbox.
 const EXACT: Duration = Duration::from_millis(20);
 
 #[derive(Default)]
 struct Sink {
     total: u64,
-    /// Its summary panics.
+    /// The summary panics.
     is_shy: bool,
 }
 
@@ -57,7 +57,8 @@ impl Plain {
     pub fn nothing(&self) {}
 }
 
-/// Looks until it sleeps: its last call was answered, and its turn may not be over.
+/// Inspects the actor until it is idle: its last call has been answered, but its turn may still
+/// run.
 async fn idle(actor: &Handle) -> Inspection {
     let looks = async {
         loop {
@@ -111,7 +112,7 @@ async fn a_stuck_actor_does_not_hold_up_who_looks_and_nothing_piles_up() {
     assert_eq!(idle(&handle).await.summary.as_deref(), Some("2 in all"));
 }
 
-/// Of the local calls, and of the urgent ones beside them.
+/// Holds for ordinary calls and for urgent ones.
 #[tokio::test]
 async fn the_age_of_a_mailbox_is_that_of_the_call_that_waits_longest() {
     for is_urgent in [false, true] {
@@ -135,7 +136,7 @@ async fn the_age_of_a_mailbox_is_that_of_the_call_that_waits_longest() {
             assert!(age + EXACT >= at_least && age <= before.elapsed() + EXACT, "{age:?}");
             assert!(age >= last, "{age:?}, and before {last:?}");
             last = age;
-            // Younger ones do not make it younger.
+            // Younger calls do not lower the age.
             sink.add(1).try_tell().unwrap();
         }
         goes.send(()).unwrap();
@@ -151,7 +152,7 @@ async fn a_suspended_actor_answers_and_one_that_has_ended_says_why() {
     let handle = sink.handle().unwrap();
     handle.suspend();
     sink.add(1).try_tell().unwrap();
-    // The first look has it obey.
+    // The actor obeys the order to suspend by the end of the first inspection.
     handle.inspect(LONG).await;
     let seen = handle.inspect(LONG).await;
     assert_eq!((seen.activity, seen.waiting), (Activity::Suspended, 1));
@@ -164,7 +165,7 @@ async fn a_suspended_actor_answers_and_one_that_has_ended_says_why() {
     assert_eq!((seen.activity, seen.summary), (Activity::Ended(Reason::Killed), None));
 }
 
-/// The next life handles calls: the order to suspend was for the life before it.
+/// The next life handles calls: the order to suspend was given to the life before it.
 #[tokio::test]
 async fn a_child_that_ended_while_it_was_suspended_is_started_again_unsuspended() {
     let supervisor = Supervisor::new(Strategy::OneForOne).child(Child::new("sink", Sink::default));

@@ -1,5 +1,5 @@
-//! What stands around the actors of one process, as its users see it.
-#![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
+//! The services around the actors of one process, as users see them.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod groups;
 mod inspection;

@@ -1,4 +1,4 @@
-//! Names: who has them, for how long, and what is said when nobody does.
+//! Names: their owner, how long a registration lasts, and the errors when nobody has the name.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
@@ -66,7 +66,7 @@ async fn a_taken_name_says_who_has_it() {
     assert_eq!(find::<Counter>("taken").unwrap().add(0).ask().await.unwrap(), 2);
 }
 
-/// As the hook of a supervised one does in each of its lives.
+/// A supervised actor's hook registers its name again in each of its lives.
 #[tokio::test]
 async fn who_takes_his_own_name_again_has_it_once() {
     let counter = Counter(1).spawn();
@@ -78,7 +78,7 @@ async fn who_takes_his_own_name_again_has_it_once() {
     assert!(find_any("his own").is_none(), "it was one name");
     register("his own", &counter).unwrap();
     drop(counter);
-    // One registration is one reference, which goes with it.
+    // One registration holds one reference, and unregistering drops it.
     assert_eq!(unregister("his own"), Some(handle.clone()));
     assert_eq!(handle.ended().await, Reason::Normal);
     let (ended, other) = (Counter(2).spawn(), Counter(3).spawn());
@@ -101,7 +101,7 @@ async fn a_name_keeps_its_actor() {
     assert_eq!(handle.ended().await, Reason::Normal);
 }
 
-/// Takes the name of whoever ends, in the moment in which it hears of the end.
+/// Takes the name of an actor that it monitors, at the moment in which it learns of the end.
 struct Heir(Sender<Result<(), NameError>>);
 
 #[wigwag::actor(life)]
@@ -180,7 +180,7 @@ async fn of_many_who_want_a_name_one_has_it_at_a_time() {
     assert!(find_any("only one").is_none());
 }
 
-/// Takes a name in the very moment in which somebody is woken because its holder has ended.
+/// Takes a name at the moment in which a task is woken because the name's holder has ended.
 struct TakesAtOnce(CounterRef, Sender<Result<(), NameError>>);
 
 impl Wake for TakesAtOnce {
@@ -196,7 +196,8 @@ async fn a_name_is_free_in_the_moment_in_which_the_end_is_told() {
     let (says, heard) = channel();
     let waker = Waker::from(Arc::new(TakesAtOnce(second.clone(), says)));
     let mut ended = Box::pin(handle.ended());
-    // He waits before the name is given: in the order of their coming he would hear before the registry.
+    // This waiter registers before the name does: in order of registration it would be told of the
+    // end before the registry.
     assert!(ended.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
     register("at once", &first).unwrap();
     handle.kill();

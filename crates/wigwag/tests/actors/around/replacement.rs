@@ -1,11 +1,11 @@
-//! Another state, or other behaviour, for an actor that lives: its address and its mail stay.
+//! Replacing the state or the behaviour of a live actor: its address and its mail stay.
 
 use wigwag::{
     Actor, CallErrorKind, Node,
     lifecycle::{Alive, ReplaceError},
 };
 
-/// Behaviour that is exchanged: any type with these methods.
+/// Behaviour that can be exchanged: any type with these methods.
 trait Pricing: Send {
     fn price(&self, pieces: u64) -> u64;
 }
@@ -18,7 +18,7 @@ impl Pricing for Each {
     }
 }
 
-/// Every so manieth piece is free.
+/// One piece in each `.0` pieces is free.
 struct Free(u64);
 
 impl Pricing for Free {

@@ -1,4 +1,4 @@
-//! Routers: who gets which call, also when members come and go.
+//! Routers: the choice of the member that gets a call, also when members join and leave.
 
 use std::collections::HashMap;
 
@@ -72,7 +72,8 @@ async fn the_idlest_has_the_least_mail() {
         worker.number().try_tell().unwrap();
         picked.push(all.iter().position(|one| one.handle().unwrap() == handle).unwrap());
     }
-    // From 2, 1, 3: the second, then the first of two that are equal, and so on.
+    // The queues begin at 2, 1, 3: the second member is picked, then the first of two equal ones,
+    // and so on.
     assert_eq!(picked, [1, 0, 1, 0]);
 }
 

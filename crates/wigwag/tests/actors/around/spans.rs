@@ -1,4 +1,5 @@
-//! Spans around calls: each handler runs in its own, whatever its kind and wherever the call is from.
+//! Spans around calls: each handler runs in a span of its own, whatever its kind and wherever the
+//! call comes from.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -14,14 +15,14 @@ thread_local! {
     static ENTERED: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
 }
 
-/// What each span is called, in the order in which they were made.
+/// The names of the spans, in the order in which they were created.
 static SPANS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 fn spans() -> MutexGuard<'static, Vec<String>> {
     SPANS.lock().unwrap()
 }
 
-/// Keeps the spans of calls, and knows which this thread is in.
+/// Collects the spans of calls, and tracks the span that the current thread is in.
 struct Keeper;
 
 #[derive(Default)]
@@ -63,7 +64,7 @@ impl Subscriber for Keeper {
     }
 }
 
-/// Where this thread is.
+/// The span that the current thread is in.
 fn entered() -> String {
     let last = ENTERED.with(|entered| entered.borrow().clone());
     assert!(last.len() <= 1, "one call at a time");
@@ -114,7 +115,7 @@ impl Traced {
 
 #[tokio::test]
 async fn each_call_runs_in_a_span_of_its_own_if_the_options_say_so() {
-    // Of this thread alone, on which all that is done here runs: other tests have spans too.
+    // Set for this thread alone, on which this whole test runs: other tests create spans too.
     let _kept = tracing::subscriber::set_default(Keeper);
     let traced = Traced::default().spawn_with(ActorOptions::default().spans(true));
     let number = traced.handle().unwrap().number();

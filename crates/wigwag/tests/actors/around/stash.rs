@@ -1,4 +1,4 @@
-//! Calls that an actor puts aside: they come back in order, before newer ones, and none is lost.
+//! Stashed calls: they come back in order, before newer ones, and none is lost.
 
 use std::time::Duration;
 
@@ -8,17 +8,17 @@ use wigwag::{
     supervise::{Child, Strategy, Supervisor},
 };
 
-/// Calls that may be put aside.
+/// The number of calls that an actor may stash.
 const ROOM: usize = 1024;
 
-/// Serves when it is open; until then it puts everything aside.
+/// Handles calls while it is open, and stashes them until then.
 #[derive(Default)]
 struct Gate {
     is_open: bool,
     came: Vec<u64>,
-    /// Calls for which there was no room.
+    /// Calls that found the stash full.
     refused: u64,
-    /// The number whose call stops the gate.
+    /// The number of the call that stops the gate.
     stops_at: Option<u64>,
 }
 
@@ -40,7 +40,7 @@ impl Gate {
         }
     }
 
-    /// The same with a handler that waits.
+    /// Like `pass`, with a handler that waits.
     pub async fn pass_slowly(&mut self, this: &This<Self>, answer: Responder<u64>, number: u64) {
         tokio::task::yield_now().await;
         if !self.is_open {
@@ -51,7 +51,7 @@ impl Gate {
         answer.send(number);
     }
 
-    /// Passes once for each time that the gate is opened.
+    /// Handles one call each time that the gate is opened.
     pub fn pass_alone(&mut self, this: &This<Self>, answer: Responder<u64>, number: u64) {
         if !std::mem::take(&mut self.is_open) {
             return this.stash(answer, |me| me.pass_alone(number)).unwrap();
@@ -96,7 +96,8 @@ async fn what_was_put_aside_comes_before_newer_mail_and_in_order() {
     }
     gate.pass(100).try_tell().unwrap();
     let opened = gate.open().try_ask().unwrap();
-    // Behind the order to open, so it finds the gate open, and is newer than what was put aside.
+    // These calls are behind the order to open: they find the gate open, and are newer than the
+    // stashed ones.
     for number in 101..200 {
         asked.push(gate.pass(number).try_ask().unwrap());
     }
@@ -120,7 +121,7 @@ async fn what_is_put_aside_once_more_keeps_its_order() {
     assert_eq!(gate.came().ask().await.unwrap(), (0..20).collect::<Vec<_>>());
 }
 
-/// An order to stop that comes while calls are handled again is obeyed before the next of them.
+/// An order to stop that arrives while stashed calls are handled is obeyed before the next of them.
 #[tokio::test]
 async fn control_mail_goes_before_calls_that_are_handled_again() {
     let gate = Gate::default().spawn();
@@ -150,7 +151,7 @@ async fn there_is_room_for_so_many_and_the_next_one_comes_back() {
     assert_eq!(gate.refused().ask().await.unwrap(), 1);
     let seen = gate.handle().unwrap().inspect(Duration::from_secs(10)).await;
     assert_eq!((seen.stashed, seen.waiting), (ROOM, 0));
-    // Who goes away is passed over.
+    // A stashed call that its caller has given up is skipped.
     drop(asked.swap_remove(0));
     gate.open().tell().await.unwrap();
     for asked in asked {
@@ -196,7 +197,7 @@ async fn askers_of_another_process_are_kept_too() {
     assert!(there.came().ask().await.unwrap().is_empty());
     assert_eq!(gate.open().ask().await.unwrap(), 2);
     assert_eq!((first.await.unwrap(), second.await.unwrap()), (1, 2));
-    // And at the end of the actor.
+    // The end of the actor fails its stashed calls.
     let gate = Gate::default().spawn();
     service.export("other", &gate).unwrap();
     let there = client.actor::<Gate>(&format!("{bound}/other")).await.unwrap();

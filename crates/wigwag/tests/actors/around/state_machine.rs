@@ -1,4 +1,4 @@
-//! State machines: what ends with a state does, and what waits for another one comes back.
+//! State machines: timers of a state end with it, and calls that wait for another state come back.
 
 use std::time::Duration;
 
@@ -8,11 +8,11 @@ use wigwag::{Actor, Responder, This, lifecycle::Alive, state_machine::StateMachi
 const OPEN_FOR: Duration = Duration::from_secs(10);
 const CODE: &str = "1234";
 
-/// A lock with a code: after the right one it is open for a while.
+/// A lock with a code: the right code opens it for a while.
 #[derive(Default)]
 struct Lock {
     state: StateMachine<State>,
-    /// What happened: `+` opened, `-` closed by itself, a digit went through.
+    /// The events so far: `+` opened, `-` closed by itself, a digit for a call that passed.
     diary: String,
 }
 
@@ -20,7 +20,7 @@ struct Lock {
 enum State {
     #[default]
     Closed,
-    /// The code was begun.
+    /// Part of the code has been entered.
     Typing(String),
     Open,
 }
@@ -53,7 +53,7 @@ impl Lock {
         self.state.go(this, State::Closed);
     }
 
-    /// Goes through when the lock is open.
+    /// Passes when the lock is open.
     pub fn pass(&mut self, this: &This<Self>, answer: Responder<u64>, number: u64) {
         match *self.state {
             State::Open => {
@@ -98,7 +98,7 @@ async fn a_state_has_one_limit_and_it_ends_with_the_state() {
     let lock = Lock::default().spawn();
     let begun = Instant::now();
     press(&lock, CODE).await;
-    // Those of the digits before would have closed it by now.
+    // A limit set for one of the earlier digits would have closed the lock by now.
     sleep_until(begun + OPEN_FOR - Duration::from_millis(2)).await;
     assert_eq!(lock.diary().ask().await.unwrap(), "+ StateMachine { state: Open, limited: true }");
     sleep_until(begun + OPEN_FOR + Duration::from_millis(2)).await;
@@ -115,7 +115,7 @@ async fn a_limit_that_is_due_is_taken_back_too() {
     lock.diary().ask().await.unwrap();
     let handle = lock.handle().unwrap();
     handle.suspend();
-    // The last digit is there before the limit is due, and both wait.
+    // The last digit arrives before the limit is due; both wait.
     press(&lock, "4").await;
     sleep_until(Instant::now() + OPEN_FOR).await;
     handle.resume();

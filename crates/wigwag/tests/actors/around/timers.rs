@@ -1,4 +1,5 @@
-//! Timers: in made-up time to the millisecond, on the real clock with five times as much.
+//! Timers: exact to the millisecond under paused time, with five times the tolerance on the real
+//! clock.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
@@ -10,12 +11,13 @@ use wigwag::{
     timer::{RateLimiter, Timer, TimerError},
 };
 
-/// Sets timers and says when which call came.
+/// Sets timers and reports each call that a timer makes, with its time.
 struct Clock {
     began: Instant,
     says: Sender<(u64, &'static str)>,
     timers: Vec<Timer>,
-    /// Which timer is cancelled when somebody ends whom it monitors, and whether that was in time.
+    /// When a monitored actor ends, the clock cancels a timer and stores here whether that was in
+    /// time.
     cancels_at_down: Option<bool>,
 }
 
@@ -42,7 +44,7 @@ impl Clock {
         sleep(ms(duration)).await;
     }
 
-    /// Holds the actor's thread until the timer has long been due, and cancels it then.
+    /// Holds the actor's thread until the timer is long overdue, then cancels it.
     pub fn cancel_when_due(&mut self, timer: u64) -> bool {
         std::thread::sleep(ms(50));
         self.timers[timer as usize].cancel()
@@ -109,7 +111,7 @@ fn clock(options: ActorOptions) -> (ClockRef, Receiver<(u64, &'static str)>) {
     (clock.spawn_with(options), heard)
 }
 
-/// All that was said; what is under way is let finish.
+/// All reports so far, after the calls under way have finished.
 async fn said(clock: &ClockRef, heard: &Receiver<(u64, &'static str)>) -> Vec<(u64, &'static str)> {
     clock.nothing().ask().await.unwrap();
     heard.try_iter().collect()
@@ -126,7 +128,7 @@ async fn calls_come_when_they_are_due_and_in_order() {
     sleep(ms(100)).await;
     let heard = said(&clock, &heard).await;
     assert_eq!(heard[1..], [(10, "a"), (20, "b"), (20, "d"), (30, "c")]);
-    // The clock tells milliseconds apart: nothing at all is one at most.
+    // The clock has a resolution of one millisecond, so a delay of zero may take up to one.
     assert!(heard[0].0 <= 1 && heard[0].1 == "d", "{heard:?}");
 }
 
@@ -136,7 +138,7 @@ async fn a_repeated_call_keeps_its_step_and_leaves_out_what_nobody_saw() {
     clock.every(10, 0).ask().await.unwrap();
     sleep(ms(35)).await;
     assert_eq!(said(&clock, &heard).await, [(10, "a"), (20, "a"), (30, "a")]);
-    // Busy from 35 to 85: of what is due at 40, 50, … 80 one waits.
+    // The actor is busy from 35 to 85: of the calls due at 40, 50, … 80 one is kept.
     clock.dawdle(50).ask().await.unwrap();
     sleep(ms(20)).await;
     assert_eq!(said(&clock, &heard).await, [(85, "a"), (90, "a"), (100, "a")]);
@@ -160,7 +162,8 @@ async fn what_was_due_and_is_cancelled_does_not_come() {
     let (clock, heard) = clock(ActorOptions::default().own_thread());
     clock.after(1, 0).ask().await.unwrap();
     clock.every(1, 1).ask().await.unwrap();
-    // Their thread is the actor's: the runtime there has no other. So they are due, and not seen to.
+    // The timers run on the actor's thread, since its runtime has no other: they are due but have
+    // not fired.
     let cancelled = clock.cancel_when_due(0).ask().await.unwrap();
     let came = said(&clock, &heard).await.iter().any(|(_, word)| *word == "a");
     assert_ne!(cancelled, came, "it came, or it was cancelled");
@@ -170,8 +173,8 @@ async fn what_was_due_and_is_cancelled_does_not_come() {
     assert_eq!(said(&clock, &heard).await, []);
 }
 
-/// The timer fires while the actor is suspended: its call waits in the mailbox. Control mail comes
-/// before it and cancels it.
+/// The timer fires while the actor is suspended, so its call waits in the mailbox. Control mail
+/// overtakes that call and cancels it.
 #[tokio::test(start_paused = true)]
 async fn control_mail_cancels_a_call_that_waits() {
     for cancels in [true, false] {
@@ -216,7 +219,7 @@ async fn timers_end_with_their_actor_and_do_not_keep_it() {
 #[tokio::test(start_paused = true)]
 async fn an_actor_has_so_many_timers_and_no_more() {
     let (clock, _heard) = clock(ActorOptions::default());
-    // One was set when it started.
+    // One timer was set when the actor started.
     assert_eq!(clock.set_all().ask().await.unwrap(), 1023);
     assert_eq!(clock.set_all().ask().await.unwrap(), 0);
     assert!(clock.cancel(7).ask().await.unwrap());
@@ -270,7 +273,7 @@ async fn a_pace_lets_so_many_go_in_any_span_and_the_rest_in_order() {
     }
     assert_eq!(went, [0, 0, 50, 100, 100, 150, 200]);
     assert!(pace.try_now() && !pace.try_now());
-    // Who gives up while he waits is not counted.
+    // A waiter that gives up does not count against the rate.
     assert!(timeout(ms(10), pace.wait()).await.is_err());
     sleep(ms(40)).await;
     assert!(pace.try_now() && !pace.try_now());

@@ -1,4 +1,4 @@
-//! Urgent calls: before all that wait, in their own order, and never more than there is room for.
+//! Urgent calls: they overtake all ordinary calls, keep their own order, and are limited in number.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
@@ -9,13 +9,13 @@ use wigwag::{
     call::Urgent, lifecycle::Alive,
 };
 
-/// Room for urgent calls.
+/// The number of urgent calls that a mailbox holds.
 const ROOM: usize = 256;
 
 #[derive(Default)]
 struct Recorder {
     came: Vec<u64>,
-    /// Urgent calls that it goes on sending itself.
+    /// Urgent calls that the recorder has sent itself.
     again: u64,
 }
 
@@ -26,13 +26,13 @@ impl Recorder {
         number
     }
 
-    /// Waits for the word of whoever holds the other end.
+    /// Blocks until the holder of the other end sends.
     pub fn hold(&mut self, begun: Local<Sender<()>>, go: Local<Receiver<()>>) {
         begun.0.send(()).unwrap();
         go.0.recv().unwrap();
     }
 
-    /// Is urgent, and sends itself the next one, until an ordinary call has come.
+    /// Sends itself another urgent call, until an ordinary call has been handled.
     pub fn again(&mut self, this: &This<Self>) {
         self.again += 1;
         if self.came.is_empty() && self.again < 100_000 {
@@ -49,7 +49,7 @@ impl Recorder {
     }
 }
 
-/// A suspended one.
+/// Spawns a recorder and suspends it.
 fn suspended(options: ActorOptions) -> (RecorderRef, wigwag::Handle) {
     let recorder = Recorder::default().spawn_with(options);
     let handle = recorder.handle().unwrap();
@@ -78,7 +78,7 @@ async fn urgent_calls_go_before_a_thousand_that_wait_and_keep_their_order() {
     assert_eq!(recorder.came().ask().await.unwrap(), expected);
 }
 
-/// The run at hand holds 63 calls more; the urgent one is next all the same.
+/// The current run holds 63 more calls; the urgent call is handled next all the same.
 #[test]
 fn the_run_at_hand_is_broken_off_after_one_call() {
     let recorder = Recorder::default().spawn_with(ActorOptions::default().own_thread());
@@ -117,7 +117,7 @@ async fn urgent_calls_have_room_of_their_own_and_no_more_than_that() {
     assert_eq!(error.kind, CallErrorKind::Timeout(limit));
     let late = recorder.number(7).urgent().timeout(limit).ask().await;
     assert!(matches!(late, Err(AskError::Refused(_))), "it was never in");
-    // Who waits is let in when there is room.
+    // A waiting call enters when there is room.
     let mut waits = std::pin::pin!(recorder.call::<u64>(message).urgent().ask());
     assert!(timeout(limit, &mut waits).await.is_err());
     handle.resume();
@@ -200,7 +200,7 @@ async fn eight_senders_of_numbered_calls_keep_their_order() {
     let senders: Vec<_> = (0..8)
         .map(|sender| {
             let recorder = recorder.clone();
-            // Half of them in turns, half of them in plain tasks.
+            // Half of the senders run in turns, half in plain tasks.
             let sends = async move {
                 for number in 0..CALLS {
                     let call = || recorder.number(sender * CALLS + number);

@@ -1,4 +1,4 @@
-//! Full mailboxes in a circle: asks, tells that wait for room, and both.
+//! Full mailboxes in a circle: asks, tells that wait for room, and both mixed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,10 +12,11 @@ use wigwag::{ActorOptions, CallErrorKind, Local, lifecycle::Alive};
 use super::ring::{MemberMessage, MemberRef, Ring, Way, count, member};
 use super::{Counts, SECOND, Tally, kind};
 
-/// Actors in the longest circle that is refused at once, as `wigwag_actor::limits` has it.
+/// The longest circle of asks that is refused at once, in actors, as given in
+/// `wigwag_actor::limits`.
 const CYCLE_ACTORS_MAX: usize = 64;
 
-/// Asks a member ten times a second, until it is stopped; gives how often it was answered.
+/// Asks a member ten times a second until it is stopped; returns the number of answers.
 fn neighbour(member: MemberRef, tally: Arc<Tally>) -> (JoinHandle<u32>, Arc<tokio::sync::Notify>) {
     let enough = Arc::new(tokio::sync::Notify::new());
     let until = enough.clone();
@@ -34,7 +35,7 @@ fn neighbour(member: MemberRef, tally: Arc<Tally>) -> (JoinHandle<u32>, Arc<toki
     (asks, enough)
 }
 
-/// Each ask comes back to a member that waits, and is refused at once: nobody needs a time limit.
+/// Each ask comes back to a member that waits and is refused at once, without any time limit.
 #[tokio::test(start_paused = true)]
 async fn asks_in_a_circle_of_full_mailboxes_are_all_refused_at_once() {
     let begun = Instant::now();
@@ -50,7 +51,7 @@ async fn asks_in_a_circle_of_full_mailboxes_are_all_refused_at_once() {
     assert_eq!(begun.elapsed(), Duration::ZERO);
 }
 
-/// Two hops are no circle of their own, but those of others may close one.
+/// Two hops are no circle by themselves, but the hops of other calls may close one.
 #[tokio::test(start_paused = true)]
 async fn asks_that_lead_to_an_end_are_answered_unless_others_close_the_circle() {
     for capacity in 1..=4 {
@@ -65,7 +66,7 @@ async fn asks_that_lead_to_an_end_are_answered_unless_others_close_the_circle() 
     }
 }
 
-/// Builds a ring in which each member asks the next; gives the first answer and how long it took.
+/// Builds a ring in which each member asks the next; returns the first answer and the time it took.
 async fn ring_of(members: usize) -> (Result<(), CallErrorKind>, Duration) {
     let tally = Arc::new(Tally::default());
     let ring: Vec<MemberRef> =
@@ -84,8 +85,8 @@ async fn ring_of(members: usize) -> (Result<(), CallErrorKind>, Duration) {
     (outcome, took)
 }
 
-/// The last member's ask leads back through all the others, up to the limit that the documentation
-/// gives; a longer ring ends by the time limit of its asks.
+/// The last member's ask leads back through all the others, up to the documented limit; a longer
+/// ring ends by the time limit of its asks.
 #[tokio::test(start_paused = true)]
 async fn a_circle_is_refused_at_once_up_to_its_longest_and_ends_by_the_limit_beyond() {
     for members in [1, 2, 4, CYCLE_ACTORS_MAX / 2, CYCLE_ACTORS_MAX] {
@@ -97,7 +98,8 @@ async fn a_circle_is_refused_at_once_up_to_its_longest_and_ends_by_the_limit_bey
     );
 }
 
-/// A tell is no part of a circle of asks, so nobody sees this one; it ends by the limits.
+/// A tell is no part of a circle of asks, so this circle is not detected; it ends by the time
+/// limits.
 #[tokio::test(start_paused = true)]
 async fn a_circle_of_asks_with_a_tell_in_it_ends_by_the_limits() {
     for capacity in 1..=4 {
@@ -105,8 +107,8 @@ async fn a_circle_of_asks_with_a_tell_in_it_ends_by_the_limits() {
         let ring = Ring::new(capacity, ways, &Arc::default()).await;
         let begun = Instant::now();
         let counts = count(ring.flood(32, 9, None).await).await;
-        // One call of each member at a time, until the askers behind them give up at the same moment
-        // in which the next three would be over.
+        // Each round handles one call of each member, until the waiting callers give up at the
+        // moment in which the next three calls would time out.
         let rounds = ASK_WAIT_MAX.as_secs() / HANDLER_WAIT_MAX.as_secs() - 1;
         let overloaded = 3 * u32::try_from(rounds).unwrap();
         let timeout = 96 - overloaded;
@@ -117,8 +119,8 @@ async fn a_circle_of_asks_with_a_tell_in_it_ends_by_the_limits() {
     }
 }
 
-/// Each member is in its first call, which tells the next one when the gate that is given opens; its
-/// mailbox is full, and more senders wait before it.
+/// Holds each member in its first call, which tells the next member once its gate opens; the
+/// member's mailbox is full, and more senders wait for room in it.
 async fn fill(
     ring: &Ring,
     capacity: u32,
@@ -150,8 +152,9 @@ async fn fill(
     (gates, tellers)
 }
 
-/// Each member holds a call for the next one, whose mailbox is full, and nobody takes anything. Gives
-/// how many of these calls came back: on threads the first that does may make room for the others.
+/// Each member holds a call for the next one, whose mailbox is full, and no mailbox is drained.
+/// Returns how many of these calls came back: on threads the first call to do so may make room for
+/// the others.
 async fn tells_in_a_circle(capacity: u32, late: Duration) -> usize {
     let (tally, parked) = (Arc::new(Tally::default()), 8);
     let ring = Ring::new(capacity as usize, [Way::Tells; 3], &tally).await;
@@ -183,7 +186,7 @@ async fn tells_in_a_circle(capacity: u32, late: Duration) -> usize {
     for (at, held) in held {
         assert_eq!(held.kind, CallErrorKind::Overloaded);
         assert!(held.after >= HANDLER_WAIT_MAX && held.after <= HANDLER_WAIT_MAX + late);
-        // What was refused is in the sender's hand, and may be sent once more.
+        // A refused message is returned to the sender, which may send it again.
         let is_it = |message: &MemberMessage| match message {
             MemberMessage::GoOn { number, hops, .. } => (*number, *hops) == (at * 1000, 0),
             _ => false,
@@ -201,7 +204,8 @@ async fn tells_in_a_circle(capacity: u32, late: Duration) -> usize {
 #[tokio::test(start_paused = true)]
 async fn tells_in_a_circle_of_full_mailboxes_come_back_when_the_limit_is_over() {
     for capacity in 1..=4 {
-        // All limits are over at once, but who comes first may make room for those behind it.
+        // All limits expire at once, but the first call to return may make room for those behind
+        // it.
         assert!((1..=3).contains(&tells_in_a_circle(capacity, SECOND / 500).await));
     }
 }

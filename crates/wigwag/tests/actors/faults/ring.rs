@@ -1,4 +1,4 @@
-//! Three actors in a ring, each of which has the next one do its work.
+//! Three actors in a ring; each passes its work on to the next one.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,14 +10,14 @@ use wigwag::{Actor, ActorOptions, CallErrorKind, Handle, Local, lifecycle::Alive
 
 use super::{Counts, Guard, SECOND, Tally, kind};
 
-/// How a member has the next one go on.
+/// How a member passes a call on to the next one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
     Asks,
     Tells,
 }
 
-/// A call that did not get through, and how long it was tried.
+/// A call that was refused, and how long its sender tried.
 pub(super) struct Held {
     pub(super) after: Duration,
     pub(super) kind: CallErrorKind,
@@ -27,10 +27,10 @@ pub(super) struct Held {
 pub(super) struct Member {
     way: Way,
     next: Option<MemberRef>,
-    /// Numbers of the calls that were gone through.
+    /// Numbers of the handled calls.
     pub(super) came: Vec<u32>,
     pub(super) held: Vec<Held>,
-    /// Its next call waits for this, once.
+    /// The next call waits for this gate, once.
     pub(super) gate: Option<oneshot::Receiver<()>>,
     _state: Guard,
 }
@@ -49,7 +49,7 @@ impl Member {
         drop(guard);
     }
 
-    /// Has the next member go on, so many times; says how the chain has ended.
+    /// Passes the call on for `hops` further members; answers with the end of the chain.
     pub async fn go_on(
         &mut self,
         number: u32,
@@ -73,7 +73,7 @@ impl Member {
     }
 }
 
-/// The members and what counts all that they are sent.
+/// The members, and the tally of all values that they are sent.
 pub(super) struct Ring {
     pub(super) members: [MemberRef; 3],
     capacity: usize,
@@ -99,8 +99,8 @@ impl Ring {
         self.members.each_ref().map(|member| member.handle().unwrap())
     }
 
-    /// So many askers of each member, each with a call of its own; no member takes one before its
-    /// mailbox is as full as they can make it.
+    /// Starts `askers` callers for each member, each with one call; no member takes a call before
+    /// its mailbox is as full as these callers can make it.
     pub(super) async fn flood(
         &self,
         askers: u32,
@@ -134,7 +134,7 @@ impl Ring {
         calls
     }
 
-    /// Each member answers when it has come so far.
+    /// Checks that each member answers once the calls before this one are handled.
     pub(super) async fn goes_on(&self) {
         for member in &self.members {
             let call = member.plain(Local(self.tally.guard())).timeout(60 * SECOND);
@@ -142,7 +142,7 @@ impl Ring {
         }
     }
 
-    /// Ends in good order: members hold each other, so they part first.
+    /// Ends all members in good order: they hold references to each other, which they drop first.
     pub(super) async fn end(self) {
         for member in &self.members {
             member.part().ask().await.unwrap();

@@ -1,4 +1,4 @@
-//! The end of a system in which everything goes wrong at the same time.
+//! The end of a system in which everything fails at the same time.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,13 +16,13 @@ use super::threads::{Release, RudeRef, rude, stuck};
 use super::trees::{Fault, child};
 use super::{Counts, PATIENCE, Tally, kind};
 
-/// Systems that are ended, each at another moment.
+/// The number of systems to end, each at another moment.
 const ROUNDS: u64 = 50;
 
-/// How long each of the two stages of a plan may take.
+/// The time limit of each of the two stages of a plan.
 const STAGE: Duration = Duration::from_millis(100);
 
-/// Numbers by chance, the same for the same seed.
+/// Random numbers from a seed.
 struct Chance(u64);
 
 impl Chance {
@@ -34,8 +34,8 @@ impl Chance {
     }
 }
 
-/// A ring with full mailboxes, a tree with children that never start, start once and never stop, and
-/// actors that loop and that block their threads, of which the last one blocks a worker.
+/// A ring with full mailboxes; a tree with children that never start, start once and never stop;
+/// and actors that loop or block their threads, the last of which blocks a worker.
 struct System {
     tally: Arc<Tally>,
     ring: Ring,
@@ -95,12 +95,13 @@ impl System {
         rude.chain(self.ring.handles()).chain(self.tree.handle()).collect()
     }
 
-    /// Who asked has heard, the rude ones come to their end, and nothing is left.
+    /// Checks that every caller gets its outcome, that the stuck actors end, and that nothing is
+    /// leaked.
     async fn end(self) -> Counts {
         let System { tally, ring, tree, rude, releases, asked, start } = self;
         drop((ring, tree, rude));
         let mut counts = Counts::default();
-        // While the other threads are taken still: nobody who waits needs them.
+        // The stuck actors still hold their threads: no waiting caller depends on those.
         for asked in asked {
             counts.add(timeout(PATIENCE, asked).await.unwrap().unwrap());
         }
@@ -111,7 +112,7 @@ impl System {
     }
 }
 
-/// Ends the system in one of three ways, which each end it within their time.
+/// Ends the system in one of three ways, each of which ends it within its time.
 async fn end_all(handles: Vec<Handle>, way: u64) {
     let begun = Instant::now();
     match way {
@@ -126,7 +127,7 @@ async fn end_all(handles: Vec<Handle>, way: u64) {
             assert!(stopped.iter().any(|one| one.was_killed), "some never end by themselves");
         }
         1 => handles.iter().for_each(|handle| assert!(handle.kill() || handle.is_ended())),
-        // Those that can end do so by themselves, the others are killed in the end.
+        // Actors that are able to end do so by themselves; the others are killed at the limit.
         _ => {
             let plan = StopPlan::new().stop("all", STAGE, handles.iter().cloned());
             plan.run().await;

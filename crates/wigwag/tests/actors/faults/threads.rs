@@ -1,4 +1,4 @@
-//! Handlers that do not look around: endless loops, and threads that are blocked.
+//! Handlers that never yield: endless loops, and blocked threads.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,16 +13,17 @@ use wigwag::{
 
 use super::{Guard, PATIENCE, SECOND, Tally, kind};
 
-/// What a call is given that may take for ever: who hears that it has begun, and what ends it.
+/// The argument of a call that may take for ever: a sender that reports its begin, and the
+/// condition for its end.
 pub(super) struct Stuck {
     pub(super) begun: oneshot::Sender<()>,
     pub(super) until: Until,
 }
 
 pub(super) enum Until {
-    /// Looked at in a loop.
+    /// The handler polls this flag in a loop.
     Seen(Arc<AtomicBool>),
-    /// Waited for by the thread.
+    /// The thread blocks on this channel until the sender is dropped.
     Dropped(Receiver<()>),
 }
 
@@ -37,7 +38,7 @@ impl Rude {
     }
 
     pub fn takes_all(&self, stuck: Local<Stuck>, guard: Local<Guard>) {
-        // Nobody may listen.
+        // The receiver may be gone.
         let _ = stuck.0.begun.send(());
         match stuck.0.until {
             Until::Seen(end) => {
@@ -45,7 +46,7 @@ impl Rude {
                     std::hint::spin_loop();
                 }
             }
-            // An error when the other end is gone, which is what it waits for.
+            // `recv` fails once the sender is gone, which is the end that the handler waits for.
             Until::Dropped(end) => assert!(end.recv().is_err()),
         }
         drop(guard);
@@ -56,7 +57,7 @@ pub(super) fn rude(options: ActorOptions, tally: &Arc<Tally>) -> RudeRef {
     Rude { _state: tally.guard() }.spawn_with(options)
 }
 
-/// Lets go of a handler when it is dropped.
+/// Ends a stuck handler when it is dropped.
 pub(super) enum Release {
     Sees(Arc<AtomicBool>),
     Drops { _end: Sender<()> },
@@ -70,7 +71,8 @@ impl Drop for Release {
     }
 }
 
-/// A call that loops, or that blocks its thread; it ends when the last thing given is dropped.
+/// The argument of a call that loops or blocks its thread, the notice of its begin, and the release
+/// that ends the call when it is dropped.
 pub(super) fn stuck(loops: bool) -> (Stuck, oneshot::Receiver<()>, Release) {
     let (begun, begins) = oneshot::channel();
     if loops {
@@ -81,8 +83,9 @@ pub(super) fn stuck(loops: bool) -> (Stuck, oneshot::Receiver<()>, Release) {
     (Stuck { begun, until: Until::Dropped(end) }, begins, Release::Drops { _end: release })
 }
 
-/// One that takes its thread for itself: who asks it hears so in time, others go on, and killing it
-/// frees at once who waits. What it holds is dropped when its handler returns.
+/// An actor whose handler keeps its thread: a caller's ask ends at its time limit, other actors go
+/// on, and killing the actor frees all waiting callers at once. The values that the handler holds
+/// are dropped when it returns.
 async fn a_rude_one(options: ActorOptions, loops: bool) {
     let tally = Arc::new(Tally::default());
     let bad = rude(options, &tally);
@@ -115,7 +118,7 @@ async fn a_rude_one(options: ActorOptions, loops: bool) {
         assert_eq!(heard.unwrap_err().kind, CallErrorKind::ActorStopped);
     }
     assert_eq!(kind(bad.plain(Local(tally.guard())).ask().await), Err(CallErrorKind::ActorStopped));
-    // Its own state, the argument of the call that it is in, and the neighbours.
+    // The actor's own state, the argument of its current call, and the neighbours.
     assert_eq!(tally.left(), 2 + good.len() as u64, "the rest is gone by now");
     drop((release, good));
     tally.nothing_is_left().await;
@@ -131,7 +134,7 @@ async fn a_handler_that_blocks_its_own_thread_holds_up_nobody_else() {
     a_rude_one(ActorOptions::default().own_thread(), false).await;
 }
 
-/// Has another one blocked, and answers.
+/// Blocks another actor, and answers.
 struct Instigator {
     other: RudeRef,
 }
@@ -143,8 +146,8 @@ impl Instigator {
     }
 }
 
-/// Two actors run one after the other on one thread, and the first has just answered a task there when
-/// the second blocks it: the other worker takes that task.
+/// Two actors run one after the other on one thread, and the first has just answered a task there
+/// when the second blocks it: the other worker takes that task.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_was_answered_goes_on_though_the_next_actor_blocks_the_worker() {
     for _ in 0..100 {
@@ -163,13 +166,13 @@ async fn who_was_answered_goes_on_though_the_next_actor_blocks_the_worker() {
     }
 }
 
-/// There is one worker left for all others.
+/// One worker is left for all other actors.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_handler_that_blocks_a_worker_leaves_the_other_one_to_the_neighbours() {
     a_rude_one(ActorOptions::default(), false).await;
 }
 
-/// One that blocks a worker for a while and then goes on as if nothing had been.
+/// The handler blocks a worker for a while and then returns.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_has_blocked_a_worker_for_a_while_handles_what_waits() {
     let tally = Arc::new(Tally::default());

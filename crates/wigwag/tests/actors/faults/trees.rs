@@ -1,4 +1,4 @@
-//! Children that never start, never start again or never stop, and supervisors that are killed.
+//! Children that never start, never restart or never stop, and supervisors that are killed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,17 +15,17 @@ use wigwag::{
 
 use super::{Guard, SECOND, Tally, kind};
 
-/// What a child does that it should not.
+/// The fault of a child.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fault {
     None,
-    /// Its first start never ends.
+    /// The first start never ends.
     NeverStarts,
     /// Each start but the first fails.
     StartsOnce,
-    /// It never stops by itself.
+    /// The child never stops by itself.
     NeverStops,
-    /// It takes this name in each of its starts.
+    /// The child takes this name in each of its starts.
     Takes(&'static str),
 }
 
@@ -39,7 +39,7 @@ pub(super) struct Unit {
 impl Unit {
     pub fn plain(&self) {}
 
-    /// Gives the number of its life.
+    /// Returns the number of the current life.
     pub fn life(&self) -> u64 {
         self.starts.load(Ordering::SeqCst)
     }
@@ -77,7 +77,7 @@ pub(super) fn child(name: &str, fault: Fault, tally: &Arc<Tally>) -> Child {
     Child::new(name, make)
 }
 
-/// A supervisor of two children, of which nothing bad is known.
+/// A supervisor of two children without faults.
 async fn tree(tally: &Arc<Tally>) -> SupervisorRef {
     let tree = Supervisor::new(Strategy::OneForOne)
         .intensity(3, 60 * SECOND)
@@ -95,7 +95,7 @@ async fn end_of(handle: &Handle) -> Reason {
     tokio::time::timeout(super::PATIENCE, handle.ended()).await.unwrap()
 }
 
-/// Asks the good children once a second, so long.
+/// Asks the good children once a second, for `seconds` seconds.
 async fn siblings_go_on(tree: &SupervisorRef, seconds: u64) {
     for _ in 0..seconds {
         for name in ["first", "last"] {
@@ -107,7 +107,7 @@ async fn siblings_go_on(tree: &SupervisorRef, seconds: u64) {
     }
 }
 
-/// Starts a child that never starts, and gives its start's outcome and a reference to it.
+/// Adds a child that never starts; returns the outcome of its start and a reference to it.
 async fn never(
     tree: &SupervisorRef,
     tally: &Arc<Tally>,
@@ -149,7 +149,7 @@ async fn who_asks_a_child_that_never_starts_hears_so_in_time() {
     tally.nothing_is_left().await;
 }
 
-/// The pauses between its starts are 1, 2 and 4 s long; the fourth failure is one too many.
+/// The pauses between the starts last 1, 2 and 4 s; the fourth failure exceeds the intensity.
 #[tokio::test(start_paused = true)]
 async fn who_asks_a_child_that_starts_no_more_hears_so_when_its_supervisor_gives_up() {
     let tally = Arc::new(Tally::default());
@@ -171,8 +171,8 @@ async fn who_asks_a_child_that_starts_no_more_hears_so_when_its_supervisor_gives
     tally.nothing_is_left().await;
 }
 
-/// A start that hangs does not hold up the end of its group beyond the time that the child has to stop,
-/// nor beyond that of the plan, whichever is shorter.
+/// A start that hangs delays the end of its group by no more than the child's time to stop or the
+/// plan's limit, whichever is shorter.
 #[tokio::test(start_paused = true)]
 async fn a_group_with_a_child_that_never_starts_ends_within_the_plans_limit() {
     for (limit, expected, killed) in [(5, 3, false), (1, 1, true)] {
@@ -224,7 +224,7 @@ async fn the_children_of_a_supervisor_that_is_killed_end_too() {
     tally.nothing_is_left().await;
 }
 
-/// Killed while it waits for the first start of one of its children.
+/// The supervisor is killed while it waits for the first start of a child.
 #[tokio::test(start_paused = true)]
 async fn a_supervisor_that_is_killed_in_its_start_leaves_no_child() {
     let tally = Arc::new(Tally::default());
@@ -241,7 +241,7 @@ async fn a_supervisor_that_is_killed_in_its_start_leaves_no_child() {
     assert_eq!(begun.elapsed(), Duration::ZERO);
 }
 
-/// Killed while it waits for the end of a child, which may take all the time that it wants.
+/// The supervisor is killed while it waits for the end of a child that has unlimited time to stop.
 #[tokio::test(start_paused = true)]
 async fn a_supervisor_that_is_killed_in_its_end_leaves_no_child() {
     let tally = Arc::new(Tally::default());
@@ -259,7 +259,7 @@ async fn a_supervisor_that_is_killed_in_its_end_leaves_no_child() {
     assert_eq!(begun.elapsed(), SECOND);
 }
 
-/// The name that a child takes in each of its lives stays its own.
+/// A child that registers a name in each of its lives keeps that name.
 #[tokio::test(start_paused = true)]
 async fn a_child_may_take_its_own_name_in_each_of_its_lives() {
     let tally = Arc::new(Tally::default());

@@ -1,5 +1,5 @@
-//! What a server does of itself after a call or its start: go on at once, or when nothing has come
-//! for a while.
+//! Work that a server gives itself after a call or its start: at once, or when no call arrives for
+//! a while.
 
 use std::time::Duration;
 
@@ -8,12 +8,12 @@ use wigwag::{Actor, Life, Local, Reason, Responder, This, lifecycle::Alive, time
 
 use super::server::{ms, soon};
 
-/// Counts on nothing coming for a while.
+/// Waits for a span in which no call arrives.
 struct Idler {
     says: UnboundedSender<&'static str>,
-    /// The time limit that its start sets.
+    /// The time limit that the start sets.
     at_start: Option<Duration>,
-    /// Takes its work up by itself in its start.
+    /// True if the start gives the server work of its own.
     goes_on: bool,
     idle: Option<Timer>,
 }
@@ -30,7 +30,7 @@ impl Idler {
         let _ = self.says.send(what);
     }
 
-    /// Something has come.
+    /// Cancels the idle timer, since a call has arrived.
     fn is_busy(&mut self) {
         if let Some(timer) = self.idle.take() {
             timer.cancel();
@@ -54,7 +54,7 @@ impl Idler {
         self.wait(this, ms(delay_ms));
     }
 
-    /// The same, set from work that goes on after the handler.
+    /// Sets the time limit from work that runs after the handler.
     pub fn go_on_and_wait(&mut self, this: &This<Self>, delay_ms: u64) {
         self.is_busy();
         this.later(async {}, move |me, ()| {
@@ -70,14 +70,14 @@ impl Idler {
         self.say("event timeout");
     }
 
-    /// Answers first and goes on before the next call.
+    /// Answers first and continues before the next call.
     pub fn continue_reply(&mut self, answer: Responder<bool>) {
         self.say("before");
         answer.send(true);
         self.say("continue");
     }
 
-    /// Has more to do than one handler: each piece is told to itself.
+    /// Does work that takes several handlers: the server tells each further piece to itself.
     pub fn continue_continue(&mut self, this: &This<Self>, rest: u64) {
         self.say("continue");
         if rest > 0 {
@@ -109,8 +109,8 @@ fn by_now(said: &mut Said) -> Vec<&'static str> {
     std::iter::from_fn(|| said.try_recv().ok()).collect()
 }
 
-/// gen_server_SUITE: start_event_timeout. Set in the start: it comes when nothing else does, and not
-/// when something has.
+/// gen_server_SUITE: start_event_timeout. A limit set in the start expires when no call arrives,
+/// and does not when one arrives.
 #[tokio::test(start_paused = true)]
 async fn a_start_may_set_a_time_limit() {
     for interrupts in [false, true] {
@@ -127,8 +127,8 @@ async fn a_start_may_set_a_time_limit() {
     }
 }
 
-/// gen_server_SUITE: start_event_timeout_zero, handle_event_timeout_zero. A limit of nothing is met
-/// without anything else coming, in the start and in a call.
+/// gen_server_SUITE: start_event_timeout_zero, handle_event_timeout_zero. A limit of zero expires
+/// at once, without another call, in the start and in a call.
 #[tokio::test(start_paused = true)]
 async fn a_time_limit_of_nothing_is_met_at_once() {
     let (idler, mut said) = Idler::new(Some(Duration::ZERO), false);
@@ -143,8 +143,8 @@ async fn a_time_limit_of_nothing_is_met_at_once() {
     assert!(begun.elapsed() < ms(10), "{:?}", begun.elapsed());
 }
 
-/// gen_server_SUITE: handle_event_timeout. Set by an ask, by a tell, and by work that goes on after
-/// the handler; any call that the server wants to count puts an end to it.
+/// gen_server_SUITE: handle_event_timeout. A limit may be set by an ask, by a tell, and by work
+/// that runs after the handler; any call that the server counts as activity cancels it.
 #[tokio::test(start_paused = true)]
 async fn a_call_may_set_a_time_limit() {
     let (idler, mut said) = Idler::new(None, false);
@@ -172,7 +172,8 @@ async fn a_call_may_set_a_time_limit() {
     }
 }
 
-/// gen_server_SUITE: handle_event_timeout_plain. Control mail is no call: it leaves the limit alone.
+/// gen_server_SUITE: handle_event_timeout_plain. Control mail is no call: it does not cancel the
+/// limit.
 #[tokio::test(start_paused = true)]
 async fn control_mail_puts_no_end_to_a_time_limit() {
     let (idler, mut said) = Idler::new(None, false);
@@ -187,9 +188,9 @@ async fn control_mail_puts_no_end_to_a_time_limit() {
     assert_eq!(by_now(&mut said), ["event timeout"]);
 }
 
-/// gen_server_SUITE: continue. What a start tells its own server is handled before all that comes
-/// when it has started; a handler answers first and goes on before the next call; and what is more
-/// than one handler's work is told to itself, behind what waits.
+/// gen_server_SUITE: continue. Tells from a start to its own server are handled before all calls
+/// that arrive after the start; a handler answers first and continues before the next call; and
+/// work for more than one handler is told to the server itself, behind the waiting calls.
 #[tokio::test]
 async fn a_server_goes_on_by_itself() {
     let (idler, mut said) = Idler::new(None, true);

@@ -1,10 +1,10 @@
-//! Answers that others give: another actor, a thread, somebody whose server has ended long ago.
+//! Answers given by others: another actor, a thread, or a task that outlives the server.
 
 use wigwag::{CallErrorKind, Responder, lifecycle::Alive};
 
 use super::server::{ServerRef, apart, is_gone, server, soon};
 
-/// Takes the answer out of the server, for whoever is to give it.
+/// Takes a responder out of the server, so that another thread or task may answer.
 async fn taken(server: &ServerRef, number: u64) -> Responder<u64> {
     loop {
         let owed = server.visit(move |server| server.owed.remove(&number)).await.unwrap();
@@ -15,8 +15,8 @@ async fn taken(server: &ServerRef, number: u64) -> Responder<u64> {
     }
 }
 
-/// gen_server_SUITE: reply_by_alias_with_payload. An answer is a value of its own: a plain thread
-/// gives it, to an asker here and to one elsewhere.
+/// gen_server_SUITE: reply_by_alias_with_payload. A responder is a value: a plain thread answers
+/// with it, to a caller in this process and to a remote one.
 #[tokio::test]
 async fn a_thread_may_give_an_answer() {
     let (local, _said) = server();
@@ -29,8 +29,8 @@ async fn a_thread_may_give_an_answer() {
     }
 }
 
-/// gen_server_SUITE: reply_by_alias_with_payload, call. An answer that was taken along outlives its
-/// server; it reaches its asker, whatever has become of the server.
+/// gen_server_SUITE: reply_by_alias_with_payload, call. A responder outlives its server; the answer
+/// reaches its caller even after the server has ended.
 #[tokio::test]
 async fn an_answer_outlives_its_server() {
     let (local, _said) = server();
@@ -47,8 +47,8 @@ async fn an_answer_outlives_its_server() {
     }
 }
 
-/// gen_server_SUITE: call. An answer is owed once: to give another error is not possible, to lose it
-/// is an error that the asker hears, and one that comes late is thrown away.
+/// gen_server_SUITE: call. A responder is used once: a second error cannot be sent, a dropped
+/// responder is an error to the caller, and a late answer is discarded.
 #[tokio::test]
 async fn a_lost_answer_is_told_and_a_late_one_is_not() {
     let (server, _said) = server();

@@ -1,11 +1,13 @@
-//! One call after the other: plain, answered later, with a time limit, to nobody, to oneself.
+//! Calls one after the other: plain, answered later, with a time limit, to a server that has ended,
+//! to the caller itself.
 
 use tokio::time::{Instant, timeout};
 use wigwag::{Actor, CallErrorKind, Reason, This, lifecycle::Alive, timer::Timer};
 
 use super::server::{apart, failure, is_gone, ms, server, soon};
 
-/// gen_server_SUITE: call. Plain, answered later, and within a time that is enough.
+/// gen_server_SUITE: call. Calls answered at once, answered later, and answered within a sufficient
+/// limit.
 #[tokio::test(start_paused = true)]
 async fn a_call_is_answered_at_once_or_later() {
     let (server, _said) = server();
@@ -16,8 +18,8 @@ async fn a_call_is_answered_at_once_or_later() {
     assert_eq!(begun.elapsed(), ms(30));
 }
 
-/// gen_server_SUITE: call. The limit is the asker's: he hears of it to the tick, the server answers
-/// all the same, and what comes too late meets nobody.
+/// gen_server_SUITE: call. The limit belongs to the caller: it expires to the tick, the server
+/// answers all the same, and the late answer is discarded.
 #[tokio::test(start_paused = true)]
 async fn a_late_answer_meets_nobody() {
     let (server, _said) = server();
@@ -32,10 +34,10 @@ async fn a_late_answer_meets_nobody() {
     assert!(server.visit(|server| server.owed.is_empty()).await.unwrap());
 }
 
-/// A server for which a second call must come within a time.
+/// A server that expects a second call within a time limit.
 #[derive(Default)]
 struct Prompt {
-    /// There while the second call is in time.
+    /// Present while the second call is in time.
     waits: Option<Timer>,
 }
 
@@ -55,7 +57,7 @@ impl Prompt {
     }
 }
 
-/// gen_server_SUITE: call, multicall. Two calls within a time, and two that are too far apart.
+/// gen_server_SUITE: call, multicall. Two calls within the limit, and two that are too far apart.
 #[tokio::test(start_paused = true)]
 async fn a_server_may_expect_the_next_call_in_time() {
     let server = Prompt::default().spawn();
@@ -66,8 +68,8 @@ async fn a_server_may_expect_the_next_call_in_time() {
     }
 }
 
-/// gen_server_SUITE: call, start. Who calls one that has ended hears so at once, however he calls,
-/// and has the message back.
+/// gen_server_SUITE: call, start. A call to a server that has ended fails at once in every form,
+/// and returns the message.
 #[tokio::test]
 async fn a_call_to_a_dead_server_comes_back() {
     let (server, _said) = server();
@@ -83,7 +85,7 @@ async fn a_call_to_a_dead_server_comes_back() {
     assert!(asks.push(server.number(1), "context").await.is_err_and(|it| it.context == "context"));
 }
 
-/// Asks itself.
+/// An actor that asks itself.
 struct Narcissus;
 
 #[wigwag::actor]
@@ -104,7 +106,8 @@ impl Narcissus {
     pub fn nothing(&self) {}
 }
 
-/// gen_server_SUITE: calling_self. Refused at once, with a time limit and without.
+/// gen_server_SUITE: calling_self. Asking oneself is refused at once, with a time limit and
+/// without.
 #[tokio::test(start_paused = true)]
 async fn asking_oneself_is_refused_at_once() {
     let server = Narcissus.spawn();
@@ -116,8 +119,8 @@ async fn asking_oneself_is_refused_at_once() {
     server.handle().unwrap().stop();
 }
 
-/// gen_server_SUITE: send_request. An ask that is on its way is a value: it may be waited for in
-/// vain, looked at, and waited for again; the answer is the same, here and elsewhere.
+/// gen_server_SUITE: send_request. An ask under way is a value: a wait for it may expire and be
+/// repeated; the answer is the same from a local server and from a remote one.
 #[tokio::test]
 async fn an_answer_may_be_waited_for_again() {
     let (local, _said) = server();
@@ -136,7 +139,7 @@ async fn an_answer_may_be_waited_for_again() {
     }
 }
 
-/// gen_server_SUITE: send_request. Asks under way end with an error when the server does.
+/// gen_server_SUITE: send_request. Asks under way end with an error when the server ends.
 #[tokio::test]
 async fn asks_under_way_end_with_their_server() {
     let (server, _said) = server();

@@ -1,5 +1,5 @@
-//! Tells: to one, to many of a name, to nobody, to a peer that is deaf. Mail of other processes is
-//! told too: there is no kind of message beside calls.
+//! Tells: to one server, to a group, to an unknown name, with a deaf peer about. Mail from other
+//! processes consists of tells too: calls are the only kind of message.
 
 use std::sync::Arc;
 
@@ -14,14 +14,14 @@ use wigwag::{
 
 use super::server::{Server, apart, ended, is_gone, server, soon};
 
-/// gen_server_SUITE: cast, info. Handled in its turn, answered to nobody; one of them ends the
-/// server, which says so in its hook; what is behind that one is not handled.
+/// gen_server_SUITE: cast, info. A tell is handled in its turn and has no answer; one of these
+/// tells ends the server, whose hook reports it; the tells behind that one are not handled.
 #[tokio::test]
 async fn a_tell_is_handled_in_its_turn() {
     let (server, mut said) = server();
     server.note("handled").tell().await.unwrap();
     assert_eq!(said.next().await, "handled");
-    // The same for a call whose answer nobody wants.
+    // A tell of a call that has an answer, which is discarded.
     server.number(1).tell().await.unwrap();
     server.note("first").try_tell().unwrap();
     server.stop(Local(Reason::Normal)).try_tell().unwrap();
@@ -31,8 +31,8 @@ async fn a_tell_is_handled_in_its_turn() {
     is_gone(&server).await;
 }
 
-/// gen_server_SUITE: cast, info. A tell that sets something going: what it leads to comes later, as
-/// a tell of its own.
+/// gen_server_SUITE: cast, info. A tell that starts work: the result arrives later, as a tell of
+/// its own.
 #[tokio::test(start_paused = true)]
 async fn a_tell_may_have_its_work_done_later() {
     let (server, _said) = server();
@@ -43,14 +43,15 @@ async fn a_tell_may_have_its_work_done_later() {
     assert!(server.visit(|server| server.owed.is_empty()).await.unwrap());
 }
 
-/// gen_server_SUITE: call, cast. Tells and asks of one sender are handled in the order in which they
-/// were made, here and elsewhere.
+/// gen_server_SUITE: call, cast. Tells and asks of one sender are handled in the order in which
+/// they were made, by a local server and by a remote one.
 #[tokio::test]
 async fn tells_and_asks_keep_their_order() {
     let (local, mut said) = server();
     let (_service, _client, there, _) = apart(&local).await;
     for server in [&local, &there] {
-        // Some answers are taken at once, the others at the end: an ask whose asker goes is none.
+        // Half of the answers are awaited at once, the others at the end; each ask is kept until
+        // then, since dropping it gives it up.
         let (mut expected, mut later) = (Vec::new(), Vec::new());
         for round in 0..50 {
             let words =
@@ -73,9 +74,9 @@ async fn tells_and_asks_keep_their_order() {
     }
 }
 
-/// gen_server_SUITE: cast_fast. A tell never waits for a peer: one that takes connections and says
-/// nothing holds up neither the tells to another, nor the one who looks for it longer than a
-/// handshake may take.
+/// gen_server_SUITE: cast_fast. A tell never waits for a peer: a peer that accepts connections and
+/// sends nothing delays no tells to another peer, and a lookup at the deaf peer takes no longer
+/// than the limit for a handshake.
 #[tokio::test]
 async fn a_deaf_peer_holds_up_no_tell() {
     let deaf = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -89,7 +90,7 @@ async fn a_deaf_peer_holds_up_no_tell() {
     let mut header = [0; 8];
     dialer.read_exact(&mut header).await.unwrap();
     assert!(!looks.is_finished());
-    // No future at all: it is sent, or it comes back.
+    // No future is involved: the tell is sent, or it comes back.
     there.note("handled").try_tell().unwrap();
     assert_eq!(said.next().await, "handled");
     assert!(!looks.is_finished());
@@ -97,7 +98,7 @@ async fn a_deaf_peer_holds_up_no_tell() {
     assert!(soon(looks).await.unwrap().is_err());
 }
 
-/// gen_server_SUITE: cast_fast. A tell to one whose node is gone comes back at once.
+/// gen_server_SUITE: cast_fast. A tell to a server whose node is gone comes back at once.
 #[tokio::test]
 async fn a_tell_to_a_node_that_is_gone_comes_back() {
     let (local, _said) = server();
@@ -109,8 +110,8 @@ async fn a_tell_to_a_node_that_is_gone_comes_back() {
     assert_eq!(refused.error.kind, CallErrorKind::NotDelivered);
 }
 
-/// gen_server_SUITE: abcast. One tell to all of a group, here with some who have ended; by name to
-/// one.
+/// gen_server_SUITE: abcast. One tell to all members of a group, some of which have ended; and one
+/// tell by name.
 #[tokio::test]
 async fn all_of_a_group_are_told_and_who_has_ended_is_not() {
     let servers: Vec<_> = (0..4).map(|_| server()).collect();

@@ -1,11 +1,11 @@
-//! Servers that fail in the middle of a call or at their end, and who hears what.
+//! Servers that fail during a call or at their end, and the errors and reasons that others get.
 
 use wigwag::{Actor, CallErrorKind, Local, Reason, lifecycle::Alive};
 
 use super::server::{Manner, Server, ended, failure, is_gone, server, soon, watcher};
 
-/// gen_server_SUITE: crash. A server that stops within a call without answering it: the asker hears
-/// that no answer comes, who watches hears the reason, and the hook at the end runs.
+/// gen_server_SUITE: crash. A server stops during a call without answering it: the caller gets an
+/// error, watchers get the reason, and the hook at the end runs.
 #[tokio::test]
 async fn who_asks_a_server_that_stops_is_told_so() {
     for reason in [Reason::Shutdown, Reason::failed("a reason"), Reason::Normal] {
@@ -22,9 +22,9 @@ async fn who_asks_a_server_that_stops_is_told_so() {
     }
 }
 
-/// gen_server_SUITE: crash, error_format_status, undef_in_handle_info. A panic: the asker hears that
-/// it was one, the others that the server has stopped, who watches hears the words, and the hook at
-/// the end does not run.
+/// gen_server_SUITE: crash, error_format_status, undef_in_handle_info. After a panic its caller is
+/// told of a panic, other callers that the server has stopped, and watchers get the panic message;
+/// the hook at the end does not run.
 #[tokio::test]
 async fn a_panic_ends_the_server_and_its_words_are_the_reason() {
     for told in [false, true] {
@@ -50,8 +50,8 @@ async fn a_panic_ends_the_server_and_its_words_are_the_reason() {
     }
 }
 
-/// gen_server_SUITE: terminate_crash_format, undef_in_terminate. A panic in the hook at the end is
-/// the reason that everybody hears, not the one for which it was to end.
+/// gen_server_SUITE: terminate_crash_format, undef_in_terminate. A panic in the hook at the end
+/// replaces the reason for which the server was to end.
 #[tokio::test]
 async fn a_panic_at_the_end_is_the_reason() {
     let (panics, said) = Server::new(Manner::PanicsAtEnd);
@@ -65,7 +65,7 @@ async fn a_panic_at_the_end_is_the_reason() {
     assert_eq!(said.rest().await, ["stopped, it was done", "dropped"]);
 }
 
-/// gen_server_SUITE: crash. One that is killed while it waits for something else.
+/// gen_server_SUITE: crash. The server is killed while its handler waits.
 #[tokio::test]
 async fn who_waits_for_a_server_that_is_killed_is_let_go() {
     let (server, said) = server();

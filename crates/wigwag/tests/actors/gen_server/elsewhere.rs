@@ -1,11 +1,11 @@
-//! Calls to servers of other nodes that are not there, or not any more: by address and by reference.
+//! Calls to remote servers that do not exist or have ended: by address and by reference.
 
 use wigwag::{CallErrorKind, NodeError, lifecycle::Alive};
 
 use super::server::{Server, apart, ended, failure, is_way_gone, ms, server, soon};
 
-/// gen_server_SUITE: call_remote1, call_remote3. By its name: it answers, and when it has been killed
-/// nobody has the name.
+/// gen_server_SUITE: call_remote1, call_remote3. By address: the server answers, and once it has
+/// been killed its name is unknown.
 #[tokio::test]
 async fn a_server_that_was_killed_is_not_found_by_its_address() {
     let (local, _said) = server();
@@ -26,8 +26,8 @@ async fn a_server_that_was_killed_is_not_found_by_its_address() {
     assert_eq!(error.kind, CallErrorKind::NoSuchActor);
 }
 
-/// gen_server_SUITE: call_remote2. By reference: the asks under way and those that come later hear
-/// that it has ended, as they would here.
+/// gen_server_SUITE: call_remote2. By reference: asks under way and later ones fail because the
+/// server has ended, as they do in one process.
 #[tokio::test]
 async fn a_reference_to_a_server_that_was_killed_says_so() {
     let (local, mut said) = server();
@@ -43,8 +43,8 @@ async fn a_reference_to_a_server_that_was_killed_says_so() {
     assert_eq!(failure(there.number(1).ask()).await, CallErrorKind::ActorStopped);
 }
 
-/// gen_server_SUITE: call_remote_n1, call_remote_n3. The whole node is gone: looking for a server
-/// there fails, and says at which place.
+/// gen_server_SUITE: call_remote_n1, call_remote_n3. The whole node is gone: a lookup of a server
+/// there fails, and the error names the place.
 #[tokio::test]
 async fn a_node_that_is_gone_is_not_found() {
     let (local, _said) = server();
@@ -56,7 +56,8 @@ async fn a_node_that_is_gone_is_not_found() {
     assert!(error.to_string().contains(place), "{error}");
 }
 
-/// gen_server_SUITE: call_remote_n2. By reference: the ask under way ends too, and neither waits.
+/// gen_server_SUITE: call_remote_n2. By reference: the ask under way ends, a later ask fails, and
+/// neither waits.
 #[tokio::test]
 async fn a_reference_to_a_node_that_is_gone_says_so() {
     let (local, _said) = server();

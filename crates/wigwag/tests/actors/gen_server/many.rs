@@ -1,4 +1,4 @@
-//! The same asked of many servers at once, some of them dead, slow, or out of reach.
+//! One request to many servers at once, some of them dead, slow, or out of reach.
 
 use std::future::poll_fn;
 
@@ -7,8 +7,7 @@ use wigwag::{Actor, Local, Node, Reason, lifecycle::Alive};
 
 use super::server::{Server, ServerRef, apart, failure, is_way_gone, ms, server, soon};
 
-/// Asks all of them at once: the answers of those that answered in time by their places, and the
-/// places of the others.
+/// Asks all servers at once; returns the indices of those that answered in time, and of the others.
 async fn ask_all(servers: &[ServerRef], delay_ms: u64, limit_ms: u64) -> (Vec<usize>, Vec<usize>) {
     let asks = servers.iter().zip(0..).map(|(server, number)| {
         let call = server.delayed(number, delay_ms).timeout(ms(limit_ms));
@@ -41,8 +40,8 @@ async fn ask_all(servers: &[ServerRef], delay_ms: u64, limit_ms: u64) -> (Vec<us
     (good, bad)
 }
 
-/// gen_server_SUITE: multicall. Of one process: all answer, late ones within the limit too; one that
-/// was stopped is among the others from then on.
+/// gen_server_SUITE: multicall. Servers of one process: all answer, late ones within the limit
+/// included; a stopped server is among the failures from then on.
 #[tokio::test(start_paused = true)]
 async fn many_servers_of_one_process_are_asked_at_once() {
     let servers: Vec<_> = (0..5).map(|_| server().0).collect();
@@ -54,8 +53,8 @@ async fn many_servers_of_one_process_are_asked_at_once() {
     assert_eq!(ask_all(&servers, 50, 10).await, (vec![], vec![0, 1, 2, 3, 4]));
 }
 
-/// gen_server_SUITE: multicall_down. A place that nobody listens at is an error soon, and the others
-/// answer.
+/// gen_server_SUITE: multicall_down. An address without a listener fails soon, and the other
+/// servers answer.
 #[tokio::test]
 async fn a_place_where_nobody_listens_holds_up_nobody() {
     let (local, _said) = server();
@@ -69,9 +68,9 @@ async fn a_place_where_nobody_listens_holds_up_nobody() {
     assert_eq!(asked.unwrap(), 3);
 }
 
-/// gen_server_SUITE: multicall_remote. Servers of four nodes and one here: all answer; none does in
-/// too short a time; then one is killed, one node is closed and one server is suspended: the other
-/// two answer, and nothing comes of the others afterwards.
+/// gen_server_SUITE: multicall_remote. Servers of four nodes and a local one: all answer, and none
+/// does within too short a limit. Then one is killed, one node is closed and one server is
+/// suspended: the other two answer, and the failed asks yield nothing afterwards.
 #[tokio::test]
 async fn servers_of_many_nodes_are_asked_at_once() {
     let client = Node::new();
@@ -97,7 +96,7 @@ async fn servers_of_many_nodes_are_asked_at_once() {
     assert_eq!(ask_all(&servers, 1, 60_000).await.0, [0, 3, 4]);
 }
 
-/// Asks others while its own mailbox is full of mail.
+/// Asks others while its own mailbox is full.
 struct Asker {
     others: Vec<ServerRef>,
     mail: u64,
@@ -110,7 +109,7 @@ impl Asker {
         self.mail += 1;
     }
 
-    /// Rounds of asks, each of all others; tells how many were answered and how many were not.
+    /// Asks all others in each round; returns the number of answers and of failures.
     pub async fn ask_all(&mut self, rounds: u32, delay_ms: u64, limit_ms: u64) -> (u64, u64) {
         let (mut good, mut bad) = (0, 0);
         for _ in 0..rounds {
@@ -126,10 +125,11 @@ impl Asker {
     }
 }
 
-/// Mail that waits in the asker's mailbox while it asks.
+/// Calls that wait in the asker's mailbox while it asks.
 const MAIL: u64 = 100_000;
 
-/// What an asker with much mail gets of its asks; all its mail is handled afterwards, in order.
+/// Returns the answers and failures of an asker with much mail; all its mail is handled afterwards,
+/// in order.
 async fn with_much_mail(
     others: Vec<ServerRef>,
     rounds: u32,
@@ -150,7 +150,7 @@ async fn with_much_mail(
     outcome
 }
 
-/// gen_server_SUITE: multicall_recv_opt_success. Answers find an asker whose mailbox is full.
+/// gen_server_SUITE: multicall_recv_opt_success. Answers reach an asker whose mailbox is full.
 #[tokio::test]
 async fn an_asker_with_much_mail_gets_its_answers() {
     let ((first, _said), (second, _too)) = (server(), server());
@@ -158,14 +158,14 @@ async fn an_asker_with_much_mail_gets_its_answers() {
     assert_eq!(with_much_mail(vec![there, second], 50, 0, 60_000).await, (100, 0));
 }
 
-/// gen_server_SUITE: multicall_recv_opt_timeout. So do time limits.
+/// gen_server_SUITE: multicall_recv_opt_timeout. Time limits expire for such an asker.
 #[tokio::test]
 async fn an_asker_with_much_mail_meets_its_time_limits() {
     let ((first, _said), (second, _too)) = (server(), server());
     assert_eq!(with_much_mail(vec![first, second], 5, 100, 1).await, (0, 10));
 }
 
-/// gen_server_SUITE: multicall_recv_opt_noconnection. So does the end of a way.
+/// gen_server_SUITE: multicall_recv_opt_noconnection. The end of a session reaches such an asker.
 #[tokio::test]
 async fn an_asker_with_much_mail_hears_that_a_way_has_ended() {
     let ((first, _said), (second, _too)) = (server(), server());

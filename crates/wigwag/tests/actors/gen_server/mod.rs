@@ -1,7 +1,6 @@
-//! What OTP's `gen_server_SUITE` holds of a server, held of an actor: a test for each case that has
-//! a meaning here. `docs/otp-cases.md` has the table of all cases, with those that are left out and
-//! why.
-#![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
+//! The cases of OTP's `gen_server_SUITE` for an actor: one test for each case that has a meaning
+//! here. The table in `docs/otp-cases.md` has all cases, with those that are left out and why.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod server;
 mod start;

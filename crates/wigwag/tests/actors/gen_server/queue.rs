@@ -1,4 +1,4 @@
-//! Asks behind a huge queue: in order, and each has its end.
+//! Asks behind a huge queue: they are handled in order, and each gets an outcome.
 
 use wigwag::{Actor, ActorOptions, CallErrorKind, lifecycle::Alive};
 
@@ -7,7 +7,7 @@ use super::server::soon;
 /// Tells that wait before the ask.
 const TELLS: u64 = 100_000;
 
-/// Counts what it is told, in order.
+/// Counts its tells and checks their order.
 #[derive(Default)]
 struct Counter {
     told: u64,
@@ -28,7 +28,7 @@ impl Counter {
     }
 }
 
-/// A counter that is suspended, with its tells waiting.
+/// A suspended counter whose mailbox holds all the tells.
 fn behind_a_queue() -> CounterRef {
     let options = ActorOptions::default().mailbox_calls(2 * TELLS as usize);
     let counter = Counter::default().spawn_with(options);
@@ -39,8 +39,8 @@ fn behind_a_queue() -> CounterRef {
     counter
 }
 
-/// gen_server_SUITE: call_with_huge_message_queue. Asks behind a hundred thousand tells are answered
-/// after them, in their order; asks and tells that alternate behind them too.
+/// gen_server_SUITE: call_with_huge_message_queue. Asks behind a hundred thousand tells are
+/// answered after them, in order; so are asks that alternate with further tells.
 #[tokio::test]
 async fn asks_behind_a_huge_queue_are_answered_in_order() {
     let counter = behind_a_queue();
@@ -59,8 +59,8 @@ async fn asks_behind_a_huge_queue_are_answered_in_order() {
     assert!(counter.visit(|counter| counter.asked.iter().copied().eq(0..=1000)).await.unwrap());
 }
 
-/// gen_server_SUITE: call_with_huge_message_queue, crash. A server that ends before such a queue is
-/// handled: each ask behind it has its end.
+/// gen_server_SUITE: call_with_huge_message_queue, crash. The server ends before such a queue is
+/// handled: each ask in it fails.
 #[tokio::test]
 async fn asks_behind_a_huge_queue_end_with_their_server() {
     for kills in [true, false] {

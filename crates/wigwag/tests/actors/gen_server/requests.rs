@@ -1,5 +1,5 @@
-//! Requests of several servers under way at once, each with a label, as a collection: taken as they
-//! come, given up together, or looked at now and then.
+//! Collections of labelled requests to several servers: answers taken in order of arrival, given up
+//! together, or polled now and then.
 
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
@@ -9,7 +9,7 @@ use super::server::{ServerRef, failure, ms, server, soon};
 
 type Outcome = (&'static str, Result<u64, CallErrorKind>);
 
-/// Requests under way. Dropped, it gives up those that have no answer.
+/// Requests under way. Dropping it gives up the requests without an answer.
 #[derive(Default)]
 struct Requests(JoinSet<Outcome>);
 
@@ -23,7 +23,7 @@ impl Requests {
         });
     }
 
-    /// One that its server does not answer because it ends.
+    /// Adds a request that its server does not answer because it ends.
     fn add_last(&mut self, server: &ServerRef, label: &'static str) {
         let server = server.clone();
         self.0.spawn(async move {
@@ -40,9 +40,9 @@ fn three() -> [ServerRef; 3] {
     [server().0, server().0, server().0]
 }
 
-/// gen_server_SUITE: send_request_receive_reqid_collection, send_request_wait_reqid_collection. The
-/// answers come in the order in which they are given, each with its label; one beside the collection
-/// is taken at any time.
+/// gen_server_SUITE: send_request_receive_reqid_collection, send_request_wait_reqid_collection.
+/// Answers arrive in the order in which they are given, each with its label; a request outside the
+/// collection may be awaited at any time.
 #[tokio::test(start_paused = true)]
 async fn answers_are_taken_as_they_come() {
     let [first, second, third] = three();
@@ -59,8 +59,8 @@ async fn answers_are_taken_as_they_come() {
     assert_eq!(beside.await.unwrap(), 7);
 }
 
-/// gen_server_SUITE: send_request_receive_reqid_collection. What has not come by a deadline is given
-/// up, and the servers see that nobody waits for it.
+/// gen_server_SUITE: send_request_receive_reqid_collection. Requests without an answer by a
+/// deadline are given up, and the servers see that nobody waits for them.
 #[tokio::test(start_paused = true)]
 async fn requests_may_be_given_up_together() {
     let [first, second, third] = three();
@@ -78,8 +78,8 @@ async fn requests_may_be_given_up_together() {
     assert!(!third.is_wanted(500).ask().await.unwrap());
 }
 
-/// gen_server_SUITE: send_request_wait_reqid_collection. Waiting in vain gives up nothing: the
-/// answers come later.
+/// gen_server_SUITE: send_request_wait_reqid_collection. A wait that expires gives up no request:
+/// the answers arrive later.
 #[tokio::test(start_paused = true)]
 async fn waiting_in_vain_gives_up_nothing() {
     let [first, second, third] = three();
@@ -95,8 +95,8 @@ async fn waiting_in_vain_gives_up_nothing() {
     assert_eq!(requests.next().await, Some(("first", Ok(1000))));
 }
 
-/// gen_server_SUITE: send_request_check_reqid_collection. Looking takes what is there and waits for
-/// nothing.
+/// gen_server_SUITE: send_request_check_reqid_collection. Polling takes the answers that have
+/// arrived and does not wait.
 #[tokio::test(start_paused = true)]
 async fn looking_waits_for_nothing() {
     let [first, second, _] = three();
@@ -119,7 +119,7 @@ async fn looking_waits_for_nothing() {
 }
 
 /// gen_server_SUITE: the error part of all three collections. A server that ends without an answer
-/// is an error with its label, and no other request is touched.
+/// causes an error with the request's label, and affects no other request.
 #[tokio::test(start_paused = true)]
 async fn a_request_that_fails_keeps_its_label_and_harms_no_other() {
     let [first, second, third] = three();
@@ -134,8 +134,8 @@ async fn a_request_that_fails_keeps_its_label_and_harms_no_other() {
 }
 
 /// gen_server_SUITE: send_request_receive_reqid_collection, for many requests of one server. A
-/// pipeline is a collection in the order of the asks: what is given beside each comes back with it,
-/// and one that fails stands in its place.
+/// pipeline is a collection in the order of the asks: the context given with each ask comes back
+/// with its answer, and a failed ask keeps its place.
 #[tokio::test(start_paused = true)]
 async fn a_pipeline_is_a_collection_in_the_order_of_its_asks() {
     let (server, _said) = server();
@@ -153,7 +153,7 @@ async fn a_pipeline_is_a_collection_in_the_order_of_its_asks() {
     while let Some((label, reply)) = soon(requests.answer()).await {
         answers.push((label, reply.map_err(|error: CallError| error.kind)));
     }
-    // Those that were owed are lost with the server.
+    // Answers that the server had not given yet are lost with it.
     let ended = |(_, reply): &(&str, Result<u64, CallErrorKind>)| {
         matches!(reply, Err(CallErrorKind::ActorStopped | CallErrorKind::ReplyDropped))
     };

@@ -1,4 +1,4 @@
-//! The server of these tests, somebody who watches it, and what a test waits with.
+//! The server of these tests, an actor that watches it, and helpers.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,30 +10,30 @@ use wigwag::{
     lifecycle::{Alive, Down, Exit},
 };
 
-/// How a server starts and ends, beside what is usual.
+/// Deviations of a server's start and end.
 #[derive(Clone, Default)]
 pub(crate) enum Manner {
     #[default]
     Good,
-    /// Its start fails, for this reason.
+    /// The start fails, for this reason.
     FailsToStart(Reason),
     PanicsInStart,
-    /// Its start takes so long.
+    /// The start takes this long.
     StartsAfter(Duration),
-    /// Its start is its end, and it wants that.
+    /// The start stops the server with this reason.
     StopsInStart(Reason),
-    /// Its hook at the end panics.
+    /// The hook at the end panics.
     PanicsAtEnd,
-    /// Its hook at the end takes so long.
+    /// The hook at the end takes this long.
     EndsAfter(Duration),
 }
 
-/// Does what a call says, and says to its test what happens to it.
+/// Does as each call says, and reports its own events to the test.
 pub(crate) struct Server {
     says: UnboundedSender<String>,
     manner: Manner,
     pub(crate) state: String,
-    /// Answers that are owed, by their number.
+    /// Responders of unanswered calls, by their number.
     pub(crate) owed: BTreeMap<u64, Responder<u64>>,
 }
 
@@ -44,7 +44,7 @@ impl Server {
     }
 
     pub(crate) fn say(&self, what: impl Into<String>) {
-        // Nobody listens at the end of a test.
+        // The receiver is gone at the end of a test.
         let _ = self.says.send(what.into());
     }
 }
@@ -70,7 +70,7 @@ impl Server {
         number
     }
 
-    /// Answers after so many milliseconds, and serves others meanwhile.
+    /// Answers after `delay_ms` milliseconds, and handles other calls meanwhile.
     pub fn delayed(
         &mut self,
         this: &This<Self>,
@@ -82,7 +82,7 @@ impl Server {
         this.after(Duration::from_millis(delay_ms), move |me| me.give(number)).unwrap();
     }
 
-    /// Owes the answer until somebody has it given.
+    /// Keeps the responder until `give` is called.
     pub fn owe(&mut self, number: u64, answer: Responder<u64>) {
         self.owed.insert(number, answer);
     }
@@ -93,7 +93,7 @@ impl Server {
         }
     }
 
-    /// True when somebody waits for that answer.
+    /// True while a caller waits for that answer.
     pub fn is_wanted(&self, number: u64) -> bool {
         self.owed.get(&number).is_some_and(Responder::is_wanted)
     }
@@ -103,13 +103,13 @@ impl Server {
         true
     }
 
-    /// The same without an answer.
+    /// Stops without an answer.
     pub fn stop_silently(&self, this: &This<Self>, reason: Local<Reason>, answer: Responder<u64>) {
         this.stop(reason.0);
         drop(answer);
     }
 
-    /// The same for a caller of any process.
+    /// Stops, for callers in any process.
     pub fn shut_down(&self, this: &This<Self>) {
         this.stop(Reason::Shutdown);
     }
@@ -145,13 +145,13 @@ impl Life for Server {
     }
 }
 
-/// A server that runs, and what it says.
+/// A running server and its reports.
 pub(crate) fn server() -> (ServerRef, Heard) {
     let (server, heard) = Server::new(Manner::Good);
     (server.spawn(), heard)
 }
 
-/// What a server says, in order.
+/// The reports of a server, in order.
 pub(crate) struct Heard(UnboundedReceiver<String>);
 
 impl Heard {
@@ -159,7 +159,7 @@ impl Heard {
         soon(self.0.recv()).await.unwrap()
     }
 
-    /// All to the end of the server, its state dropped.
+    /// All further reports until the server has ended and its state is dropped.
     pub(crate) async fn rest(mut self) -> Vec<String> {
         let mut all = Vec::new();
         while let Some(word) = soon(self.0.recv()).await {
@@ -168,13 +168,13 @@ impl Heard {
         all
     }
 
-    /// What was said by now.
+    /// The reports that have arrived by now.
     pub(crate) fn by_now(&mut self) -> Vec<String> {
         std::iter::from_fn(|| self.0.try_recv().ok()).collect()
     }
 }
 
-/// Watches servers and tells why they ended.
+/// Watches servers and reports the reasons of their ends.
 pub(crate) struct Watcher {
     says: UnboundedSender<Reason>,
 }
@@ -195,20 +195,21 @@ impl Life for Watcher {
         let _ = self.says.send(down.reason);
     }
 
-    /// Takes the ends of others as news.
+    /// Reports the end of a linked actor, and survives it.
     fn exited(&mut self, _: &This<Watcher>, exit: Exit) -> Result<(), Reason> {
         let _ = self.says.send(exit.reason);
         Ok(())
     }
 }
 
-/// A watcher, and the reasons that it hears.
+/// A watcher and the reasons that it reports.
 pub(crate) fn watcher() -> (WatcherRef, UnboundedReceiver<Reason>) {
     let (says, heard) = unbounded_channel();
     (Watcher { says }.spawn(), heard)
 }
 
-/// Two nodes with a server at the first: the reference there, and the one of the second.
+/// Two nodes, the first of which exports the server: returns both nodes, the second one's
+/// reference, and the address.
 pub(crate) async fn apart(server: &ServerRef) -> (Node, Node, ServerRef, String) {
     let (service, client) = (Node::new(), Node::new());
     service.export("server", server).unwrap();
@@ -217,7 +218,7 @@ pub(crate) async fn apart(server: &ServerRef) -> (Node, Node, ServerRef, String)
     (service, client, there, address)
 }
 
-/// Far longer than anything here takes.
+/// Waits with a limit far longer than any operation here takes.
 pub(crate) async fn soon<T>(work: impl Future<Output = T>) -> T {
     timeout(Duration::from_secs(60), work).await.unwrap()
 }
@@ -227,7 +228,7 @@ pub(crate) async fn ended(server: &ServerRef) -> Reason {
     soon(handle.ended()).await
 }
 
-/// What became of an ask that has no answer.
+/// The error of an ask that fails.
 pub(crate) async fn failure<T: wigwag::codec::Decode<'static>>(
     ask: impl Future<Output = Result<T, wigwag::AskError<ServerMessage>>>,
 ) -> CallErrorKind {
@@ -237,8 +238,8 @@ pub(crate) async fn failure<T: wigwag::codec::Decode<'static>>(
     }
 }
 
-/// True for the ends of a call whose way has ended: before it left, in between, or because the other
-/// side said that it closes.
+/// True for the errors of a call whose session has ended: before it was sent, after that, or
+/// because the peer announced its close.
 pub(crate) fn is_way_gone(kind: CallErrorKind) -> bool {
     matches!(kind, CallErrorKind::NotDelivered | CallErrorKind::Unknown | CallErrorKind::Draining)
 }

@@ -1,4 +1,4 @@
-//! Starts: those that go well, fail, hang, and what is left of the name of one that failed.
+//! Starts: successful, failing and hanging ones, and the name after a failed start.
 
 use tokio::time::{Instant, timeout};
 use wigwag::registry::{find, find_any, register, unregister};
@@ -6,7 +6,8 @@ use wigwag::{Actor, Life, Local, Reason, This, lifecycle::Alive, registry::NameE
 
 use super::server::{Manner, Server, ended, is_gone, ms, server, soon, watcher};
 
-/// gen_server_SUITE: start. Alone: it serves, ends when it is asked to, and is gone then.
+/// gen_server_SUITE: start. A server without a supervisor serves until it is asked to end, and is
+/// gone then.
 #[tokio::test]
 async fn a_server_serves_until_it_is_stopped() {
     let (alone, heard) = Server::new(Manner::Good);
@@ -18,8 +19,9 @@ async fn a_server_serves_until_it_is_stopped() {
     assert_eq!(heard.rest().await, ["stopped, it was done", "dropped"]);
 }
 
-/// gen_server_SUITE: start. A time limit for the start is the caller's: one that is met, and one that
-/// is not. The server that was given up serves nobody and ends when its start does.
+/// gen_server_SUITE: start. A time limit for the start belongs to the caller: one that is met, and
+/// one that expires. The server whose start was given up handles no calls and ends when its start
+/// does.
 #[tokio::test(start_paused = true)]
 async fn a_start_may_be_given_up() {
     let (slow, _heard) = Server::new(Manner::StartsAfter(ms(50)));
@@ -34,7 +36,8 @@ async fn a_start_may_be_given_up() {
 }
 
 /// gen_server_SUITE: start, loop_start_fail. Five times each: a start that fails, declines, or
-/// panics says so, its hook at the end does not run, and the state is dropped before anybody hears.
+/// panics returns its reason, the hook at the end does not run, and the state is dropped before the
+/// caller is told.
 #[tokio::test]
 async fn a_start_that_fails_says_why_and_leaves_nothing() {
     for (manner, expected) in [
@@ -59,7 +62,7 @@ async fn a_start_that_fails_says_why_and_leaves_nothing() {
     }
 }
 
-/// gen_server_SUITE: start. Who monitors or is linked hears the reason, once.
+/// gen_server_SUITE: start. Monitors and linked actors get the reason, once.
 #[tokio::test]
 async fn who_watches_a_server_hears_why_it_ended() {
     for links in [false, true] {
@@ -78,8 +81,8 @@ async fn who_watches_a_server_hears_why_it_ended() {
     }
 }
 
-/// gen_server_SUITE: start. A second server of the same name is told who has it, and may have it
-/// when the first has ended.
+/// gen_server_SUITE: start. A second server that wants the name is told of the owner, and may take
+/// the name when the first has ended.
 #[tokio::test]
 async fn a_name_has_one_server() {
     let ((first, _said), (second, _too)) = (server(), server());
@@ -97,7 +100,7 @@ async fn a_name_has_one_server() {
     assert_eq!(unregister("my test name"), second.handle().ok());
 }
 
-/// Takes a name in its start, and says how its start goes.
+/// Takes a name in its start, and returns the given outcome.
 struct Named(&'static str, Result<(), Reason>);
 
 #[wigwag::actor(life)]
@@ -112,8 +115,8 @@ impl Life for Named {
     }
 }
 
-/// gen_server_SUITE: otp_7669. A hundred times, on two threads: whoever hears that a start failed
-/// finds the name free.
+/// gen_server_SUITE: otp_7669. A hundred times, on two threads: a caller whose start failed finds
+/// the name free.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_name_of_a_start_that_failed_is_free() {
     for reason in [Reason::Normal, Reason::failed("stopped")] {
@@ -125,8 +128,8 @@ async fn the_name_of_a_start_that_failed_is_free() {
     }
 }
 
-/// gen_server_SUITE: spec_init, otp_5854. An actor may do in its start what it likes: take its name
-/// there, or fail when another has it, and that one keeps it.
+/// gen_server_SUITE: spec_init, otp_5854. An actor's start may do anything: take a name, or fail
+/// when another actor has the name, which keeps it.
 #[tokio::test]
 async fn a_start_may_take_a_name_of_its_own_and_no_other() {
     let named = Named("armitage", Ok(())).start().await.unwrap();
@@ -140,8 +143,8 @@ async fn a_start_may_take_a_name_of_its_own_and_no_other() {
     unregister("armitage");
 }
 
-/// gen_server_SUITE: spec_init_local_registered_parent, spec_init_global_registered_parent. The server
-/// of a parent with a name ends with it, and its hook at the end runs.
+/// gen_server_SUITE: spec_init_local_registered_parent, spec_init_global_registered_parent. The
+/// server of a parent with a name ends with the parent, and its hook at the end runs.
 #[tokio::test]
 async fn a_linked_server_ends_in_good_order_with_its_parent() {
     let ((server, said), (parent, _)) = (server(), watcher());
@@ -154,7 +157,7 @@ async fn a_linked_server_ends_in_good_order_with_its_parent() {
     assert!(find_any("foobar").is_none());
 }
 
-/// gen_server_SUITE: spec_init. A server that is stopped by its own start has started, and has ended.
+/// gen_server_SUITE: spec_init. A server that its own start stops has started, and has ended.
 #[tokio::test]
 async fn a_start_may_be_the_end() {
     let (brief, heard) = Server::new(Manner::StopsInStart(Reason::Shutdown));

@@ -1,12 +1,13 @@
-//! The state of a live server, seen and changed from outside; what is shown of one without asking it.
+//! The state of a live server, read and changed from outside, and the properties shown without
+//! asking it.
 
 use wigwag::registry::{find, register, unregister};
 use wigwag::{CallErrorKind, Reason, lifecycle::Alive};
 
 use super::server::{Server, ended, server, soon};
 
-/// gen_server_SUITE: get_state. Of one that is found by name, of one that serves, and of one that is
-/// suspended.
+/// gen_server_SUITE: get_state. The state of a server found by name, of a running one, and of a
+/// suspended one.
 #[tokio::test]
 async fn the_state_of_a_server_is_seen() {
     let (server, _said) = server();
@@ -27,8 +28,8 @@ async fn the_state_of_a_server_is_seen() {
     unregister("get state");
 }
 
-/// gen_server_SUITE: replace_state. Replaced, changed, changed while it is suspended; what a change
-/// gives back that cannot be made is an error of its own, and the state is as it was.
+/// gen_server_SUITE: replace_state. The state is replaced, changed, and changed during a
+/// suspension; a change that fails returns an error of its own and leaves the state as it was.
 #[tokio::test]
 async fn the_state_of_a_server_is_replaced() {
     let (server, _said) = server();
@@ -46,8 +47,8 @@ async fn the_state_of_a_server_is_replaced() {
     assert_eq!(server.number(1).ask().await.unwrap(), 1);
 }
 
-/// gen_server_SUITE: replace_state, crash_in_format_status, throw_in_format_status. Whoever looks and
-/// panics over it hears so. The server ends by it: nobody knows what state it was left in.
+/// gen_server_SUITE: replace_state, crash_in_format_status, throw_in_format_status. A visit that
+/// panics fails with that panic. The server ends by it, since its state may be inconsistent.
 #[tokio::test]
 async fn a_look_that_panics_ends_the_server() {
     let (server, said) = server();
@@ -57,7 +58,7 @@ async fn a_look_that_panics_ends_the_server() {
     assert_eq!(said.rest().await, ["dropped"]);
 }
 
-/// gen_server_SUITE: undef_code_change. A conversion of the state that fails leaves the old one, and
+/// gen_server_SUITE: undef_code_change. A failed conversion of the state leaves the old state, and
 /// the server goes on with it.
 #[tokio::test]
 async fn a_conversion_that_fails_leaves_the_server_as_it_was() {
@@ -73,8 +74,8 @@ async fn a_conversion_that_fails_leaves_the_server_as_it_was() {
     assert!(!handle.is_ended());
 }
 
-/// gen_server_SUITE: call_format_status. What is shown of a server without asking it: its type, its
-/// number and how much waits, whether it has a name or not, and never its state.
+/// gen_server_SUITE: call_format_status. A reference shows the server's type, its number and its
+/// waiting calls without asking it, with or without a name, and never its state.
 #[tokio::test]
 async fn a_server_is_shown_without_its_state() {
     let (server, _said) = server();

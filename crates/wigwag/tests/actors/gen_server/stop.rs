@@ -1,4 +1,4 @@
-//! Stopping a server from outside: with reasons, with a time limit, by name, and from elsewhere.
+//! Stopping a server from outside: with reasons, with a time limit, by name, and from another node.
 
 use std::sync::mpsc::channel;
 
@@ -10,7 +10,7 @@ use super::server::{
     Manner, Server, apart, ended, failure, is_gone, is_way_gone, ms, server, soon, watcher,
 };
 
-/// gen_server_SUITE: stop1. The usual reason; the second stop says that there is nobody to stop.
+/// gen_server_SUITE: stop1. The usual reason; a second stop reports that the server has ended.
 #[tokio::test]
 async fn a_server_is_stopped_once() {
     let (server, said) = server();
@@ -22,8 +22,8 @@ async fn a_server_is_stopped_once() {
     assert_eq!(said.rest().await, ["stopped, it was asked to stop", "dropped"]);
 }
 
-/// gen_server_SUITE: stop2, undef_terminate2. For any reason: the hook, the one who waits and the one
-/// who watches hear that one.
+/// gen_server_SUITE: stop2, undef_terminate2. Any reason: the hook, the waiting caller and the
+/// watcher all get that one.
 #[tokio::test]
 async fn a_server_is_stopped_for_any_reason() {
     for reason in [Reason::Normal, Reason::Killed, Reason::failed("another reason")] {
@@ -41,8 +41,8 @@ async fn a_server_is_stopped_for_any_reason() {
     }
 }
 
-/// gen_server_SUITE: stop3. There is no wrong time limit that could be given, as the type has none.
-/// One that is too short leaves the server to end in its own time, and a longer one is met.
+/// gen_server_SUITE: stop3. An invalid time limit does not exist, since the type has none. A limit
+/// that is too short leaves the server to end in its own time, and a longer one is met.
 #[tokio::test(start_paused = true)]
 async fn who_waits_for_an_end_may_give_up_and_wait_again() {
     let (slow, said) = Server::new(Manner::EndsAfter(ms(500)));
@@ -57,7 +57,7 @@ async fn who_waits_for_an_end_may_give_up_and_wait_again() {
     assert_eq!(said.rest().await, ["stopped, it failed: another reason", "dropped"]);
 }
 
-/// gen_server_SUITE: stop3. Who will not wait any longer kills it.
+/// gen_server_SUITE: stop3. A caller whose limit expires kills the server.
 #[tokio::test(start_paused = true)]
 async fn a_server_that_does_not_stop_in_time_is_killed() {
     let (slow, said) = Server::new(Manner::EndsAfter(ms(3_600_000)));
@@ -70,8 +70,8 @@ async fn a_server_that_does_not_stop_in_time_is_killed() {
     assert_eq!(said.rest().await, ["stopped, it was asked to stop", "dropped"]);
 }
 
-/// gen_server_SUITE: stop4, stop5, stop6, stop7. By its name, of which there is one kind; a moment
-/// later nobody has it.
+/// gen_server_SUITE: stop4, stop5, stop6, stop7. By name, of which there is one kind; the name is
+/// free a moment later.
 #[tokio::test]
 async fn a_server_is_stopped_by_its_name() {
     let (server, _said) = server();
@@ -85,8 +85,8 @@ async fn a_server_is_stopped_by_its_name() {
     assert_eq!(unknown, Err(NameError::Unknown("to stop".into())));
 }
 
-/// gen_server_SUITE: stop8, stop9, stop10. An actor elsewhere has no handle: it ends by a call of its
-/// own, after which it is gone for everybody; and when its node is gone, that is said instead.
+/// gen_server_SUITE: stop8, stop9, stop10. A remote actor has no handle: it ends by one of its own
+/// calls, and is gone for all callers then; once its node is gone, errors name that instead.
 #[tokio::test]
 async fn a_server_elsewhere_is_stopped_by_a_call() {
     let (local, said) = server();
@@ -113,8 +113,8 @@ impl Plain {
     }
 }
 
-/// gen_server_SUITE: undef_terminate1, undef_terminate2. An actor without a hook at its end ends for
-/// the reason that was given.
+/// gen_server_SUITE: undef_terminate1, undef_terminate2. An actor without a hook at its end ends
+/// for the given reason.
 #[tokio::test]
 async fn a_server_without_a_hook_ends_for_the_reason_given() {
     for reason in [Reason::Normal, Reason::failed("test")] {

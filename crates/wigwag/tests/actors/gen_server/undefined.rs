@@ -1,11 +1,11 @@
-//! Calls that a server does not understand. Those of this process do not compile; one that comes from
-//! elsewhere is answered with an error, and the server goes on.
+//! Calls that a server does not understand. Within a process they do not compile; from a remote
+//! caller they are answered with an error, and the server goes on.
 
 use wigwag::{Actor, CallErrorKind, Node, lifecycle::Alive};
 
 use super::server::{Server, ServerRef, apart, server, soon};
 
-/// The server as somebody else believes it to be.
+/// The server in the view of another program.
 struct Older;
 
 #[wigwag::actor]
@@ -28,9 +28,9 @@ async fn lives(server: &ServerRef) {
     assert!(!server.handle().unwrap().is_ended());
 }
 
-/// gen_server_SUITE: undef_handle_call, undef_handle_cast. No such method, and arguments that it does
-/// not take: the asker hears which; a tell is refused where it is made, or thrown away; nobody else
-/// notices.
+/// gen_server_SUITE: undef_handle_call, undef_handle_cast. An unknown method, and arguments of the
+/// wrong type: the error tells the caller which it is; a tell is refused where it is made, or
+/// discarded; no other caller is affected.
 #[tokio::test]
 async fn a_call_that_is_not_understood_is_an_error_of_its_caller() {
     let (local, mut said) = server();
@@ -43,16 +43,16 @@ async fn a_call_that_is_not_understood_is_an_error_of_its_caller() {
     for arguments in [&[0x90][..], &[0x91, 0xA1, b'x'], &[0xC1]] {
         let wrong = soon(dynamic.ask("number", arguments)).await.unwrap_err();
         assert_eq!(wrong.kind, CallErrorKind::BadArguments, "{arguments:?}");
-        // Nobody hears of this one.
+        // The outcome of this tell is not reported.
         let _ = soon(dynamic.tell("note", arguments)).await;
         lives(&local).await;
     }
-    // The one word that it does understand.
+    // The one tell with valid arguments.
     assert_eq!(said.by_now(), ["x"]);
 }
 
-/// gen_server_SUITE: undef_handle_call. The same from a program with another version of the
-/// interface: what both know works, what only the caller knows is an error.
+/// gen_server_SUITE: undef_handle_call. A program with another version of the interface: methods of
+/// both versions work, and a method that only the caller has is an error.
 #[tokio::test]
 async fn a_caller_of_another_version_hears_what_is_not_understood() {
     let (local, _said) = server();
@@ -66,7 +66,7 @@ async fn a_caller_of_another_version_hears_what_is_not_understood() {
 }
 
 /// gen_server_SUITE: undef_handle_info. Mail without a meaning: a message of another actor's type
-/// does not reach one at all, its name leads to nobody.
+/// cannot be sent, and a name leads to no actor of another type.
 #[tokio::test]
 async fn mail_of_another_type_reaches_nobody() {
     let (local, _said) = server();

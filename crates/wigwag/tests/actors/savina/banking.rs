@@ -1,6 +1,6 @@
 //! Banking: a teller orders 50,000 transfers between 1,000 accounts. The paying account asks the
-//! other one to take the money and serves nobody else until it has; the teller goes on meanwhile.
-//! Checks that money is conserved and that each account has what it should have.
+//! receiving one to take the money and handles nothing else until that is done; the teller goes on
+//! meanwhile. Checks that money is conserved and that each account has its expected balance.
 //!
 //! As in the suite, money goes to accounts of higher numbers only: two accounts that pay each other
 //! at the same moment would both wait.
@@ -14,8 +14,8 @@ use super::{Alive, Dice, PATIENCE, run};
 
 const ACCOUNTS: u64 = 1_000;
 const TRANSFERS: u32 = 50_000;
-/// Transfers under way at once: fewer than the teller's mailbox holds, so that an account that says
-/// that it has paid always finds room.
+/// Transfers under way at once: fewer than the teller's mailbox holds, so that the notice of a
+/// payment always finds room.
 const UNDER_WAY: u32 = 512;
 const START: i64 = 1_000_000;
 
@@ -50,7 +50,7 @@ struct Teller {
     _alive: Alive,
 }
 
-/// Who pays how much to whom.
+/// The payer, the payee and the amount of a random transfer.
 fn transfer(dice: &mut Dice) -> (usize, usize, i64) {
     let from = dice.below(ACCOUNTS * 8 / 10);
     let to = from + 1 + dice.below(ACCOUNTS - from - 1);

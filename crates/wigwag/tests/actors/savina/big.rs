@@ -1,5 +1,5 @@
-//! Big: 120 actors send 20,000 pings each, every one to another of them chosen by chance, and wait
-//! for its pong before the next. Checks that every ping was answered, by the one that was asked.
+//! Big: 120 actors send 20,000 pings each to randomly chosen others, and wait for each pong before
+//! the next ping. Checks that every ping was answered, by the actor that it was sent to.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ struct Member {
     members: Option<Members>,
     sink: SinkRef,
     dice: Dice,
-    /// Whose pong comes next.
+    /// The member whose pong is expected.
     asked: usize,
     sent: u32,
     answered: u32,
@@ -27,7 +27,7 @@ struct Member {
 
 #[wigwag::actor]
 impl Member {
-    /// Before anybody starts: a ping may come at any time then.
+    /// Called before any member starts, since a ping may arrive at any time after that.
     pub fn meet(&mut self, members: Members) {
         self.members = Some(members);
     }
@@ -47,7 +47,7 @@ impl Member {
         self.send();
     }
 
-    /// Lets go of the others; says how many pings it has answered.
+    /// Drops the references to the others; returns the number of answered pings.
     pub fn end(&mut self) -> u32 {
         self.members = None;
         self.answered

@@ -16,7 +16,7 @@ const BUFFER_ITEMS_MAX: usize = 50;
 /// Rounds of arithmetic for an item, at both ends.
 const COST: u32 = 25;
 
-/// Takes some time.
+/// Uses CPU time.
 fn work(mut value: f64) -> f64 {
     for round in 0..COST {
         value = (value.abs() + f64::from(round) + 1.0).ln();
@@ -33,7 +33,7 @@ struct Producer {
 
 #[wigwag::actor]
 impl Producer {
-    /// Makes an item, or says that there are no more.
+    /// Makes an item, or reports that there are no more.
     pub fn produce(&mut self, me: ProducerRef) {
         if self.made == ITEMS {
             return self.manager.ended().try_tell().unwrap();
@@ -64,7 +64,7 @@ impl Consumer {
     }
 }
 
-/// What waits on either side.
+/// Holds the items and the producers and consumers that wait.
 struct Manager {
     items: VecDeque<u64>,
     most: usize,
@@ -115,7 +115,7 @@ impl Manager {
         self.end();
     }
 
-    /// Every producer that was asked may answer with an item: as many places stay free.
+    /// Every producer that was asked may answer with an item, so as many places stay free.
     fn order(&mut self) {
         if self.items.len() >= BUFFER_ITEMS_MAX - PRODUCERS as usize {
             return;
@@ -128,7 +128,7 @@ impl Manager {
     fn end(&mut self) {
         let is_over = self.ended == PRODUCERS && self.consumers.len() as u64 == CONSUMERS;
         if is_over && let Some(done) = self.done.take() {
-            // They hold references to us, and we to them.
+            // The consumers and the manager hold references to each other.
             self.consumers.clear();
             done.send(self.most).unwrap();
         }

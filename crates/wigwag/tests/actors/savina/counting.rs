@@ -1,5 +1,5 @@
-//! Counting: one actor tells another 1,000,000 times to count, and asks it then how far it came.
-//! Checks that nothing was lost at the small mailbox between them.
+//! Counting: one actor tells another 1,000,000 times to count, and then asks it for the total.
+//! Checks that no tell was lost at the small mailbox between them.
 
 use wigwag::Actor;
 

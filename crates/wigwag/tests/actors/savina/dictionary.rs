@@ -1,5 +1,5 @@
-//! Concurrent dictionary: 20 workers ask one actor 10,000 times each, a tenth of that to write.
-//! Checks that no write is lost and that no reader sees a key go back to an older value.
+//! Concurrent dictionary: 20 workers make 10,000 requests each to one actor, a tenth of them
+//! writes. Checks that no write is lost and that no reader sees a key go back to an older value.
 
 use std::collections::HashMap;
 
@@ -26,7 +26,7 @@ struct Dictionary {
 
 #[wigwag::actor]
 impl Dictionary {
-    /// Gives the version that the key has now.
+    /// Returns the new version of the key.
     pub fn write(&mut self, key: u64, value: u64) -> u64 {
         self.requests += 1;
         let entry = self.entries.entry(key).or_default();
@@ -35,13 +35,13 @@ impl Dictionary {
         entry.version
     }
 
-    /// Version and value.
+    /// Returns version and value.
     pub fn read(&mut self, key: u64) -> Option<(u64, u64)> {
         self.requests += 1;
         self.entries.get(&key).map(|entry| (entry.version, entry.value))
     }
 
-    /// Requests, and writes among them.
+    /// Returns the number of requests, and of writes among them.
     pub fn totals(&self) -> (u64, u64) {
         (self.requests, self.entries.values().map(|entry| entry.version).sum())
     }
@@ -50,14 +50,14 @@ impl Dictionary {
 struct Worker {
     dictionary: DictionaryRef,
     dice: Dice,
-    /// The version of each key that was seen last.
+    /// The latest version seen of each key.
     seen: HashMap<u64, u64>,
     _alive: Alive,
 }
 
 #[wigwag::actor]
 impl Worker {
-    /// Gives the number of its writes.
+    /// Returns the number of its writes.
     pub async fn work(&mut self) -> u64 {
         let mut writes = 0;
         for _ in 0..REQUESTS {

@@ -1,5 +1,5 @@
-//! Fibonacci of 25: an actor for each number starts two for the numbers before it, and adds what
-//! they answer. Checks the sum, 75,025, and that all 150,049 actors have ended.
+//! Fibonacci of 25: an actor for each number starts two actors for the two numbers before it, and
+//! adds their answers. Checks the sum, 75,025, and that all 150,049 actors have ended.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,7 +9,7 @@ use wigwag::Actor;
 
 use super::{Alive, run};
 
-/// Who waits for the answer.
+/// The recipient of an answer.
 enum Parent {
     Actor(FibonacciRef),
     Program(oneshot::Sender<u64>),

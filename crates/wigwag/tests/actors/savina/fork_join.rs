@@ -1,5 +1,5 @@
-//! Fork-join throughput: 60 actors get 10,000 messages each, one after the other by turns, and do a
-//! little arithmetic for each. Checks that each has handled all of its own, in order.
+//! Fork-join throughput: 60 actors get 10,000 messages each, in round-robin order, and do a little
+//! arithmetic for each. Checks that each has handled all of its own, in order.
 
 use wigwag::Actor;
 

@@ -1,7 +1,7 @@
-//! Ten programs of the Savina benchmark suite (S. Imam and V. Sarkar, 2014), written as a user would
-//! write them, at the suite's own sizes, with mailboxes of the default size. What counts here is not
-//! how long they take but that each comes to its result and leaves no actor behind.
-#![allow(clippy::unwrap_used, reason = "a test ends where it fails")]
+//! Ten programs of the Savina benchmark suite (S. Imam and V. Sarkar, 2014), written as a user
+//! would write them, at the suite's own sizes, with mailboxes of the default size. These tests do
+//! not measure time: they check that each program comes to its result and leaves no actor behind.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod ping_pong;
 mod counting;
@@ -21,13 +21,14 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-/// No program comes near it; it only turns a hang into a failure.
+/// Far longer than any program takes; it only turns a hang into a failure.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Every actor of a program holds one, so that the program knows when the last of them is gone.
+/// A token that every actor of a program holds, so that the program sees when the last actor is
+/// gone.
 type Alive = mpsc::Sender<Infallible>;
 
-/// Runs a program on two threads. It must end, and all its actors with it.
+/// Runs a program on two threads. The program and all its actors must end.
 fn run<F: Future<Output = ()>>(program: impl FnOnce(Alive) -> F) {
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     let runtime = runtime.worker_threads(2).enable_time().build().unwrap();
@@ -39,7 +40,7 @@ fn run<F: Future<Output = ()>>(program: impl FnOnce(Alive) -> F) {
     });
 }
 
-/// Numbers by chance, the same in each run: the generator of Knuth's MMIX.
+/// Pseudorandom numbers, equal in each run: the generator of Knuth's MMIX.
 struct Dice(u64);
 
 impl Dice {

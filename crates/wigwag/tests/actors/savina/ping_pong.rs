@@ -1,5 +1,5 @@
-//! Ping-pong: two actors send one message to and fro, 40,000 times. Checks that each of them has got
-//! as many as the other has sent.
+//! Ping-pong: two actors send one message to and fro, 40,000 times. Checks that each of them has
+//! received as many as the other has sent.
 
 use tokio::sync::oneshot;
 use wigwag::{Actor, Local};

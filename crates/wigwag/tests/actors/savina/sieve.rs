@@ -1,6 +1,6 @@
-//! Sieve of Eratosthenes up to 100,000: a chain of actors that hold 1,000 primes each. A number that
-//! none of an actor's primes divides goes on to the next actor, which is started when it is needed.
-//! Checks the primes themselves.
+//! Sieve of Eratosthenes up to 100,000: a chain of actors that hold 1,000 primes each. A number
+//! that none of an actor's primes divides goes on to the next actor, which is started when it is
+//! needed. Checks the primes themselves.
 
 use wigwag::Actor;
 
@@ -23,7 +23,7 @@ impl Sieve {
 
 #[wigwag::actor]
 impl Sieve {
-    /// Waits when the next actor has no room: a number is lost to nobody.
+    /// Waits while the next actor has no room, so that no number is lost.
     pub async fn number(&mut self, number: u64) {
         if self.primes.iter().any(|prime| number.is_multiple_of(*prime)) {
             return;
@@ -37,7 +37,7 @@ impl Sieve {
         }
     }
 
-    /// All primes from here on; the question comes behind the numbers.
+    /// All primes of this actor and those after it; the ask arrives behind the numbers.
     pub async fn primes(&mut self) -> Vec<Vec<u64>> {
         let mut primes = vec![self.primes.clone()];
         if let Some(next) = &self.next {

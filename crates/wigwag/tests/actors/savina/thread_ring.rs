@@ -1,6 +1,6 @@
-//! Thread ring: 100 actors in a ring pass one message along, 100,000 hops. Checks that it has come
-//! by each of them as often as by any other, and that the ring, which nobody lets go of, can be
-//! taken apart by a message of its own.
+//! Thread ring: 100 actors in a ring pass one message along, 100,000 hops. Checks that the message
+//! visits each of them equally often, and that the ring, whose members keep each other alive, can
+//! be taken apart by a message of its own.
 
 use tokio::sync::oneshot;
 use wigwag::{Actor, Local};
@@ -16,7 +16,7 @@ struct Member {
     _alive: Alive,
 }
 
-/// Where the count of every member's hops goes when the ring ends.
+/// The channel for the count of every member's hops when the ring ends.
 type Done = Local<oneshot::Sender<Vec<u64>>>;
 
 #[wigwag::actor]
@@ -35,7 +35,7 @@ impl Member {
         }
     }
 
-    /// Lets go of the next one, and tells it to do the same.
+    /// Drops the reference to the next member, and tells it to do likewise.
     pub fn end(&mut self, mut counts: Vec<u64>, done: Done) {
         counts.push(self.hops);
         match self.next.take() {

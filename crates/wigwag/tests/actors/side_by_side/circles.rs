@@ -4,7 +4,7 @@ use wigwag::{Actor, CallErrorKind, This};
 
 use super::desk::within;
 
-/// Asks another desk, from a future or with the actor held up.
+/// Asks its neighbour, from a future beside the mailbox or from a handler that holds the actor.
 #[derive(Default)]
 struct Neighbour {
     other: Option<NeighbourRef>,
@@ -18,7 +18,7 @@ impl Neighbour {
 
     #[wigwag::handler(side_by_side)]
     pub fn beside(&mut self, this: &This<Self>, hops: u64) -> impl Future<Output = u64> {
-        // A reference of its own, which may be the only one by then.
+        // The future holds a reference to its own actor, which may be the only one by then.
         let (other, this) = (self.other.clone().unwrap(), this.reference());
         async move {
             let hops = match hops {
@@ -50,7 +50,7 @@ async fn a_circle_through_a_future_is_answered_and_one_without_is_refused() {
     let (first, second) = (Neighbour::default().spawn(), Neighbour::default().spawn());
     first.meet(Some(second.clone())).ask().await.unwrap();
     second.meet(Some(first.clone())).ask().await.unwrap();
-    // first.beside → second.held_up → first.beside → second: held up, so it is asked no further.
+    // first.beside → second.held_up → first.beside → second: it is held up, and is not asked again.
     assert_eq!(within(first.beside(2).ask()).await.unwrap(), 3);
     // first.held_up → second.held_up → first.beside, which cannot begin: a circle.
     assert_eq!(within(first.held_up(2).ask()).await.unwrap(), 501);

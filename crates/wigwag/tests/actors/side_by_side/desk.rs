@@ -1,4 +1,4 @@
-//! An actor whose calls wait at a gate, and what a test holds of it.
+//! An actor whose calls wait at a gate, and the test's end of it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,7 +9,7 @@ use tokio::sync::{Barrier, Semaphore};
 use tokio::time::timeout;
 use wigwag::{ActorOptions, CallErrorKind, Life, Local, Reason, This};
 
-/// Counts what is there of it.
+/// Counts its live instances.
 #[derive(Clone)]
 struct Witness(Arc<AtomicUsize>);
 
@@ -26,7 +26,7 @@ impl Drop for Witness {
     }
 }
 
-/// Lets its calls wait at a gate, and says which have begun and ended.
+/// Lets its calls wait at a gate, and reports the begin and the end of each.
 pub(crate) struct Desk {
     gate: Arc<Semaphore>,
     says: UnboundedSender<String>,
@@ -34,7 +34,7 @@ pub(crate) struct Desk {
     notes: Vec<u64>,
 }
 
-/// What a test holds of it.
+/// The test's end of a desk.
 pub(crate) struct Outside {
     pub(crate) gate: Arc<Semaphore>,
     pub(crate) heard: UnboundedReceiver<String>,
@@ -42,7 +42,7 @@ pub(crate) struct Outside {
 }
 
 impl Outside {
-    /// What was said, in the order of the alphabet.
+    /// The next `count` reports, sorted.
     pub(crate) async fn hears(&mut self, count: usize) -> Vec<String> {
         let mut all = Vec::new();
         for _ in 0..count {
@@ -83,7 +83,7 @@ impl Desk {
         }
     }
 
-    /// Waits at the gate, and comes back to the state then.
+    /// Waits at the gate, then visits the state.
     #[wigwag::handler(side_by_side)]
     pub fn note(&mut self, this: &This<Self>, number: u64) -> impl Future<Output = u64> {
         let (this, wait) = (this.clone(), self.at_gate(number));
@@ -123,7 +123,7 @@ impl Desk {
         self.notes.clone()
     }
 
-    /// Waits for a call of another key, or of its own, for which it would wait for ever.
+    /// Waits for a call of another key, or of its own key, which is a circle.
     #[wigwag::handler(side_by_side, serial_by = key)]
     pub fn asks_itself(
         &self,
@@ -144,7 +144,7 @@ impl Desk {
         }
     }
 
-    /// Has the actor to itself.
+    /// Holds the actor while it waits.
     pub async fn alone(&mut self, number: u64) -> u64 {
         self.at_gate(number).await
     }

@@ -1,4 +1,4 @@
-//! What becomes of those that have begun when their actor ends.
+//! The end of an actor with calls that have begun.
 
 use std::sync::atomic::Ordering;
 
@@ -31,7 +31,7 @@ async fn the_end_of_a_future_comes_back_to_the_state() {
     let asks: Vec<_> = (0..3).map(|number| desk.note(number).try_ask().unwrap()).collect();
     assert_eq!(desk.notes().ask().await.unwrap(), []);
     outside.gate.add_permits(3);
-    // Side by side none of them is the first.
+    // Calls that run side by side end in any order.
     let mut places = Vec::new();
     for ask in asks {
         places.push(within(ask).await.unwrap());

@@ -1,4 +1,4 @@
-//! Calls of one key, one after the other.
+//! Calls of one key run one after the other.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -7,10 +7,10 @@ use wigwag::{Actor, Node, This, lifecycle::Alive};
 
 use super::desk::{Desk, of, within};
 
-/// Numbers its calls by key, with pauses between the first part and the end.
+/// Numbers its calls by key, with pauses between the first part of a call and its end.
 struct Ledger {
     pauses: u64,
-    /// Of each key: the call that runs, and how many have ended.
+    /// For each key: the running call, and the number of calls that have ended.
     keys: HashMap<u32, (Option<u32>, u32)>,
     most: usize,
 }
@@ -52,7 +52,7 @@ async fn calls_of_a_key_run_in_the_order_in_which_they_came() {
                 ledger.book(key, number).tell().await.unwrap();
             }
         }
-        // Behind them all, and each key's last call is waited for.
+        // Queued behind all others; awaiting each key's last call awaits them all.
         for key in 0..8 {
             ledger.book(key, 1000).ask().await.unwrap();
         }
@@ -73,7 +73,7 @@ async fn a_key_that_waits_holds_up_no_other_and_is_shared_by_all_methods() {
     let other = desk.in_order("blue", 4).try_ask().unwrap();
     assert_eq!(outside.hears(2).await, ["1 begins", "4 begins"]);
     assert_eq!(desk.notes().ask().await.unwrap(), []);
-    // Those that wait for their key count: this is the fifth.
+    // Calls that wait for their key count against the limit: this is the fifth.
     desk.wait(5).tell().await.unwrap();
     desk.notes().tell().await.unwrap();
     assert_eq!(outside.hears(1).await, ["5 begins"]);

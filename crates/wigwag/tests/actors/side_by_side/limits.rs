@@ -1,4 +1,4 @@
-//! How many run at once, and when they are polled.
+//! The number of calls that run at once, and the moments at which they are polled.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,5 +1,5 @@
-//! Handlers that wait side by side: how many, in which order, and what becomes of them at the end.
-#![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
+//! Handlers that wait side by side: their limit, their order, and their end with the actor.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod circles;
 mod desk;

@@ -1,4 +1,4 @@
-//! How a supervisor ends, with children that come to their own ends meanwhile.
+//! The end of a supervisor, with children that end by themselves meanwhile.
 
 use std::time::Duration;
 
@@ -30,8 +30,8 @@ async fn with(children: impl IntoIterator<Item = Child>) -> (SupervisorRef, Vec<
     (tree, handles)
 }
 
-/// supervisor_SUITE: sup_stop_timeout_dynamic. Children that were added at run time have the same time
-/// to stop as the first: one stops, one hangs and is killed.
+/// supervisor_SUITE: sup_stop_timeout_dynamic. Children that were added at run time have as much
+/// time to stop as the first ones: one stops, one hangs and is killed.
 #[tokio::test(start_paused = true)]
 async fn an_added_child_that_does_not_stop_is_killed_in_its_time() {
     let journal = Journal::default();
@@ -65,7 +65,7 @@ async fn added_children_may_be_killed_at_once() {
     assert_eq!(dropped, names.map(|name| format!("~{name}")), "none was asked to stop");
 }
 
-/// The rules and ends of which every pair is tried.
+/// The restart rules and reasons; the test tries every pair.
 const RULES: [Restart; 3] = [Restart::Permanent, Restart::Transient, Restart::Temporary];
 
 fn ends() -> [Reason; 3] {
@@ -73,8 +73,8 @@ fn ends() -> [Reason; 3] {
 }
 
 /// supervisor_SUITE: sup_stop_race. While the last child takes its time, the others end by
-/// themselves, for whatever reason: none is started again, each keeps its reason, and the supervisor
-/// ends as if nothing had been.
+/// themselves, for any reason: none is restarted, each keeps its reason, and the supervisor ends as
+/// usual.
 #[tokio::test(start_paused = true)]
 async fn children_may_end_by_themselves_while_their_supervisor_ends() {
     let journal = Journal::default();
@@ -103,7 +103,7 @@ async fn children_may_end_by_themselves_while_their_supervisor_ends() {
     assert!(names.iter().all(|name| journal.count(&format!("+{name}")) == 1));
 }
 
-/// Ends in its own way when it is asked to stop.
+/// Takes time when it is asked to stop, and then may panic.
 struct Slow {
     takes: Duration,
     panics: bool,
@@ -125,8 +125,8 @@ fn slow(name: &str, takes: Duration, panics: bool) -> Child {
     Child::new(name, move || Slow { takes, panics }).shutdown(Shutdown::Within(2 * SECOND))
 }
 
-/// supervisor_SUITE: sup_stop_non_shutdown_exit_dynamic. A child that fails when it is asked to stop
-/// is not started again, whatever its rule, and the supervisor ends.
+/// supervisor_SUITE: sup_stop_non_shutdown_exit_dynamic. A child that fails when it is asked to
+/// stop is not restarted, whatever its rule, and the supervisor ends.
 #[tokio::test(start_paused = true)]
 async fn a_child_that_fails_at_its_end_stays_ended() {
     for rule in RULES {
@@ -138,7 +138,7 @@ async fn a_child_that_fails_at_its_end_stays_ended() {
     }
 }
 
-/// supervisor_SUITE: sup_stop_infinity. One that is waited for, however long it takes.
+/// supervisor_SUITE: sup_stop_infinity. The supervisor waits for the child however long it takes.
 #[tokio::test(start_paused = true)]
 async fn a_child_may_have_all_the_time_to_stop() {
     let patient = slow("a", 15 * SECOND, false).shutdown(Shutdown::Patient);
@@ -147,8 +147,8 @@ async fn a_child_may_have_all_the_time_to_stop() {
     assert_eq!(handles[0].reason(), Some(Reason::Shutdown));
 }
 
-/// supervisor_SUITE: simple_one_for_one_shutdown. The end takes as long as the children that keep to
-/// their time, and no longer than the time of the one that does not.
+/// supervisor_SUITE: simple_one_for_one_shutdown. The end takes as long as the children that stop
+/// within their time, and no longer than the limit of a child that does not.
 #[tokio::test(start_paused = true)]
 async fn an_end_takes_the_time_that_its_children_have() {
     let children = [("a", 1), ("b", 1), ("c", 5)];
@@ -159,8 +159,9 @@ async fn an_end_takes_the_time_that_its_children_have() {
     assert_eq!(reasons, [Reason::Shutdown, Reason::Shutdown, Reason::Killed]);
 }
 
-/// supervisor_SUITE: order_of_children. Names that are not in any order of their own: started as
-/// they were given, ended the other way round, by a sibling's failure and by the supervisor's end.
+/// supervisor_SUITE: order_of_children. Children whose names are in no particular order are started
+/// in the order given, and ended in the opposite one, both after a sibling's failure and at the
+/// supervisor's end.
 #[tokio::test(start_paused = true)]
 async fn children_end_in_the_opposite_order_whatever_their_names() {
     let journal = Journal::default();
@@ -195,10 +196,11 @@ async fn a_start_that_hangs_does_not_hold_up_the_end() {
     assert_eq!((journal.count("+a"), journal.count("~a")), (2, 2));
 }
 
-/// Keeps the type in use that the other tests are about.
+/// Uses the field, which the other tests check.
 const _: fn(&Unit) -> u32 = |unit| unit.handled;
 
-/// Found under a drawn order: the supervisor knew of the end before the child's task had told others.
+/// A seeded order found this: the supervisor learnt of the end before the child's task had reported
+/// it to others.
 #[test]
 fn who_waited_for_the_end_of_a_child_finds_it_ended_in_every_order() {
     testing::seeds(0..50, |_| async {

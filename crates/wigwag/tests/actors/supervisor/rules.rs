@@ -1,4 +1,5 @@
-//! Who is started again, who is forgotten, and who counts.
+//! Restart rules: the children that are restarted, those that are forgotten, and the failures that
+//! count.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,8 +20,8 @@ async fn names(tree: &SupervisorRef) -> Vec<String> {
     tree.children().await.unwrap().iter().map(|child| child.name.to_string()).collect()
 }
 
-/// supervisor_SUITE: temporary_bystander. A temporary child that is ended because a sibling failed is
-/// not started again with the others: it is forgotten.
+/// supervisor_SUITE: temporary_bystander. A temporary child that is ended because a sibling failed
+/// is not restarted with the others: it is forgotten.
 #[tokio::test(start_paused = true)]
 async fn a_temporary_child_that_goes_with_its_group_is_forgotten() {
     for (strategy, failing, left) in [
@@ -48,8 +49,8 @@ async fn a_temporary_child_that_goes_with_its_group_is_forgotten() {
     }
 }
 
-/// supervisor_SUITE: temporary_bystander, for one that ends by itself while others are ended because
-/// of a failure: those behind it are started again all the same.
+/// supervisor_SUITE: temporary_bystander, for a child that ends by itself while others are ended
+/// because of a failure: those behind it are restarted all the same.
 #[tokio::test(start_paused = true)]
 async fn a_temporary_child_may_end_while_its_siblings_do() {
     let journal = Journal::default();
@@ -74,8 +75,8 @@ async fn a_temporary_child_may_end_while_its_siblings_do() {
     assert_eq!(child(&tree, "c").await.handled().ask().await.unwrap(), 1);
 }
 
-/// supervisor_SUITE: multiple_restarts. As often as is borne, one failure after the other, of two
-/// children at once.
+/// supervisor_SUITE: multiple_restarts. Two children fail at once, again and again: both are
+/// restarted until the limit is reached.
 #[tokio::test(start_paused = true)]
 async fn a_child_is_started_again_as_often_as_is_borne() {
     let journal = Journal::default();
@@ -106,8 +107,8 @@ async fn a_child_is_started_again_as_often_as_is_borne() {
     assert_eq!(ended(&tree.handle().unwrap()).await, Reason::RestartsExceeded);
 }
 
-/// supervisor_SUITE: sup_flags. The types leave no wrong rule to be given; a supervisor that bears
-/// nothing ends with the first failure.
+/// supervisor_SUITE: sup_flags. The types rule out invalid flags; a supervisor with an intensity of
+/// zero ends with the first failure.
 #[tokio::test(start_paused = true)]
 async fn a_supervisor_that_bears_nothing_ends_with_the_first_failure() {
     let journal = Journal::default();
@@ -122,8 +123,9 @@ async fn a_supervisor_that_bears_nothing_ends_with_the_first_failure() {
     assert_eq!(journal.count("+a"), 1);
 }
 
-/// supervisor_SUITE: simple_one_for_one, simple_one_for_one_escalation. Added children fail alone,
-/// and together they are too many; one that cannot be started again ends the tree with its siblings.
+/// supervisor_SUITE: simple_one_for_one, simple_one_for_one_escalation. Added children fail one by
+/// one, and their failures add up to the limit; a child that cannot be restarted ends the tree with
+/// its siblings.
 #[tokio::test(start_paused = true)]
 async fn added_children_count_as_the_first_do() {
     let journal = Journal::default();
@@ -150,7 +152,7 @@ async fn added_children_count_as_the_first_do() {
     assert_eq!(journal.count("+c"), 3, "the first start and two more");
 }
 
-/// How a child comes to its end.
+/// Ends a child in one of four ways.
 async fn end(tree: &SupervisorRef, name: &str, way: usize) {
     let unit = child(tree, name).await;
     match way {
@@ -166,8 +168,8 @@ async fn end(tree: &SupervisorRef, name: &str, way: usize) {
 
 /// supervisor_SUITE: do_not_save_child_specs_for_temporary_children,
 /// do_not_save_start_parameters_for_temporary_children, simple_one_for_one_corruption. However a
-/// temporary child ends, nothing of it is kept: its name is free, and what makes it is dropped, of
-/// the first as of the second of that name. The others keep their names.
+/// temporary child ends, nothing of it is kept: its name is free, and the closure that makes it is
+/// dropped, for the first child of that name and for the second. Other children keep their names.
 #[tokio::test(start_paused = true)]
 async fn nothing_is_kept_of_a_temporary_child() {
     for strategy in [Strategy::OneForOne, Strategy::OneForAll, Strategy::RestForOne] {
@@ -211,7 +213,7 @@ fn unit_maker(journal: &Journal) -> impl Fn(usize) -> Unit + Send + Sync + 'stat
 
 /// supervisor_SUITE: count_children, count_children_supervisor, which_children,
 /// which_children_simple_one_for_one. Workers and supervisors are counted and named in the order of
-/// their start, each time the same; who was terminated is there as ended until it is deleted.
+/// their start, each time alike; a terminated child is listed as ended until it is deleted.
 #[tokio::test(start_paused = true)]
 async fn children_are_counted_and_named() {
     let journal = Journal::default();
@@ -248,8 +250,8 @@ async fn children_are_counted_and_named() {
     assert!(tree.child::<Unit>("a").await.unwrap().is_none());
 }
 
-/// supervisor_SUITE: count_restarting_children. Children that wait to be started again are counted as
-/// that, until they run.
+/// supervisor_SUITE: count_restarting_children. Children that wait for their restart are counted as
+/// such until they run.
 #[tokio::test(start_paused = true)]
 async fn children_that_wait_for_their_restart_are_seen() {
     let journal = Journal::default();
@@ -275,8 +277,8 @@ async fn children_that_wait_for_their_restart_are_seen() {
     }
 }
 
-/// supervisor_SUITE: tree. A tree that is started again has the children that it was made with, and
-/// not those that were added later.
+/// supervisor_SUITE: tree. A restarted tree has the children that it was made with, and not those
+/// that were added later.
 #[tokio::test(start_paused = true)]
 async fn a_tree_that_is_started_again_has_its_first_children_alone() {
     let journal = Journal::default();
@@ -308,8 +310,8 @@ async fn a_tree_that_is_started_again_has_its_first_children_alone() {
     }
 }
 
-/// A child that has run longer than the intensity's time has recovered: its pauses begin anew. The
-/// pauses themselves do not count as running, however long they are.
+/// A child that has run longer than the intensity's period has recovered: its pauses begin anew.
+/// The pauses themselves do not count as running, however long they are.
 #[tokio::test(start_paused = true)]
 async fn pauses_between_restarts_begin_anew_after_a_child_has_run_well() {
     const WITHIN: Duration = Duration::from_secs(5);

@@ -1,4 +1,4 @@
-//! Starts of children that fail, end at once, or hang again and again, and what is left of them.
+//! Starts of children that fail, end at once, or hang again and again, and their traces.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -20,14 +20,14 @@ async fn empty(strategy: Strategy) -> SupervisorRef {
     Supervisor::new(strategy).intensity(100, Duration::from_secs(60)).start().await.unwrap()
 }
 
-/// The state of each child, in their order.
+/// The state of each child, in the order of the children.
 pub(super) async fn states(tree: &SupervisorRef) -> Vec<ChildState> {
     tree.children().await.unwrap().iter().map(|child| child.state).collect()
 }
 
 /// supervisor_SUITE: sup_start_child_returns_error, sup_start_child_returns_error_simple,
-/// sup_start_restart_child_returns_error. A start that fails or panics adds no child; one that fails
-/// when it is started again stays what it was: ended.
+/// sup_start_restart_child_returns_error. A start that fails or panics adds no child; a child whose
+/// restart fails stays ended.
 #[tokio::test(start_paused = true)]
 async fn a_start_that_fails_adds_no_child() {
     let (journal, tree) = (Journal::default(), empty(Strategy::OneForOne).await);
@@ -109,8 +109,8 @@ async fn a_child_that_ends_in_its_start_is_kept_or_forgotten_by_its_rule() {
 }
 
 /// supervisor_SUITE: simple_one_for_one_restart_ignore,
-/// sup_start_ignore_permanent_child_start_child_simple. The same when it is started again: a
-/// transient child is not started another time, a permanent one is.
+/// sup_start_ignore_permanent_child_start_child_simple. A child that ends in a later start: a
+/// transient child is not restarted again, a permanent one is.
 #[tokio::test(start_paused = true)]
 async fn a_child_may_end_in_a_later_start() {
     for (rule, expected, restarts) in
@@ -126,8 +126,8 @@ async fn a_child_may_end_in_a_later_start() {
     }
 }
 
-/// supervisor_SUITE: sup_start_map, sup_start_map_simple. What a child is when nothing else is said,
-/// and what can be seen of it later.
+/// supervisor_SUITE: sup_start_map, sup_start_map_simple. The defaults of a child, and the
+/// properties that can be inspected later.
 #[tokio::test(start_paused = true)]
 async fn a_child_has_defaults() {
     let journal = Journal::default();
@@ -145,7 +145,7 @@ async fn a_child_has_defaults() {
     assert!(tree.child::<Brief>("a").await.unwrap().is_none(), "it is of another type");
 }
 
-/// Is killed while it starts, the first time.
+/// Kills itself in its first start.
 struct Killed(Arc<AtomicUsize>);
 
 #[wigwag::actor(life)]
@@ -164,8 +164,8 @@ impl Life for Killed {
     }
 }
 
-/// supervisor_SUITE: sup_start_child_returns_error, for a start that goes well and is cut off in the
-/// same moment: the child is missed as if it had been killed later.
+/// supervisor_SUITE: sup_start_child_returns_error, for a child that is killed during a successful
+/// start: it is handled as if it had been killed later.
 #[tokio::test(start_paused = true)]
 async fn a_child_that_is_killed_in_its_start_is_missed() {
     for (rule, expected) in [
@@ -186,7 +186,7 @@ async fn a_child_that_is_killed_in_its_start_is_missed() {
     }
 }
 
-/// Fails to start while it is told so.
+/// Fails to start while its flag is set.
 struct Fragile(Arc<AtomicBool>);
 
 #[wigwag::actor(life)]
@@ -206,9 +206,8 @@ impl Life for Fragile {
 }
 
 /// supervisor_SUITE: hanging_restart_loop, hanging_restart_loop_rest_for_one,
-/// hanging_restart_loop_simple. A child that fails to start again and again, with pauses: it is there
-/// all the time for whoever asks, can be ended and started, and the supervisor ends at once in the
-/// middle of it.
+/// hanging_restart_loop_simple. A child whose restarts fail again and again, with pauses: it stays
+/// visible, can be ended and started, and the supervisor ends at once in the middle of the loop.
 #[tokio::test(start_paused = true)]
 async fn a_child_in_a_loop_of_restarts_obeys_its_supervisor() {
     for strategy in [Strategy::OneForOne, Strategy::OneForAll, Strategy::RestForOne] {
@@ -253,7 +252,7 @@ async fn a_child_in_a_loop_of_restarts_obeys_its_supervisor() {
     }
 }
 
-/// Starts once, and then says twice that it does not want to run.
+/// Starts once, then refuses two starts.
 struct Reluctant {
     starts: Arc<AtomicUsize>,
     why: Reason,
@@ -279,8 +278,9 @@ impl Life for Reluctant {
     }
 }
 
-/// supervisor_SUITE: sup_start_child_returns_error, for later starts. A start that fails is a failure
-/// whatever reason the hook gives, so a transient child is started again; so is a permanent one.
+/// supervisor_SUITE: sup_start_child_returns_error, for later starts. A start that fails is a
+/// failure whatever reason the hook gives, so a transient child is restarted, as a permanent one
+/// is.
 #[tokio::test(start_paused = true)]
 async fn a_start_that_fails_counts_as_a_failure_whatever_its_reason() {
     for rule in [Restart::Permanent, Restart::Transient] {
@@ -301,7 +301,7 @@ async fn a_start_that_fails_counts_as_a_failure_whatever_its_reason() {
     }
 }
 
-/// Has a name, or does not start.
+/// Takes a name in its start, or fails to start.
 struct Named(&'static str);
 
 #[wigwag::actor(life)]
@@ -317,8 +317,9 @@ impl Life for Named {
     }
 }
 
-/// supervisor_SUITE: already_started_outside_supervisor. A child that wants the name of another actor
-/// does not start and harms neither that one nor, on two threads, the next that wants its own.
+/// supervisor_SUITE: already_started_outside_supervisor. A child that wants the name of another
+/// actor does not start, and harms neither that actor nor, on two threads, the next child that
+/// takes a free name.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_child_does_not_take_the_name_of_another() {
     let (journal, tree) = (Journal::default(), empty(Strategy::OneForOne).await);
@@ -352,9 +353,9 @@ impl Life for Loser {
     }
 }
 
-/// supervisor_SUITE: simple_global_supervisor. A child with a name: it has it again when it has
-/// failed, was killed, was ended and started, and when its supervisor was killed; when the tree has
-/// ended nobody has it.
+/// supervisor_SUITE: simple_global_supervisor. A child with a name has it again after a failure,
+/// after a kill, after it was ended and started, and after its supervisor was killed; once the tree
+/// has ended, the name is free.
 #[tokio::test(start_paused = true)]
 async fn a_child_has_its_name_again_however_it_ended() {
     let inner = || {

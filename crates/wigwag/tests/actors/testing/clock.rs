@@ -1,4 +1,4 @@
-//! Time that stands still while anything can go on.
+//! Virtual time stands still while any task can run.
 
 use std::future::pending;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,7 +17,7 @@ struct Bell {
 
 #[wigwag::actor]
 impl Bell {
-    /// Rings each hour, so often.
+    /// Rings each hour, `times` times.
     pub fn ring(&mut self, times: u32, this: &This<Self>) {
         self.rung += 1;
         if times > 1 {
@@ -75,7 +75,8 @@ fn a_body_that_waits_when_nothing_can_go_on_ends() {
     assert_eq!(complaint(asks), right);
 }
 
-/// A clock that ticks for ever is something that goes on, but nothing that a body waits for.
+/// A clock that ticks for ever keeps the runtime busy, but a body that waits beside it is still
+/// stuck.
 #[test]
 fn a_body_that_waits_beside_a_clock_ends_too() {
     let waits = async {

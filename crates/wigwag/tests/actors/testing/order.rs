@@ -1,4 +1,5 @@
-//! Which order a seed gives: always the same, and among many seeds each.
+//! The order that a seed gives: always equal for one seed, and every possible order among many
+//! seeds.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -8,7 +9,7 @@ use wigwag::{Actor, testing};
 
 type Journal = Arc<Mutex<Vec<(usize, u32)>>>;
 
-/// One of a ring, in which a message goes on until its steps are done.
+/// A member of a ring, in which a message is passed on until its steps are done.
 struct Member {
     number: usize,
     journal: Journal,
@@ -25,7 +26,7 @@ impl Member {
         self.journal.lock().unwrap().push((self.number, call));
     }
 
-    /// Passes it on to two others, and so on: `left` goes down with each.
+    /// Passes the call on to two others, which do likewise: `left` goes down with each.
     pub fn pass(&mut self, left: u32) {
         self.note(left);
         let Some(left) = left.checked_sub(1) else { return };
@@ -52,7 +53,7 @@ fn members(count: usize, journal: &Journal) -> Vec<MemberRef> {
     (0..count).map(member).collect()
 }
 
-/// What five actors do that tell each other things; sixty-two calls in all.
+/// The calls of five actors that tell each other, sixty-two in all.
 fn story(seed: u64) -> Vec<(usize, u32)> {
     let journal = Journal::default();
     testing::run(seed, async {
@@ -80,7 +81,7 @@ fn the_same_seed_tells_the_same_story() {
     assert!(different.len() > 45, "{} stories of 50 seeds", different.len());
 }
 
-/// Actors that were woken in one order, and write down in which one they run.
+/// Wakes actors in one order, and returns the order in which they run.
 async fn woken(count: usize, journal: &Journal) -> Vec<usize> {
     let members = members(count, journal);
     for member in &members {
@@ -100,7 +101,7 @@ fn every_order_of_four_actors_comes_up() {
     assert_eq!(seen.len(), 24, "{seen:?}");
 }
 
-/// The places at which the call of another one comes among those of the first.
+/// The places at which another sender's call is handled among those of the first sender.
 fn places_of_another(seeds: u64, story: impl AsyncFn(&Journal)) -> BTreeSet<usize> {
     let place = |seed| {
         let journal = Journal::default();
@@ -127,7 +128,7 @@ fn what_lies_together_is_not_handled_in_one_go() {
     assert_eq!(places, BTreeSet::from([0, 1, 2, 3]));
 }
 
-/// Elsewhere the second and the third ask would find a quick actor idle and run it in one go.
+/// Without the kit the second and the third ask would find the actor idle and execute it inline.
 #[test]
 fn an_actor_that_is_asked_again_and_again_has_others_in_between() {
     let places = places_of_another(400, async |journal| {
@@ -141,14 +142,14 @@ fn an_actor_that_is_asked_again_and_again_has_others_in_between() {
     assert_eq!(places, BTreeSet::from([0, 1, 2, 3]));
 }
 
-/// The order outside of the kit, which it must leave alone.
+/// The order without the kit, which the kit must leave alone.
 #[tokio::test]
 async fn without_the_kit_who_was_woken_first_runs_first() {
-    // The woken ones wait in line, since whoever woke them is no actor.
+    // The woken actors wait in the run queue, since the task that woke them is no actor.
     assert_eq!(woken(4, &Journal::default()).await, [0, 1, 2, 3]);
 }
 
-/// How much was passed on when the body, which has waited for nothing, has its turn again.
+/// The number of calls handled by the time at which the body, which only yields, runs again.
 #[test]
 fn the_body_has_its_turn_anywhere_between_the_actors() {
     let run = |seed| {

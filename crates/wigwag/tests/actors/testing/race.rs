@@ -1,4 +1,4 @@
-//! A race that the usual order hides, and the way from it to a seed that shows it again.
+//! A race that the usual order hides, and the way from it to a seed that reproduces it.
 
 use std::panic::catch_unwind;
 use std::process::Command;
@@ -17,7 +17,7 @@ impl Seat {
         self.taken_by.is_none()
     }
 
-    /// Trusts whoever comes to have looked: that is the mistake.
+    /// Assumes that the guest has looked first: that is the mistake.
     pub fn take(&mut self, guest: u32) {
         assert!(self.taken_by.is_none(), "guest {guest} sits on another one");
         self.taken_by = Some(guest);
@@ -31,7 +31,7 @@ struct Guest {
 
 #[wigwag::actor]
 impl Guest {
-    /// True when it has the seat.
+    /// True when the guest has the seat.
     pub async fn come(&mut self) -> bool {
         let is_free = self.seat.is_free().ask().await.unwrap();
         if is_free {
@@ -41,8 +41,8 @@ impl Guest {
     }
 }
 
-/// The first guest is told to come first, and in first-come order he has the seat before the second
-/// one looks.
+/// The first guest is told to come first, and in first-come order takes the seat before the second
+/// guest looks.
 async fn two_guests_come() {
     let seat = Seat::default().spawn();
     let guests = [1, 2].map(|number| Guest { number, seat: seat.clone() }.spawn());
@@ -71,20 +71,21 @@ fn a_race_is_found_within_some_seeds_and_each_of_them_shows_it_again() {
     assert!(found.iter().all(|seed| fails(*seed)), "{found:?}");
 }
 
-/// How many seeds the child is to run.
+/// The number of seeds that the child process runs.
 const CHILD_SEEDS: &str = "WIGWAG_TEST_CHILD_SEEDS";
 
-/// The name of that test.
+/// The name of the test that the child process runs.
 const CHILD: &str = "testing::race::seeds_for_a_child";
 
-/// What the next test starts as a program of its own; by itself it does nothing.
+/// The next test runs this one in a child process; without the variable it does nothing.
 #[test]
 fn seeds_for_a_child() {
     let Ok(count) = std::env::var(CHILD_SEEDS) else { return };
     testing::seeds(0..count.parse().unwrap(), |_| two_guests_come());
 }
 
-/// What the child writes to standard error, with that seed or with so many; `None` when it passes.
+/// The child's standard error with the given seed, or with `count` seeds; `None` when the child
+/// passes.
 fn child(seed: Option<&str>, count: u64) -> Option<String> {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", CHILD, "--nocapture"]);
@@ -104,7 +105,7 @@ fn a_failure_says_its_seed_and_the_variable_runs_that_one_alone() {
     let alone = child(Some(&first), 64).expect("it fails again");
     assert!(alone.contains(&hint), "{alone}");
 
-    // One beyond those that the test names: it is run all the same, and no other.
+    // A seed beyond those that the test names: it alone is run.
     let beyond = (64..).find(|seed| !fails(*seed)).unwrap().to_string();
     assert_eq!(child(Some(&beyond), 64), None);
 
