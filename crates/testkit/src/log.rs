@@ -1,5 +1,5 @@
-//! What the nodes of this process log: the only place where a listener says why it let a peer not
-//! in.
+//! The log lines of this process's nodes: the only place where a listener says why it rejected a
+//! peer.
 
 use std::fmt::{Debug, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -15,12 +15,12 @@ static NEWS: Notify = Notify::const_new();
 
 struct Collector;
 
-/// Collects from now on; once in a process.
+/// Installs the collector; called once in a process.
 pub fn collect() {
     tracing::subscriber::set_global_default(Collector).expect("nobody else collects");
 }
 
-/// Waits for a line that holds all the words.
+/// Waits for a line that contains all of `words`.
 pub async fn line_with(words: &[&str], limit: Duration) -> String {
     let found = async {
         loop {
