@@ -86,7 +86,8 @@ async fn nothing_is_lost_when_a_connection_goes_dead() {
         eprintln!("{fault:?}: {:?} after {:?}", resumed.what, struck.elapsed());
         assert!(matches!(resumed.what, SessionChange::Resumed { .. }), "{resumed:?}");
         in_time(super::PATIENCE, sending).await.unwrap();
-        // One resume for the cut, and one for each further cut that a machine under load may add.
+        // One connection for the cut, and one for each further cut that a machine under load may
+        // add.
         let cuts = stage.dialer.statistics()[0].session.cuts;
         assert!(cuts >= 1);
         assert_eq!(stage.relay.seen.connections.load(Ordering::SeqCst), 1 + cuts);

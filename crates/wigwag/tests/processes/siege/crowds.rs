@@ -6,7 +6,7 @@ use wigwag_link::{Identity, features};
 use wigwag_testkit::raw::{Raw, header, identity};
 use wigwag_wire::ProtocolNumber;
 
-/// Connections that one crowd holds at a time; its own process may have so many.
+/// Connections that one crowd holds at a time, within the limit of its own process.
 const CROWD: usize = 5000;
 
 /// Makes connections one after the other, and keeps the newest.
