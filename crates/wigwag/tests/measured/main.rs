@@ -1,7 +1,7 @@
 //! Tests that count resources of their own process: memory, sockets, file watches.
 //!
 //! The binary is separate and runs one test at a time: a concurrent test would be counted too.
-#![allow(clippy::unwrap_used, reason = "a test fails where it stands")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod naive;
 mod io;

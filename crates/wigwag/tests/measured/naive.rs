@@ -3,7 +3,7 @@
 //!
 //! The service is a process of its own, so that the memory of each side is measured separately.
 //! `WIGWAG_NIGHTLY` makes the loops longer.
-#![allow(clippy::unwrap_used, reason = "a test may panic, and so may its helpers")]
+#![allow(clippy::unwrap_used, reason = "tests and their helpers fail by panicking")]
 
 use std::future::{Future, pending};
 use std::path::PathBuf;

@@ -1,6 +1,6 @@
 //! Orderly and abrupt ends: nodes that are closed or dropped, calls that are dropped, actors that
 //! stop.
-#![allow(clippy::unwrap_used, reason = "a test may panic, and so may its helpers")]
+#![allow(clippy::unwrap_used, reason = "tests and their helpers fail by panicking")]
 
 mod drops;
 

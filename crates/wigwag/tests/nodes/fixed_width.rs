@@ -1,6 +1,6 @@
 //! Calls whose arguments have a fixed width: the same values arrive in the fixed-width form and as
 //! MessagePack, and two ends that do not know the same types never use the fixed form.
-#![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -3,7 +3,7 @@
 //!
 //! One binary, since its tests share no state: each has nodes of its own, ports are 0, and names of
 //! sockets are unique.
-#![allow(clippy::unwrap_used, reason = "a test fails where it stands")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod remote;
 mod protocol_pages;

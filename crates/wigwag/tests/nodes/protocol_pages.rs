@@ -1,6 +1,6 @@
 //! The bytes on the page of each protocol are the bytes that its socket writes.
 
-#![allow(clippy::unwrap_used, reason = "a test ends where it fails")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fs;
 use std::io::{Read, Write};

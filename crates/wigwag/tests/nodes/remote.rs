@@ -1,5 +1,5 @@
 //! One set of calls, made to a local actor and to one behind each transport.
-#![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::time::Duration;
 

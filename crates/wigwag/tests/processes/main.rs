@@ -3,7 +3,7 @@
 //!
 //! One binary, since only the other processes are observed: each is this program again, with the
 //! name of one test that is its body. No test here counts resources of this process.
-#![allow(clippy::unwrap_used, reason = "a test fails where it stands")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod python_client;
 mod kills;

@@ -1,6 +1,6 @@
 //! Sessions over turmoil's network: two hosts with simulated time, and connections between them
 //! that lose, hold and delay packets. Promises about time are checked to the millisecond.
-#![allow(clippy::unwrap_used, reason = "a test ends where it fails")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod transport;
 mod stage;

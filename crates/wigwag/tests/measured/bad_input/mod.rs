@@ -4,7 +4,7 @@
 //!
 //! The cases form one table. Each row is run against a single shared node, which a healthy client
 //! asks all the while.
-#![allow(clippy::unwrap_used, reason = "a test may panic, and so may its helpers")]
+#![allow(clippy::unwrap_used, reason = "tests and their helpers fail by panicking")]
 
 mod stage;
 mod strangers;

@@ -175,7 +175,8 @@ pub(crate) async fn silence_after_opened(stage: &Stage) {
         let mut raw = arrival(&listener).await;
         raw.accept(identity()).await;
         while raw.frame().await.is_some() {}
-        // A close of the connection here could come before the waiting callers have their error.
+        // The connection may end before the waiting callers get their error, so this side does not
+        // return.
         pending::<()>().await;
     };
     tokio::select! {

@@ -1,6 +1,6 @@
 //! System resources that actors own: streams, listeners, files, child processes; through the public
 //! calls, with real ones.
-#![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod recorder;
 mod streams;

@@ -26,7 +26,7 @@ async fn bound(node: &Node) -> String {
     node.listen("tcp://127.0.0.1:0").await.unwrap().to_string()
 }
 
-/// A listener whose greeting is none of an SP socket.
+/// A listener that sends an SMTP greeting instead of an SP header.
 async fn another_program() -> (String, tokio::task::JoinHandle<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("tcp://{}", listener.local_addr().unwrap());
@@ -78,7 +78,7 @@ async fn a_peer_that_was_started_anew_is_known_at_once_by_its_name_or_by_having_
         let waiting = ledger.count(0, 0).timeout(PATIENCE).ask().sent().await.unwrap();
         let successor = bound(&anew).await;
         stage.relay.lead_to(&successor);
-        // The end is promised within three seconds of its first answer.
+        // The session must end within three seconds of the successor's first answer.
         let end = in_time(Duration::from_secs(15), async {
             next(&mut events, |change| matches!(change, SessionChange::Ended { .. })).await
         });

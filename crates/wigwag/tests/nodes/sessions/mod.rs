@@ -1,6 +1,6 @@
 //! Sessions outlive their connections: a cut loses, duplicates and reorders nothing, and the
 //! outcome of calls is reported when the peer is gone.
-#![allow(clippy::unwrap_used, reason = "a test ends where it fails")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod cuts;
 mod claims;

@@ -1,6 +1,6 @@
 //! Processes that are killed at any moment: the outcomes that the other side reports for its calls
 //! are compared with the journal of the dead process.
-#![allow(clippy::unwrap_used, reason = "a test ends where it fails")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod journal;
 mod receiver;

@@ -3,7 +3,7 @@
 //!
 //! Needs root, `ip` and `ss` (iproute2): runs when `WIGWAG_OUTSIDE=1` is set, and then a missing
 //! tool is a failure. `WIGWAG_NIGHTLY=1` makes the test ten times as long.
-#![allow(clippy::unwrap_used, reason = "a test ends where it fails")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod land;
 mod ends;

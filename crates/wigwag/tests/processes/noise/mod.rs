@@ -5,7 +5,7 @@
 //! The node and the sockets live in a process of their own, so that its memory and its descriptors
 //! are theirs alone. The bytes follow from a seed that is printed; `WIGWAG_SEED` sets it. The long
 //! form (`WIGWAG_NIGHTLY`) runs for half an hour.
-#![allow(clippy::unwrap_used, reason = "a test ends where it fails")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod draws;
 mod honest;

@@ -1,6 +1,6 @@
-//! A second implementation of the link protocol, written in Python from the specification alone,
+//! A second implementation of the link protocol, written in Python from the protocol's page alone,
 //! against a node: calls over cut connections, and the answer to each breach of a rule.
-#![allow(clippy::unwrap_used, reason = "a test ends where it fails")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -2,8 +2,8 @@
 //! after the other; beside each, honest peers whose every ask is answered.
 //!
 //! The rows are those of `docs/hostile.md`. A row takes two seconds, or sixty in the nightly run.
-#![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
-#![allow(clippy::print_stdout, reason = "the figures of `docs/hostile.md` are what it prints")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::print_stdout, reason = "the test prints the figures of `docs/hostile.md`")]
 
 mod clients;
 mod crowds;
