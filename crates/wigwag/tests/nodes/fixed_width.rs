@@ -275,7 +275,7 @@ impl Twice {
     }
 }
 
-/// The result is the same in every form, although the calls of a run are adjacent in memory.
+/// The result is the same in every form, although the calls of a run follow each other directly.
 #[tokio::test]
 async fn an_actor_that_ends_itself_handles_no_more_of_a_run() {
     const FIXED: &[u8] = &[0xC1, 1, 0, 0, 0, 0, 0, 0, 0];

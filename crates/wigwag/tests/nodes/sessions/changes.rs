@@ -78,7 +78,7 @@ async fn a_peer_that_was_started_anew_is_known_at_once_by_its_name_or_by_having_
         let waiting = ledger.count(0, 0).timeout(PATIENCE).ask().sent().await.unwrap();
         let successor = bound(&anew).await;
         stage.relay.lead_to(&successor);
-        // The session must end within three seconds of the successor's first answer.
+        // The promised time is three seconds from the successor's first answer.
         let end = in_time(Duration::from_secs(15), async {
             next(&mut events, |change| matches!(change, SessionChange::Ended { .. })).await
         });
