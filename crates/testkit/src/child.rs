@@ -1,7 +1,7 @@
-//! Another process: this test binary again, in a role that an environment variable names.
+//! Child processes: this test binary again, in a role that an environment variable names.
 //!
-//! A test that is a child's body returns at once when the variable is not set. The child ends when
-//! its standard input does, so none is left behind when a test is.
+//! A test that serves as a child's body returns at once when the variable is not set. A child ends
+//! when its standard input does, so it does not outlive the test.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Command, Stdio};
@@ -9,20 +9,20 @@ use std::process::{Command, Stdio};
 const ROLE: &str = "WIGWAG_TEST_ROLE";
 const SAYS: &str = "child says: ";
 
-/// The role in which this process was started; `None` for the tests themselves.
+/// The role that this process was started in; `None` for the tests themselves.
 pub fn role() -> Option<String> {
     std::env::var(ROLE).ok()
 }
 
-/// Tells the parent.
+/// Prints a line for the parent.
 pub fn say(what: &str) {
     let mut out = std::io::stdout().lock();
-    // A parent that is gone has closed our input as well, and that ends us.
+    // If the parent is gone, it has closed our input as well, which ends this process.
     let _ = writeln!(out, "\n{SAYS}{what}");
     let _ = out.flush();
 }
 
-/// Waits until the parent closes the pipe, or ends.
+/// Waits until the parent closes the pipe or ends.
 pub fn wait_for_parent() {
     let _ = std::io::stdin().read_to_end(&mut Vec::new());
 }
@@ -31,23 +31,23 @@ fn this_program() -> std::path::PathBuf {
     std::env::current_exe().expect("a test is a program")
 }
 
-/// A child that has said something, most often its address.
+/// A child process that has printed its first line, most often its address.
 pub struct Child {
     process: std::process::Child,
-    /// The first line that the child said.
+    /// The first line that the child printed.
     pub said: String,
 }
 
 impl Child {
-    /// Starts the test `body` in a process of its own as `role`, and waits until it says something.
+    /// Starts the test `body` in its own process as `role`, and waits for its first line.
     pub fn start(body: &str, role: &str) -> Child {
         Child::begin(Command::new(this_program()), body, role)
     }
 
-    /// Starts the test in a network namespace.
+    /// Like [`Child::start`], in a network namespace.
     pub fn start_in(namespace: &str, body: &str, role: &str) -> Child {
         let mut command = Command::new("ip");
-        // It becomes the program, so the process is the same.
+        // `ip` execs the program, so the process id stays the same.
         command.args(["netns", "exec", namespace]).arg(this_program());
         Child::begin(command, body, role)
     }
@@ -56,8 +56,8 @@ impl Child {
         let mut process = command
             .args([body, "--exact", "--nocapture"])
             .env(ROLE, role)
-            // Each arena of the C library's allocator reserves 64 MiB of address space, which a child
-            // with a limit on that would run out of with a few threads.
+            // Each arena of the C library's allocator reserves 64 MiB of address space; with a few
+            // threads, a child with a limit on its address space would run out.
             .env("MALLOC_ARENA_MAX", "2")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -66,7 +66,7 @@ impl Child {
         let out = BufReader::new(process.stdout.take().expect("it is piped"));
         let mut lines = out.lines().map_while(Result::ok);
         let said = lines.find_map(|line| line.strip_prefix(SAYS).map(str::to_owned));
-        // Later output would fill the pipe and stop the child.
+        // Later output is discarded, because a full pipe would block the child.
         std::thread::spawn(move || lines.for_each(drop));
         let said = said.expect("the child says something");
         Child { process, said }
@@ -77,7 +77,7 @@ impl Child {
         self.process.id()
     }
 
-    /// SIGKILL.
+    /// Kills the child with SIGKILL and reaps it.
     pub fn kill(&mut self) {
         self.process.kill().expect("a child can be killed");
         self.process.wait().expect("a killed child ends");
@@ -86,7 +86,7 @@ impl Child {
 
 impl Drop for Child {
     fn drop(&mut self) {
-        // It may have ended already.
+        // The child may have ended already.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }

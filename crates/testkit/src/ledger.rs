@@ -1,4 +1,4 @@
-//! An actor that writes down what it gets, and somebody who sends it numbered messages.
+//! An actor that records the messages it gets, and a sender of numbered messages.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,45 +10,46 @@ use wigwag::call::Answer;
 /// Longer than any call takes, in simulated time too; it only turns a hang into a failure.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// Writes down, for each sender, the next number that it expects.
+/// Records, for each sender, the next number that it expects.
 #[derive(Default)]
 pub struct Ledger {
     next: HashMap<u64, u64>,
-    /// Messages that were lost, doubled or out of order.
+    /// Messages that were lost, duplicated or out of order.
     wrong: u64,
     owed: Vec<wigwag::Responder<u64>>,
 }
 
 #[wigwag::actor]
 impl Ledger {
-    /// Notes message `number` of `sender`.
+    /// Records message `number` of `sender`.
     pub fn note(&mut self, sender: u64, number: u64, _filler: String) {
         let next = self.next.entry(sender).or_default();
         self.wrong += u64::from(*next != number);
         *next = number + 1;
     }
 
-    /// Notes a message and answers with the next number.
+    /// Records a message and answers with the next number.
     pub fn count(&mut self, sender: u64, number: u64) -> u64 {
         self.note(sender, number, String::new());
         number + 1
     }
 
-    /// Is never answered.
+    /// Keeps the responder, and never answers.
     pub fn never(&mut self, owed: wigwag::Responder<u64>) {
         self.owed.push(owed);
     }
 
-    /// How many came from a sender, and how many messages were not the next one.
+    /// The number of messages that came from `sender`, and of all messages that were out of
+    /// sequence.
     pub fn noted(&self, sender: u64) -> (u64, u64) {
         (self.next.get(&sender).copied().unwrap_or(0), self.wrong)
     }
 }
 
-/// Messages that were sent by all senders of this process.
+/// Messages sent by all senders of this process.
 pub static SENT: AtomicU64 = AtomicU64::new(0);
 
-/// Sends so many messages as `sender`, every eighth of them an ask whose answer is checked; some are
+/// Sends `messages` messages as `sender`. Every eighth is an ask whose answer is checked; some are
 /// long. Asks are not awaited one by one.
 pub async fn send(ledger: LedgerRef, sender: u64, messages: u64) {
     let mut answers = Vec::new();
@@ -76,7 +77,7 @@ async fn check(answers: &mut Vec<(u64, Answer<'_, Ledger, u64>)>) {
     }
 }
 
-/// Waits for it, but not for ever.
+/// Waits for `what`, for at most `limit`.
 pub async fn in_time<T>(limit: Duration, what: impl Future<Output = T>) -> T {
     timeout(limit, what).await.expect("it ends in time")
 }

@@ -1,4 +1,4 @@
-//! The log of the nodes of this process: the only place where a listener says why it refused a
+//! The log lines of this process's nodes: the only place where a listener says why it rejected a
 //! peer.
 
 use std::fmt::{Debug, Write};
@@ -15,12 +15,12 @@ static NEWS: Notify = Notify::const_new();
 
 struct Collector;
 
-/// Collects from now on; once in a process.
+/// Installs the collector; called once in a process.
 pub fn collect() {
     tracing::subscriber::set_global_default(Collector).expect("nobody else collects");
 }
 
-/// Waits for a line that holds all the words.
+/// Waits for a line that contains all of `words`.
 pub async fn line_with(words: &[&str], limit: Duration) -> String {
     let found = async {
         loop {

@@ -1,9 +1,9 @@
-//! The most memory that a process ever had resident, from `/proc`.
+//! The peak resident memory of a process, from `/proc`.
 
 /// A bound on the growth of one process, in KiB: 64 MiB.
 pub const GROWTH_KIB_MAX: u64 = 64 * 1024;
 
-/// A process whose memory is watched.
+/// A process whose memory is measured.
 pub struct Memory {
     pid: u32,
     before: u64,
@@ -22,16 +22,16 @@ impl Memory {
         Memory::of(std::process::id())
     }
 
-    /// The peak has grown by no more than [`GROWTH_KIB_MAX`].
+    /// Asserts that the peak has grown by at most [`GROWTH_KIB_MAX`].
     pub fn check(&self, what: &str) {
         let grown = self.grown();
         assert!(grown <= GROWTH_KIB_MAX, "{what}: process {} has grown by {grown} KiB", self.pid);
     }
 
-    /// KiB by which the peak has grown.
+    /// The growth of the peak, in KiB.
     pub fn grown(&self) -> u64 {
-        // Linux counts resident pages apart for each thread or CPU and adds them up now and then,
-        // so that a later reading of the peak can be a little smaller.
+        // Linux counts resident pages per thread or CPU and adds them up from time to time, so a
+        // later reading of the peak can be slightly smaller.
         peak(self.pid).saturating_sub(self.before)
     }
 }

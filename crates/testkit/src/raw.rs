@@ -1,4 +1,4 @@
-//! A peer written by hand. It speaks bytes, keeps no rule by itself, and shows what comes back.
+//! A hand-written peer. It sends bytes, enforces no rule by itself, and shows the node's bytes.
 
 use std::collections::VecDeque;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -19,26 +19,26 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
 /// The PAIR1 header of a message that comes straight from its sender.
 const ONE_HOP: [u8; 4] = [0, 0, 0, 1];
 
-/// A SP message of at most so many bytes is read: more than any node sends.
+/// The largest SP message that is read: larger than any that a node sends.
 const MESSAGE_MAX: usize = 1024 * 1024;
 
-/// The eight bytes that begin a connection.
+/// The SP header: the eight bytes that begin a connection.
 pub fn header(protocol: ProtocolNumber) -> Vec<u8> {
     Header { protocol }.to_bytes().to_vec()
 }
 
-/// A SP message on a stream.
+/// Frames `body` as an SP message on a stream.
 pub fn message(framing: Framing, body: &[u8]) -> Vec<u8> {
     let (prefix, used) = framing.prefix(ONE_HOP.len() + body.len());
     [&prefix[..used], &ONE_HOP, body].concat()
 }
 
-/// Dials over tcp.
+/// Frames `body` as an SP message over TCP.
 pub fn pair(body: &[u8]) -> Vec<u8> {
     message(Framing::Tcp, body)
 }
 
-/// Nobody that was met before.
+/// A new identity, which no node has met before.
 pub fn identity() -> Identity {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     let number = u128::from(NEXT.fetch_add(1, Ordering::Relaxed));
@@ -52,7 +52,7 @@ pub fn identity() -> Identity {
     }
 }
 
-/// HELLO as `who` says it.
+/// HELLO of `who`.
 pub fn hello(who: Identity) -> Vec<u8> {
     Opening::dial(who, 7).1.as_slice().to_vec()
 }
@@ -70,7 +70,7 @@ pub fn opened() -> Vec<u8> {
     [&[4][..], &[0; 16], &[0]].concat()
 }
 
-/// A batch whose header says what it likes about its frames.
+/// A batch whose header need not match its frames.
 pub fn batch(ack: u64, first_seq: u64, count: u64, frames: &[u8]) -> Vec<u8> {
     let mut out = Buffer::new();
     BatchHeader { ack, first_seq, count }.encode(&mut out);
@@ -78,7 +78,7 @@ pub fn batch(ack: u64, first_seq: u64, count: u64, frames: &[u8]) -> Vec<u8> {
     out.as_slice().to_vec()
 }
 
-/// Frames as bytes.
+/// Encodes frames.
 pub fn frames(frames: &[Frame<'_>]) -> Vec<u8> {
     let mut out = Buffer::new();
     frames.iter().for_each(|frame| write::any(&mut out, frame));
@@ -94,12 +94,13 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// The frame.
+    /// The decoded frame.
     pub fn frame(&self) -> Frame<'_> {
         Frame::parse(self.kind, &self.body).expect("a node sends sound frames")
     }
 
-    /// Slots and what was said to them: the value of a REPLY, those of a run, or the code of an ERROR.
+    /// Slots and their outcomes: the value of a REPLY, the values of a run, or the code of an
+    /// ERROR.
     pub fn outcomes(&self) -> Vec<(u64, Result<Vec<u8>, Code>)> {
         if self.kind == kind::REPLIES {
             let run = Run::parse(self.kind, &self.body).expect("a node sends sound runs");
@@ -123,17 +124,17 @@ impl Seen {
     }
 }
 
-/// The peer.
+/// The hand-written peer.
 pub struct Raw {
     stream: Box<dyn Stream>,
     framing: Framing,
     input: ReadBuf,
     frames: VecDeque<Seen>,
-    /// Sequenced frames that we have sent.
+    /// Sequenced frames that this peer has sent.
     pub sent: u64,
-    /// Sequenced frames of the node that we have read.
+    /// Sequenced frames of the node that this peer has read.
     pub received: u64,
-    /// Batches acknowledge what was read.
+    /// True if batches acknowledge the frames that were read.
     pub acknowledges: bool,
     /// The generation of the next run of asks.
     generation: u8,
@@ -159,7 +160,8 @@ impl Raw {
         Raw::new(connect(address).await, Framing::Tcp)
     }
 
-    /// Dials a node that may refuse, from one of many addresses: a port rests for a minute.
+    /// Dials a node that may refuse, from one of many loopback addresses: a used port stays blocked
+    /// for a minute.
     pub async fn try_dial(address: &str) -> Option<Raw> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let host = (NEXT.fetch_add(1, Ordering::Relaxed) % 250 + 2) as u8;
@@ -183,7 +185,7 @@ impl Raw {
         self.message().await.is_some_and(|message| message[0] == opened()[0])
     }
 
-    /// The next frame of that kind; `None` at the end of the connection.
+    /// Returns the next frame of kind `wanted`; `None` at the end of the connection.
     pub async fn try_until(&mut self, wanted: u8) -> Option<Seen> {
         loop {
             let at = self.frames.iter().position(|seen| seen.kind == wanted);
@@ -194,24 +196,24 @@ impl Raw {
         }
     }
 
-    /// Bytes as they are; false when the node has closed.
+    /// Sends bytes as they are; false when the node has closed.
     pub async fn say(&mut self, bytes: &[u8]) -> bool {
         self.stream.write_all(bytes).await.is_ok()
     }
 
-    /// A SP message.
+    /// Sends an SP message.
     pub async fn send(&mut self, body: &[u8]) -> bool {
         self.say(&message(self.framing, body)).await
     }
 
-    /// A run of asks from slot 0 on, numbered as it must be, each with a generation of its own.
+    /// Sends a run of asks from slot 0 on, numbered in sequence, each with a generation of its own.
     pub async fn ask_all(&mut self, channel: u8, method: u8, items: &[&[u8]]) -> bool {
         let generation = self.generation;
         self.generation += 1;
         self.run(kind::ASKS, &[channel, 0, generation, method], items).await
     }
 
-    /// A run of tells.
+    /// Sends a run of tells.
     pub async fn tell_all(&mut self, channel: u8, method: u8, items: &[&[u8]]) -> bool {
         self.run(kind::TELLS, &[channel, method], items).await
     }
@@ -232,7 +234,7 @@ impl Raw {
         self.send(&body).await
     }
 
-    /// Sound frames, numbered and acknowledged as they must be.
+    /// Sends well-formed frames, correctly numbered and acknowledged.
     pub async fn tell(&mut self, what: &[Frame<'_>]) -> bool {
         let bytes = frames(what);
         let mut reader = Reader::new(&bytes);
@@ -249,7 +251,7 @@ impl Raw {
         self.send(&body).await
     }
 
-    /// The next SP message; `None` at the end of the connection.
+    /// Reads the next SP message; `None` at the end of the connection.
     pub async fn message(&mut self) -> Option<Vec<u8>> {
         loop {
             let cut = self.framing.cut(&mut self.input, MESSAGE_MAX);
@@ -263,7 +265,7 @@ impl Raw {
         }
     }
 
-    /// The next frame of an open session; `None` at the end of the connection.
+    /// Returns the next frame of an open session; `None` at the end of the connection.
     pub async fn frame(&mut self) -> Option<Seen> {
         while self.frames.is_empty() {
             self.batch().await?;
@@ -271,7 +273,7 @@ impl Raw {
         self.frames.pop_front()
     }
 
-    /// The next frame of that kind; the others are left for later.
+    /// Returns the next frame of kind `wanted`, and leaves the others for later.
     pub async fn until(&mut self, wanted: u8) -> Seen {
         loop {
             let at = self.frames.iter().position(|seen| seen.kind == wanted);
@@ -298,7 +300,7 @@ impl Raw {
         Some(())
     }
 
-    /// Code and rule of the CLOSE that ends the connection; `None` when it ends without.
+    /// Code and rule of the CLOSE that ends the connection; `None` if it ends without one.
     pub async fn closed(&mut self) -> Option<(Code, String)> {
         loop {
             let seen = self.frame().await?;
@@ -308,15 +310,15 @@ impl Raw {
         }
     }
 
-    /// Everything up to the end of the connection, as bytes.
+    /// Reads everything up to the end of the connection.
     pub async fn rest(&mut self) -> Vec<u8> {
         let mut all = self.input.take(usize::MAX).to_vec();
-        // A reset is an end as well.
+        // A reset ends the connection as well.
         let _ = self.stream.read_to_end(&mut all).await;
         all
     }
 
-    /// Reads the node's eight bytes.
+    /// Reads the node's SP header.
     pub async fn header(&mut self) {
         let mut bytes = [0; 8];
         self.stream.read_exact(&mut bytes).await.expect("a header");
@@ -334,7 +336,7 @@ impl Raw {
         assert_eq!(message[0], opened()[0]);
     }
 
-    /// Lets a node that dials open a session.
+    /// Accepts a session that a node dials.
     pub async fn accept(&mut self, who: Identity) {
         self.say(&header(ProtocolNumber::PAIR1)).await;
         self.header().await;
@@ -344,7 +346,7 @@ impl Raw {
         self.send(&opened()).await;
     }
 
-    /// Lets the node attach; the channel has `limit` units. Gives its number.
+    /// Accepts the node's ATTACH with a channel of `limit` units. Returns the channel's number.
     pub async fn attached(&mut self, limit: u64) -> u64 {
         let seen = self.until(kind::ATTACH).await;
         let Frame::Attach { channel, schema_hash, .. } = seen.frame() else {
@@ -372,12 +374,12 @@ pub async fn connect(address: &str) -> TcpStream {
     stream
 }
 
-/// A place for a node to dial, and its address.
+/// A listener for a node to dial, and its address.
 pub async fn listen() -> (TcpListener, String) {
     listen_with(TcpSocket::new_v4().expect("a socket"))
 }
 
-/// A connection with small buffers.
+/// Like [`listen`], but the connections have small receive buffers.
 pub async fn listen_narrow() -> (TcpListener, String) {
     let socket = TcpSocket::new_v4().expect("a socket");
     let size = socket.set_recv_buffer_size(4096);
@@ -393,7 +395,7 @@ fn listen_with(socket: TcpSocket) -> (TcpListener, String) {
     (listener, format!("tcp://{address}"))
 }
 
-/// The next connection of `listener`.
+/// Accepts the next connection of `listener`.
 pub async fn arrival(listener: &TcpListener) -> Raw {
     let (stream, _) = listener.accept().await.expect("a connection");
     stream.set_nodelay(true).expect("a living socket");

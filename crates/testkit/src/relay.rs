@@ -1,7 +1,7 @@
-//! A relay between a dialer and a listener on the loopback, which cuts what runs through it.
+//! A relay on the loopback, between a dialer and a listener, that cuts the connections it forwards.
 //!
-//! It passes bytes on as they come and knows where in the stream of SP messages it stands, so a test
-//! can count the cuts that fell inside a message.
+//! The relay forwards bytes as they come and tracks its position in the stream of SP messages, so a
+//! test can count the cuts that fell inside a message.
 
 use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,31 +13,31 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-/// Faults that the relay applies to the present connection.
+/// A fault that the relay applies to a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// Nothing.
+    /// No fault.
     None,
     /// Resets the connection towards both ends, at once.
     Reset,
-    /// Closes the connection after half of the next data was passed on.
+    /// Both ends get a reset after half of the next bytes were forwarded.
     Tear,
-    /// Ends the connection in good order towards both ends.
+    /// Both ends see the end of the stream.
     End,
-    /// Stops passing data on in both directions, without telling either end.
+    /// Nothing is forwarded any more in either direction, and neither end is told.
     Silence,
-    /// Stops passing data on towards the listener only.
+    /// Nothing is forwarded to the listener any more; the other direction continues.
     HalfSilence,
 }
 
 /// Counters of a relay.
 #[derive(Default)]
 pub struct Seen {
-    /// Connections that it passed on.
+    /// Connections that were forwarded.
     pub connections: AtomicU64,
-    /// Bytes, both ways.
+    /// Bytes forwarded, in both directions.
     pub bytes: AtomicU64,
-    /// Connections that were broken in the middle of an SP message, in one direction or both.
+    /// Connections that were broken inside an SP message, in one direction or both.
     pub inside: AtomicU64,
 }
 
@@ -47,14 +47,14 @@ pub struct Relay {
     pub address: String,
     /// The counters so far.
     pub seen: Arc<Seen>,
-    /// The connection's number, and what is done to it.
+    /// The number of a connection, and the fault that is applied to it.
     fault: watch::Sender<(u64, Fault)>,
     target: Arc<Mutex<String>>,
     accepting: JoinHandle<()>,
 }
 
 impl Relay {
-    /// Passes connections on to `target`, a `host:port`.
+    /// Starts a relay that forwards connections to `target`, a `host:port`.
     pub async fn to(target: &str) -> Relay {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = format!("tcp://{}", listener.local_addr().expect("it is bound"));
@@ -78,23 +78,23 @@ impl Relay {
         Relay { address, seen, fault, target, accepting }
     }
 
-    /// Later connections go to another address.
+    /// Forwards later connections to another address.
     pub fn lead_to(&self, target: &str) {
         *self.target.lock().expect("whole") = target.to_owned();
     }
 
-    /// Does `fault` to the newest connection.
+    /// Applies `fault` to the newest connection.
     pub fn strike(&self, fault: Fault) {
         let newest = self.seen.connections.load(Ordering::SeqCst);
         self.fault.send_replace((newest, fault));
     }
 
-    /// Where connections go.
+    /// The address that connections are forwarded to.
     pub fn target(&self) -> String {
         self.target.lock().expect("whole").clone()
     }
 
-    /// Bytes that were relayed, both ways.
+    /// Bytes forwarded, in both directions.
     pub fn bytes(&self) -> u64 {
         self.seen.bytes.load(Ordering::SeqCst)
     }
@@ -106,10 +106,10 @@ impl Drop for Relay {
     }
 }
 
-/// Where in the stream of SP messages a direction stands.
+/// The position of one direction in its stream of SP messages.
 #[derive(Default)]
 struct Place {
-    /// The SP header has eight bytes.
+    /// Bytes of the SP header seen so far; it has eight.
     header: usize,
     prefix: Vec<u8>,
     left: u64,
@@ -181,22 +181,22 @@ async fn pass_on(
     seen.inside.fetch_add(u64::from(inside), Ordering::SeqCst);
     match fault {
         Fault::Reset => [dialer, listener].iter().for_each(reset),
-        // Held, and nobody reads them, until the relay is gone.
+        // Both streams stay open and unread until the relay is dropped.
         Fault::Silence | Fault::HalfSilence => while faults.changed().await.is_ok() {},
         Fault::None | Fault::Tear | Fault::End => {
-            // The closing side has told one end already.
+            // One of the two may be closed already; its error is ignored.
             let _ = dialer.shutdown().await;
             let _ = listener.shutdown().await;
         }
     }
 }
 
-/// With a linger of nothing the kernel sends a reset instead of an end.
+/// Closes with a reset: with a linger of zero the kernel sends a reset instead of an end.
 fn reset(stream: &TcpStream) {
     stream.set_zero_linger().expect("a socket");
 }
 
-/// Passes bytes on until there are no more.
+/// Forwards bytes until there are no more.
 async fn pump(
     from: &mut ReadHalf<'_>,
     to: &mut WriteHalf<'_>,

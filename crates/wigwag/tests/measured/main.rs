@@ -1,7 +1,7 @@
-//! Tests that count what their own process holds: memory, sockets, file watches.
+//! Tests that count resources of their own process: memory, sockets, file watches.
 //!
-//! A binary of its own, and one test at a time: whatever ran beside such a test would be counted too.
-#![allow(clippy::unwrap_used, reason = "a test fails where it stands")]
+//! The binary is separate and runs one test at a time: a concurrent test would be counted too.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod naive;
 mod io;

@@ -1,9 +1,9 @@
-//! The loops that a newcomer writes first: they end, and they hold no more memory than a careful
+//! The loops that a newcomer writes first: they end, and they use no more memory than a careful
 //! program would.
 //!
-//! The service is a process of its own, so that each side's memory is seen. `WIGWAG_NIGHTLY` makes
-//! the loops longer.
-#![allow(clippy::unwrap_used, reason = "a test may panic, and so may its helpers")]
+//! The service is a process of its own, so that the memory of each side is measured separately.
+//! `WIGWAG_NIGHTLY` makes the loops longer.
+#![allow(clippy::unwrap_used, reason = "tests and their helpers fail by panicking")]
 
 use std::future::{Future, pending};
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ use wigwag_testkit::memory::Memory;
 
 use crate::alone;
 
-/// No test comes near it; it only turns a hang into an error.
+/// No test comes near this limit; it only turns a hang into an error.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 fn tells() -> u64 {
@@ -39,13 +39,13 @@ impl Counter {
         self.total += amount;
     }
 
-    /// The total, and zero from now on.
+    /// Returns the total and resets it to zero.
     pub fn take(&mut self) -> u64 {
         std::mem::take(&mut self.total)
     }
 }
 
-/// An actor with much to do.
+/// An actor whose handlers are slow.
 #[derive(Default)]
 struct Slow {
     total: u64,
@@ -106,7 +106,7 @@ fn child_service() {
     runtime.shutdown_background();
 }
 
-/// A service in a process of its own, a node here, and the memory of both.
+/// A service in a process of its own, a node in this one, and the memory of both.
 struct Pair {
     node: Node,
     service: Child,
@@ -147,7 +147,7 @@ impl Pair {
 
 impl Drop for Pair {
     fn drop(&mut self) {
-        // The service is killed, so it leaves its socket behind.
+        // The service is killed, so its socket file is left behind.
         if let Some(path) = &self.socket {
             let _ = std::fs::remove_file(path);
         }
@@ -159,7 +159,7 @@ async fn soon<F: Future>(what: &str, future: F) -> F::Output {
     outcome.unwrap_or_else(|_| panic!("{what} does not come to an end"))
 }
 
-/// The loop.
+/// The loop under test.
 async fn count(counter: &CounterRef, tells: u64) {
     for _ in 0..tells {
         counter.add(1).tell().await.unwrap();
@@ -202,7 +202,7 @@ async fn tells_over_ipc() {
     pair.check_memory();
 }
 
-/// A thread without a runtime; the node has one of its own.
+/// A thread without a runtime; the node brings its own.
 #[test]
 fn tells_of_a_plain_thread() {
     let pair = wigwag::block_on(Pair::over("tcp"));
@@ -216,7 +216,7 @@ fn tells_of_a_plain_thread() {
     pair.check_memory();
 }
 
-/// The sender is held up by credit; answers on the same session are not.
+/// Credit delays the sender; answers on the same session are not delayed.
 #[tokio::test]
 async fn tells_to_a_slow_actor() {
     let pair = Pair::over("tcp").await;
@@ -268,13 +268,13 @@ async fn tells_to_an_actor_that_never_returns() {
         let answer = echo.echo(number).ask();
         assert_eq!(soon("an answer", answer).await.unwrap(), number);
     }
-    // The message goes nowhere, now as before.
+    // The message still cannot be sent.
     let again = stuck.call::<u64>(refused.message).timeout(limit).tell();
     assert!(again.await.is_err());
     pair.check_memory();
 }
 
-/// An actor that asks the one at the other node before it answers.
+/// An actor that asks its counterpart at the other node before it answers.
 struct Relay {
     other: Arc<OnceLock<RelayRef>>,
 }
@@ -285,8 +285,9 @@ impl Relay {
         number
     }
 
-    /// Goes to and fro until `hops` is zero; then the number comes back. 0 in its place: somebody
-    /// on the way got [`CallErrorKind::Overloaded`], or `CallCycle` within one process.
+    /// Passes the call back and forth until `hops` is zero, then returns `number`. Returns 0
+    /// instead if a call on the way failed with [`CallErrorKind::Overloaded`], or `CallCycle`
+    /// within one process.
     pub async fn relay(&mut self, number: u64, hops: u32) -> u64 {
         let Some(hops) = hops.checked_sub(1) else {
             return number;
@@ -304,7 +305,7 @@ impl Relay {
     }
 }
 
-/// Two nodes, each with two relays whose other is the first one at the other node.
+/// Two nodes, each with two relays whose counterpart is the first relay at the other node.
 struct Mirror {
     nodes: [Node; 2],
     addresses: [String; 2],
@@ -337,7 +338,7 @@ impl Mirror {
     }
 }
 
-/// All asks are on their way before the first answer is looked at.
+/// Sends all asks before it awaits the first answer.
 async fn ask_all(relay: RelayRef, asks: u64, hops: u32) {
     let mut answers = Vec::new();
     for number in 1..=asks {
@@ -371,8 +372,8 @@ async fn two_nodes_with_full_queues_answer_each_other() {
     memory.check("both nodes");
 }
 
-/// The handlers of `second` ask `first` of the node that asked: no circle, but both queues are full
-/// all the time.
+/// The handlers of `second` ask `first` of the node that asked: there is no cycle, but both queues
+/// are full all the time.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_nodes_with_full_queues_whose_handlers_ask_back_answer_each_other() {
     let _alone = alone().await;
@@ -386,8 +387,8 @@ async fn two_nodes_with_full_queues_whose_handlers_ask_back_answer_each_other() 
     memory.check("both nodes");
 }
 
-/// `first` asks `first` at the other node, which asks back: everybody waits, until the time that a
-/// handler may wait is over.
+/// `first` asks `first` at the other node, which asks back: all handlers wait until the time limit
+/// of a waiting handler is over.
 #[tokio::test]
 async fn handlers_that_wait_in_a_circle_end_with_an_error() {
     let _alone = alone().await;
@@ -395,13 +396,13 @@ async fn handlers_that_wait_in_a_circle_end_with_an_error() {
     let first = mirror.across(0, "first").await;
     let answer = soon("the circle", first.relay(7, 3).ask()).await;
     assert_eq!(answer.unwrap(), 0, "somebody was overloaded");
-    // Nobody is stuck afterwards.
+    // No handler is stuck afterwards.
     assert_eq!(soon("the next", first.echo(8).ask()).await.unwrap(), 8);
     let back = mirror.across(1, "first").await;
     assert_eq!(soon("the next", back.relay(9, 0).ask()).await.unwrap(), 9);
 }
 
-/// The same within one process, where the circle is seen at once.
+/// A cycle within one process, which is detected at once.
 #[tokio::test(start_paused = true)]
 async fn local_handlers_that_wait_in_a_circle_end_with_an_error() {
     let _alone = alone().await;
@@ -415,7 +416,7 @@ async fn local_handlers_that_wait_in_a_circle_end_with_an_error() {
     assert_eq!(left.echo(8).ask().await.unwrap(), 8);
 }
 
-/// Whoever's connection comes first, and by whichever address: nobody loses a session that is used.
+/// Any connection may come first, by either address: no side loses a session that is used.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nodes_that_dial_each_other_at_once_all_get_through() {
     let _alone = alone().await;

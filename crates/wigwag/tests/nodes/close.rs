@@ -1,5 +1,6 @@
-//! How things end: nodes that are closed or dropped, calls that are dropped, actors that stop.
-#![allow(clippy::unwrap_used, reason = "a test may panic, and so may its helpers")]
+//! Orderly and abrupt ends: nodes that are closed or dropped, calls that are dropped, actors that
+//! stop.
+#![allow(clippy::unwrap_used, reason = "tests and their helpers fail by panicking")]
 
 mod drops;
 
@@ -18,21 +19,21 @@ use wigwag_link::frame::{Frame, kind};
 use wigwag_link::{Code, Limits};
 use wigwag_testkit::raw::{Raw, arrival, identity, listen, listen_narrow};
 
-/// No test comes near it; it only turns a hang into an error.
+/// No test comes near this limit; it only turns a hang into an error.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The time that a node gets for its end where it cannot end in good order. On a busy machine it may
-/// take five times as long.
+/// The time that a node gets to close when it cannot close in good order. On a busy machine the
+/// close may take five times as long.
 const DEADLINE: Duration = Duration::from_secs(1);
 
-/// Limits of a peer whose silence does not end its session while a test is slow.
+/// Limits of a peer whose session does not end for silence while a test is slow.
 fn patient() -> Limits {
     Limits { heartbeat_ms: 30_000, ..Limits::default() }
 }
 
 struct Counter {
     total: u64,
-    /// Told when the total gets there.
+    /// The total to wait for, and the sender that is notified when it is reached.
     watched: Option<(u64, oneshot::Sender<()>)>,
 }
 
@@ -50,14 +51,14 @@ impl Counter {
     }
 }
 
-/// A counter, and what is told when its total is `at`.
+/// A counter, and a receiver that is notified when its total is `at`.
 fn counter_until(at: u64) -> (CounterRef, oneshot::Receiver<()>) {
     let (reached, reaches) = oneshot::channel();
     let watched = Some((at, reached));
     (Counter { total: 0, watched }.spawn(), reaches)
 }
 
-/// A node with a counter at the address.
+/// A node that listens on `address` and exports the counter.
 async fn service(counter: &CounterRef, address: &str) -> (Node, String) {
     let node = Node::new();
     node.export("counter", counter).unwrap();
@@ -65,7 +66,7 @@ async fn service(counter: &CounterRef, address: &str) -> (Node, String) {
     (node, format!("{bound}/counter"))
 }
 
-/// A node of ours that has attached to a hand-written peer, which grants `units`.
+/// A node that has attached to a hand-written peer, which grants `units`.
 async fn attached(units: u64, limits: Limits) -> (Node, CounterRef, Raw) {
     attached_at(listen().await, units, limits).await
 }
@@ -101,7 +102,7 @@ async fn soon<F: Future>(what: &str, future: F) -> F::Output {
     outcome.unwrap_or_else(|_| panic!("{what} does not come to an end"))
 }
 
-/// The amount of the next TELL.
+/// Returns the amount of the next TELL.
 async fn told(raw: &mut Raw) -> u8 {
     match raw.until(kind::TELL).await.frame() {
         // An array of one small number.
@@ -145,7 +146,7 @@ async fn close_reports_what_the_peer_never_acknowledged() {
     let report = node.close(DEADLINE).await;
     assert!(begun.elapsed() >= DEADLINE && begun.elapsed() < 5 * DEADLINE, "{:?}", begun.elapsed());
     assert_eq!((report.not_delivered, report.unanswered), (0, 0));
-    // DRAIN counts as well.
+    // DRAIN is counted too.
     assert_eq!(report.unknown, 1001, "{report:?}");
     let (last, received) = soon("the goodbye", reader).await.unwrap();
     assert_eq!((last.map(|(code, _)| code), received), (Some(Code::BYE), 1002));
@@ -156,7 +157,7 @@ async fn close_reports_what_a_peer_that_does_not_read_left_with_us() {
     let place = listen_narrow().await;
     let (node, counter, raw) = attached_at(place, u64::MAX, patient()).await;
     let mut sent = 0;
-    // Until the unacked window is full, which holds more than the sockets' buffers.
+    // Fills the unacked window, which holds more than the sockets' buffers.
     while counter.add(1).try_tell().is_ok() {
         sent += 1;
         if sent % 1000 == 0 {
@@ -174,12 +175,12 @@ async fn close_reports_what_a_peer_that_does_not_read_left_with_us() {
 #[tokio::test]
 async fn close_ends_as_soon_as_the_last_ask_is_answered() {
     let (node, counter, mut raw) = attached(1000, Limits::default()).await;
-    // It holds the reference to the end: giving it up would be one more thing to acknowledge.
+    // The task keeps the reference to the end: giving it up would be one more frame to acknowledge.
     let asked = tokio::spawn(async move { (counter.total().ask().await.unwrap(), counter) });
     let ask = raw.until(kind::ASK).await;
     let closing = tokio::spawn(async move { node.close(PATIENCE).await });
     raw.until(kind::DRAIN).await;
-    // Everything is acknowledged before the answer goes: nothing else will come to wake the closer.
+    // Everything is acknowledged before the answer is sent: nothing else wakes the closer.
     raw.tell(&[]).await;
     let (slot, generation) = ask.asker();
     raw.tell(&[Frame::Reply { slot, generation, value: &[42] }]).await;
@@ -190,7 +191,7 @@ async fn close_ends_as_soon_as_the_last_ask_is_answered() {
     assert_eq!(asked.await.unwrap().0, 42);
 }
 
-/// The peer's handler takes its time: everything is acknowledged long before the answer goes.
+/// The peer's handler is slow: everything is acknowledged long before the answer is sent.
 #[tokio::test]
 async fn close_waits_for_an_answer_that_comes_long_after_the_acknowledgement() {
     let (node, counter, mut raw) = attached(1000, Limits::default()).await;
@@ -199,7 +200,7 @@ async fn close_waits_for_an_answer_that_comes_long_after_the_acknowledgement() {
     let closing = tokio::spawn(async move { node.close(PATIENCE).await });
     raw.until(kind::DRAIN).await;
     raw.tell(&[]).await;
-    // Each answered ping is a turn of the session after it has read the acknowledgement.
+    // After it has read the acknowledgement, the session takes one turn per answered ping.
     for id in 0..10 {
         raw.tell(&[Frame::Ping { id, next_ms: 0 }]).await;
         soon("a sign of life", raw.until(kind::PONG)).await;
@@ -212,7 +213,7 @@ async fn close_waits_for_an_answer_that_comes_long_after_the_acknowledgement() {
     assert_eq!(asked.await.unwrap().0, 42);
 }
 
-/// Who closes second may find that nothing can be written any more before it has read the goodbye.
+/// The second node to close may find the connection unwritable before it has read the goodbye.
 #[tokio::test]
 async fn the_goodbye_of_a_peer_is_heard_by_who_closes_next() {
     for address in ["inproc://next", "tcp://127.0.0.1:0"] {
@@ -222,12 +223,12 @@ async fn the_goodbye_of_a_peer_is_heard_by_who_closes_next() {
         let there = client.actor::<Counter>(&address).await.unwrap();
         there.total().ask().await.unwrap();
         assert!(client.close(PATIENCE).await.is_clean());
-        // Otherwise it would wait for a peer that was cut off to come back.
+        // Without the goodbye, the service would wait for a peer that was cut off to come back.
         soon("the end", service.close(Duration::from_secs(3600))).await;
     }
 }
 
-/// An answer that was there and that nobody fetched does not hold up the end, nor count as missing.
+/// An answer that arrived and was not fetched neither delays the close nor counts as missing.
 #[tokio::test]
 async fn close_does_not_wait_for_an_answer_that_nobody_fetches() {
     let (counter, _) = counter_until(u64::MAX);
@@ -285,7 +286,7 @@ async fn after_close_every_call_says_so_and_a_second_close_finds_nothing() {
     assert!(begun.elapsed() < PATIENCE / 4);
 }
 
-/// A sender that waits for credit hears of the end, whichever side brings it about.
+/// A sender that waits for credit gets an error at the end, whichever side causes it.
 #[tokio::test]
 async fn parked_tells_end_when_the_node_or_the_peer_does() {
     for peer_goes in [true, false] {
@@ -330,8 +331,8 @@ async fn a_tell_that_is_dropped_while_it_waits_is_not_sent() {
     assert_eq!(sent, [1, 3]);
 }
 
-/// The peer holds one ask for us. The dropped one keeps its slot until the peer has answered it;
-/// then, and not before, the next ask gets the slot, with another generation.
+/// The peer allows one pending ask. The dropped ask keeps its slot until the peer has answered it;
+/// only then does the next ask get the slot, with another generation.
 #[tokio::test]
 async fn a_dropped_ask_is_cancelled_and_keeps_its_slot_until_it_is_answered() {
     let one_slot = Limits { slots_max: 1, ..Limits::default() };
@@ -347,7 +348,7 @@ async fn a_dropped_ask_is_cancelled_and_keeps_its_slot_until_it_is_answered() {
     tokio::task::yield_now().await;
     let cancelled = Frame::Error { slot, generation, code: Code::CANCELLED, text: b"", data: b"" };
     let peer = async {
-        // Whatever would come before the completion is overtaken by this ping.
+        // Any frame that is sent before the completion arrives before the answer to this ping.
         raw.tell(&[Frame::Ping { id: 9, next_ms: 0 }]).await;
         let pong = raw.frame().await.unwrap();
         assert_eq!(pong.frame(), Frame::Pong { id: 9 }, "the slot is taken");
@@ -361,7 +362,7 @@ async fn a_dropped_ask_is_cancelled_and_keeps_its_slot_until_it_is_answered() {
     assert_eq!(next.await.unwrap().unwrap(), 7);
 }
 
-/// A reference that is asked for and not wanted any more leaves no channel behind at the peer.
+/// A lookup of an actor that is dropped leaves no channel behind at the peer.
 #[tokio::test]
 async fn a_dropped_search_for_an_actor_gives_its_channel_back() {
     let one_channel = Limits { channels_max: 1, ..Limits::default() };
@@ -374,7 +375,7 @@ async fn a_dropped_search_for_an_actor_gives_its_channel_back() {
     let detached = Frame::Detached { channel: 0, code: Code::OK, accepted: 0 };
     raw.tell(&[detached]).await;
     for _ in 0..3 {
-        // When the pong is here, all that we sent was read.
+        // The pong shows that the peer has read everything sent before it.
         raw.tell(&[Frame::Ping { id: 1, next_ms: 0 }]).await;
         raw.until(kind::PONG).await;
         let mut attach = Box::pin(node.actor::<Counter>(&address));
@@ -418,7 +419,7 @@ impl Heir {
     }
 }
 
-/// The number of a stopped actor's channel may be used again only when nobody can call by it.
+/// A stopped actor's channel number is reused only when no reference can call by it any more.
 #[tokio::test]
 async fn a_reference_to_a_stopped_actor_never_reaches_another() {
     let (service, client) = (Node::new(), Node::new());
@@ -450,7 +451,7 @@ async fn a_reference_to_a_stopped_actor_never_reaches_another() {
 }
 
 /// Within one turn the credit is there already and no lock is taken, so the ask does not see that
-/// the link has ended meanwhile. It must hear of it all the same.
+/// the session has ended meanwhile. It still fails with an error.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_ask_in_a_turn_during_which_the_link_ends_has_an_end() {
     let (node, counter, raw) = attached(1000, Limits::default()).await;
@@ -467,7 +468,7 @@ async fn an_ask_in_a_turn_during_which_the_link_ends_has_an_end() {
     assert!(matches!(kind, CallErrorKind::Unknown | CallErrorKind::NotDelivered), "{kind:?}");
 }
 
-/// The example, which tells ten thousand things and returns from `main` at once.
+/// Path of the example `farewell`, which sends ten thousand tells and returns from `main` at once.
 fn farewell() -> PathBuf {
     let tests = std::env::current_exe().unwrap();
     let program = tests.ancestors().nth(2).unwrap().join("examples/farewell");
@@ -498,7 +499,8 @@ async fn main_ends_only_when_all_has_arrived() {
     }
 }
 
-/// A process that is gone when the peer speaks to it takes with it what the peer has not read.
+/// If the process has exited when the peer writes to it, bytes that the peer has not read yet are
+/// lost.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn main_waits_for_a_peer_that_speaks_first_and_reads_later() {
     let program = farewell();

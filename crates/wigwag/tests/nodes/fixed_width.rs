@@ -1,6 +1,6 @@
-//! Calls whose arguments have a width of their own: the same values arrive whether they travel in it
-//! or as MessagePack, and two ends that do not know the same types never use it.
-#![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
+//! Calls whose arguments have a fixed width: the same values arrive in the fixed-width form and as
+//! MessagePack, and two ends that do not know the same types never use the fixed form.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,9 +11,9 @@ use wigwag_link::{Code, Identity, features};
 use wigwag_testkit::raw;
 use wigwag_wire::Reader;
 
-/// The number of [`Register::place`].
+/// Method number of [`Register::place`].
 const PLACE: u8 = 2;
-/// That of [`Register::count`].
+/// Method number of [`Register::count`].
 const COUNT: u8 = 6;
 
 #[derive(Message, Clone, Copy, Debug, Default, PartialEq)]
@@ -30,49 +30,49 @@ struct Register {
 
 #[wigwag::actor]
 impl Register {
-    /// Of every kind that has a width.
+    /// Takes an argument of every kind that has a fixed width.
     pub fn numbers(&mut self, small: (u8, i8, u16), wide: [i64; 2], real: f64) -> String {
         self.seen += 1;
         format!("{small:?} {wide:?} {real}")
     }
 
-    /// A struct of the user's.
+    /// Takes a user-defined struct.
     pub fn place(&mut self, at: Point, weight: f32) -> (Point, f32) {
         self.seen += 1;
         (at, weight)
     }
 
-    /// Longer than what goes in this form.
+    /// Takes more bytes than the fixed-width form allows.
     pub fn six(&mut self, all: [u64; 6]) -> u64 {
         self.seen += 1;
         all.iter().sum()
     }
 
-    /// A text has no width.
+    /// Takes a text, which has no fixed width.
     pub fn named(&mut self, name: &str, number: u64) -> String {
         self.seen += 1;
         format!("{name} {number}")
     }
 
-    /// Nothing at all.
+    /// Takes no arguments.
     pub fn seen(&mut self) -> u64 {
         self.seen
     }
 
-    /// One of many.
+    /// Takes one of many numbers, in order.
     pub fn count(&mut self, number: u64) {
         assert_eq!(number, self.seen);
         self.seen += 1;
     }
 
-    /// Handled later.
+    /// Answers asynchronously.
     pub async fn sum(&self, a: i64, b: i64) -> i64 {
         tokio::task::yield_now().await;
         a.wrapping_add(b)
     }
 }
 
-/// A service and what reaches it, where each side offers the form or not; and the caller's node.
+/// A service, its client and the client's reference; each side offers the fixed-width form or not.
 async fn reached(service: bool, client: bool) -> (Node, Node, RegisterRef) {
     let service = Node::with(NodeOptions::default().fixed_width(service));
     service.export("register", &Register::default().spawn()).unwrap();
@@ -121,14 +121,15 @@ async fn many_calls_go_in_their_order_in_either_form_and_only_one_is_of_equal_le
         .await
         .unwrap();
         assert_eq!(there.seen().timeout(Duration::from_secs(20)).ask().await.unwrap(), CALLS);
-        // An item of a run is a length, a mark and eight bytes; MessagePack has one to nine of them.
+        // An item of a run is a length, a mark and eight bytes; MessagePack takes one to nine
+        // bytes.
         let each = (sent(&node) - before) as f64 / CALLS as f64;
         assert_eq!((9.9..11.0).contains(&each), client, "{each} bytes a call");
     }
 }
 
 mod other {
-    /// As the actor believes it to be: the same name, and another width.
+    /// The actor's view of the interface: the same type name with another width.
     pub(crate) type Id = u32;
 
     #[derive(Default)]
@@ -136,19 +137,19 @@ mod other {
 
     #[wigwag::actor]
     impl Store {
-        /// Puts it in.
+        /// Puts the id in.
         pub fn put(&mut self, id: Id) -> u32 {
             id
         }
     }
 }
 
-/// As its caller believes it to be.
+/// The caller's view of the interface.
 type Id = u64;
 
 #[wigwag::actor]
 trait Store {
-    /// Puts it in.
+    /// Puts the id in.
     fn put(&mut self, id: Id) -> u32;
 }
 
@@ -164,7 +165,7 @@ async fn two_ends_that_mean_different_widths_by_one_name_understand_each_other()
     assert_eq!(refused.error().kind, CallErrorKind::BadArguments, "{refused}");
 }
 
-/// Somebody writes the form by hand, and wrongly: the call fails, its neighbours do not.
+/// The peer writes the form by hand, and wrongly: the malformed call fails, its neighbours do not.
 #[tokio::test]
 async fn what_has_another_width_than_its_type_is_refused() {
     let (service, _, _) = reached(true, true).await;
@@ -189,8 +190,8 @@ async fn what_has_another_width_than_its_type_is_refused() {
     }
 }
 
-/// Calls that follow each other may change their form from one to the next, and one that is not
-/// understood takes none of its neighbours with it.
+/// Consecutive calls may change their form from one to the next, and a call that cannot be decoded
+/// does not affect its neighbours.
 #[tokio::test]
 async fn a_run_of_calls_in_every_form_is_answered_in_order() {
     const ON: &[u8] = &[0xC1, 1, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 0];
@@ -221,7 +222,7 @@ async fn a_run_of_calls_in_every_form_is_answered_in_order() {
     assert_eq!(there.seen().ask().await.unwrap(), 8);
 }
 
-/// What has no reply is asked as well, and what has one is told: neither is the rule.
+/// Methods without a reply are asked, and methods with a reply are told: both are allowed.
 #[tokio::test]
 async fn runs_of_either_kind_are_handled_in_every_form() {
     const AT: &[u8] = &[0xC1, 1, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 0];
@@ -232,7 +233,7 @@ async fn runs_of_either_kind_are_handled_in_every_form() {
     let mut peer = raw::Raw::dial(&bound.to_string()).await;
     peer.open(Identity { offered: features::RUNS, ..raw::identity() }).await;
     peer.attach(0, "register").await;
-    // Each number is the count of those before it, or its handler panics.
+    // Each number is the count of the calls before it; otherwise the handler panics.
     peer.tell_all(0, COUNT, &[&fixed(0), &fixed(1), &[0x91, 2], &fixed(3)]).await;
     peer.ask_all(0, COUNT, &[&fixed(4), &fixed(5), &[0x91, 6], &[0xC1, 7], &fixed(7)]).await;
     let mut outcomes = Vec::new();
@@ -255,7 +256,7 @@ async fn runs_of_either_kind_are_handled_in_every_form() {
     assert_eq!(there.seen().ask().await.unwrap(), 12);
 }
 
-/// Ends with its second call.
+/// An actor that stops itself in its second call.
 struct Twice {
     handled: Arc<AtomicU64>,
 }
@@ -274,7 +275,7 @@ impl Twice {
     }
 }
 
-/// Whatever the form, and though the calls of a run lie behind each other.
+/// The result is the same in every form, although the calls of a run follow each other directly.
 #[tokio::test]
 async fn an_actor_that_ends_itself_handles_no_more_of_a_run() {
     const FIXED: &[u8] = &[0xC1, 1, 0, 0, 0, 0, 0, 0, 0];

@@ -1,9 +1,9 @@
-//! Nodes over real sockets within one process: transports, sessions and their cuts, what peers bear,
-//! and how nodes end.
+//! Nodes over real sockets within one process: transports, sessions and their cuts, the limits of
+//! peers, and how nodes end.
 //!
 //! One binary, since its tests share no state: each has nodes of its own, ports are 0, and names of
 //! sockets are unique.
-#![allow(clippy::unwrap_used, reason = "a test fails where it stands")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod remote;
 mod protocol_pages;

@@ -1,5 +1,5 @@
-//! What a peer bears, by its limits, it is not given more of.
-#![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
+//! A node never exceeds the limits that its peer announces.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use wigwag_link::limits::REVOKES_PENDING_MAX;
 use wigwag_link::{Code, Identity, Limits};
 use wigwag_testkit::raw;
 
-/// What is waited for comes at once; this only turns a hang into a failure.
+/// Every wait ends almost at once; this only turns a hang into a failure.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 struct Clock;
@@ -36,7 +36,7 @@ async fn no_more_channels_are_opened_at_once_than_the_peer_bears() {
             tokio::spawn(async move { node.actor::<Clock>(&address).await })
         })
         .collect();
-    // This one goes away while it waits, and its channel is given back.
+    // This lookup is aborted while it waits, and its channel is given back.
     let fleeting = {
         let (node, address) = (node.clone(), format!("{address}/fleeting"));
         tokio::spawn(async move { node.actor::<Clock>(&address).await })
@@ -52,7 +52,7 @@ async fn no_more_channels_are_opened_at_once_than_the_peer_bears() {
         if id == 0 {
             fleeting.abort();
         }
-        // What was to be sent by now is sent before the answer to this.
+        // Frames that were due by now are sent before the answer to this ping.
         peer.tell(&[Frame::Ping { id, next_ms: 1000 }]).await;
         let next = loop {
             let seen = timeout(PATIENCE, peer.frame()).await.unwrap().unwrap();
@@ -98,7 +98,7 @@ async fn one_revoke_more_than_may_be_unanswered_ends_the_session() {
     assert_eq!(closed.unwrap().0, Code::LIMIT_EXCEEDED);
 }
 
-/// A describe costs a unit like any call, and gives it back.
+/// A describe costs a unit of credit like any call, and returns it.
 #[tokio::test]
 async fn describe_gives_its_credit_back() {
     const ROUNDS: u64 = 1000;
@@ -122,7 +122,7 @@ async fn describe_gives_its_credit_back() {
     assert!(limit > ROUNDS);
 }
 
-/// A sender that waits because the peer acknowledges nothing goes on when it does.
+/// A sender that waits because the peer acknowledges nothing continues when the peer does.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_ack_wakes_the_sender_that_waits_for_it() {
     let (listener, address) = raw::listen().await;
@@ -141,11 +141,11 @@ async fn an_ack_wakes_the_sender_that_waits_for_it() {
         while store.put(vec![0_u8; 20_000].into()).try_tell().is_ok() {
             told += 1;
         }
-        // This one waits: nothing wakes it but an ack.
+        // This tell waits: only an ack wakes it.
         store.put(vec![0_u8; 20_000].into()).tell().await.map(|()| told + 1)
     });
     let mut tells = 0;
-    // A sign of life is due after the last of them, when nothing more goes out.
+    // A heartbeat is due after the last tell, when nothing more is sent.
     while timeout(PATIENCE, peer.frame()).await.unwrap().unwrap().kind != kind::PING || tells < 200
     {
         tells += 1;
@@ -157,7 +157,7 @@ async fn an_ack_wakes_the_sender_that_waits_for_it() {
     assert!(told > 200, "{told} tells of 20,000 bytes");
 }
 
-/// A task tells within one poll, and the session ends before that poll does.
+/// A task sends tells within one poll, and the session ends before that poll does.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn tells_that_a_turn_held_back_when_the_session_ended_are_counted_as_not_delivered() {
     const TELLS: u64 = 10;
@@ -180,7 +180,7 @@ async fn tells_that_a_turn_held_back_when_the_session_ended_are_counted_as_not_d
                 clock.tick().try_tell().unwrap();
             }
             told.send(()).unwrap();
-            // The poll goes on until the session is over, which only another thread can see to.
+            // The poll lasts until the session is over; another thread has to end the session.
             let end = std::time::Instant::now() + PATIENCE;
             while !node.statistics().is_empty() && std::time::Instant::now() < end {
                 std::thread::yield_now();

@@ -1,6 +1,6 @@
-//! The bytes on the page of each protocol are those that its socket writes.
+//! The bytes on the page of each protocol are the bytes that its socket writes.
 
-#![allow(clippy::unwrap_used, reason = "a test ends where it fails")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fs;
 use std::io::{Read, Write};
@@ -11,11 +11,11 @@ use std::time::Duration;
 
 use wigwag::sp::{Bus, Pair, Pub, Push, Req, Star, Surveyor};
 
-/// Bytes of the SP header, and of the length behind it.
+/// Bytes of the SP header, and of the length after it.
 const HEADER: usize = 8;
 const LENGTH: usize = 8;
 
-/// The bytes of the page's section on the wire.
+/// The bytes in the page's section on the wire format.
 fn on_the_page(page: &str) -> Vec<u8> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/protocols").join(page);
     let text = fs::read_to_string(path).unwrap();
@@ -28,7 +28,7 @@ fn on_the_page(page: &str) -> Vec<u8> {
     words.collect()
 }
 
-/// What a socket writes that dials a partner of number `partner` and sends `hi`, `count` bytes.
+/// The first `count` bytes of a socket that dials a partner of number `partner` and sends `hi`.
 macro_rules! written {
     ($socket:ident, $partner:expr, $count:expr) => {{
         let place = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -58,7 +58,7 @@ macro_rules! page {
             assert_eq!(written!($socket, $partner, page.len()), page);
         }
     };
-    // The id is drawn: the page has one of many.
+    // The id is random: the page shows one of many.
     ($test:ident, $page:literal, $socket:ident, $partner:literal, drawn) => {
         #[test]
         fn $test() {

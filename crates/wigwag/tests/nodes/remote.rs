@@ -1,5 +1,5 @@
-//! The same calls to an actor here and to one behind each transport.
-#![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
+//! One set of calls, made to a local actor and to one behind each transport.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::time::Duration;
 
@@ -12,25 +12,25 @@ struct Counter {
 
 #[wigwag::actor]
 impl Counter {
-    /// Adds; the calls of one sender are numbered.
+    /// Adds `amount`; the calls of one sender are numbered.
     pub fn add(&mut self, amount: u64, number: u64) {
         assert_eq!(self.next, number, "order");
         self.next += 1;
         self.total += amount;
     }
 
-    /// The total, and zero from now on.
+    /// Returns the total and resets it to zero.
     pub fn get_and_reset(&mut self) -> u64 {
         self.next = 0;
         std::mem::take(&mut self.total)
     }
 
-    /// No answer.
+    /// Never answers.
     pub async fn never(&self) {
         std::future::pending().await
     }
 
-    /// The sum, later.
+    /// Answers the sum asynchronously.
     pub async fn sum(&self, a: i64, b: i64) -> i64 {
         tokio::task::yield_now().await;
         a.wrapping_add(b)
@@ -116,7 +116,7 @@ async fn an_asker_may_look_for_its_answer_or_sleep() {
         for (number, answer) in asks.enumerate() {
             assert_eq!(answer.await.unwrap(), number as i64 + 2);
         }
-        // A time limit holds while the asker looks, too.
+        // A time limit also holds while the asker spins.
         let stuck = format!("stuck{}", limit.as_micros());
         service.export(&stuck, &counter().spawn()).unwrap();
         let stuck = client.actor::<Counter>(&format!("{bound}/{stuck}")).await.unwrap();

@@ -17,11 +17,12 @@ use crate::stage::{
     Diary, Draws, HOSTS, Outcome, find, is_ended, network, node, now, place, seeds,
 };
 
-/// After its peer was started anew and listens, a node knows within so long that the session is over.
+/// A node learns that its session is over within this time after its peer has restarted and
+/// listens.
 const KNOWN_WITHIN: Duration = Duration::from_secs(3);
 
-/// What is true of the numbers that were sent: which of them the first life of the listener handled,
-/// whatever became of its answers.
+/// The ground truth about the sent numbers: those that the first life of the listener handled,
+/// whether or not its answers arrived.
 #[derive(Clone, Default)]
 struct Truth(Arc<Mutex<BTreeSet<u64>>>);
 
@@ -31,7 +32,7 @@ impl Truth {
     }
 }
 
-/// Handles numbers.
+/// An actor that records the numbers it handles.
 struct Witness {
     truth: Truth,
 }
@@ -44,10 +45,10 @@ impl Witness {
     }
 }
 
-/// What the dialer was told.
+/// The results that the dialer has seen.
 #[derive(Debug, Default)]
 struct Told {
-    /// What became of each ask; tells are in between.
+    /// The outcome of each ask; the numbers in between were tells.
     asks: Vec<(u64, Result<u64, CallErrorKind>)>,
     /// Calls that were sent.
     sent: u64,
@@ -55,12 +56,12 @@ struct Told {
     deliveries: Vec<Delivery>,
 }
 
-/// When each life of the listener began to listen.
+/// The time at which each life of the listener began to listen.
 type Starts = Arc<Mutex<Vec<Duration>>>;
 
-/// The listener: a new life each time that its host is started.
+/// The listener: a new life each time its host is started.
 async fn listen(truth: Truth, starts: Starts) -> Outcome {
-    // What a later life handles is nothing that the first one was asked.
+    // Numbers that a later life handles are not part of the first life's record.
     let is_first = starts.lock().unwrap().is_empty();
     let truth = if is_first { truth } else { Truth::default() };
     let node = node(HOSTS[1], NodeOptions::default()).await?;
@@ -69,7 +70,7 @@ async fn listen(truth: Truth, starts: Starts) -> Outcome {
     pending().await
 }
 
-/// The dialer: calls until the session is over, then looks at what it was told, then calls the new life.
+/// The dialer: calls until the session is over, collects the outcomes, then calls the new life.
 async fn dial(truth: Truth, diary: Diary, told: Arc<Mutex<Told>>) -> Outcome {
     let node = node(HOSTS[0], NodeOptions::default()).await?;
     diary.keep(&node);
@@ -102,7 +103,7 @@ async fn dial(truth: Truth, diary: Diary, told: Arc<Mutex<Told>>) -> Outcome {
     Ok(())
 }
 
-/// When the session has ended, and what was said of its calls.
+/// The time at which the session ended, and the deliveries that the event reported.
 async fn end(diary: &Diary) -> (Duration, Vec<Delivery>) {
     let ended = in_time(PATIENCE, diary.wait(is_ended)).await;
     let deliveries = diary.entries().into_iter().find_map(|(_, what)| match what {
@@ -112,7 +113,7 @@ async fn end(diary: &Diary) -> (Duration, Vec<Delivery>) {
     (ended, deliveries.unwrap())
 }
 
-/// A dialer that calls a little and then says nothing.
+/// A dialer that sends a few tells and is then silent.
 async fn dial_and_rest(diary: Diary, told: Arc<Mutex<Vec<Delivery>>>) -> Outcome {
     let node = node(HOSTS[0], NodeOptions::default()).await?;
     diary.keep(&node);
@@ -124,10 +125,10 @@ async fn dial_and_rest(diary: Diary, told: Arc<Mutex<Vec<Delivery>>>) -> Outcome
     Ok(())
 }
 
-/// Fewer than what makes the receiver announce credit.
+/// Fewer calls than make the receiver announce credit.
 const QUIET_CALLS: u64 = 7;
 
-/// The next heartbeat says what was handled before it.
+/// The next heartbeat reports the calls that were handled before it.
 #[test]
 fn of_a_peer_that_was_quiet_for_a_heartbeat_all_is_known() {
     seeds(20, |seed| {
@@ -137,7 +138,7 @@ fn of_a_peer_that_was_quiet_for_a_heartbeat_all_is_known() {
         let listener = (truth.clone(), starts.clone());
         simulation.host(HOSTS[1], move || listen(listener.0.clone(), listener.1.clone()));
         simulation.client(HOSTS[0], dial_and_rest(diary.clone(), told.clone()));
-        // By the half of a second they have found each other, and a heartbeat takes one.
+        // The two nodes find each other within half a second, and a heartbeat takes one second.
         while simulation.elapsed() < Duration::from_secs(3) {
             simulation.step().expect("the dialer waits");
         }
@@ -152,12 +153,12 @@ fn of_a_peer_that_was_quiet_for_a_heartbeat_all_is_known() {
     });
 }
 
-/// How the listener goes.
+/// The way in which the listener dies.
 #[derive(Clone, Copy)]
 enum Death {
-    /// The process: its machine ends the connections.
+    /// The process dies: its machine closes the connections.
     Process,
-    /// The machine: nobody says anything any more.
+    /// The machine dies: nothing is sent any more.
     Machine,
 }
 
@@ -169,7 +170,7 @@ fn crash(seed: u64, death: Death) {
     let listener = (truth.clone(), starts.clone());
     simulation.host(HOSTS[1], move || listen(listener.0.clone(), listener.1.clone()));
     simulation.client(HOSTS[0], dial(truth.clone(), diary.clone(), told.clone()));
-    // By the half of a second the two have found each other.
+    // The two nodes find each other within half a second.
     let at = draws.pause(500, 3000);
     let until = at + draws.pause(1, 6000);
     while simulation.elapsed() < at {

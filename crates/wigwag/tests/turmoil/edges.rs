@@ -1,5 +1,5 @@
-//! The network comes back at about the time at which the listener gives the session up: both sides go on
-//! with it, or neither does.
+//! The network comes back at about the time at which the listener gives the session up: either both
+//! sides resume it, or neither does.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,12 +17,12 @@ use crate::stage::{
 /// How long the listener keeps a session, in milliseconds.
 const KEPT: u64 = 3000;
 
-/// From the cut on, both know after so long what has become of the session: the dialer waits for 5 s
-/// more than the listener, and a dial takes 5 s at most.
+/// The time after the cut at which both sides know the state of the session: the dialer waits for 5
+/// s more than the listener, and a dial takes 5 s at most.
 const KNOWN_AFTER: Duration = Duration::from_millis(KEPT + 10_000);
 
-/// A peer that still waits for its session dials once a second at least, and then knows; the one that
-/// wants a new session asks for it twice a second.
+/// A peer that still waits for its session dials at least once a second, and then knows the
+/// outcome; a peer that wants a new session dials twice a second.
 const FOUND_WITHIN: Duration = Duration::from_secs(2);
 
 fn options() -> NodeOptions {
@@ -30,7 +30,8 @@ fn options() -> NodeOptions {
     options.keep_sessions(Duration::from_millis(KEPT))
 }
 
-/// One side: asks while the network is gone, and looks at what came of the asks and of the session.
+/// One side: asks while the network is down, then checks the outcomes of the asks and of the
+/// session.
 async fn side([name, peer]: [&str; 2], diary: Diary, met: Arc<Barrier>) -> Outcome {
     let node = node(name, options()).await?;
     diary.keep(&node);
@@ -63,7 +64,7 @@ async fn side([name, peer]: [&str; 2], diary: Diary, met: Arc<Barrier>) -> Outco
     Ok(())
 }
 
-/// Whatever has become of the session, the two reach each other.
+/// The two nodes reach each other, whether or not the session survived.
 async fn again(node: &Node, there: &str) {
     let ledger = in_time(KNOWN_AFTER, find::<Ledger>(node, there)).await;
     send(ledger, 1000, 100).await;
@@ -75,7 +76,7 @@ async fn weather(seed: u64, met: Arc<Barrier>) -> Outcome {
     met.wait().await;
     sleep(draws.pause(1, 1000)).await;
     turmoil::partition(HOSTS[0], HOSTS[1]);
-    // Noticed after 600 ms or sooner.
+    // The cut is noticed within 600 ms.
     sleep(draws.pause(KEPT - 500, KEPT + 2000)).await;
     turmoil::repair(HOSTS[0], HOSTS[1]);
     met.wait().await;
@@ -95,7 +96,7 @@ fn both_go_on_or_neither_does() {
         }
         simulation.client("weather", weather(seed, met));
         simulation.run().expect("both sides end well");
-        // What comes later is the end of its node.
+        // Later entries come from the end of the node itself.
         let first = |diary: &Diary| {
             let mut entries = diary.entries().into_iter().map(|(_, what)| what);
             entries.find(|what| {
@@ -110,8 +111,8 @@ fn both_go_on_or_neither_does() {
     assert!(both || went_on + ended == 1, "{went_on} sessions went on, {ended} ended");
 }
 
-/// Waits for the end of the session that it was dialed for, and dials the other once the network is
-/// back: the other knows nothing of the end yet.
+/// Waits for the end of the session that the peer dialed, and dials the peer once the network is
+/// back: the peer does not yet know that the session has ended.
 async fn forgets(seed: u64, met: Arc<Barrier>) -> Outcome {
     let node = node(HOSTS[1], options()).await?;
     let diary = Diary::default();

@@ -1,6 +1,6 @@
-//! Sessions over turmoil's network: two hosts whose time is simulated, and links between them that
-//! lose, hold and delay. What is promised about time is looked at to the millisecond.
-#![allow(clippy::unwrap_used, reason = "a test ends where it fails")]
+//! Sessions over turmoil's network: two hosts with simulated time, and connections between them
+//! that lose, hold and delay packets. Promises about time are checked to the millisecond.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod transport;
 mod stage;
@@ -14,5 +14,5 @@ mod ties;
 
 use std::time::Duration;
 
-/// In simulated time. What is waited for comes much earlier; this only turns a hang into a failure.
+/// In simulated time. Every wait ends much earlier; this only turns a hang into a failure.
 const PATIENCE: Duration = Duration::from_secs(300);

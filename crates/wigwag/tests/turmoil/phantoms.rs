@@ -1,4 +1,5 @@
-//! A listener that takes a session for open whose dialer never heard so, and has given up.
+//! A listener that considers a session open although its dialer never learned of it and has given
+//! up.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,17 +12,18 @@ use wigwag_testkit::ledger::{Ledger, in_time, send};
 use crate::PATIENCE;
 use crate::stage::{Draws, HOSTS, Outcome, find, network, node, place, seeds};
 
-/// A dial of the dialer's takes so long at most, and here it dials no more than once.
+/// The most time that one dial takes; the dialer dials only once here.
 const GIVEN_UP: Duration = Duration::from_secs(6);
 
-/// A dialer that has a session may be waiting for an answer that was lost; it dials again after 5 s.
+/// A dialer that has a session may be waiting for an answer that was lost; it dials again after 5
+/// s.
 const FOUND_WITHIN: Duration = Duration::from_secs(7);
 
 fn options() -> NodeOptions {
     NodeOptions::default().heartbeat(Duration::from_millis(200))
 }
 
-/// Dials once, in a network that loses the answer or does not.
+/// Dials once, in a network that may lose the answer.
 async fn dials_once(seed: u64, met: Arc<Barrier>) -> Outcome {
     let node = node(HOSTS[0], options()).await?;
     in_time(PATIENCE, met.wait()).await;
@@ -32,14 +34,14 @@ async fn dials_once(seed: u64, met: Arc<Barrier>) -> Outcome {
         sleep(GIVEN_UP).await;
         turmoil::repair_oneway(HOSTS[1], HOSTS[0]);
     };
-    // Whether it finds anybody, and which of the two has a session then, is up to the seed.
+    // The seed decides whether the dial succeeds, and which of the two then has a session.
     let (_, ()) = tokio::join!(node.actor::<Ledger>(&there), cut);
     in_time(PATIENCE, met.wait()).await;
     in_time(PATIENCE, met.wait()).await;
     Ok(())
 }
 
-/// Looks for the dialer when that has given up.
+/// Looks up the dialer's actor after the dialer has given up.
 async fn looks_for_it(met: Arc<Barrier>) -> Outcome {
     let node = node(HOSTS[1], options()).await?;
     in_time(PATIENCE, met.wait()).await;

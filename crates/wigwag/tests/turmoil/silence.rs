@@ -1,5 +1,5 @@
-//! When silence is noticed, and when a session that nobody takes up again is given up: in simulated
-//! time, to the millisecond.
+//! The times at which silence is noticed and an abandoned session is given up: in simulated time,
+//! to the millisecond.
 
 use std::time::Duration;
 
@@ -13,32 +13,33 @@ use crate::stage::{
     Diary, Draws, HOSTS, Outcome, find, is_cut, is_ended, network, node, place, seeds,
 };
 
-/// What is promised of silence: three intervals of a second, and half a second of grace.
+/// The promised bound on noticing silence: three intervals of a second, and half a second of grace.
 const NOTICED_WITHIN: Duration = Duration::from_millis(3500);
 
-/// The same for a session at rest, which may have promised to be silent for 15 s.
+/// The bound for a session at rest, which may have promised to be silent for 15 s.
 const NOTICED_AT_REST: Duration = Duration::from_millis(17_500);
 
-/// Two intervals without the time of a packet: whoever was heard within the last one is not silent yet.
+/// Two intervals less the time of a packet: a peer heard within the last interval is not yet
+/// silent.
 const TOO_EARLY: Duration = Duration::from_millis(1990);
 
 /// How long the listener keeps a session.
 const KEPT: Duration = Duration::from_secs(8);
 
-/// So much later the dialer gives it up.
+/// The dialer gives the session up this much later.
 const DIALER_WAITS: Duration = Duration::from_secs(5);
 
-/// Timers have milliseconds, and every host has its own.
+/// Timers have a resolution of a millisecond, and every host has its own clock.
 const STEP: Duration = Duration::from_millis(2);
 
-/// How the network fails, and does not come back.
+/// How the network fails; it does not recover.
 #[derive(Clone, Copy, Debug)]
 enum Fault {
     Partition,
     Hold,
-    /// The dialer hears, and is not heard.
+    /// The dialer still receives, but its packets are lost.
     FromDialer,
-    /// The dialer is heard, and hears nothing.
+    /// The dialer's packets still arrive, but it receives nothing.
     FromListener,
 }
 
@@ -56,24 +57,24 @@ impl Fault {
     }
 }
 
-/// What the dialer does until the network fails, and after.
+/// The dialer's activity until the network fails, and after.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Work {
-    /// It has something to do.
+    /// The dialer always has something to send.
     Busy,
-    /// It had nothing to do for a short time.
+    /// The dialer has been idle for a short time.
     Pauses,
-    /// It had nothing to do for so long that the session is at rest.
+    /// The dialer has been idle for so long that the session is at rest.
     Rests,
 }
 
-/// What both sides have seen, and when the network failed.
+/// The observations of both sides, and the time at which the network failed.
 struct Seen {
     failed: Duration,
     diaries: [Diary; 2],
 }
 
-/// Both sides with a session, and a network that fails at a time that follows from the seed.
+/// Runs both sides with a session, on a network that fails at a time derived from the seed.
 fn fail(seed: u64, fault: Fault, work: Work) -> Seen {
     let mut simulation = network(seed, Duration::from_millis(5));
     let diaries: [Diary; 2] = Default::default();
@@ -114,7 +115,7 @@ async fn dial(diary: Diary, work: Work) -> Outcome {
     let ledger = find::<Ledger>(&node, &place(HOSTS[1], "ledger")).await;
     let mut number = 0;
     while work == Work::Busy && diary.first(is_ended).is_none() {
-        // Those behind the last that arrived find room until the link is full, or fail at once.
+        // Tells after the last that arrived are queued until the session is full, or fail at once.
         let _ = ledger.note(0, number, String::new()).try_tell();
         number += 1;
         sleep(Duration::from_millis(7)).await;

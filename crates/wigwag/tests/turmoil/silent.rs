@@ -1,4 +1,4 @@
-//! Sessions over which nothing comes, with the time that they have.
+//! Sessions over which nothing is received, and their limited lifetime.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use wigwag_wire::Framing;
 use crate::stage::{Diary, HOSTS, Outcome, is_ended, network, node, now, seeds};
 use crate::{PATIENCE, stage};
 
-/// The way there and back, and a write that waits for the next millisecond of the simulation.
+/// A round trip, and a write that waits for the next millisecond of the simulation.
 const LATENCY: Duration = Duration::from_millis(50);
 
 async fn open() -> Raw {
@@ -25,7 +25,7 @@ async fn open() -> Raw {
     raw
 }
 
-/// Opens two sessions: one stays silent, the other says something and then nothing for as long.
+/// Opens two sessions: one stays silent, the other sends once and is then silent for as long.
 async fn dialer() -> Outcome {
     sleep(Duration::from_millis(100)).await;
     let (mut silent, mut speaking) = (open().await, open().await);
@@ -40,7 +40,7 @@ async fn dialer() -> Outcome {
         "{lived:?}"
     );
     assert!(speaking.tell(&[Frame::Ping { id: 2, next_ms: 60_000 }]).await);
-    // The third is cut while it is silent: it is not kept for longer than one that stays.
+    // The third session is cut while it is silent; it is kept no longer than a connected one.
     drop(open().await);
     sleep(SILENT_SESSION_TTL + LATENCY).await;
     assert!(speaking.tell(&[Frame::Ping { id: 3, next_ms: 60_000 }]).await);
@@ -56,7 +56,7 @@ fn a_session_over_which_nothing_comes_lives_for_five_seconds() {
         simulation.host(HOSTS[1], move || {
             let diary = kept.clone();
             async move {
-                // No heartbeat is due before, so it is not cut for its silence.
+                // The first heartbeat is due later, so the session is not cut for missing one.
                 let options = NodeOptions::default().heartbeat(Duration::from_secs(20));
                 let node = node(HOSTS[1], options).await?;
                 diary.keep(&node);

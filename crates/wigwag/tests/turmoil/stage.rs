@@ -1,4 +1,4 @@
-//! Hosts with a node each, the network between them, and the seeds that it is drawn from.
+//! Hosts with a node each, the network between them, and the seeds that determine it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -10,19 +10,20 @@ use wigwag_testkit::ledger::Ledger;
 
 use crate::transport::make_known;
 
-/// What a host's program ends with.
+/// The result of a host's program.
 pub(crate) type Outcome = turmoil::Result;
 
 /// The hosts of every test.
 pub(crate) const HOSTS: [&str; 2] = ["dialer", "listener"];
 
-/// Where every node listens.
+/// The port on which every node listens.
 pub(crate) const PORT: u16 = 7000;
 
-/// Runs `body` for each seed, or for the one that the environment names; a failure says which it was.
+/// Runs `body` for each seed, or only for the one that the environment names; a failure prints its
+/// seed.
 ///
-/// A seed decides what the network does: delays, faults and when they come. Ids and pauses between
-/// dials are drawn anew in every run, so a failure may need some runs of its seed to come again.
+/// A seed decides the behaviour of the network: delays, faults and their times. Ids and pauses
+/// between dials are random in every run, so a failure may need several runs of its seed to recur.
 pub(crate) fn seeds(count: u64, mut body: impl FnMut(u64)) {
     make_known();
     let wanted = std::env::var(SEED_VARIABLE).ok().map(|text| text.parse().expect("a seed"));
@@ -33,7 +34,7 @@ pub(crate) fn seeds(count: u64, mut body: impl FnMut(u64)) {
     }
 }
 
-/// Dropped by a panic, it says which seed it was.
+/// Prints the seed when it is dropped by a panic.
 struct Hint(u64);
 
 impl Drop for Hint {
@@ -44,7 +45,7 @@ impl Drop for Hint {
     }
 }
 
-/// A network with that seed, whose packets take up to so long.
+/// A network with that seed, whose packets take at most `slowest`.
 pub(crate) fn network<'a>(seed: u64, slowest: Duration) -> Sim<'a> {
     let mut builder = Builder::new();
     builder.rng_seed(seed).simulation_duration(Duration::from_secs(600)).enable_random_order();
@@ -56,7 +57,7 @@ pub(crate) fn network<'a>(seed: u64, slowest: Duration) -> Sim<'a> {
 pub(crate) struct Draws(pub(crate) u64);
 
 impl Draws {
-    /// From `least` to `most`.
+    /// A number from `least` to `most`, inclusive.
     pub(crate) fn between(&mut self, least: u64, most: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -64,28 +65,28 @@ impl Draws {
         least + (mixed ^ (mixed >> 31)) % (most - least + 1)
     }
 
-    /// A time of so many milliseconds.
+    /// A random duration of `least` to `most` milliseconds.
     pub(crate) fn pause(&mut self, least: u64, most: u64) -> Duration {
         Duration::from_millis(self.between(least, most))
     }
 }
 
-/// The address of what a host exports under that name.
+/// The address of the actor that a host exports as `name`.
 pub(crate) fn place(host: &str, name: &str) -> String {
     format!("turmoil://{host}:{PORT}/{name}")
 }
 
-/// A node of that name which listens on its host and has a ledger.
+/// A node called `name` that listens on its host and exports a ledger.
 pub(crate) async fn node(name: &str, options: NodeOptions) -> Result<Node, wigwag::NodeError> {
     let node = Node::with(options.name(name));
-    // To look for answers for a while costs real time, in which nothing happens here.
+    // Spinning for answers costs real time, in which the simulation does not advance.
     node.watch_answers(Duration::ZERO);
     node.export("ledger", &Ledger::default().spawn())?;
     node.listen(&format!("turmoil://{name}:{PORT}")).await?;
     Ok(node)
 }
 
-/// The actor at `address`, where nobody may listen yet.
+/// Looks up the actor at `address`, and retries until a node listens there.
 pub(crate) async fn find<I: Interface>(node: &Node, address: &str) -> I::Ref {
     loop {
         if let Ok(found) = node.actor::<I>(address).await {
@@ -95,12 +96,12 @@ pub(crate) async fn find<I: Interface>(node: &Node, address: &str) -> I::Ref {
     }
 }
 
-/// What has happened to the sessions of a node, and when.
+/// The session events of a node, with their times.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Diary(Arc<Mutex<Vec<(Duration, SessionChange)>>>);
 
 impl Diary {
-    /// Writes down what happens to `node` from now on.
+    /// Records the events of `node` from now on.
     pub(crate) fn keep(&self, node: &Node) {
         let (diary, mut events) = (self.clone(), node.session_events());
         tokio::spawn(async move {
@@ -115,17 +116,17 @@ impl Diary {
         entries.push((now(), what));
     }
 
-    /// All that is written in it.
+    /// All recorded entries.
     pub(crate) fn entries(&self) -> Vec<(Duration, SessionChange)> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// When the first such thing happened.
+    /// The time of the first entry that matches.
     pub(crate) fn first(&self, such: impl Fn(&SessionChange) -> bool) -> Option<Duration> {
         self.entries().iter().find(|(_, what)| such(what)).map(|(at, _)| *at)
     }
 
-    /// Waits for the first such thing, and gives when it happened.
+    /// Waits for the first entry that matches, and returns its time.
     pub(crate) async fn wait(&self, such: impl Fn(&SessionChange) -> bool) -> Duration {
         loop {
             if let Some(at) = self.first(&such) {
@@ -136,7 +137,7 @@ impl Diary {
     }
 }
 
-/// Simulated time since the beginning; the same on all hosts.
+/// Simulated time since the start; it is equal on all hosts.
 pub(crate) fn now() -> Duration {
     turmoil::sim_elapsed().expect("it is a simulation")
 }

@@ -1,4 +1,4 @@
-//! A network that breaks again and again while both sides have work.
+//! A network that fails again and again while both sides are busy.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -14,19 +14,19 @@ use wigwag_testkit::ledger::{Ledger, LedgerRef, in_time, send};
 use crate::PATIENCE;
 use crate::stage::{Draws, HOSTS, Outcome, find, network, node, place, seeds};
 
-/// Tasks that send from each side.
+/// Sending tasks on each side.
 const SENDERS: u64 = 3;
-/// What each of them sends before it looks whether all has come and rests a little.
+/// Messages that a task sends before it checks that all have arrived and pauses for a moment.
 const MESSAGES: u64 = 200;
 
-/// What happens to the network between the two hosts.
+/// A fault of the network between the two hosts.
 #[derive(Clone, Copy)]
 enum Fault {
-    /// What is on its way is lost, and so is what is sent.
+    /// Packets under way are lost, and so are packets sent meanwhile.
     Partition,
-    /// All waits, and comes after all.
+    /// All packets are held, and delivered afterwards.
     Hold,
-    /// What one side sends is lost.
+    /// Packets of one side are lost.
     OneWay,
 }
 
@@ -54,26 +54,26 @@ impl Fault {
     }
 }
 
-/// What comes how often, and for how long.
+/// The faults of a run, with their frequency and duration.
 #[derive(Clone, Copy)]
 struct Weather {
     faults: &'static [Fault],
     strikes: u64,
     /// The longest time without a fault, in milliseconds.
     calm: u64,
-    /// The longest of most faults.
+    /// The maximum duration of three faults in four.
     short: u64,
-    /// The longest of one fault in four.
+    /// The maximum duration of the remaining quarter.
     long: u64,
 }
 
 impl Weather {
-    /// Long ones outlast a handshake, short ones may be over before anybody notices.
+    /// Long faults outlast a handshake; short ones may be over before either side notices.
     const fn of(faults: &'static [Fault]) -> Weather {
         Weather { faults, strikes: 25, calm: 800, short: 500, long: 7000 }
     }
 
-    /// One fault at a time, and then it is over.
+    /// Strikes with one fault at a time, then marks the storm as over.
     async fn rage(self, seed: u64, course: Arc<Course>) -> Outcome {
         let mut draws = Draws(seed);
         course.begin.wait().await;
@@ -88,17 +88,17 @@ impl Weather {
     }
 }
 
-/// What both sides and the weather go by.
+/// State that both sides and the weather task share.
 struct Course {
-    /// The two have found each other.
+    /// Passed when the two nodes have found each other.
     begin: Barrier,
-    /// The weather is fine from now on.
+    /// True once no further fault will come.
     is_over: AtomicBool,
-    /// Both have sent everything.
+    /// Passed when both sides have sent everything.
     end: Barrier,
 }
 
-/// Sends for as long as the storm takes; every round as a sender of its own.
+/// Sends for as long as the storm lasts; every round uses a sender number of its own.
 async fn rounds(ledger: LedgerRef, sender: u64, seed: u64, course: Arc<Course>) {
     let mut draws = Draws(seed + sender);
     let mut round = 0;
@@ -109,7 +109,7 @@ async fn rounds(ledger: LedgerRef, sender: u64, seed: u64, course: Arc<Course>) 
     }
 }
 
-/// One side: finds the other, sends, and stays until the other has sent.
+/// One side: finds the other, sends, and stays until the other has sent everything.
 async fn side(
     [name, peer]: [&str; 2],
     seed: u64,
@@ -130,7 +130,7 @@ async fn side(
     Ok(statistics[0].session)
 }
 
-/// Both sides send in such a weather.
+/// Runs both sides in the given weather, for `count` seeds.
 fn storm(count: u64, weather: Weather) {
     seeds(count, |seed| {
         let mut simulation = network(seed, Duration::from_millis(20));
@@ -167,8 +167,8 @@ fn what_waits_and_comes_late_is_accepted_once() {
     storm(6, Weather::of(&[Fault::Hold]));
 }
 
-/// Five packets make a handshake, a few milliseconds each: most do not get through, and wherever one
-/// was broken the next one finds its way.
+/// A handshake takes five packets of a few milliseconds each: most do not get through, and wherever
+/// one was broken off, the next one still succeeds.
 #[test]
 fn handshakes_that_break_halfway_do_no_harm() {
     let faults = &[Fault::Partition, Fault::OneWay, Fault::Hold];

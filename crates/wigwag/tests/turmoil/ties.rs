@@ -11,10 +11,11 @@ use wigwag_testkit::ledger::{Ledger, in_time, send};
 use crate::PATIENCE;
 use crate::stage::{Draws, HOSTS, Outcome, network, node, place, seeds};
 
-/// The slowest packet. Who dials so much later than the other has not heard of its dial yet.
+/// The longest packet delay. A node that dials within this time of the other's dial has not seen
+/// that dial yet.
 const SLOWEST: u64 = 20;
 
-/// Dials a moment after both are ready, from several tasks; then has the network break.
+/// Dials from several tasks, a moment after both sides are ready; then partitions the network.
 async fn side([name, peer]: [&str; 2], seed: u64, met: Arc<Barrier>) -> Outcome {
     let options = NodeOptions::default().heartbeat(Duration::from_millis(100));
     let node = node(name, options).await?;

@@ -15,11 +15,11 @@ use wigwag_net::{
 };
 use wigwag_wire::Framing;
 
-/// Bytes of one packet. A stream of turmoil's has 64 packets on their way, each with a delay of its
-/// own; so a batch of some size goes in parts, and a cut may come between them.
+/// Bytes of one packet. A turmoil stream has up to 64 packets under way, each with a delay of its
+/// own; so a large batch is sent in parts, and a cut may come between them.
 const PACKET_BYTES_MAX: usize = 1400;
 
-/// Makes `turmoil://` known, once.
+/// Registers the `turmoil://` transport, once.
 pub(crate) fn make_known() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| register(&Turmoil).expect("nobody else has the scheme"));
@@ -89,8 +89,8 @@ fn connection(stream: TcpStream, peer: String) -> Connection {
     Connection::new(Incoming(ends.clone()), Outgoing(ends), Framing::Tcp, peer)
 }
 
-/// Both directions of a stream. Turmoil's halves cannot be written by reference, the whole can; all of
-/// a simulation has one thread, so nobody ever waits for the lock.
+/// Both directions of a stream. Turmoil's halves cannot be written by reference, but the whole
+/// stream can; a simulation runs on one thread, so the lock is never contended.
 struct Ends(Mutex<State>);
 
 struct State {
@@ -129,7 +129,7 @@ struct Outgoing(Arc<Ends>);
 impl Outlet for Outgoing {
     fn try_write(&self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
         let state = self.0.state();
-        // After the last step nodes are dropped, and there is no network any more.
+        // Nodes are dropped after the last step, when there is no network any more.
         if state.is_closed || !turmoil::in_simulation() {
             return Err(io::ErrorKind::NotConnected.into());
         }
@@ -149,8 +149,8 @@ impl Outlet for Outgoing {
         pin!(state.stream.writable()).poll(context)
     }
 
-    /// A node writes so when its runtime ends, and here runtimes end because their hosts crash: a host
-    /// that crashes says nothing more.
+    /// A node calls this when its runtime ends, and here a runtime ends only because its host
+    /// crashes: a crashed host sends nothing more.
     fn write_blocking(&self, _bytes: &[u8], _limit: Duration) -> io::Result<usize> {
         Err(io::ErrorKind::NotConnected.into())
     }
@@ -164,7 +164,7 @@ impl Outlet for Outgoing {
         let reader = state.reader.take();
         if turmoil::in_simulation() {
             let context = &mut Context::from_waker(Waker::noop());
-            // The peer may be gone already; then there is nothing left to end.
+            // The peer may be gone already; then there is nothing left to shut down.
             let _ = Pin::new(&mut state.stream).poll_shutdown(context);
         }
         drop(state);

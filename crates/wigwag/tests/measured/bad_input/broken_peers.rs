@@ -1,15 +1,15 @@
-//! Broken peers: a sound session, and then a broken rule.
+//! Broken peers: a correct session, and then a breach of a rule.
 
 use super::*;
 
-/// What a peer does with a session that is open, and the number by which it is told so.
+/// A breach of a rule on an open session, and the code with which the node answers it.
 #[derive(Clone, Copy)]
 pub(crate) struct Broken {
     pub(crate) name: &'static str,
     pub(crate) code: Code,
-    /// A part of the rule that it is told.
+    /// A part of the text of the rule that the peer receives.
     pub(crate) rule: &'static str,
-    /// The bytes on the stream; `seq` is the number of its next sequenced frame.
+    /// The bytes on the stream; `seq` is the number of the peer's next sequenced frame.
     pub(crate) says: fn(seq: u64) -> Vec<u8>,
 }
 
@@ -22,7 +22,7 @@ pub(crate) fn adds(channel: u64, count: usize) -> Vec<u8> {
     out.as_slice().to_vec()
 }
 
-/// One frame of ours alone in a sound batch.
+/// One sequenced frame, alone in a well-formed batch.
 pub(crate) fn alone(seq: u64, frame: &Frame<'_>) -> Vec<u8> {
     pair(&batch(0, seq, 1, &frames(&[*frame])))
 }
@@ -124,7 +124,7 @@ pub(crate) const BROKEN: &[Broken] = &[
         name: "a frame longer than frame_max",
         code: Code::LIMIT_EXCEEDED,
         rule: "frame_max",
-        // Its body does not come, and need not.
+        // The body never comes; the node need not wait for it.
         says: |seq| pair(&batch(0, seq, 1, &[kind::TELL, 0x81, 0x80, 0x04])),
     },
     Broken {
@@ -225,7 +225,7 @@ pub(crate) const BROKEN: &[Broken] = &[
     },
 ];
 
-/// The peer hears code and rule of what it has broken. Gives the rule.
+/// Asserts that the peer receives the code and the rule that it broke. Returns the rule.
 pub(crate) async fn is_told(raw: &mut Raw, broken: &Broken) -> String {
     let closed = raw.closed().await;
     let Some((code, rule)) = closed else {
@@ -237,7 +237,7 @@ pub(crate) async fn is_told(raw: &mut Raw, broken: &Broken) -> String {
     rule
 }
 
-/// Our node has dialed it and waits for an answer.
+/// The node under test has dialed the peer and waits for an answer.
 pub(crate) async fn break_as_listener(stage: &Stage, broken: Broken) {
     let (listener, address) = listen().await;
     let (asked, asks) = tokio::sync::oneshot::channel();
@@ -256,7 +256,7 @@ pub(crate) async fn break_as_listener(stage: &Stage, broken: Broken) {
     let them = async {
         let mut raw = arrival(&listener).await;
         raw.accept(identity()).await;
-        // Room for the ask alone: the tell behind it is parked.
+        // Credit for the ask alone: the tell after it is parked.
         raw.attached(1).await;
         raw.attach(0, "counter").await;
         raw.until(kind::NEED).await;
@@ -276,7 +276,8 @@ pub(crate) async fn break_as_listener(stage: &Stage, broken: Broken) {
     expected.check(broken.name, &seen);
 }
 
-/// It has dialed our node. `blind`: all in one go, without waiting for an answer.
+/// The peer has dialed the node under test. `blind`: it sends everything at once, without waiting
+/// for an answer.
 pub(crate) async fn break_as_dialer(stage: &Stage, broken: Broken, blind: bool) {
     let stream = connect(&stage.address).await;
     let who = format!("tcp://{}", stream.local_addr().unwrap());

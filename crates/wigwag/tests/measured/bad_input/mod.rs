@@ -1,8 +1,10 @@
-//! What strangers, other programs, broken nodes and wrong calls get, and what it costs: an error of
-//! the right kind, in time, that says whose doing it is and what mends it; and nobody else notices.
+//! The response to unknown peers, other programs, broken nodes and wrong calls, and its cost: an
+//! error of the right kind, in time, that names the party at fault and the remedy, without any
+//! effect on other peers.
 //!
-//! One table. Each row is played against the same node, which a healthy client asks all the while.
-#![allow(clippy::unwrap_used, reason = "a test may panic, and so may its helpers")]
+//! The cases form one table. Each row is run against a single shared node, which a healthy client
+//! asks all the while.
+#![allow(clippy::unwrap_used, reason = "tests and their helpers fail by panicking")]
 
 mod stage;
 mod strangers;
@@ -36,7 +38,7 @@ use stage::*;
 use strangers::strangers;
 
 impl Stage {
-    /// Times that somebody found no credit on the link to `peer`.
+    /// How often a call found no credit on the session with `peer`.
     fn stalls(&self, peer: &str) -> u64 {
         let links = self.node.statistics();
         let link = links.iter().find(|link| &*link.peer == peer);
@@ -50,7 +52,7 @@ async fn child_service() {
     if child::role().is_none() {
         return;
     }
-    // A cut is the end, so whoever is left hears at once.
+    // A cut ends the session, so the remaining side gets its error at once.
     let node = Node::with(NodeOptions::default().keep_sessions(Duration::ZERO));
     node.export("stuck", &Counter::default().spawn()).unwrap();
     let bound = node.listen("tcp://127.0.0.1:0").await.unwrap();
@@ -82,12 +84,12 @@ async fn child_crowd() {
     tokio::task::spawn_blocking(child::wait_for_parent).await.unwrap();
 }
 
-/// Fewer than a thousand where a process may not have so many open files.
+/// A thousand dials, or fewer if the process may not open so many files.
 fn dials() -> usize {
     let limits = std::fs::read_to_string("/proc/self/limits").unwrap();
     let line = limits.lines().find(|line| line.starts_with("Max open files"));
     let soft = line.and_then(|line| line.split_whitespace().nth(3)).unwrap();
-    // Some are open already.
+    // Some files are open already.
     soft.parse().map_or(1000, |soft: usize| 1000.min(soft - 100))
 }
 
@@ -97,7 +99,7 @@ async fn crowd(stage: &Stage) {
         tokio::task::spawn_blocking(move || Child::start("bad_input::child_crowd", &there));
     let crowd = started.await.unwrap();
     let dials: usize = crowd.said.parse().unwrap();
-    // The healthy client is one more.
+    // The healthy client has one more session.
     assert_eq!(stage.node.statistics().len(), dials + 1, "all are open");
 }
 
@@ -115,7 +117,7 @@ fn others() -> Vec<Row> {
     ]
 }
 
-/// Rows that wait for a time to pass are played side by side, the others one after the other.
+/// Rows that wait for a time to pass run concurrently, the others one after the other.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn bad_input_gets_an_error_in_time_and_hurts_nobody_else() {
     let _alone = crate::alone().await;

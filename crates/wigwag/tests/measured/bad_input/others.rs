@@ -1,4 +1,4 @@
-//! Sound or silent, and everything else that is no stranger and breaks no rule.
+//! Peers and calls that are neither malformed nor in breach of a rule.
 
 use super::*;
 
@@ -77,7 +77,7 @@ pub(crate) async fn wrong_calls(stage: &Stage) {
     no_method.check("unknown method", &seen_call(&error, there.clone()));
     let error = dynamic.tell("subtract", &[0x91, 1]).await.unwrap_err();
     no_method.check("unknown method", &seen_call(&error, there.clone()));
-    // No arguments, a text, no MessagePack at all.
+    // No arguments, a text, invalid MessagePack, and no bytes at all.
     for arguments in [&[0x90][..], &[0x91, 0xa1, b'x'], &[0xc1], &[]] {
         let error = dynamic.ask("add", arguments).await.unwrap_err();
         bad.check("wrong bytes", &seen_call(&error, there.clone()));
@@ -96,7 +96,7 @@ pub(crate) async fn wrong_calls(stage: &Stage) {
     let error = wordy.add(0).ask().await.unwrap_err();
     failed("another reply", &there, &error, bad_reply);
 
-    // A tell of that sort is on its way and nobody waits: the service counts it.
+    // The sender of a tell with wrong arguments awaits no result: the service counts the tell.
     other.add("one".into()).tell().await.unwrap();
     let counter = client.actor::<Counter>(&there).await.unwrap();
     counter.add(0).ask().await.unwrap();
@@ -107,7 +107,7 @@ pub(crate) async fn wrong_calls(stage: &Stage) {
     assert!(undeliverable(&stage.node) >= 1);
 }
 
-/// Frames that we do not know and may skip do no harm.
+/// Unknown frames that may be skipped do no harm.
 pub(crate) async fn unknown_frame_that_may_be_skipped(stage: &Stage) {
     let mut raw = Raw::dial(&stage.address).await;
     raw.open(identity()).await;
@@ -125,7 +125,7 @@ pub(crate) async fn unknown_frame_that_may_be_skipped(stage: &Stage) {
     assert_eq!((slot, generation), (3, 4));
 }
 
-/// On ipc each message has a type, of which only one is known.
+/// On IPC each message has a type byte, of which only one value is known.
 pub(crate) async fn ipc_with_another_type(stage: &Stage) {
     let path = std::env::temp_dir().join(format!("wigwag-bad-{}.sock", std::process::id()));
     let address = format!("ipc://{}", path.display());
@@ -146,7 +146,7 @@ pub(crate) async fn ipc_with_another_type(stage: &Stage) {
     expected.check("ipc", &seen);
 }
 
-/// The session is open, and then nothing comes: three signs of life are missed.
+/// The session is open, and then nothing comes: three heartbeats are missed.
 pub(crate) async fn silence_after_opened(stage: &Stage) {
     let (listener, address) = listen().await;
     let there = format!("{address}/counter");
@@ -157,7 +157,7 @@ pub(crate) async fn silence_after_opened(stage: &Stage) {
         mend: "it is safe to send it again",
     };
     let us = async {
-        // Those who come to an address that is being dialed wait no longer than the first.
+        // Callers that join a dial in progress wait no longer than the first caller.
         let three = [(); 3].map(|()| stage.node.actor::<Counter>(&there));
         let [a, b, c] = three;
         let (a, b, c) = tokio::join!(a, b, c);
@@ -175,7 +175,8 @@ pub(crate) async fn silence_after_opened(stage: &Stage) {
         let mut raw = arrival(&listener).await;
         raw.accept(identity()).await;
         while raw.frame().await.is_some() {}
-        // The connection may end here before those who waited have heard of it.
+        // The connection may end before the waiting callers get their error, so this side does not
+        // return.
         pending::<()>().await;
     };
     tokio::select! {
@@ -184,7 +185,7 @@ pub(crate) async fn silence_after_opened(stage: &Stage) {
     }
 }
 
-/// A process that is killed with asks on their way.
+/// A process that is killed with asks under way.
 pub(crate) async fn killed_peer(stage: &Stage) {
     let started = tokio::task::spawn_blocking(|| Child::start("bad_input::child_service", "stuck"));
     let mut service = started.await.unwrap();
@@ -194,7 +195,7 @@ pub(crate) async fn killed_peer(stage: &Stage) {
     for _ in 0..10 {
         answers.push(stuck.never().ask().sent().await.unwrap());
     }
-    // Until there is no more credit: the last one is parked.
+    // Sends until there is no more credit: the last tell is parked.
     let parked = async {
         loop {
             if let Err(refused) = stuck.add(1).tell().await {

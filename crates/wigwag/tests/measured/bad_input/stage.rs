@@ -1,14 +1,14 @@
-//! The node that is played against, and what a row of the table is.
+//! The node under test, and the type of a row of the table.
 
 use super::*;
 
-/// The promise for a handshake, and for a reference.
+/// The promised bound on a handshake, and on the lookup of a reference.
 pub(crate) const HANDSHAKE: Duration = Duration::from_secs(5);
 
-/// The promise where nothing has to be waited for.
+/// The promised bound for an operation that waits for nothing.
 pub(crate) const AT_ONCE: Duration = Duration::from_secs(1);
 
-/// A loaded machine may take so many times what is promised.
+/// On a loaded machine an operation may take this many times its bound.
 pub(crate) const GRACE: u32 = 5;
 
 #[derive(Default)]
@@ -28,20 +28,20 @@ impl Counter {
     }
 }
 
-/// What somebody takes a counter for.
+/// A wrong interface for the counter: other arguments and one unknown method.
 #[wigwag::actor]
 pub(crate) trait OtherCounter {
     fn add(&mut self, amount: String) -> u64;
     fn subtract(&mut self, amount: u64) -> u64;
 }
 
-/// The same call, another reply.
+/// A wrong interface for the counter: another reply type.
 #[wigwag::actor]
 pub(crate) trait WordyCounter {
     fn add(&mut self, amount: u64) -> Vec<String>;
 }
 
-/// What an error is, without its words.
+/// The kind of an error, without its text.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Kind {
     NobodyListens,
@@ -50,9 +50,9 @@ pub(crate) enum Kind {
     TimedOut,
     Closed,
     NotWigwag,
-    /// We told the peer.
+    /// The node under test sent the code to the peer.
     Misbehaved(Code),
-    /// The peer told us.
+    /// The peer sent the code to the node under test.
     Told(Code),
     Call(CallErrorKind),
     Other,
@@ -79,7 +79,7 @@ pub(crate) fn kind_of(error: &NodeError) -> Kind {
     }
 }
 
-/// The node that is played against, the healthy client beside it.
+/// The node under test, and the healthy client beside it.
 pub(crate) struct Stage {
     pub(crate) node: Node,
     pub(crate) address: String,
@@ -99,14 +99,14 @@ impl Stage {
         Stage { node, address, healthy, _client: client }
     }
 
-    /// One ask of the healthy client, which is never refused and never late.
+    /// Makes one ask of the healthy client, which is never refused and never late.
     pub(crate) async fn ask(&self) {
         let answer = self.healthy.add(1).timeout(AT_ONCE * GRACE).ask();
         answer.await.unwrap();
     }
 }
 
-/// What a row expects of an error.
+/// The error that a row expects.
 #[derive(Clone, Copy)]
 pub(crate) struct Expected {
     pub(crate) kind: Kind,
@@ -115,11 +115,12 @@ pub(crate) struct Expected {
     pub(crate) mend: &'static str,
 }
 
-/// An error as a row sees it: where it is a value, all of it; on a listener's side only its text.
+/// An error as a row sees it: kind and text where it is a value, only the text on a listener's
+/// side.
 pub(crate) struct Seen {
     pub(crate) kind: Option<(Kind, Fault)>,
     pub(crate) text: String,
-    /// Who must be named.
+    /// The peer that the text must name.
     pub(crate) peer: String,
 }
 
@@ -139,7 +140,7 @@ impl Expected {
 
 pub(crate) type Play<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 
-/// A row: how it is played, and how long that may take.
+/// A row: its procedure, and the bound on its duration.
 pub(crate) struct Row {
     pub(crate) name: String,
     pub(crate) promise: Duration,
@@ -155,14 +156,14 @@ pub(crate) fn row(
 }
 
 impl Row {
-    /// Plays the row with healthy asks before, during and after it.
+    /// Runs the row, with healthy asks before, during and after it.
     pub(crate) async fn play(&self, stage: &Stage) {
         stage.ask().await;
         let begun = Instant::now();
         let healthy = async {
             loop {
                 stage.ask().await;
-                // Not so many that a waiting row costs a processor.
+                // The pause limits the asks, so that a waiting row does not keep a processor busy.
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
         };

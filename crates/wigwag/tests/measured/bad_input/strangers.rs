@@ -1,19 +1,19 @@
-//! Strangers: what is said before a session is open, by whoever listens or dials.
+//! Pending handshakes: peers that misbehave before a session is open, as listener or as dialer.
 
 use super::*;
 
-/// What a stranger says at once, whatever it hears.
+/// A peer without a session that sends fixed bytes at once, regardless of the node's bytes.
 pub(crate) struct Stranger {
     pub(crate) name: &'static str,
     pub(crate) says: Vec<u8>,
-    /// It closes when it has spoken.
+    /// True if the peer closes after it has sent its bytes.
     pub(crate) leaves: bool,
     pub(crate) promise: Duration,
-    /// What a node that dials it gets; `None` where only a dialer would say such a thing.
+    /// The error of a node that dials the peer; `None` where only a dialer would send such bytes.
     pub(crate) dialed: Option<Expected>,
-    /// What a node that it dials logs.
+    /// The error that a node logs when the peer dials it.
     pub(crate) dials: Option<Expected>,
-    /// The code of the REFUSED that it must be told.
+    /// The code of the REFUSED that the peer must receive.
     pub(crate) told: Option<Code>,
 }
 
@@ -27,7 +27,7 @@ pub(crate) fn refused_with(
 
 pub(crate) const BREAKS: &str = "look at the peer's version: it breaks the protocol";
 
-/// A stranger whose first bytes are no SP header that we take.
+/// A peer whose first bytes are no SP header that a node accepts.
 pub(crate) fn no_header(
     name: &'static str,
     says: &[u8],
@@ -83,7 +83,7 @@ pub(crate) fn other_programs() -> Vec<Stranger> {
     ]
 }
 
-/// A stranger with a sound SP header and something behind it.
+/// A peer with a valid SP header and further bytes after it.
 pub(crate) fn after_header(
     name: &'static str,
     says: &[u8],
@@ -156,7 +156,7 @@ pub(crate) fn broken_openings() -> Vec<Stranger> {
     ]
 }
 
-/// What only one of the two sides could say.
+/// Openings that are valid from only one of the two sides.
 pub(crate) fn one_sided_openings() -> Vec<Stranger> {
     let rule = |words| refused_with(Code::PROTOCOL, words, BREAKS);
     vec![
@@ -195,7 +195,7 @@ pub(crate) fn one_sided_openings() -> Vec<Stranger> {
     ]
 }
 
-/// Strangers that stop speaking, or go.
+/// Peers that fall silent, or close.
 pub(crate) fn silences() -> Vec<Stranger> {
     let alive = "check that the peer is alive and is an SP program";
     let timed_out = Some(Expected {
@@ -240,7 +240,7 @@ pub(crate) fn silences() -> Vec<Stranger> {
     ]
 }
 
-/// The stranger has spoken; what it hears until the node closes.
+/// Reads until the node closes, after the peer has sent its bytes, and checks for the REFUSED.
 pub(crate) async fn hear(mut stranger: Raw, leaves: bool, told: Option<Code>, name: &str) {
     if leaves {
         return;
@@ -253,7 +253,7 @@ pub(crate) async fn hear(mut stranger: Raw, leaves: bool, told: Option<Code>, na
     assert!(refused, "{name}: no REFUSED {code:?} in {heard:02x?}");
 }
 
-/// Our node dials the stranger.
+/// The node under test dials the peer.
 pub(crate) async fn dial_stranger(stage: &Stage, stranger: &Stranger, expected: Expected) {
     let (listener, address) = listen().await;
     let there = format!("{address}/counter");
@@ -275,7 +275,7 @@ pub(crate) async fn dial_stranger(stage: &Stage, stranger: &Stranger, expected: 
     tokio::join!(us, them);
 }
 
-/// The stranger dials our node, whose log is read.
+/// The peer dials the node under test, whose log is read.
 pub(crate) async fn be_dialed(stage: &Stage, stranger: &Stranger, expected: Expected) {
     let mut stream = connect(&stage.address).await;
     let who = format!("tcp://{}", stream.local_addr().unwrap());

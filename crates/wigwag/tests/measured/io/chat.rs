@@ -1,4 +1,4 @@
-//! A chat server of actors, and a client of it that verifies what it gets.
+//! A chat server of actors, and a client that verifies the lines it gets.
 
 use bytes::Bytes;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
@@ -7,7 +7,7 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use wigwag::io::{self, Accepted, Event, Line, Output};
 use wigwag::{Actor, Handle, Life, Local, Reason, This, lifecycle::Alive};
 
-/// Takes connections in.
+/// Accepts connections.
 pub(crate) struct Server {
     pub(crate) listener: Option<TcpListener>,
     pub(crate) rooms: Vec<RoomRef>,
@@ -72,7 +72,7 @@ impl Life for Session {
     }
 }
 
-/// Passes on what one member says to all others. Who does not read is thrown out.
+/// Forwards each member's lines to all other members. A member that does not read is removed.
 pub(crate) struct Room {
     members: Vec<(u32, Output, Handle)>,
     size: usize,
@@ -119,7 +119,7 @@ impl Room {
     }
 }
 
-/// A server with rooms for so many each. The system holds little of what it writes.
+/// Starts a server of `rooms` rooms for `size` members each, with small socket buffers.
 pub(crate) async fn serve(rooms: usize, size: usize) -> (ServerRef, Vec<RoomRef>, String) {
     let socket = TcpSocket::new_v4().unwrap();
     socket.set_send_buffer_size(16 * 1024).unwrap();
@@ -132,17 +132,17 @@ pub(crate) async fn serve(rooms: usize, size: usize) -> (ServerRef, Vec<RoomRef>
     (server.start().await.unwrap(), rooms, address)
 }
 
-/// A client that knows who else is in its room.
+/// A client that knows the other members of its room.
 pub(crate) struct Client {
     number: u32,
-    /// The numbers of the others who speak, and how many lines each has said so far.
+    /// The numbers of the other speakers, and how many lines each has sent so far.
     others: Vec<(u32, usize)>,
     read: BufReader<OwnedReadHalf>,
     pub(crate) write: OwnedWriteHalf,
 }
 
 impl Client {
-    /// Comes into a room and waits until all are there.
+    /// Joins a room and waits until all members are there.
     pub(crate) async fn join(
         address: &str,
         room: usize,
@@ -164,13 +164,13 @@ impl Client {
         line
     }
 
-    /// Says its line number `count`, padded to `width`.
+    /// Sends its line number `count`, padded to `width`.
     pub(crate) async fn say(&mut self, count: usize, width: usize) {
         let line = format!("{}\n", text(self.number, count, width));
         self.write.write_all(line.as_bytes()).await.unwrap();
     }
 
-    /// Hears until each of the others has said so many lines; every one must be the next of its
+    /// Reads until each of the others has sent `count` lines; every line must be the next of its
     /// speaker.
     pub(crate) async fn hear(&mut self, count: usize, width: usize) {
         let mut missing: usize = self.others.iter().map(|(_, heard)| count - heard).sum();
@@ -182,12 +182,12 @@ impl Client {
             let (_, heard) = found.unwrap_or_else(|| panic!("{speaker} is not in this room"));
             assert_eq!(said, text(speaker, *heard, width), "at client {}", self.number);
             *heard += 1;
-            // One may be ahead by what it was allowed to say already.
+            // A speaker may be ahead by the lines that it was allowed to send already.
             missing -= usize::from(*heard <= count);
         }
     }
 
-    /// Nothing more comes.
+    /// Closes the sending side, and asserts that nothing more comes.
     pub(crate) async fn finish(mut self) {
         self.write.shutdown().await.unwrap();
         let mut line = String::new();
@@ -199,7 +199,7 @@ fn text(number: u32, count: usize, width: usize) -> String {
     format!("{:0width$}", u64::from(number) << 32 | count as u64)
 }
 
-/// The handles of the rooms, which end with the last of their sessions.
+/// The handles of the rooms; a room ends with the last of its sessions.
 pub(crate) fn handles(rooms: Vec<RoomRef>) -> Vec<Handle> {
     rooms.iter().map(|room| room.handle().unwrap()).collect()
 }

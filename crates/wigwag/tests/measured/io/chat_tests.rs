@@ -1,4 +1,4 @@
-//! A thousand connections, and one that does not read.
+//! A thousand connections, and one client that does not read.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::task::JoinSet;
@@ -8,7 +8,8 @@ use wigwag_testkit::memory::Memory;
 use super::chat::{Client, handles, serve};
 use super::{LONG, alone, descriptors, until};
 
-/// Descriptors that the test needs beside those that are open: both ends of each connection.
+/// Raises the limit of open files by the `needed` descriptors of the test: both ends of each
+/// connection.
 fn raise_open_files(needed: u64) {
     let limit = getrlimit(Resource::Nofile);
     let enough = |limit: Option<u64>| limit.is_none_or(|limit| limit >= needed);
@@ -46,7 +47,7 @@ async fn a_thousand_clients_hear_every_line_of_their_rooms_in_order() {
             client
         });
     }
-    // All of them stay until the last has heard everything.
+    // All clients stay until the last has read everything.
     let clients = tokio::time::timeout(4 * LONG, clients.join_all()).await.unwrap();
     assert_eq!(clients.len(), CLIENTS as usize);
     memory.check("a thousand connections");
@@ -60,14 +61,14 @@ async fn a_thousand_clients_hear_every_line_of_their_rooms_in_order() {
     server.handle().unwrap().stop();
     drop(server);
     for room in rooms {
-        // It ends when no session of it is left.
+        // A room ends when no session of it is left.
         tokio::time::timeout(LONG, room.ended()).await.unwrap();
     }
     until("every socket is closed", || descriptors() == 0).await;
 }
 
-/// The others go round by round, so none of them is ever further behind than two rounds; the silent
-/// one gets far more than all queues and buffers together hold.
+/// The others proceed round by round, so none of them is ever more than two rounds behind; the
+/// client that does not read is sent far more than all queues and buffers together hold.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_does_not_read_is_thrown_out_and_the_others_go_on() {
     const ROOM: u32 = 50;

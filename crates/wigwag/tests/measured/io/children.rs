@@ -1,4 +1,4 @@
-//! Child processes: what they say, how they end, and that none is left.
+//! Child processes: their output, their exit, and that none is left.
 
 use std::process::Command;
 
@@ -22,7 +22,7 @@ fn start(command: Command, limits: Limits) -> (RecorderRef, UnboundedReceiver<He
     (actor, heard, child)
 }
 
-/// A process that has ended may wait for somebody to take its exit.
+/// A process that has ended may remain as a zombie until its parent reaps it.
 fn is_gone(id: u32) -> bool {
     let Ok(stat) = std::fs::read_to_string(format!("/proc/{id}/stat")) else { return true };
     stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('Z'))
@@ -93,7 +93,7 @@ async fn a_child_that_floods_waits_for_its_actor_and_can_be_killed() {
     let exit = loop {
         match next(&mut heard).await {
             Heard::Line(text) if text == "y" => lines += 1,
-            // A write of it was cut.
+            // A write was cut in the middle of a line.
             Heard::Part(_) => {}
             other => break other,
         }

@@ -10,7 +10,7 @@ use wigwag::lifecycle::Alive;
 use super::recorder::{Heard, RecorderRef, expect_silence, line, next, recorder};
 use super::{LONG, alone, descriptors, until};
 
-/// A folder of its own, gone with the test.
+/// A temporary folder, removed at the end of the test.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -55,7 +55,7 @@ async fn what_is_written_to_a_file_is_read_from_it() {
     assert_eq!(next(&mut heard).await, Heard::End(End::Closed));
 }
 
-/// The lines are written in pieces that end anywhere, by a thread that does not wait for anybody.
+/// A thread that waits for nothing writes the lines in pieces that end anywhere.
 #[tokio::test]
 async fn a_file_is_followed_while_it_grows() {
     const LINES: u32 = 10_000;
@@ -108,7 +108,7 @@ async fn a_followed_file_may_be_truncated_replaced_and_deleted() {
     let limits = Limits::default().line_bytes_max(16);
     let follow = io::follow(&path).limits(limits).from_end();
     let _input = follow.deliver(&actor, RecorderRef::followed).unwrap();
-    // What is written before the file is opened at its end is left out, so wait until it is.
+    // The file is opened at its end and earlier writes are skipped, so wait until it is open.
     until("it is open at its end", || read_position(&path) == Some(4)).await;
     write(&path, "one\nbegun").await;
     expect(&mut heard, [line("one")]).await;
@@ -166,12 +166,12 @@ async fn a_slow_actor_is_not_read_ahead_of() {
     }
 }
 
-/// How often this process has a file open.
+/// How many descriptors of this process refer to a file.
 fn open_files(path: &PathBuf) -> usize {
     descriptors_of(path).count()
 }
 
-/// How far this process has read a file that it has open once.
+/// The read position of this process in a file that it has open once.
 fn read_position(path: &PathBuf) -> Option<u64> {
     let descriptor = descriptors_of(path).next()?;
     let told = std::fs::read_to_string(format!("/proc/self/fdinfo/{descriptor}")).ok()?;

@@ -1,6 +1,6 @@
-//! What actors own of the system: streams, listeners, files, child processes; through the public
+//! System resources that actors own: streams, listeners, files, child processes; through the public
 //! calls, with real ones.
-#![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod recorder;
 mod streams;
@@ -14,19 +14,19 @@ use std::time::Duration;
 
 use tokio::sync::MutexGuard;
 
-/// Nothing here takes longer, on any machine.
+/// No test here takes longer, on any machine.
 const LONG: Duration = Duration::from_secs(60);
 
-/// Tests that count what the whole process holds run one at a time, and so do all beside them. Each
-/// begins when the one before it has left nothing.
+/// Runs tests that count the resources of the whole process one at a time, and with them all others
+/// of this module. Each begins when the test before it has left nothing.
 async fn alone() -> MutexGuard<'static, ()> {
     let alone = crate::alone().await;
     until("the test before has left nothing", || descriptors() == 0).await;
     alone
 }
 
-/// TCP sockets and file watches of this process. Others belong to runtimes, of which every test that
-/// waits for its turn has one already.
+/// TCP sockets and file watches of this process. Other descriptors belong to runtimes; every test
+/// that waits for its turn already has one.
 fn descriptors() -> usize {
     let tables = ["/proc/self/net/tcp", "/proc/self/net/tcp6"];
     let tables = tables.map(|table| std::fs::read_to_string(table).unwrap_or_default());
@@ -46,7 +46,7 @@ fn descriptors() -> usize {
         .count()
 }
 
-/// Looks again and again whether `holds` does; there is no event for what it looks at.
+/// Polls until `holds` is true; there is no event for the conditions it observes.
 async fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let looks = async {
         while !holds() {

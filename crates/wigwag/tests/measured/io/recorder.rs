@@ -1,4 +1,4 @@
-//! An actor that writes down what it hears.
+//! An actor that records the events it gets.
 
 use std::os::unix::process::ExitStatusExt;
 
@@ -6,11 +6,11 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use wigwag::io::{ChildEvent, Chunk, End, Event, Followed, Line, Pipe};
 use wigwag::{Actor, This};
 
-/// What it has heard, without the credit.
+/// One recorded event, without its credit.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Heard {
     Line(String),
-    /// A line that did not end.
+    /// A line without an end.
     Part(String),
     Bytes(Vec<u8>),
     Error(String),
@@ -23,7 +23,7 @@ pub(crate) enum Heard {
 
 pub(crate) struct Recorder {
     says: UnboundedSender<Heard>,
-    /// Keeps lines instead of taking them apart.
+    /// True if lines are kept, with their credit, instead of being taken apart.
     keeps: bool,
     kept: Vec<Line>,
 }
@@ -73,7 +73,7 @@ impl Recorder {
         });
     }
 
-    /// Lets go of what it has kept.
+    /// Drops the lines that were kept.
     pub fn forget(&mut self) {
         self.kept.clear();
     }
@@ -87,7 +87,7 @@ impl Recorder {
     }
 
     fn say(&self, heard: Heard) {
-        // Nobody listens at the end of a test.
+        // At the end of a test the receiver may be gone.
         let _ = self.says.send(heard);
     }
 }
@@ -102,7 +102,7 @@ pub(crate) fn recorder(keeps: bool) -> (RecorderRef, UnboundedReceiver<Heard>) {
     (Recorder { says, keeps, kept: Vec::new() }.spawn(), heard)
 }
 
-/// What it has heard next.
+/// Returns the next recorded event.
 pub(crate) async fn next(heard: &mut UnboundedReceiver<Heard>) -> Heard {
     tokio::time::timeout(super::LONG, heard.recv()).await.unwrap().unwrap()
 }
@@ -111,7 +111,7 @@ pub(crate) fn line(text: &str) -> Heard {
     Heard::Line(text.into())
 }
 
-/// Nothing more comes, though everything had its turn.
+/// Asserts that no further event comes, after everything had its turn.
 pub(crate) async fn expect_silence(heard: &mut UnboundedReceiver<Heard>) {
     let more = tokio::time::timeout(std::time::Duration::from_millis(100), heard.recv()).await;
     assert!(more.is_err(), "{more:?}");

@@ -1,4 +1,4 @@
-//! Streams: credit, ends, writing, and what is left when the actor ends.
+//! Streams: credit, ends, writing, and resources left when the actor ends.
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -14,7 +14,7 @@ async fn pair() -> (TcpStream, TcpStream) {
     (client, listener.accept().await.unwrap().0)
 }
 
-/// A pair between which the system holds little.
+/// A connected pair with small socket buffers.
 async fn narrow_pair() -> (TcpStream, TcpStream) {
     let socket = tokio::net::TcpSocket::new_v4().unwrap();
     socket.set_send_buffer_size(8 * 1024).unwrap();
@@ -43,13 +43,13 @@ async fn lines_arrive_in_order_and_the_end_comes_once_and_last() {
     }
     assert_eq!(next(&mut heard).await, Heard::Part("rest".into()));
     assert_eq!(next(&mut heard).await, Heard::End(End::Closed));
-    // The other direction is open still.
+    // The other direction is still open.
     output.write("bye").await.unwrap();
     drop(output);
     let mut answer = String::new();
     client.read_to_string(&mut answer).await.unwrap();
     assert_eq!(answer, "bye");
-    // Nothing refers to the actor but this.
+    // This reference is the only one to the actor.
     drop(actor);
     assert_eq!(heard.recv().await, None);
 }
@@ -74,7 +74,7 @@ async fn chunks_are_the_bytes_and_a_reset_is_an_error() {
     drop(client);
     let Heard::End(End::Failed { kind, .. }) = next(&mut heard).await else { panic!("no error") };
     assert_eq!(kind, std::io::ErrorKind::ConnectionReset);
-    // Whoever writes hears of it too.
+    // The writer gets the error too.
     let refused = loop {
         match output.write("x").await {
             Ok(()) => tokio::task::yield_now().await,
@@ -86,7 +86,7 @@ async fn chunks_are_the_bytes_and_a_reset_is_an_error() {
     assert!(matches!(output.ended().await, End::Failed { .. }));
 }
 
-/// 32 MiB are far more than the system holds between two sockets.
+/// 32 MiB are far more than the system buffers between two sockets.
 #[tokio::test]
 async fn a_peer_waits_until_the_actor_grants() {
     const LINES: usize = 32 * 1024;
@@ -140,7 +140,7 @@ async fn what_the_actor_holds_counts_and_so_does_what_waits_for_it() {
             expect_silence(&mut heard).await;
             actor.forget().ask().await.unwrap();
         }
-        // An actor that handles nothing: as much waits in its mailbox, and no more.
+        // While the actor is suspended, its mailbox holds at most `arrive` events.
         let handle = actor.handle().unwrap();
         handle.suspend();
         client.write_all("123456789\n".repeat(100).as_bytes()).await.unwrap();
@@ -179,7 +179,7 @@ async fn a_write_without_room_comes_back_or_waits() {
         match output.try_write(text.clone()) {
             Ok(()) => written.extend(text.bytes()),
             Err(refused) => {
-                // The system may have taken some meanwhile.
+                // The system may have taken some bytes meanwhile.
                 assert_eq!(refused.kind, WriteErrorKind::Full);
                 assert_eq!(refused.bytes, text);
                 break refused.bytes;
@@ -201,7 +201,7 @@ async fn a_write_without_room_comes_back_or_waits() {
     assert!(read == written, "{} bytes of {}", read.len(), written.len());
 }
 
-/// Whatever ends the actor, its peer sees the end and no descriptor is left.
+/// However the actor ends, its peer sees the end and no descriptor is left.
 #[tokio::test]
 async fn the_streams_of_an_actor_end_with_it() {
     let _alone = alone().await;
@@ -218,14 +218,14 @@ async fn the_streams_of_an_actor_end_with_it() {
             "kill" => drop(handle.kill()),
             "panic" => drop(actor.panic().tell().await),
             _ => {
-                // The input is a reference still.
+                // The input is still a reference to the actor.
                 drop(actor);
                 input.close();
             }
         }
         tokio::time::timeout(LONG, handle.ended()).await.unwrap();
         let mut read = Vec::new();
-        // Cut off, it may be a reset.
+        // If the stream was aborted, the read may end with a reset.
         let _ = tokio::time::timeout(LONG, client.read_to_end(&mut read)).await.unwrap();
         let whole = matches!(end, "stop" | "drop");
         assert_eq!(read.len() == text.len(), whole, "{end}: {} bytes", read.len());

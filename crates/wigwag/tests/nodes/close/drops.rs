@@ -1,4 +1,4 @@
-//! Nodes that are dropped without being closed: what was told before arrives.
+//! Nodes that are dropped without being closed: tells sent before the drop arrive.
 
 use tokio::sync::oneshot;
 use wigwag::Node;
@@ -23,8 +23,8 @@ async fn what_was_told_before_a_drop_arrives() {
     }
 }
 
-/// The peer has much to say and reads late: what it says meets a node that is gone, and that must
-/// not take from it what it has not read yet.
+/// The peer writes a lot and reads late: its frames reach a node that is gone, and bytes that the
+/// peer has not read yet must not be lost for that.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_was_told_before_a_drop_outlives_a_late_reader() {
     let (node, counter, mut raw) = attached(u64::MAX, Limits::default()).await;
@@ -39,14 +39,14 @@ async fn what_was_told_before_a_drop_outlives_a_late_reader() {
     for _ in 0..100_000 {
         assert_eq!(soon("the next tell", told(&mut raw)).await, 1);
     }
-    // A node that was dropped ends its sessions in good order as long as its runtime lives.
+    // A dropped node ends its sessions in good order as long as its runtime lives.
     soon("DRAIN", raw.until(kind::DRAIN)).await;
     raw.tell(&[]).await;
     let last = soon("the goodbye", raw.closed()).await;
     assert_eq!(last.map(|(code, _)| code), Some(Code::BYE));
 }
 
-/// Bytes of a tell to [`Sink`]: some hundred of them are more than the sockets' buffers take.
+/// Bytes of a tell to [`Sink`]: a few hundred of them are more than the sockets' buffers hold.
 const SINK_BYTES: usize = 16 * 1024;
 
 struct Sink;
@@ -58,8 +58,8 @@ impl Sink {
     }
 }
 
-/// Nothing runs in the background once the runtime is gone, so the node writes everything while it
-/// is being dropped.
+/// No background task runs once the runtime is gone, so the node writes everything while it is
+/// being dropped.
 #[test]
 fn what_was_told_before_a_drop_arrives_though_the_runtime_ends_with_the_node() {
     let (tells_address, address) = std::sync::mpsc::channel();
@@ -83,7 +83,7 @@ fn what_was_told_before_a_drop_arrives_though_the_runtime_ends_with_the_node() {
         let node = Node::new();
         let sink = node.actor::<Sink>(&format!("{address}/sink")).await.unwrap();
         let mut told = 0;
-        // Until the unacked window is full, which holds more than the sockets' buffers.
+        // Fills the unacked window, which holds more than the sockets' buffers.
         while sink.take(vec![7; SINK_BYTES].into()).try_tell().is_ok() {
             told += 1;
         }

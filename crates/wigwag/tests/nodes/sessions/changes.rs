@@ -1,4 +1,5 @@
-//! Who listens at the peer's address after a cut: another node, another program, the peer anew.
+//! After a cut, the peer's address belongs to another node, to another program, or to the peer
+//! anew.
 
 use std::time::Duration;
 
@@ -25,7 +26,7 @@ async fn bound(node: &Node) -> String {
     node.listen("tcp://127.0.0.1:0").await.unwrap().to_string()
 }
 
-/// Someone who says hello in a way that no SP socket does.
+/// A listener that sends an SMTP greeting instead of an SP header.
 async fn another_program() -> (String, tokio::task::JoinHandle<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("tcp://{}", listener.local_addr().unwrap());
@@ -77,7 +78,7 @@ async fn a_peer_that_was_started_anew_is_known_at_once_by_its_name_or_by_having_
         let waiting = ledger.count(0, 0).timeout(PATIENCE).ask().sent().await.unwrap();
         let successor = bound(&anew).await;
         stage.relay.lead_to(&successor);
-        // Promised are three seconds from its first answer on.
+        // The promised time is three seconds from the successor's first answer.
         let end = in_time(Duration::from_secs(15), async {
             next(&mut events, |change| matches!(change, SessionChange::Ended { .. })).await
         });
@@ -85,13 +86,13 @@ async fn a_peer_that_was_started_anew_is_known_at_once_by_its_name_or_by_having_
         assert!(why.contains("started anew"), "{why}");
         assert_eq!(never.await.unwrap_err().kind, CallErrorKind::Unknown);
         assert_eq!(waiting.await.unwrap_err().kind, CallErrorKind::NotDelivered);
-        // A reference that is fetched again leads to the new one.
+        // A reference that is looked up again leads to the new node.
         let fresh = stage.dialer.actor::<Ledger>(&there).await.unwrap();
         assert_eq!(fresh.count(0, 0).ask().await.unwrap(), 1);
     }
 }
 
-/// Both dial at the same moment, again and again: each pair has one session, over which both call.
+/// Both nodes dial at the same moment, again and again: each pair has one session, used by both.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nodes_that_dial_each_other_at_once_have_one_session_that_survives_cuts() {
     for _ in 0..20 {

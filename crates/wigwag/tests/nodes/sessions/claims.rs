@@ -1,4 +1,4 @@
-//! Who may take a session up, told by a dialer written by hand.
+//! The claims with which a dialer may resume a session, made by a hand-written dialer.
 
 use std::time::Duration;
 
@@ -19,12 +19,12 @@ fn prove(token: u128, bytes: &[u8]) -> [u8; PROOF_BYTES] {
     hmac_sha256::HMAC::mac(bytes, token.to_le_bytes())
 }
 
-/// Somebody who can resume.
+/// An identity that can resume.
 fn who() -> Identity {
     Identity { offered: features::RESUME, ..identity() }
 }
 
-/// Says HELLO and reads the answer; gives what comes next.
+/// Sends HELLO and reads the answer; returns the next step.
 async fn greet(raw: &mut Raw, opening: &mut Opening, hello: &[u8]) -> Step {
     raw.say(&header(ProtocolNumber::PAIR1)).await;
     raw.header().await;
@@ -32,7 +32,7 @@ async fn greet(raw: &mut Raw, opening: &mut Opening, hello: &[u8]) -> Step {
     opening.receive(&raw.message().await.unwrap()).unwrap()
 }
 
-/// Opens a session and attaches channel 0 to the ledger; gives the right to come back.
+/// Opens a session and attaches channel 0 to the ledger; returns the ticket to resume it.
 async fn open(address: &str, who: Identity) -> (Raw, Ticket) {
     let mut raw = Raw::dial(address).await;
     let (mut opening, hello) = Opening::dial(who, SESSION);
@@ -47,7 +47,7 @@ async fn open(address: &str, who: Identity) -> (Raw, Ticket) {
     (raw, Ticket::new(SESSION, opened.token))
 }
 
-/// Comes back with what `change` makes of the claim.
+/// Dials again with the claim as modified by `change`.
 async fn come_back(
     address: &str,
     who: Identity,
@@ -125,12 +125,12 @@ async fn only_who_has_the_token_comes_back_and_its_old_connection_is_heard_no_mo
 
     let (mut fresh, answer) = come_back(&address, who, &mut ticket, 1, |_, _| ()).await;
     assert_eq!(answer.unwrap().recv_next, 3, "ATTACH and two tells");
-    // The old connection still holds, and its bytes arrive; nobody takes them.
+    // The old connection is still open and its bytes arrive, but they are ignored.
     old.tell(&[Frame::Tell { channel: 0, method: 1, arguments: &third }]).await;
-    // Acks may be under way; behind them it is closed.
+    // Acks may be under way; after them the connection is closed.
     in_time(PATIENCE, old.rest()).await;
     (fresh.sent, fresh.received) = (2, 1);
-    // What was accepted comes again, and then what was not.
+    // An accepted message is sent again, and then one that was not accepted.
     fresh.tell(&[Frame::Tell { channel: 0, method: 1, arguments: &second }]).await;
     fresh.tell(&[Frame::Tell { channel: 0, method: 1, arguments: &third }]).await;
     has_noted(&ledger, 3).await;
@@ -156,7 +156,7 @@ async fn a_token_whose_successor_was_used_is_good_for_nothing() {
     assert_eq!(code(&refused), Code::TOKEN_BAD);
 }
 
-/// The node and incarnation of another stand in every HELLO of it, so any node that it has dialed knows
+/// A node puts its name and incarnation into every HELLO, so any node that it has dialed knows
 /// them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_open_in_the_name_of_another_is_refused_and_its_session_goes_on() {
@@ -176,7 +176,7 @@ async fn an_open_in_the_name_of_another_is_refused_and_its_session_goes_on() {
     let first = note(0);
     owner.tell(&[Frame::Tell { channel: 0, method: 1, arguments: &first }]).await;
     has_noted(&ledger, 1).await;
-    // Nor while its owner is on the way to its next connection.
+    // The claim is also refused while the session's owner is about to reconnect.
     drop(owner);
     assert_eq!(code(&thief().await), Code::EXISTS);
     let (mut owner, answer) = come_back(&address, who, &mut ticket, 1, |_, _| ()).await;
@@ -189,7 +189,7 @@ async fn an_open_in_the_name_of_another_is_refused_and_its_session_goes_on() {
     }
 }
 
-/// Its dialer may never have heard that it is open, so it must not wait for its end.
+/// The dialer may never have learned that the session is open, so it must not wait for its end.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_session_over_which_nothing_came_gives_way_to_the_next_of_its_dialer() {
     let (node, address, _ledger) = listening().await;

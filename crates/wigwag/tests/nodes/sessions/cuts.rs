@@ -21,7 +21,7 @@ impl Stage {
         Stage::with(NodeOptions::default()).await
     }
 
-    /// With nodes that have these options and names of their own.
+    /// Starts both nodes with `options`, each under its own name.
     pub(crate) async fn with(options: NodeOptions) -> Stage {
         let [dialer, listener] =
             ["dialer", "listener"].map(|name| Node::with(options.clone().name(name)));
@@ -48,7 +48,7 @@ async fn nothing_is_lost_doubled_or_reordered_over_cuts() {
         }
     };
     let sent = async {
-        // How many cuts fall into a round depends on the machine; a round more costs a second.
+        // The number of cuts in a round depends on the machine; one more round costs a second.
         let is_enough = || stage.dialer.statistics()[0].session.resumes > 5;
         for round in 0_u64.. {
             let senders = (4 * round..4 * round + 4)

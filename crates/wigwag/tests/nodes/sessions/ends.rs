@@ -1,4 +1,4 @@
-//! What became of calls when a session was given up.
+//! The outcome of calls when a session was given up.
 
 use std::time::{Duration, Instant};
 
@@ -15,13 +15,13 @@ use super::{NOWHERE, PATIENCE};
 /// How long the listener keeps a session here.
 const KEPT: Duration = Duration::from_millis(300);
 
-/// Who has dialed waits so much longer.
+/// The dialer waits this much longer than the listener.
 const LONGER: Duration = Duration::from_secs(5);
 
-/// The time that a node gets for its end.
+/// The time that a node gets to close.
 const DEADLINE: Duration = Duration::from_secs(1);
 
-/// The next event that is one of these.
+/// Returns the next event that matches.
 pub(crate) async fn next(
     events: &mut SessionEvents,
     wanted: impl Fn(&SessionChange) -> bool,
@@ -52,14 +52,14 @@ async fn a_session_whose_peer_does_not_come_back_ends_on_both_sides_and_says_wha
         asks.push(ledger.never(), number).await.unwrap();
     }
     assert_eq!(ledger.noted(0).ask().await.unwrap(), (100, 0));
-    // From here on nobody comes through.
+    // From here on no connection reaches the listener.
     stage.relay.lead_to(NOWHERE);
     stage.relay.strike(Fault::Reset);
     let cut = |change: &SessionChange| matches!(change, SessionChange::Cut { .. });
     next(&mut theirs, cut).await;
     let since = Instant::now();
     next(&mut ours, cut).await;
-    // What is called now waits, and was never sent when the session ends.
+    // These calls wait, and are unsent when the session ends.
     for number in 100..130 {
         ledger.note(0, number, String::new()).tell().await.unwrap();
     }
@@ -102,7 +102,7 @@ async fn an_ask_that_was_sent_and_is_not_answered_when_its_session_ends_is_unkno
     let mut events = stage.dialer.session_events();
     let never = ledger.never().timeout(PATIENCE).ask().sent().await.unwrap();
     let unheard = ledger.never().receipt().await.unwrap();
-    // They have been handled, or the one behind them would have no answer.
+    // The listener has handled them, or the ask after them would have no answer.
     assert_eq!(ledger.noted(0).ask().await.unwrap(), (0, 0));
     stage.relay.strike(Fault::End);
     assert_eq!(never.await.unwrap_err().kind, CallErrorKind::Unknown);

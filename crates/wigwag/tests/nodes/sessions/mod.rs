@@ -1,6 +1,6 @@
-//! Sessions outlive their connections: what is lost, doubled or reordered when those are cut is
-//! nothing, and what becomes of calls when the peer is gone is told.
-#![allow(clippy::unwrap_used, reason = "a test ends where it fails")]
+//! Sessions outlive their connections: a cut loses, duplicates and reorders nothing, and the
+//! outcome of calls is reported when the peer is gone.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod cuts;
 mod claims;
@@ -12,13 +12,13 @@ use std::time::Duration;
 
 use wigwag::{Node, NodeOptions};
 
-/// What is waited for comes much earlier; this only turns a hang into a failure.
+/// Every wait ends much earlier; this only turns a hang into a failure.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Where nobody listens: the port of discarded bytes, which no test takes.
+/// An address without a listener: the discard port, which no test uses.
 const NOWHERE: &str = "127.0.0.1:9";
 
-/// A node of that name.
+/// A node named `name`.
 fn node(name: &str) -> Node {
     Node::with(NodeOptions::default().name(name))
 }

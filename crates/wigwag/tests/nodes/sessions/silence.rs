@@ -1,4 +1,4 @@
-//! Peers that say nothing: they are asked, and then the connection counts as cut.
+//! Silent peers: a node first pings a silent peer, then treats the connection as cut.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use wigwag_testkit::relay::Fault;
 
 use super::cuts::Stage;
 
-/// A heart that beats fast, so that tests need not wait.
+/// A short heartbeat interval, so that tests need not wait.
 const BEAT: Duration = Duration::from_millis(100);
 
 fn hasty() -> Node {
@@ -36,11 +36,12 @@ async fn a_silent_peer_is_asked_and_then_cut_off() {
     let silent = Instant::now();
     let end = in_time(5 * 3 * BEAT, async { while raw.frame().await.is_some() {} });
     end.await;
-    // Not before its time either, as far as a clock that other processes share can tell.
+    // The cut does not come too early either, as far as a clock shared with other processes can
+    // tell.
     assert!(silent.elapsed() >= 2 * BEAT, "{:?}", silent.elapsed());
 }
 
-/// Two nodes with nothing to say to each other stay together.
+/// Two nodes without traffic keep their connection.
 #[tokio::test]
 async fn nodes_at_rest_hear_each_others_signs_of_life() {
     let (dialer, listener) = (hasty(), hasty());
@@ -49,7 +50,7 @@ async fn nodes_at_rest_hear_each_others_signs_of_life() {
     let ledger = dialer.actor::<Ledger>(&format!("{bound}/ledger")).await.unwrap();
     let batches = || dialer.statistics()[0].session.batches_received;
     let before = batches();
-    // Each sign of life is one batch or two; ten of them take three times what silence may.
+    // Each heartbeat is one batch or two; ten of them take three times the allowed silence.
     in_time(Duration::from_secs(30), async {
         while batches() < before + 20 {
             tokio::time::sleep(BEAT).await;
@@ -60,11 +61,12 @@ async fn nodes_at_rest_hear_each_others_signs_of_life() {
     assert_eq!(dialer.statistics()[0].session.cuts, 0);
 }
 
-/// A heart that two nodes need not miss under load: one that stands still for two such beats counts
-/// as silent, and its connection is cut as if it had gone dead.
+/// A heartbeat interval that two nodes can keep under load: a node that stalls for two such
+/// intervals counts as silent, and its connection is cut as if it had gone dead.
 const SLOW_BEAT: Duration = Duration::from_millis(500);
 
-/// One direction or both go dead while messages are under way: nobody is told, and all arrive.
+/// One direction or both go dead while messages are under way: neither side is told, and all
+/// arrive.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_is_lost_when_a_connection_goes_dead() {
     for fault in [Fault::Silence, Fault::HalfSilence] {
@@ -84,7 +86,8 @@ async fn nothing_is_lost_when_a_connection_goes_dead() {
         eprintln!("{fault:?}: {:?} after {:?}", resumed.what, struck.elapsed());
         assert!(matches!(resumed.what, SessionChange::Resumed { .. }), "{resumed:?}");
         in_time(super::PATIENCE, sending).await.unwrap();
-        // One for the cut, and for each that a machine under load may add.
+        // One connection for the cut, and one for each further cut that a machine under load may
+        // add.
         let cuts = stage.dialer.statistics()[0].session.cuts;
         assert!(cuts >= 1);
         assert_eq!(stage.relay.seen.connections.load(Ordering::SeqCst), 1 + cuts);

@@ -1,5 +1,5 @@
-//! An actor that writes down each call before it does anything else, so that it can be read after its
-//! death.
+//! An actor that records each call before it does anything else, so that the record survives its
+//! process.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -13,7 +13,7 @@ pub(crate) struct Journal {
 #[wigwag::actor]
 impl Journal {
     pub fn note(&mut self, number: u64) {
-        // One system call: what it took stays when the process is killed.
+        // One system call: bytes that it wrote stay when the process is killed.
         self.file.write_all(&number.to_le_bytes()).unwrap();
     }
 
@@ -29,7 +29,7 @@ impl Journal {
     }
 }
 
-/// A file for a journal; it goes when it is dropped.
+/// A journal's file, which is removed on drop.
 pub(crate) struct Pages(pub(crate) PathBuf);
 
 impl Pages {
@@ -38,7 +38,7 @@ impl Pages {
         Pages(std::env::temp_dir().join(name))
     }
 
-    /// How many numbers stand there: each once and in order, from 0.
+    /// How many numbers the file holds; each stands there once and in order, from 0.
     pub(crate) fn count(&self) -> u64 {
         let bytes = fs::read(&self.0).unwrap();
         let (numbers, rest) = bytes.as_chunks::<8>();
@@ -52,7 +52,7 @@ impl Pages {
 
 impl Drop for Pages {
     fn drop(&mut self) {
-        // It may never have been made.
+        // The file may never have been created.
         let _ = fs::remove_file(&self.0);
     }
 }

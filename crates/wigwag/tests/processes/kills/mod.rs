@@ -1,6 +1,6 @@
-//! Processes that are killed at any moment: what the other side is told of its calls is held against
-//! what the dead one has written down.
-#![allow(clippy::unwrap_used, reason = "a test ends where it fails")]
+//! Processes that are killed at any moment: the outcomes that the other side reports for its calls
+//! are compared with the journal of the dead process.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod journal;
 mod receiver;
@@ -10,14 +10,15 @@ use std::time::Duration;
 
 use wigwag_testkit::child;
 
-/// What is waited for comes much earlier; this only turns a hang into a failure.
+/// Every wait ends much earlier; this only turns a hang into a failure.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Kills of the receiver, and of the sender.
 const RECEIVERS: u64 = 30;
 const SENDERS: u64 = 10;
 
-/// Drawn from a seed that is printed, so that the moments can be had again, as far as moments can.
+/// Moments drawn from a seed that is printed, so that a run can be repeated as far as timing
+/// allows.
 struct Draws(u64);
 
 impl Draws {
@@ -37,7 +38,7 @@ impl Draws {
     }
 }
 
-/// The body of the process that receives.
+/// The body of the receiving process.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn child_receiver() {
     if let Some(role) = child::role() {
@@ -45,7 +46,7 @@ async fn child_receiver() {
     }
 }
 
-/// The body of the process that sends.
+/// The body of the sending process.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn child_sender() {
     if let Some(role) = child::role() {

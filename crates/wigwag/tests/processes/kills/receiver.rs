@@ -1,4 +1,4 @@
-//! A receiver that is killed, and the sender who is told what became of his calls.
+//! A receiver that is killed, and a sender that learns the outcome of its calls.
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -14,18 +14,18 @@ use wigwag_testkit::child::{self, Child};
 use super::PATIENCE;
 use super::journal::{Journal, JournalRef, Pages};
 
-/// From the new incarnation's listening on.
+/// Promised time to the end of the session, from when the new incarnation listens.
 const PROMISED: Duration = Duration::from_secs(3);
 
-/// What was told, over many kills.
+/// Outcomes reported to the sender, over many kills.
 #[derive(Debug, Default)]
 pub(crate) struct Told {
     pub(crate) delivered: u64,
     pub(crate) unknown: u64,
     not_delivered: u64,
-    /// Asks that had their answer.
+    /// Asks that were answered.
     pub(crate) answered: u64,
-    /// Receipts that said delivered.
+    /// Receipts that reported delivery.
     pub(crate) receipts: u64,
 }
 
@@ -39,7 +39,7 @@ impl Told {
     }
 }
 
-/// The process that will be killed: a port and a path.
+/// The process that will be killed; its role is a port and a path.
 pub(crate) async fn serve(role: &str) {
     let (port, path) = role.split_once(' ').unwrap();
     let node = Node::with(NodeOptions::default().name("receiver"));
@@ -54,7 +54,7 @@ async fn start(port: u16, pages: &Pages) -> Child {
     tokio::task::spawn_blocking(move || Child::start("kills::child_receiver", &role)).await.unwrap()
 }
 
-/// Calls that were sent, and what became of those among them of which that is known, by number.
+/// Calls that were sent, and the known outcomes among them, by number.
 struct Sent {
     calls: u64,
     asks: Vec<(u64, Result<u64, CallErrorKind>)>,
@@ -100,8 +100,8 @@ async fn end(events: &mut SessionEvents) -> Vec<Delivery> {
     }
 }
 
-/// Kills a receiver after that time of sending, starts it anew at its place, and looks at what the
-/// sender is told.
+/// Kills a receiver after `after` of sending, restarts it at its address, and checks the outcomes
+/// that the sender gets.
 pub(crate) async fn kill_one(after: Duration) -> Told {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let (pages, fresh) = (Pages::new("first"), Pages::new("second"));

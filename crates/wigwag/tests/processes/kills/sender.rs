@@ -1,4 +1,4 @@
-//! A sender that is killed, and the receiver who gives it up.
+//! A sender that is killed, and a receiver that gives up its session.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use super::journal::{Journal, Pages};
 /// How long the receiver keeps a session here.
 const KEPT: Duration = Duration::from_millis(300);
 
-/// The process that will be killed: sends for ever to that address.
+/// The process that will be killed; it sends to `address` for ever.
 pub(crate) async fn send(address: &str) {
     let node = Node::new();
     let journal = node.actor::<Journal>(address).await.unwrap();
@@ -28,8 +28,8 @@ pub(crate) async fn send(address: &str) {
     }
 }
 
-/// Kills a sender after that time: its session ends when it was kept for long enough, and what it had
-/// sent is a beginning, each once and in order.
+/// Kills a sender after `after`: its session ends when the receiver's TTL is over, and the journal
+/// holds a prefix of the numbers it sent, each once and in order.
 pub(crate) async fn kill_one(after: Duration) {
     let pages = Pages::new("received");
     let node = Node::with(NodeOptions::default().keep_sessions(KEPT));

@@ -1,4 +1,4 @@
-//! The two processes: each has a ledger, and senders for the other's.
+//! The two processes: each has a ledger, and senders for the other's ledger.
 
 use std::sync::atomic::Ordering;
 
@@ -10,10 +10,10 @@ use super::PATIENCE;
 use super::land::{DIALER, LISTENER};
 use super::storm::{Counts, Storm};
 
-/// Senders on each side; every fourth message of all goes back.
+/// Senders on each side; a quarter of all messages goes back.
 const SENDERS: u64 = 4;
 
-/// Messages of one sender at a time: both sides look at what has come after each part.
+/// Messages of one sender at a time: both sides check the received messages after each part.
 const PART: u64 = 10_000;
 
 async fn node(name: &str, address: &str) -> Node {
@@ -27,14 +27,14 @@ async fn ledger(node: &Node, address: &str) -> LedgerRef {
     node.actor::<Ledger>(&format!("tcp://{address}:7001/ledger")).await.unwrap()
 }
 
-/// Sends for ever, part after part, each under a sender's number of its own.
+/// Sends for ever, part after part, each under a new sender number.
 async fn send_back(ledger: LedgerRef, first: u64) {
     for part in 0.. {
         send(ledger.clone(), first + part * SENDERS, PART).await;
     }
 }
 
-/// Listens, and sends back to whoever has come.
+/// Listens, and sends back to the peer that has connected.
 pub(crate) async fn listen() {
     let node = node("listener", LISTENER).await;
     child::say("listening");
@@ -59,7 +59,7 @@ pub(crate) async fn listen() {
     }
 }
 
-/// Dials and sends, while connections are cut; says what came of it.
+/// Dials and sends while connections are cut; prints the results.
 pub(crate) async fn dial(role: &str) {
     let words: Vec<&str> = role.split(' ').collect();
     let [cable, listener, messages, cuts] = words[..] else { panic!("{role}") };
@@ -69,7 +69,7 @@ pub(crate) async fn dial(role: &str) {
     let senders = (0..SENDERS).map(|sender| {
         let there = there.clone();
         tokio::spawn(async move {
-            // Parts too, so that both sides are looked at again and again.
+            // The senders work in parts, so that both sides are checked again and again.
             for part in 0..messages / SENDERS / PART {
                 send(there.clone(), sender + part * SENDERS, PART).await;
             }

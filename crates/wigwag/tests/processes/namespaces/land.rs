@@ -2,20 +2,20 @@
 
 use std::process::{self, Command};
 
-/// Where the listener's end of the cable is.
+/// Address of the listener's end of the cable.
 pub(crate) const LISTENER: &str = "10.77.0.1";
-/// Where the dialer's end is.
+/// Address of the dialer's end.
 pub(crate) const DIALER: &str = "10.77.0.2";
 
-/// The namespaces by name; they go when it is dropped.
+/// The two namespaces, by name; removed on drop.
 pub(crate) struct Land {
     pub(crate) listener: String,
     pub(crate) dialer: String,
-    /// The dialer's end of the cable.
+    /// The interface name of the dialer's end of the cable.
     pub(crate) cable: String,
 }
 
-/// Runs a program that is there, with arguments that are right.
+/// Runs a command line that must succeed.
 pub(crate) fn run(line: &str) {
     let mut words = line.split_whitespace();
     let mut command = Command::new(words.next().unwrap());
@@ -26,7 +26,7 @@ pub(crate) fn run(line: &str) {
 }
 
 impl Land {
-    /// Names that no other run has at the same time.
+    /// Creates namespaces whose names no other run uses at the same time.
     pub(crate) fn new() -> Land {
         let id = process::id();
         let land = Land {
@@ -53,7 +53,7 @@ impl Land {
 
 impl Drop for Land {
     fn drop(&mut self) {
-        // The cable goes with its ends. A test that has failed leaves nothing behind either.
+        // The cable is removed with its ends. A failed test leaves nothing behind either.
         for name in [&self.listener, &self.dialer] {
             let _ = Command::new("ip").args(["netns", "delete", name]).status();
         }

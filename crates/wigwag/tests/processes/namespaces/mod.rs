@@ -1,9 +1,9 @@
-//! Sessions over real networks that fail: two processes in two network namespaces, joined by a cable
-//! that is pulled, connections that the kernel destroys, processes that stand still.
+//! Sessions over real networks that fail: two processes in two network namespaces, joined by a
+//! cable that is pulled, connections that the kernel destroys, processes that are stopped.
 //!
-//! Needs root, `ip` and `ss` (iproute2): runs when `WIGWAG_OUTSIDE=1` is set, and then what is missing
-//! is a failure. `WIGWAG_NIGHTLY=1` makes it ten times as long.
-#![allow(clippy::unwrap_used, reason = "a test ends where it fails")]
+//! Needs root, `ip` and `ss` (iproute2): runs when `WIGWAG_OUTSIDE=1` is set, and then a missing
+//! tool is a failure. `WIGWAG_NIGHTLY=1` makes the test ten times as long.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod land;
 mod ends;
@@ -16,13 +16,14 @@ use wigwag_testkit::child::{self, Child};
 
 use land::Land;
 
-/// What is waited for comes much earlier; this only turns a hang into a failure.
+/// Every wait ends much earlier; this only turns a hang into a failure.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 fn is_wanted() -> bool {
     let wanted = std::env::var("WIGWAG_OUTSIDE").is_ok_and(|value| value == "1");
     if !wanted {
-        // The harness shows nothing of a test that passes but what is written past its macros.
+        // The harness captures the output of a passing test, except for direct writes that bypass
+        // its macros.
         let told =
             writeln!(std::io::stdout(), "not run: set WIGWAG_OUTSIDE=1 to make network namespaces");
         told.expect("standard output");
@@ -30,7 +31,7 @@ fn is_wanted() -> bool {
     wanted
 }
 
-/// The body of the process that listens.
+/// The body of the listening process.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn child_listener() {
     if child::role().is_some() {
@@ -38,7 +39,7 @@ async fn child_listener() {
     }
 }
 
-/// The body of the process that dials, and sees to the cuts.
+/// The body of the dialing process, which also makes the cuts.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn child_dialer() {
     if let Some(role) = child::role() {
@@ -46,7 +47,8 @@ async fn child_dialer() {
     }
 }
 
-/// A hundred cuts in a million messages, both directions busy: nothing is lost, doubled or reordered.
+/// A hundred cuts in a million messages, with both directions busy: no message is lost, duplicated
+/// or reordered.
 #[test]
 fn a_hundred_cuts_in_a_million_messages_between_namespaces() {
     if !is_wanted() {

@@ -1,4 +1,4 @@
-//! The cuts: one after the other, each when so many messages more have gone out.
+//! The cuts, one after the other, each after a given number of further messages.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -12,11 +12,11 @@ use wigwag_testkit::ledger::{SENT, in_time};
 use super::PATIENCE;
 use super::land::{LISTENER, run};
 
-/// Longer than three signs of life, so that both sides find out by themselves.
+/// Longer than three heartbeats, so that both sides notice by themselves.
 const PULLED: Duration = Duration::from_millis(3400);
 const STOPPED: Duration = Duration::from_millis(4000);
 
-/// What was done.
+/// The cuts that were made, by kind.
 #[derive(Default)]
 pub(crate) struct Counts {
     pub(crate) destroyed: u64,
@@ -31,14 +31,14 @@ pub(crate) struct Storm {
 }
 
 impl Storm {
-    /// In the dialer's namespace, over that end of its cable; `listener` is the other process's number.
+    /// Acts in the dialer's namespace, on its end `cable`; `listener` is the other process's id.
     pub(crate) fn new(node: &Node, cable: &str, listener: &str) -> Storm {
         let (cable, listener) = (cable.to_owned(), listener.to_owned());
         Storm { events: node.session_events(), cable, listener }
     }
 
-    /// So many cuts, evenly over so many messages. Most are connections that the kernel destroys,
-    /// because the others take seconds.
+    /// Makes `cuts` cuts, spread evenly over `messages` messages. Most of them have the kernel
+    /// destroy a connection, because the other kinds take seconds.
     pub(crate) async fn rage(mut self, messages: u64, cuts: u64) -> Counts {
         let mut counts = Counts::default();
         for cut in 0..cuts {
@@ -69,7 +69,7 @@ impl Storm {
         counts
     }
 
-    /// The session goes on, whichever side has dialed it.
+    /// Waits until the session has resumed, whichever side has dialed it.
     async fn resumed(&mut self) {
         in_time(PATIENCE, async {
             loop {

@@ -1,4 +1,4 @@
-//! Strangers: what they say, and how they break off.
+//! Hostile peers: the bytes they send, and how they break off.
 
 use std::ops::AddAssign;
 use std::sync::Arc;
@@ -15,34 +15,34 @@ use wigwag_wire::{Framing, ProtocolNumber};
 use super::draws::Draws;
 use super::target::Addresses;
 
-/// A session that a dialer and a listener had, byte for byte.
+/// The recorded session of a dialer and a listener, byte for byte.
 const TRANSCRIPT: &str = include_str!("../../../../../docs/vectors/link/transcript.json");
 
-/// Every frame there is.
+/// One vector of every frame.
 const FRAMES: &str = include_str!("../../../../../docs/vectors/link/frames.json");
 
 /// Bytes of random noise on one connection.
 const NOISE_BYTES_MAX: usize = 4096;
 
-/// How long a stranger listens for an answer before it goes on.
+/// How long a hostile peer listens for an answer before it continues.
 const LISTENS: Duration = Duration::from_millis(2);
 
-/// Connections that a stranger leaves open in silence; the oldest goes when one more comes.
+/// Silent connections that a hostile peer keeps open; the oldest is closed when one more is added.
 const HELD_MAX: usize = 4;
 
-/// Of so many tcp connections one is closed and not reset, so that the local ports last: a closed one
-/// keeps its port for a minute.
+/// One in this many TCP connections is closed rather than reset, so that the local ports last: a
+/// closed connection keeps its port for a minute.
 const CLOSED_ONE_IN: usize = 16;
 
-/// What strangers did.
+/// Counters of the hostile peers.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Made {
     pub(crate) connections: u64,
-    /// Connections that were torn before all was said.
+    /// Connections that were torn before everything was sent.
     pub(crate) torn: u64,
     /// Sessions with the node that were open before they were broken.
     pub(crate) sessions: u64,
-    /// Connections on which the target said something beyond its header.
+    /// Connections on which the target sent more than its header.
     pub(crate) answered: u64,
 }
 
@@ -55,13 +55,13 @@ impl AddAssign for Made {
     }
 }
 
-/// Makes noise until there is to be silence.
+/// Makes noise until `silence` is set.
 pub(crate) async fn make(addresses: Addresses, mut draws: Draws, silence: Arc<AtomicBool>) -> Made {
     let (mut made, mut held) = (Made::default(), Vec::new());
     while !silence.load(Ordering::Relaxed) {
         let (name, address) = draws.one_of(addresses.all()).clone();
         let Some(mut stranger) = Stranger::connect(&address, &mut draws).await else {
-            // No port is free for a moment.
+            // Every port is in use for a moment.
             tokio::time::sleep(Duration::from_millis(10)).await;
             continue;
         };
@@ -108,7 +108,7 @@ impl Stranger {
         Some(Stranger { stream: Box::new(stream), framing: Framing::Tcp })
     }
 
-    /// Bytes that the target says soon.
+    /// Bytes that the target sends soon.
     async fn listen(&mut self) -> usize {
         let (mut bytes, mut heard) = ([0; 1024], 0);
         while let Ok(Ok(read @ 1..)) = timeout(LISTENS, self.stream.read(&mut bytes)).await {
@@ -118,7 +118,7 @@ impl Stranger {
     }
 }
 
-/// What a stranger says to the node or to a socket.
+/// The bytes that a hostile peer sends to the node or to a socket.
 fn words(name: &str, framing: Framing, draws: &mut Draws) -> Vec<u8> {
     let protocol = match name {
         "node" | "pair" => ProtocolNumber::PAIR1,
@@ -148,7 +148,7 @@ fn words(name: &str, framing: Framing, draws: &mut Draws) -> Vec<u8> {
     }
 }
 
-/// A message with a sound length, a header that may be one, and any body.
+/// A message with a valid length, a header that may be valid, and any body.
 fn sp_message(framing: Framing, draws: &mut Draws) -> Vec<u8> {
     let words: Vec<u8> = (0..draws.below(4))
         .flat_map(|_| {
@@ -161,7 +161,7 @@ fn sp_message(framing: Framing, draws: &mut Draws) -> Vec<u8> {
     [&prefix[..used], &body].concat()
 }
 
-/// Opens a session as one must, and then sends batches of sound, mutated and random frames.
+/// Opens a session correctly, and then sends batches of valid, mutated and random frames.
 async fn break_session(stranger: Stranger, draws: &mut Draws) {
     let mut raw = Raw::new(stranger.stream, stranger.framing);
     raw.open(identity()).await;
@@ -185,11 +185,11 @@ async fn break_session(stranger: Stranger, draws: &mut Draws) {
             return;
         }
     }
-    // To its end if that is soon; a stranger that the node bears goes by itself.
+    // Reads to the end if that comes soon; a peer that the node tolerates closes by itself.
     let _ = timeout(LISTENS, raw.rest()).await;
 }
 
-/// The bytes of each line that has `mark` in it.
+/// The bytes of each line that contains `mark`.
 fn recorded(vectors: &str, mark: &str) -> Vec<Vec<u8>> {
     let lines = vectors.lines().filter(|line| line.contains(mark));
     let texts = lines.filter_map(|line| line.rsplit_once("\"hex\": \"")?.1.split('"').next());

@@ -4,7 +4,7 @@
 pub(crate) struct Draws(u64);
 
 impl Draws {
-    /// From the seed in `WIGWAG_SEED`, or from the clock; prints it.
+    /// Takes the seed from `WIGWAG_SEED` or from the clock, and prints it.
     pub(crate) fn new() -> Draws {
         let seed = std::env::var("WIGWAG_SEED").ok().and_then(|seed| seed.parse().ok());
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
@@ -13,7 +13,7 @@ impl Draws {
         Draws(seed)
     }
 
-    /// Draws of their own, which follow from the next one of these.
+    /// A new generator, seeded with the next number of this one.
     pub(crate) fn fork(&mut self) -> Draws {
         Draws(self.word())
     }
@@ -39,7 +39,7 @@ impl Draws {
         (0..length).map(|_| self.word() as u8).collect()
     }
 
-    /// The same bytes with a few changes: bits flipped, bytes put in, taken out and repeated.
+    /// Copies `bytes` with a few mutations: bits flipped, bytes inserted, removed and repeated.
     pub(crate) fn mutated(&mut self, bytes: &[u8]) -> Vec<u8> {
         let mut bytes = bytes.to_vec();
         for _ in 0..=self.below(4) {

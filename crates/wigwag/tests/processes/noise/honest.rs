@@ -1,5 +1,5 @@
-//! Honest traffic: an ask of the node, and an exchange with each socket, held against what must come
-//! back.
+//! Honest traffic: an ask of the node and an exchange with each socket, each compared with the
+//! expected answer.
 
 use std::time::Duration;
 
@@ -44,7 +44,7 @@ impl Honest {
         honest
     }
 
-    /// One of each; `number` counts the rounds from 0.
+    /// Makes one exchange of each kind; `number` counts the rounds from 0.
     pub(crate) async fn round(&self, number: u64) {
         let answer = self.desk.add(1).timeout(PATIENCE).ask().await.unwrap();
         assert_eq!(answer, number + 1, "each ask is handled once");
@@ -55,7 +55,7 @@ impl Honest {
         assert_eq!(soon("the pair's echo", self.pair.recv()).await.unwrap(), message);
         self.push.send(message.clone()).await.unwrap();
         self.publisher.send(message).await.unwrap();
-        // One at a time, so that no queue is full and none may be dropped.
+        // One message at a time, so that no queue is full and none may be dropped.
         until("both are counted", async || {
             let seen = self.target().await;
             assert!(seen.pulled <= number + 1 && seen.subscribed <= number + 1, "{seen:?}");

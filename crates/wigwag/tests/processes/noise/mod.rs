@@ -1,10 +1,11 @@
 //! Random bytes, mutated openings and batches, and torn connections hit a live node and live SP
-//! sockets beside honest traffic: nothing panics, nothing honest is lost, nothing grows.
+//! sockets beside honest traffic: nothing panics, no honest message is lost, memory and descriptors
+//! do not grow.
 //!
-//! The node and the sockets live in a process of their own, so that its memory and its descriptors are
-//! theirs alone. The bytes follow from a seed that is printed; `WIGWAG_SEED` gives it again. In its
-//! long form (`WIGWAG_NIGHTLY`) the test runs for half an hour.
-#![allow(clippy::unwrap_used, reason = "a test ends where it fails")]
+//! The node and the sockets live in a process of their own, so that its memory and its descriptors
+//! are theirs alone. The bytes follow from a seed that is printed; `WIGWAG_SEED` sets it. The long
+//! form (`WIGWAG_NIGHTLY`) runs for half an hour.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod draws;
 mod honest;
@@ -20,22 +21,22 @@ use wigwag_testkit::child::{self, Child};
 use draws::Draws;
 use honest::Honest;
 
-/// What is waited for comes much earlier; this only turns a hang into a failure.
+/// Every wait ends much earlier; this only turns a hang into a failure.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How long the noise lasts at night, and before every change.
+/// Duration of the noise in the nightly form.
 const LONG: Duration = Duration::from_secs(30 * 60);
 const SHORT: Duration = Duration::from_secs(5);
 
-/// Connections that make noise at the same time.
+/// Concurrent connections that make noise.
 const MAKERS: u64 = 8;
 
-/// KiB by which the resident memory of the target may be above that after the first tenth: what the
-/// allocator keeps of buffers and of the sessions that strangers hold for a moment. A leak of 64 bytes
-/// for each connection of the long form is more.
+/// The most KiB by which the target's resident memory may exceed its value after the first tenth:
+/// buffers that the allocator keeps, and sessions that hostile peers hold for a moment. A leak of
+/// 64 bytes per connection of the long form is more.
 const GROWTH_KIB_MAX: u64 = 32 * 1024;
 
-/// The body of the process that is hit.
+/// The body of the target process.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn child_target() {
     if let Some(key) = child::role() {
@@ -47,7 +48,7 @@ async fn child_target() {
 async fn noise_breaks_nothing_loses_nothing_and_leaves_nothing_behind() {
     let length = if std::env::var_os("WIGWAG_NIGHTLY").is_some() { LONG } else { SHORT };
     let mut draws = Draws::new();
-    // Strangers do not know it, so what carries it is honest.
+    // Hostile peers do not know the key, so a message that carries it is honest.
     let key = format!("{:016x}", draws.word());
     let role = key.clone();
     let started = tokio::task::spawn_blocking(move || Child::start("noise::child_target", &role));
@@ -83,7 +84,7 @@ async fn noise_breaks_nothing_loses_nothing_and_leaves_nothing_behind() {
     assert!(made.connections > 100 && made.sessions > 10 && made.answered > 10, "{made:?}");
 
     assert_eq!(honest.target().await.panics, 0);
-    // Handshakes that were left half way end by their time, sessions of strangers by theirs.
+    // Unfinished handshakes end by their time limit, sessions of hostile peers by their TTL.
     until("one session is left", async || honest.target().await.sessions == 1).await;
     until("descriptors are back", async || descriptors(child.pid()) <= before).await;
     let seen = honest.target().await;
@@ -94,7 +95,7 @@ async fn noise_breaks_nothing_loses_nothing_and_leaves_nothing_behind() {
     assert!(late <= early + GROWTH_KIB_MAX, "{early} KiB, and {late} KiB at the end");
 }
 
-/// Looks again and again; there is no event for what it looks at.
+/// Polls until `holds` is true; there is no event to wait for.
 async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
     let begun = Instant::now();
     while !holds().await {

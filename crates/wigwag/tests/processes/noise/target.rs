@@ -1,4 +1,4 @@
-//! The process that is hit: a node and SP sockets, each at a tcp and an ipc address.
+//! The target process: a node and SP sockets, each at a TCP and an IPC address.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,17 +8,17 @@ use wigwag::sp::{Pair, Pull, Rep, Sub};
 use wigwag::{Actor, Node, NodeOptions};
 use wigwag_testkit::child;
 
-/// How long the node keeps sessions whose connection is cut: strangers cut theirs all the time.
+/// How long the node keeps sessions whose connection is cut: hostile peers cut theirs all the time.
 const KEPT: Duration = Duration::from_secs(1);
 
 static PANICS: AtomicU64 = AtomicU64::new(0);
 
-/// Where strangers and honest peers connect: what is there, and its addresses.
+/// The addresses of the node and of each socket, for hostile and honest peers alike.
 #[derive(Clone)]
 pub(crate) struct Addresses(Vec<(String, String)>);
 
 impl Addresses {
-    /// From `name=address` with blanks between.
+    /// Parses `name=address` pairs with blanks between.
     pub(crate) fn parse(said: &str) -> Addresses {
         let pairs = said.split_whitespace().map(|pair| pair.split_once('=').unwrap());
         Addresses(pairs.map(|(name, at)| (name.to_owned(), at.to_owned())).collect())
@@ -28,14 +28,14 @@ impl Addresses {
         &self.0
     }
 
-    /// The tcp address of the node or of a socket.
+    /// The TCP address of the node or of a socket.
     pub(crate) fn tcp(&self, wanted: &str) -> &str {
         let found = self.0.iter().find(|(name, at)| name == wanted && at.starts_with("tcp:"));
         &found.unwrap().1
     }
 }
 
-/// What the target knows of itself.
+/// The target's own counts.
 #[derive(Debug, wigwag::Message)]
 pub(crate) struct Seen {
     pub(crate) panics: u64,
@@ -69,7 +69,7 @@ impl Desk {
     }
 }
 
-/// Serves until the parent lets go. What carries `key` is honest.
+/// Serves until the parent closes the pipe. Messages that carry `key` are honest.
 pub(crate) async fn serve(key: &str) {
     std::panic::set_hook(Box::new(|panic| {
         PANICS.fetch_add(1, Ordering::Relaxed);
@@ -81,7 +81,7 @@ pub(crate) async fn serve(key: &str) {
         |node| Desk { node, total: 0, pulled: pulled.clone(), subscribed: subscribed.clone() };
     let honest = desk(Some(node.clone())).spawn();
     node.export(key, &honest).unwrap();
-    // Under the name that the recorded session attaches to.
+    // The name that the recorded session attaches to.
     node.export("counter", &desk(None).spawn()).unwrap();
     let (rep, pair, pull, sub) = (Rep::new(), Pair::new(), Pull::new(), Sub::new());
     sub.subscribe("").unwrap();

@@ -1,6 +1,6 @@
-//! A second implementation of the link protocol, written in Python from the page alone, against a
-//! node: calls over cut connections, and the answer to each breach of a rule.
-#![allow(clippy::unwrap_used, reason = "a test ends where it fails")]
+//! A second implementation of the link protocol, written in Python from the protocol's page alone,
+//! against a node: calls over cut connections, and the answer to each breach of a rule.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -14,10 +14,10 @@ const CUTS: u64 = 100;
 /// The name of the node.
 const NAME: &str = "the ledger's node, é";
 
-/// The factor of FNV-1a; multiplication makes the order of the notes count.
+/// The factor of FNV-1a; the multiplication makes the checksum depend on the order of the notes.
 const PRIME: u64 = 0x0100_0000_01b3;
 
-/// Keeps a checksum of what it was told, in the order in which it was told.
+/// Keeps a checksum of the messages it gets, in the order of arrival.
 #[derive(Default)]
 struct Ledger {
     notes: u64,
@@ -46,7 +46,7 @@ impl Ledger {
     }
 }
 
-/// A node that listens on tcp and exports a ledger, and its address.
+/// A node that listens on TCP and exports a ledger, and its address.
 async fn listening() -> (Node, String, LedgerRef) {
     let node = Node::with(NodeOptions::default().name(NAME));
     let ledger = Ledger::default().spawn();
@@ -55,12 +55,12 @@ async fn listening() -> (Node, String, LedgerRef) {
     (node, bound.to_string(), ledger)
 }
 
-/// Runs a script of the client with these arguments, and gives what it has printed. The script ends by
-/// itself: each of its waits has a limit.
+/// Runs a script of the client with `arguments`, and returns its output. The script ends by itself:
+/// each of its waits has a limit.
 async fn python(script: &str, arguments: &[&str]) -> String {
     let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("../conformance/python");
     let mut command = Command::new("python3");
-    // No files beside the sources.
+    // Without bytecode files beside the sources.
     command.arg("-B").arg(scripts.join(script)).args(arguments).stdin(Stdio::null());
     let running = tokio::task::spawn_blocking(move || command.output());
     let output = running.await.unwrap().expect("python3 is installed");
@@ -70,7 +70,7 @@ async fn python(script: &str, arguments: &[&str]) -> String {
     said.into_owned()
 }
 
-/// The number behind `name=` in what a script has printed.
+/// The number after `name=` in a script's output.
 fn field(said: &str, name: &str) -> u64 {
     let mut words = said.split_whitespace();
     let value = words.find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
@@ -104,7 +104,7 @@ async fn calls_of_a_client_in_python_arrive_once_and_in_order_over_a_hundred_cut
             _ => {}
         }
     }
-    // Those whose RESUMED the client has thrown away are counted as well.
+    // Resumes whose RESUMED the client has discarded are counted as well.
     assert!(resumed >= CUTS, "{resumed} resumes of at least {CUTS}");
 }
 

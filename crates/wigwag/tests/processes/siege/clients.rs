@@ -1,4 +1,4 @@
-//! Clients that come for one ask and go, in good order or not.
+//! Clients that connect for one ask and leave, in good order or not.
 
 use std::time::Duration;
 
@@ -8,13 +8,13 @@ use wigwag_testkit::child::{self, Child};
 use super::server::{Server, Sum};
 use super::{PATIENCE, is_night};
 
-/// Descriptors that the server may have.
+/// The server's limit of open descriptors.
 const DESCRIPTORS: u64 = 256;
 
-/// KiB by which the server may be larger in the end: what its allocator keeps.
+/// KiB by which the server may have grown in the end: memory that its allocator keeps.
 const GROWTH_KIB: u64 = 32 * 1024;
 
-/// A client's whole life.
+/// The whole life of one client.
 async fn ask_once(address: &str, number: u64) {
     let node = Node::new();
     let sum = node.actor::<Sum>(&format!("{address}/sum")).await.unwrap();
@@ -23,8 +23,8 @@ async fn ask_once(address: &str, number: u64) {
     assert!(node.close(PATIENCE).await.is_clean());
 }
 
-/// `tcp://host:port`, dialed from the loopback address that the number falls on: each has ports of
-/// its own, and a port rests for a minute.
+/// `tcp://host:port`, dialed from the loopback address that the number selects: each has ports of
+/// its own, and a used port stays blocked for a minute.
 fn from(address: &str, number: u64) -> String {
     let host = number % 250 + 2;
     address.replace("tcp://", &format!("tcp://127.0.0.{host};"))
@@ -55,7 +55,7 @@ async fn short_clients_are_all_answered_and_leave_nothing() {
     assert!(grown < GROWTH_KIB, "{grown} KiB more than before");
 }
 
-/// The body of a client that is killed: it has sessions over which it has asked.
+/// The body of a client process that is killed while it has sessions over which it has asked.
 #[test]
 fn child_client() {
     let Some(role) = child::role() else { return };
@@ -73,7 +73,7 @@ fn child_client() {
     });
 }
 
-/// Clients of one process that is killed.
+/// Clients in one process that is killed.
 const CLIENTS: u64 = 100;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -94,8 +94,8 @@ async fn killed_clients_leave_no_descriptor_and_stand_in_nobodys_way() {
     println!("{} clients were killed", kills * CLIENTS);
 }
 
-/// Peers that speak have taken every descriptor: a newcomer hears at once that it is refused, and one
-/// that comes when a descriptor is free is served within a second.
+/// Active peers hold every descriptor: a new peer is refused at once, and one that connects when a
+/// descriptor is free is served within a second.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_descriptors_newcomers_are_refused_and_served_when_one_is_free() {
     let server = Server::start(64).await;

@@ -1,4 +1,4 @@
-//! Rude peers in great number: each connection says little, or nothing.
+//! Hostile peers in great number: each connection sends little or nothing.
 
 use std::collections::VecDeque;
 
@@ -6,14 +6,14 @@ use wigwag_link::{Identity, features};
 use wigwag_testkit::raw::{Raw, header, identity};
 use wigwag_wire::ProtocolNumber;
 
-/// Connections that one crowd holds at a time; its own process may have so many.
+/// Connections that one crowd holds at a time, within the limit of its own process.
 const CROWD: usize = 5000;
 
 /// Makes connections one after the other, and keeps the newest.
 async fn crowd(address: &str, mut greet: impl AsyncFnMut(&mut Raw)) {
     let mut held = VecDeque::new();
     loop {
-        // Where no descriptor is left, the server refuses: that is an answer too.
+        // If no descriptor is left, the server refuses, which counts as an answer too.
         if let Some(mut raw) = Raw::try_dial(address).await {
             greet(&mut raw).await;
             held.push_back(raw);
@@ -43,7 +43,7 @@ pub(crate) async fn silent_sessions(address: &str) {
     .await;
 }
 
-/// Each has spoken, so each is kept after its connection is gone.
+/// Each peer has sent something, so its session is kept after the connection is gone.
 pub(crate) async fn cut_sessions(address: &str) {
     loop {
         if let Some(mut raw) = Raw::try_dial(address).await

@@ -1,4 +1,4 @@
-//! Rude peers over sessions that are open: they take and do not say so, or give and do not wait.
+//! Hostile peers over open sessions: they receive without acknowledging, or send without waiting.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ async fn session(address: &str, name: &'static str) -> Option<Raw> {
     Some(raw)
 }
 
-/// Sessions one after the other, each as long as the server bears it.
+/// Opens sessions one after the other, each for as long as the server tolerates it.
 async fn sessions(address: &str, name: &'static str, mut rude: impl AsyncFnMut(Raw)) {
     loop {
         if let Some(raw) = session(address, name).await {
@@ -31,7 +31,7 @@ async fn sessions(address: &str, name: &'static str, mut rude: impl AsyncFnMut(R
     }
 }
 
-/// Asks as fast as credit goes, in rounds; reads the answers and acknowledges none.
+/// Asks as fast as credit allows, in rounds; reads the answers and acknowledges none.
 async fn unacknowledged(address: &str, method: u64, arguments: &[u8]) {
     const ROUND: u64 = 32;
     sessions(address, "sum", async |mut raw| {
@@ -44,7 +44,7 @@ async fn unacknowledged(address: &str, method: u64, arguments: &[u8]) {
             }
             let mut left = ROUND as usize;
             while left > 0 {
-                // A peer without credit hears nothing, and goes on: then it is cut.
+                // A peer without credit gets no answer and keeps asking until it is cut off.
                 let Ok(seen) = timeout(Duration::from_millis(100), raw.frame()).await else {
                     break;
                 };
@@ -64,7 +64,7 @@ pub(crate) async fn asks_unacknowledged(address: &str) {
     unacknowledged(address, 1, &[0x92, 1, 1]).await;
 }
 
-/// Asks beyond all credit would be cut at once, so it keeps to what it was told first.
+/// Asks beyond all credit would be cut off at once, so the peer keeps to its first credit.
 pub(crate) async fn describe_unread(address: &str) {
     sessions(address, "sum", async |mut raw| {
         for generation in 0.. {
@@ -93,7 +93,7 @@ pub(crate) async fn attach_unread(address: &str) {
     .await;
 }
 
-/// The first window of a channel, filled.
+/// Fills the first window of a channel.
 async fn fill(raw: &mut Raw, channel: u64) -> bool {
     let arguments = [&[0x91, 0xC4, 60][..], &[7; 60]].concat();
     let tell = Frame::Tell { channel, method: 1, arguments: &arguments };
@@ -143,7 +143,7 @@ pub(crate) async fn noise(address: &str) {
                 (seed >> 56) as u8
             })
             .collect();
-        // Within a sound message, so that it gets as far as the frames.
+        // Wrapped in a valid message, so that the bytes get as far as the frame decoder.
         raw.send(&bytes).await;
         raw.rest().await;
     })

@@ -11,17 +11,17 @@ use wigwag::{Node, NodeError};
 use super::server::{Sum, SumRef};
 use super::{AT_ONCE, PATIENCE};
 
-/// Between two asks, so that the rude peer has the machine too.
+/// The pause between two asks, so that the hostile peer has the machine too.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// Honest peers at work: one that asks over a session of its own, one that comes anew for each ask.
+/// Honest peers at work: one asks over a session of its own, one reconnects for each ask.
 pub(crate) struct Honest {
     stop: watch::Sender<bool>,
     asking: JoinHandle<Vec<Duration>>,
     arriving: JoinHandle<Vec<Duration>>,
 }
 
-/// Results of the honest peers: every ask was answered, and rightly.
+/// Results of the honest peers: every ask was answered, and correctly.
 #[derive(Debug)]
 pub(crate) struct Heard {
     pub(crate) asks: usize,
@@ -58,8 +58,8 @@ fn p99(times: &mut [Duration]) -> Duration {
 
 async fn find(node: &Node, address: &str) -> SumRef {
     let place = format!("{address}/sum");
-    // In a crowd of its own source a handshake that is slow may give way to another one, as any
-    // client's may that then dials again.
+    // If its own source address is crowded, a slow handshake may be evicted by another one; the
+    // client then dials again.
     let found = async {
         loop {
             match node.actor::<Sum>(&place).await {

@@ -1,9 +1,9 @@
-//! A node in a process of its own, with little memory and few descriptors, under one rude peer after the
-//! other; beside each, honest peers whose every ask is answered.
+//! A node in a process of its own, with little memory and few descriptors, under one hostile peer
+//! after the other; beside each, honest peers whose every ask is answered.
 //!
-//! The rows are those of `docs/hostile.md`. A row takes two seconds, at night sixty.
-#![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
-#![allow(clippy::print_stdout, reason = "the figures of `docs/hostile.md` are what it prints")]
+//! The rows are those of `docs/hostile.md`. A row takes two seconds, or sixty in the nightly run.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::print_stdout, reason = "the test prints the figures of `docs/hostile.md`")]
 
 mod clients;
 mod crowds;
@@ -18,28 +18,29 @@ use wigwag_testkit::child;
 use honest::Honest;
 use server::Server;
 
-/// What is waited for comes soon; this only turns a hang into a failure.
+/// Every wait ends soon; this only turns a hang into a failure.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Less than the 5 s for which a silent stranger could hold a place: an honest peer that waits for one of
-/// them is noticed on a busy machine too. How long it really takes is printed.
+/// Less than the 5 s for which a silent pending handshake could hold a place: an honest peer that
+/// waits for one is noticed on a busy machine too. The actual time is printed.
 const AT_ONCE: Duration = Duration::from_secs(4);
 
 fn is_night() -> bool {
     std::env::var_os("WIGWAG_NIGHTLY").is_some()
 }
 
-/// How long each rude peer has.
+/// How long each hostile peer runs.
 fn duration() -> Duration {
     Duration::from_secs(if is_night() { 60 } else { 2 })
 }
 
-/// Runs a row: the rude peer for its time, honest ones beside it; then the server is as it was.
+/// Runs a row: the hostile peer for its time, honest ones beside it; then the server must be as
+/// before.
 async fn besiege(name: &str, descriptors: u64, rude: impl AsyncFn(&str)) {
     let server = Server::start(descriptors).await;
     let honest = Honest::start(&server.address);
     let before = server.descriptors();
-    // The rude peer and the honest ones share this thread's runtime, so neither has it alone.
+    // The hostile peer and the honest ones share this thread's runtime, so neither has it alone.
     let _ = tokio::time::timeout(duration(), rude(&server.address)).await;
     let heard = honest.stop().await;
     server.is_back_at(before).await;
@@ -48,7 +49,7 @@ async fn besiege(name: &str, descriptors: u64, rude: impl AsyncFn(&str)) {
     assert!(heard.newcomers > 0, "{name}: no newcomer was let in: {heard}");
 }
 
-/// The body of a child; it returns at once where this process is none.
+/// The body of a child; it returns at once if this process is not a child.
 #[test]
 fn child_server() {
     if let Some(role) = child::role() {

@@ -1,4 +1,4 @@
-//! The node under siege: its process may have 256 MiB of address space.
+//! The node under siege, in a process with at most 256 MiB of address space.
 
 use std::time::Duration;
 
@@ -9,16 +9,16 @@ use wigwag_testkit::child::{self, Child};
 
 use super::PATIENCE;
 
-/// Address space of the server's process: resident memory cannot be more.
+/// Address space of the server's process, an upper bound on its resident memory.
 const ADDRESS_SPACE: u64 = 256 * 1024 * 1024;
 
-/// Bytes that its peers together may make it hold.
+/// Bytes that its peers together may make the server hold.
 const PEER_MEMORY: u64 = 64 * 1024 * 1024;
 
-/// How long it keeps a session that was cut, so that a row can see it go.
+/// How long the server keeps a session that was cut; short, so that a row can see it end.
 const TTL: Duration = Duration::from_secs(2);
 
-/// Descriptors that the process may have more than before, for what its runtime has opened meanwhile.
+/// Descriptors that the process may have more than before, opened by its runtime meanwhile.
 const DESCRIPTORS_SPARE: usize = 4;
 
 #[derive(Default)]
@@ -65,7 +65,7 @@ pub(crate) fn serve(role: &str) {
     });
 }
 
-/// The process, as the test sees it.
+/// The server's process, as the test sees it.
 pub(crate) struct Server {
     child: Child,
     pub(crate) address: String,
@@ -79,7 +79,7 @@ impl Server {
         Server { child, address }
     }
 
-    /// How many descriptors it has open.
+    /// How many descriptors the process has open.
     pub(crate) fn descriptors(&self) -> usize {
         std::fs::read_dir(format!("/proc/{}/fd", self.child.pid())).expect("it lives").count()
     }
@@ -96,7 +96,7 @@ impl Server {
         self.kib("VmHWM:") / 1024
     }
 
-    /// Waits until it has as many descriptors open as before.
+    /// Waits until the process has as many descriptors open as before.
     pub(crate) async fn is_back_at(&self, before: usize) {
         let end = Instant::now() + PATIENCE;
         while self.descriptors() > before + DESCRIPTORS_SPARE {
