@@ -1,8 +1,8 @@
-//! An actor that is a state machine: in which state it is, and what ends with that state.
+//! The state of an actor that is a state machine, with a time limit per state.
 //!
-//! States are an `enum` and what an actor does in each is a `match`. What those do not give is here:
-//! with a state ends its time limit, even one that is due already, and with a state ends the waiting
-//! of those whom it could not serve.
+//! States are an `enum` and an actor's behaviour in each is a `match`. This module adds the rest:
+//! leaving a state cancels its time limit, even one that is already due, and retries the calls that
+//! the state could not serve and put aside.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -13,7 +13,8 @@ use crate::mailbox::timers::{Timer, TimerError};
 use crate::reference::interface::Interface;
 use crate::runtime::this::This;
 
-/// The state that an actor is in. It is read, and changed in itself, as what it is: `match *door`.
+/// The current state of an actor, with an optional time limit. It dereferences to the state: `match
+/// *door`.
 ///
 /// ```
 /// # use wigwag_actor as wigwag;
@@ -45,15 +46,15 @@ pub struct StateMachine<S> {
 }
 
 impl<S> StateMachine<S> {
-    /// One that begins in that state.
+    /// Creates a machine in `state`, without a limit.
     pub fn new(state: S) -> StateMachine<S> {
         StateMachine { state, limit: None }
     }
 
-    /// Goes to another state, or to the same one anew, and gives the one before. Its time limit is
-    /// taken back: nothing of it arrives any more, also when it was due. What the actor has
-    /// [put aside](This::stash) is handled again, in order, after the call at hand and before newer
-    /// mail.
+    /// Changes to `state`, which may equal the current one, and returns the previous state. The
+    /// time limit of the previous state is cancelled: its call no longer arrives, even if it was
+    /// due. The calls that the actor has [put aside](This::stash) are handled again, in order,
+    /// after the current call and before newer mail.
     pub fn go<I: Interface>(&mut self, this: &This<I>, state: S) -> S {
         if let Some(limit) = self.limit.take() {
             limit.cancel();
@@ -62,11 +63,11 @@ impl<S> StateMachine<S> {
         std::mem::replace(&mut self.state, state)
     }
 
-    /// Has the actor get a call when it is in this state for that long, counted from now. A state has
+    /// Sends the actor a call if it stays in this state for `limit`, counted from now. A state has
     /// one limit: the last that was set.
     ///
     /// # Errors
-    /// [`TimerError`]; the limit before is taken back all the same.
+    /// [`TimerError`]; the previous limit is cancelled all the same.
     pub fn limit<I: Interface, R>(
         &mut self,
         this: &This<I>,
@@ -78,7 +79,7 @@ impl<S> StateMachine<S> {
         Ok(())
     }
 
-    /// Takes the limit of this state back; false when there is none, or its call has begun.
+    /// Cancels the limit of this state; false when there is none, or its call has begun.
     pub fn lift_limit(&mut self) -> bool {
         self.limit.take().is_some_and(|limit| limit.cancel())
     }

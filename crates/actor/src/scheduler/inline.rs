@@ -1,11 +1,11 @@
-//! Who asks an idle actor runs it himself, if it is quick, instead of having it brought in line: the
-//! answer is there when the ask has been sent, no task was switched for it, and the call has not lain in
-//! the mailbox.
+//! Inline execution: an asker runs an idle, quick actor on its own thread instead of enqueueing it.
+//! The answer is there when the ask has been sent, no task switch is paid for, and the call never
+//! lies in the mailbox.
 //!
-//! Not for ever: the runtime's budget of a task bounds how many asks in a row are answered so before
-//! the asker lets others go first. And not everywhere: the asker must be in the actor's runtime, the
-//! actor's runs must be known to be [short](super::run_length), and actors that run one within another
-//! must not be too many.
+//! The runtime's task budget bounds how many asks in a row are answered this way before the asker
+//! yields to other tasks. The asker must be in the actor's runtime, the actor's runs must be known
+//! to be [short](super::run_length), and the nesting of actors that run one within another is
+//! limited.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -20,25 +20,25 @@ use crate::limits::{INLINE_ASKS_PER_STEP, INLINE_DEPTH_MAX, INLINE_RUNS_MAX, TUR
 use crate::turn;
 
 thread_local! {
-    /// Actors that run on this thread one within another.
+    /// Number of actors that run nested on this thread.
     static DEPTH: Cell<u32> = const { Cell::new(0) };
-    /// Asks since this thread last counted some.
+    /// Asks since this thread last charged the task budget.
     static ASKS: Cell<u32> = const { Cell::new(0) };
-    /// The task that was found to be in a crew's runtime last, and where that crew lies.
+    /// The task last found to be in a scheduler's runtime, and the address of that scheduler.
     static LAST_ALLOWED: Cell<(Option<task::Id>, usize)> = const { Cell::new((None, 0)) };
 }
 
-/// An actor that its asker runs next: it has begun.
+/// An actor that has begun to run and that its asker runs next.
 pub(crate) struct InlineRun(Arc<dyn Runnable>);
 
 impl InlineRun {
-    /// The actor that this waker wakes, if it sleeps and may run on this thread now.
+    /// Begins the actor that this waker wakes, if it sleeps and may run on this thread now.
     #[inline]
     pub(crate) fn begin(waker: Waker) -> Option<InlineRun> {
         worker_local::capture(waker).map(InlineRun)
     }
 
-    /// Runs it, beginning with the [call at hand](super::ActorTask::poll_call).
+    /// Runs the actor, beginning with the [direct call](super::ActorTask::poll_call).
     #[inline]
     pub(crate) fn run(self, call: &mut DirectCall<'_>) {
         let _turn = turn::outermost();
@@ -47,9 +47,9 @@ impl InlineRun {
     }
 }
 
-/// True when the caller may run the actor that he asks; `Pending` when his task has done so much already
-/// that others must have their turn. Each ask counts as part of what the runtime counts, because to let
-/// others go first costs as much as many asks: the runtime wakes a worker for it.
+/// True when the caller may run the actor inline; `Pending` when the calling task has used up its
+/// budget and must yield. Only every so many asks charge the runtime's budget, because yielding
+/// costs as much as many asks: the runtime wakes a worker for it.
 #[inline]
 pub(crate) fn proceed(context: &mut Context<'_>) -> Poll<bool> {
     if DEPTH.get() >= INLINE_DEPTH_MAX {
@@ -65,8 +65,9 @@ pub(crate) fn proceed(context: &mut Context<'_>) -> Poll<bool> {
     Poll::Ready(true)
 }
 
-/// True where a job of that crew may be run by who wakes it: in a task of the crew's runtime. Who merely waits on a runtime with one thread is not on that
-/// thread, which its actors may count on.
+/// True where the waking task may run a job of this scheduler inline: in a task of the scheduler's
+/// runtime. A thread that merely blocks on a single-threaded runtime does not run its tasks, and
+/// the actors may rely on being on that thread.
 #[inline]
 pub(super) fn may_run_inline(scheduler: &Arc<Scheduler>) -> bool {
     if worker_local::is_executor_of(scheduler) {
@@ -74,7 +75,8 @@ pub(super) fn may_run_inline(scheduler: &Arc<Scheduler>) -> bool {
     }
     let task = task::try_id();
     let known = (task, Arc::as_ptr(scheduler).addr());
-    // A task stays in its runtime, and a crew that a task has asked before is that of its runtime.
+    // A task stays in its runtime, so a scheduler that this task was allowed before is still that
+    // runtime's.
     if task.is_some() && LAST_ALLOWED.get() == known {
         return true;
     }
