@@ -1,4 +1,4 @@
-//! Setting timers, in the handlers and hooks of an actor.
+//! Timers that an actor sets in its handlers and hooks.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,10 +10,10 @@ use crate::reference::interface::Interface;
 use crate::runtime::this::This;
 
 impl<I: Interface> This<I> {
-    /// Has the actor get a call after `delay`: `this.after(second, |me| me.tick())`. It arrives as any
-    /// call does, between two others, and waits its turn; nobody gets its reply. Delays of more than
-    /// ten years count as ten years. A timer does not keep its actor alive and ends with it; one that
-    /// drains forgets timers that are not due.
+    /// Sends the actor a call after `delay`: `this.after(second, |me| me.tick())`. The call is
+    /// queued like any other, and its reply is discarded. Delays of more than ten years count as
+    /// ten years. A timer does not keep its actor alive and ends with it; a draining actor drops
+    /// timers that are not due.
     ///
     /// # Errors
     /// [`TimerError`].
@@ -27,9 +27,9 @@ impl<I: Interface> This<I> {
         self.mailbox.timers()?.add(delay, TimerCall::Once(message))
     }
 
-    /// The same again and again, first after one `period`, at least a millisecond. Of one timer at most
-    /// one call waits: periods in which the last one has not begun are left out. `call` runs in another
-    /// task each time; when it panics, the actor is stopped for that reason.
+    /// Sends the actor a call every `period`, at least a millisecond; the first after one period.
+    /// At most one call of a timer waits: periods in which the last call has not begun are skipped.
+    /// `call` runs in another task each time; when it panics, the actor is stopped for that reason.
     ///
     /// # Errors
     /// [`TimerError`].

@@ -88,7 +88,7 @@ pub(super) fn may_run_inline(scheduler: &Arc<Scheduler>) -> bool {
     is_allowed
 }
 
-/// While it is there, an actor runs within its asker.
+/// While this guard exists, an actor runs inside its asker's poll.
 struct DepthGuard;
 
 impl DepthGuard {
@@ -104,19 +104,19 @@ impl Drop for DepthGuard {
     }
 }
 
-/// Runs of an actor in one turn.
+/// The most runs of an actor in one turn.
 #[inline]
 pub(crate) fn turn_runs_max() -> usize {
     match DEPTH.get() {
         0 => TURN_RUNS_MAX,
         1..=INLINE_DEPTH_MAX => INLINE_RUNS_MAX,
-        // As in `QueuedOnly`: the others may come after each run.
+        // With `QueuedOnly`, other jobs may come after each run.
         _ => 1,
     }
 }
 
-/// While it is there, nobody on this thread runs an actor whom he asks, and an actor handles one call
-/// in a turn: whatever an actor does, it was in line for it.
+/// While this guard exists, no asker on this thread runs an actor inline, and an actor handles one
+/// call per turn: every run of an actor comes out of the queue.
 #[cfg(feature = "testing")]
 pub(crate) struct QueuedOnly {
     depth: u32,
@@ -125,12 +125,12 @@ pub(crate) struct QueuedOnly {
 #[cfg(feature = "testing")]
 impl QueuedOnly {
     pub(crate) fn begin() -> QueuedOnly {
-        // Deeper than any asker goes.
+        // Deeper than any asker goes, so that no run is inline.
         QueuedOnly { depth: DEPTH.replace(INLINE_DEPTH_MAX + 1) }
     }
 }
 
-/// True while [`QueuedOnly`] is there.
+/// True while a [`QueuedOnly`] exists.
 #[cfg(feature = "testing")]
 pub(crate) fn is_queued_only() -> bool {
     DEPTH.get() > INLINE_DEPTH_MAX

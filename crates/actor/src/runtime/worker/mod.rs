@@ -38,7 +38,7 @@ use crate::scheduler::{DirectCall, turn_runs_max};
 /// One run of an actor, from its initial state to the reason for its end.
 pub(crate) struct Worker<A: Actor> {
     mailbox: Arc<Mailbox<A::Message>>,
-    /// Away while something runs that may wait.
+    /// `None` while boxed work holds the actor.
     actor: Option<A>,
     state: WorkerState<A>,
     /// Memory for the answers of a run, allocated with the first ones.
@@ -171,10 +171,10 @@ impl<A: Actor> Worker<A> {
         }
     }
 
-    /// Ends for that reason: when what runs side by side has ended, or without it if nobody knows
-    /// what the actor is like.
+    /// Ends the actor for `reason`: after the calls that run side by side have ended, or without
+    /// waiting for them if the actor's state may be inconsistent.
     fn end(&mut self, reason: Reason) {
-        // The next life, if there is one, does not know why these were put aside.
+        // A restarted actor does not know why these calls were put aside.
         self.mailbox.take_stash().clear();
         if let Some(extras) = &mut self.extras {
             extras.unstashed.clear();
@@ -190,7 +190,7 @@ impl<A: Actor> Worker<A> {
         self.finish_life(reason);
     }
 
-    /// Runs the hook of the end, unless nobody knows what the actor is like.
+    /// Runs the `stopped` hook, unless the actor's state may be inconsistent.
     fn finish_life(&mut self, reason: Reason) {
         report(&self.mailbox, &reason);
         let Some(mut actor) = self.actor.take() else {
@@ -206,12 +206,12 @@ impl<A: Actor> Worker<A> {
             let this = This::new(mailbox.clone());
             let stopped = guarded(mailbox.control(), actor.stopped(&this, &reason)).await;
             while_ending(|| drop(actor));
-            // Killed meanwhile, or panicked: it did not end in good order.
+            // The actor was killed meanwhile or the hook panicked: it did not end in good order.
             stopped.err().inspect(|why| report(&mailbox, why)).unwrap_or(reason)
         }));
     }
 
-    /// Does what comes next; `Pending` when there is nothing to do.
+    /// Takes the next step; `Pending` when there is nothing to do.
     fn next(&mut self, context: &Context<'_>) -> Poll<()> {
         let suspended = self.extras.as_ref().is_some_and(|extras| extras.suspended);
         let (mut has_running, mut is_full) = (false, false);
@@ -265,8 +265,9 @@ impl<A: Actor> Worker<A> {
         Poll::Ready(())
     }
 
-    /// A poll with a [call at hand](crate::scheduler::ActorTask::poll_call), given to it where it slept and no mail
-    /// waited. Its waker lies in the mailbox, so that whatever comes meanwhile wakes it.
+    /// Polls the worker with a [direct call](crate::scheduler::ActorTask::poll_call), which is
+    /// given to a sleeping actor without waiting mail. The actor's waker stays in the mailbox, so
+    /// that mail that comes meanwhile wakes it.
     pub(crate) fn poll_call(
         &mut self,
         context: &mut Context<'_>,
@@ -303,7 +304,7 @@ impl<A: Actor> Worker<A> {
         })
     }
 
-    /// Sleeps until it is woken.
+    /// Sleeps until the next wake.
     fn rest(&mut self) -> Poll<()> {
         self.replies.iter_mut().for_each(|replies| replies.rest());
         Poll::Pending
@@ -317,7 +318,7 @@ impl<A: Actor> Future for Worker<A> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Reason> {
         let this = &mut *self;
-        // When it sleeps, the others have their turn.
+        // When this loop ends, other jobs get their turn.
         for _ in 0..turn_runs_max() {
             if let Some(side_by_side) = this.side_by_side() {
                 side_by_side.poll(context);
