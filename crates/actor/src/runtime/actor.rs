@@ -1,7 +1,7 @@
-//! The trait of actors: state, and the handling of its calls.
+//! The trait of actors: handling messages, and starting.
 //!
-//! `#[wigwag::actor]` writes both impls from an ordinary `impl` block; nobody needs to write them
-//! by hand.
+//! `#[wigwag::actor]` writes the impls from an ordinary `impl` block; they need not be written by
+//! hand.
 
 use std::future::Future;
 use std::hash::RandomState;
@@ -16,9 +16,9 @@ use crate::runtime::life::Life;
 use crate::runtime::run::SameCalls;
 use crate::runtime::side_by_side::Work;
 
-/// State behind an interface.
+/// An actor: state behind an interface, with handlers for its messages.
 pub trait Actor: Life {
-    /// True where there are handlers that run side by side: then room is made ready for them.
+    /// True when some handlers run side by side, so that the worker allocates room for them.
     #[doc(hidden)]
     const SIDE_BY_SIDE: bool = false;
 
@@ -27,8 +27,8 @@ pub trait Actor: Life {
     fn handle(&mut self, message: Self::Message, reply: &mut Reply<'_>) -> Handled<Self::Message>;
 
     /// Reads the arguments of method `method` and handles the call. `None`: no such method. The
-    /// macros write this one, because arguments that go straight from the bytes to the handler are
-    /// never stored in between.
+    /// macros generate this function, because arguments that go straight from the bytes to the
+    /// handler are never stored in between.
     #[inline]
     fn handle_encoded(
         &mut self,
@@ -40,9 +40,9 @@ pub trait Actor: Life {
         Ok(message.map(|message| self.handle(message, reply)))
     }
 
-    /// Handles calls of method `method` that follow each other, until none is left or one is not
-    /// understood or has an `async` handler; what it gives is about that one. The macros write this
-    /// one, because the method is looked up once then.
+    /// Handles consecutive calls of method `method`, until none is left, or one cannot be decoded
+    /// or has an `async` handler; the result is about that one. The macros generate this function,
+    /// so that the method is looked up once for all of them.
     #[inline]
     fn handle_run(
         &mut self,
@@ -60,8 +60,8 @@ pub trait Actor: Life {
         reply: Reply<'static>,
     ) -> impl Future<Output = ()> + Send;
 
-    /// Runs the first part of a handler that runs side by side with others, and gives the rest of
-    /// it. `None`: there is no such handler.
+    /// Runs the first part of a handler that runs side by side with others, and returns the rest as
+    /// a future. `None`: there is no such handler.
     #[doc(hidden)]
     fn handle_side_by_side(
         &mut self,
@@ -72,7 +72,7 @@ pub trait Actor: Life {
         None
     }
 
-    /// The key in whose order the call runs, if it has one.
+    /// The call's serial key, if it has one: calls with the same key run in order.
     #[doc(hidden)]
     fn serial_key(message: &Self::Message, hashing: &RandomState) -> Option<u64> {
         let _ = (message, hashing);
@@ -90,7 +90,7 @@ pub trait Actor: Life {
         self.spawn_with(ActorOptions::default())
     }
 
-    /// Starts the actor where the options say.
+    /// Starts the actor with `options`, which also say where it runs.
     ///
     /// # Panics
     /// Outside a tokio runtime, unless the options name one or a thread of its own.
@@ -101,15 +101,15 @@ pub trait Actor: Life {
     /// Starts the actor on the runtime of the caller and waits for its `started` hook.
     ///
     /// # Errors
-    /// What the hook gives, or that it panicked: the actor has ended then.
+    /// The error of the hook, or a panic in it: the actor has ended then.
     ///
     /// # Cancellation
-    /// Dropped while it waits, the actor goes on and ends for want of references.
+    /// If the future is dropped while it waits, the actor goes on and ends for lack of references.
     fn start(self) -> impl Future<Output = Result<Self::Ref, Reason>> + Send {
         self.start_with(ActorOptions::default())
     }
 
-    /// Spawns the actor where the options say.
+    /// Starts the actor with `options` and waits for its `started` hook.
     ///
     /// # Errors
     /// As [`start`](Actor::start); `RuntimeGone` when there is no thread or runtime for it.
@@ -121,7 +121,7 @@ pub trait Actor: Life {
     }
 }
 
-/// Handles calls that follow each other as if each had come alone.
+/// Handles consecutive calls as if each had come alone.
 pub fn one_by_one<A: Actor>(
     actor: &mut A,
     method: u32,
@@ -137,12 +137,12 @@ pub fn one_by_one<A: Actor>(
     Ok(Some(Handled::Done))
 }
 
-/// The result of [`Actor::handle`].
+/// The outcome of [`Actor::handle`].
 pub enum Handled<M> {
-    /// It was handled.
+    /// The call was handled.
     Done,
-    /// Its handler is `async`: run [`Actor::handle_later`].
+    /// The call's handler is `async`: run [`Actor::handle_later`].
     Later(M),
-    /// Its handler runs side by side with others: run [`Actor::handle_side_by_side`].
+    /// The call's handler runs side by side with others: run [`Actor::handle_side_by_side`].
     SideBySide(M),
 }

@@ -1,4 +1,5 @@
-//! A future that is polled as its actor: in turns of its own, and known to its thread.
+//! A future that is polled as its actor: each poll is a turn, with the actor set as the thread's
+//! current one.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -8,8 +9,8 @@ use crate::lifecycle::current::{self, CurrentActor};
 use crate::scheduler::{ActorTask, DirectCall};
 use crate::turn::open;
 
-/// Runs the actor that a mailbox belongs to in turns. By hand, because an `async` block would hold
-/// its future twice.
+/// Runs an actor's future in turns. Written by hand, because an `async` block would store the
+/// future twice.
 pub(crate) struct ActorScope<F> {
     own: Option<CurrentActor>,
     future: F,
@@ -26,7 +27,7 @@ impl<F: Future + Unpin> Future for ActorScope<F> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
         let this = &mut *self;
-        // The turn is over first: what it publishes is the actor's still.
+        // The turn drops first: its publishing still belongs to the actor.
         let _entered = current::enter(&mut this.own);
         let _turn = open(true);
         Pin::new(&mut this.future).poll(context)

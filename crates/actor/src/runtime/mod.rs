@@ -1,4 +1,4 @@
-//! Actors as they run: from `spawn` to the end of their life.
+//! Running actors: from `spawn` to the end of the actor.
 
 pub mod actor;
 pub mod life;

@@ -1,9 +1,9 @@
-//! Handlers that wait side by side.
+//! Handlers that run side by side.
 //!
-//! The first part of such a handler runs with the actor's state, as a plain method does, and leaves
-//! a future behind that owns what it needs. The actor's own task polls those futures, each only when
-//! it was woken, and handles other calls in between. A call with a key begins when the call of that
-//! key before it has ended; until then it waits here, untouched, and counts as if it ran.
+//! The first part of such a handler runs with the actor's state, as a plain method does, and
+//! returns a future that owns what it needs. The actor's own task polls those futures, each only
+//! when it was woken, and handles other calls in between. A call with a key begins when the call
+//! before it with that key has ended; until then it waits here and counts as running.
 
 use std::collections::{HashMap, VecDeque};
 use std::future::Future;
@@ -31,7 +31,8 @@ use crate::turn;
 /// The rest of a call after its first part.
 pub type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// For what `#[wigwag::actor]` writes: waits for the value of a call, and answers with it.
+/// Used by the code that `#[wigwag::actor]` generates: awaits the value of a call, and answers with
+/// it.
 #[doc(hidden)]
 pub fn work<R, F>(mut reply: Reply<'static>, future: F) -> Work
 where
@@ -44,25 +45,25 @@ where
     })
 }
 
-/// A call that was taken out of the mailbox and not begun.
+/// A call that was taken out of the mailbox and has not begun.
 pub(crate) struct PendingCall<M> {
     pub(crate) message: M,
     pub(crate) reply: Reply<'static>,
-    /// The session that it came from, which counts the calls that have ended.
+    /// The session that the call came from, which counts the calls that have ended.
     pub(crate) owner: Option<Arc<dyn InboundQueueOwner>>,
-    /// For those who hear of lost calls.
+    /// Describes the call if it is reported as lost.
     pub(crate) origin: Option<Origin<M>>,
 }
 
 impl<M> PendingCall<M> {
-    /// It would wait for the call that waits for it.
+    /// Refuses a call that would wait for a call that awaits its answer.
     #[cold]
     fn refuse_cycle(mut self) {
         let why = "the call before it, of the same key, waits for it";
         self.reply.fail(CallErrorKind::CallCycle, why);
     }
 
-    /// The actor ends before its turn comes: the asker hears so as the reply is dropped.
+    /// Drops a call because the actor ends; dropping the reply tells the asker.
     fn refuse(self) {
         if let Some(origin) = self.origin.filter(|_| !self.reply.is_wanted()) {
             origin.lost(Loss::Ended, &self.message);
@@ -72,33 +73,33 @@ impl<M> PendingCall<M> {
 
 /// The calls of one actor that run side by side, and those that wait for their key.
 pub(crate) struct SideBySide<M> {
-    /// Calls that run and wait at most.
+    /// Limit of running and waiting calls together.
     most: usize,
     slots: Vec<WorkSlot>,
     free: Vec<usize>,
-    /// The keys of which a call runs.
+    /// The keys for which a call is running.
     keys: HashMap<u64, SerialCalls<M>>,
     waiting: usize,
-    /// Keys of which a call has ended while others wait: they come next.
+    /// Keys whose call has ended while others wait: those begin next.
     due: VecDeque<u64>,
     hashing: RandomState,
     woken_slots: Arc<WokenSlots>,
-    /// Places that were woken, while they are gone through.
+    /// The woken slots, while they are being polled.
     woken: Vec<usize>,
     failed: Option<Reason>,
-    /// Calls are handled in spans.
+    /// Set when calls are handled in spans.
     spans: Option<Spans>,
 }
 
 /// The calls of one key.
 struct SerialCalls<M> {
-    /// The place of the one that runs, or that ran last.
+    /// The slot of the call that runs, or that ran last.
     at: usize,
-    /// Those that wait for it.
+    /// Calls that wait for the running one.
     waiting: VecDeque<PendingCall<M>>,
 }
 
-/// Room for a call that runs.
+/// A slot for a running call.
 struct WorkSlot {
     running: Option<Running>,
     waker: Waker,
@@ -131,12 +132,12 @@ impl<M> SideBySide<M> {
         self.slots.len() - self.free.len()
     }
 
-    /// Something was begun and has not ended.
+    /// True when a call has begun and has not ended.
     pub(crate) fn is_running(&self) -> bool {
         self.running() > 0
     }
 
-    /// Nothing runs and nothing waits.
+    /// True when no call runs or waits.
     pub(crate) fn is_idle(&self) -> bool {
         self.running() == 0 && self.waiting == 0
     }
@@ -145,13 +146,13 @@ impl<M> SideBySide<M> {
         self.running() + self.waiting >= self.most
     }
 
-    /// Why the actor must end, if one of the futures has panicked.
+    /// The reason for which the actor must end, if one of the futures has panicked.
     pub(crate) fn failed(&mut self) -> Option<Reason> {
         self.failed.take()
     }
 
-    /// Begins a call, or keeps it until those of its key before it have ended. The caller sees to
-    /// the limit.
+    /// Begins a call, or keeps it until the calls before it with its key have ended. The caller
+    /// checks the limit.
     pub(crate) fn take<A>(&mut self, actor: &mut A, call: PendingCall<M>) -> Result<(), Reason>
     where
         A: Actor<Message = M>,
@@ -189,7 +190,7 @@ impl<M> SideBySide<M> {
         self.begin(actor, call, Some(key)).map(|()| true)
     }
 
-    /// Runs the first part of a call; a panic in it is the error, and its asker has heard of it.
+    /// Runs the first part of a call; a panic in it is the error, and its asker has been told.
     fn begin<A>(
         &mut self,
         actor: &mut A,
@@ -225,11 +226,11 @@ impl<M> SideBySide<M> {
             serial.at = at;
         }
         self.slots[at].running = Some(running);
-        // Without a wake: the actor looks again before it sleeps.
+        // No wake is needed: the actor looks again before it sleeps.
         self.woken_slots.lock().wake_slot(at);
     }
 
-    /// Polls what was woken. True when there was something.
+    /// Polls the woken slots. True when there were some.
     pub(crate) fn poll(&mut self, context: &Context<'_>) -> bool {
         let mut woken = mem::take(&mut self.woken);
         self.woken_slots.lock().take(&mut woken, context.waker());
@@ -246,7 +247,7 @@ impl<M> SideBySide<M> {
             return;
         };
         let outcome = {
-            // It holds up nobody's mailbox, so it may be asked in a circle.
+            // The future holds up no mailbox, so call cycles through it are allowed.
             let _guard = turn::side_by_side();
             let mut context = Context::from_waker(waker);
             catch_unwind(AssertUnwindSafe(|| running.work.as_mut().poll(&mut context)))
@@ -261,7 +262,7 @@ impl<M> SideBySide<M> {
         self.leave(ended.and_then(|ended| ended.key));
     }
 
-    /// A call of that key has ended.
+    /// Releases `key` after a call with it has ended.
     fn leave(&mut self, key: Option<u64>) {
         let Some(key) = key else { return };
         match self.keys.get(&key) {
@@ -270,7 +271,7 @@ impl<M> SideBySide<M> {
         }
     }
 
-    /// Lets go of what was not begun; the askers hear that the actor has stopped.
+    /// Drops the calls that have not begun; their askers get `ActorStopped`.
     pub(crate) fn refuse_waiting(&mut self) {
         self.due.clear();
         self.waiting = 0;
@@ -279,7 +280,7 @@ impl<M> SideBySide<M> {
         while_ending(|| waiting.for_each(PendingCall::refuse));
     }
 
-    /// Lets go of everything.
+    /// Drops all calls.
     pub(crate) fn clear(&mut self) {
         self.refuse_waiting();
         self.free.clear();
@@ -288,7 +289,7 @@ impl<M> SideBySide<M> {
     }
 }
 
-/// True when the call of that key that runs in `place` awaits the answer to `call`, by itself.
+/// True when the call with that key running in `place` itself awaits the answer to `call`.
 fn is_asked_by<M>(place: &WorkSlot, key: u64, call: &PendingCall<M>) -> bool {
     let runs = place.running.as_ref().is_some_and(|running| running.key == Some(key));
     runs && call.reply.is_awaited_by(&place.waker)
@@ -300,13 +301,13 @@ impl<M> Drop for SideBySide<M> {
     }
 }
 
-/// Which places were woken.
+/// The slots that were woken.
 #[derive(Default)]
 struct WokenSlots(Mutex<Woken>);
 
 #[derive(Default)]
 struct Woken {
-    /// Each at most once.
+    /// Each slot at most once.
     slots: Vec<usize>,
     is_woken: Vec<bool>,
     actor: Option<Waker>,
@@ -314,7 +315,8 @@ struct Woken {
 
 impl WokenSlots {
     fn lock(&self) -> MutexGuard<'_, Woken> {
-        // Whole between two statements, so a panic elsewhere has broken nothing.
+        // The data is consistent between any two statements, so a panic elsewhere has broken
+        // nothing.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -330,7 +332,7 @@ impl Woken {
         }
     }
 
-    /// Gives what was rung into an empty list; the actor is woken by the next one.
+    /// Moves the woken slots into an empty list; the next wake of a slot wakes the actor.
     fn take(&mut self, into: &mut Vec<usize>, actor: &Waker) {
         mem::swap(&mut self.slots, into);
         into.iter().for_each(|at| self.is_woken[*at] = false);
@@ -340,7 +342,7 @@ impl Woken {
     }
 }
 
-/// The waker of one place.
+/// The waker of one slot.
 struct SlotWaker {
     at: usize,
     woken_slots: Arc<WokenSlots>,

@@ -1,4 +1,4 @@
-//! Starting an actor: its mailbox first, then its life.
+//! Starting an actor: creates its mailbox and runs its worker.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -17,7 +17,7 @@ use crate::runtime::actor_scope::ActorScope;
 use crate::runtime::worker::{OnStarted, Worker};
 use crate::scheduler::{ActorTask, DirectCall, Scheduler};
 
-/// Starts `actor`; it may be sent to before it has begun.
+/// Starts `actor`; messages may be sent to it before it has begun.
 pub(crate) fn spawn<A: Actor>(actor: A, options: &ActorOptions) -> Ref<A> {
     let (reference, mailbox) = open::<A>(options);
     let task = ActorFuture::new(actor, mailbox.clone(), None, options.run_config());
@@ -30,7 +30,7 @@ pub(crate) fn spawn<A: Actor>(actor: A, options: &ActorOptions) -> Ref<A> {
         }
     };
     if task.worker.is_idle() {
-        // Nobody has sent anything yet. Without a runtime the mailbox is closed already.
+        // Nothing has been sent yet. Without a runtime the mailbox is closed already.
         if let Some(waker) = scheduler.add_idle(ActorScope::new(mailbox.clone(), task)) {
             mailbox.sleeps(waker);
         }
@@ -46,11 +46,11 @@ pub(crate) async fn start<A: Actor>(actor: A, options: &ActorOptions) -> Result<
     let (begins, beginning) = oneshot::channel();
     let exit_guard = mailbox.clone();
     let begun: OnStarted = Box::new(move |outcome| {
-        // A caller that is told of a failed start finds the actor's names free.
+        // The actor's names are free before the caller learns that the start has failed.
         if let Err(reason) = &outcome {
             exit_guard.end(reason.clone());
         }
-        // The waiting caller may be gone.
+        // The caller may have stopped waiting.
         let _ = begins.send(outcome);
     });
     let task = ActorFuture::new(actor, mailbox.clone(), Some(begun), options.run_config());
@@ -61,14 +61,14 @@ pub(crate) async fn start<A: Actor>(actor: A, options: &ActorOptions) -> Result<
     }
 }
 
-/// A mailbox, from both sides.
+/// Creates a mailbox and a reference to its actor.
 pub(crate) fn open<A: Actor>(options: &ActorOptions) -> (Ref<A>, Arc<Mailbox<A::Message>>) {
     let mailbox = Mailbox::new(A::SCHEMA, options.mailbox_calls.max(1), options.when_full);
     let mailbox = Arc::new(mailbox);
     (Ref::local(LocalRef::new(mailbox.clone())), mailbox)
 }
 
-/// Runs `task`, that of the actor with this mailbox, where the options say.
+/// Runs `task`, the task of the actor with this mailbox, at the placement in the options.
 pub(crate) fn run<M, F>(options: &ActorOptions, mailbox: Arc<Mailbox<M>>, task: F)
 where
     M: Send + 'static,
@@ -83,7 +83,7 @@ where
             let thread = std::thread::Builder::new().name(mailbox.target().to_string());
             let body = || {
                 let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-                // Without one the life is dropped, which says so to everybody.
+                // Without a runtime the task is dropped, which ends the actor.
                 if let Ok(runtime) = runtime {
                     runtime.block_on(task);
                 }
@@ -95,8 +95,8 @@ where
     }
 }
 
-/// The mailbox of an actor that runs. However that ends, by itself or with its runtime,
-/// everybody hears of it.
+/// The mailbox of a running actor. Dropping it ends the actor for all observers, whether the actor
+/// ended by itself or with its runtime.
 pub(crate) struct ExitGuard<M: Send + 'static>(pub(crate) Arc<Mailbox<M>>);
 
 impl<M: Send + 'static> Drop for ExitGuard<M> {
@@ -105,7 +105,7 @@ impl<M: Send + 'static> Drop for ExitGuard<M> {
     }
 }
 
-/// An actor that has one life.
+/// The task of an actor that is not supervised: one worker, run once.
 struct ActorFuture<A: Actor> {
     worker: Worker<A>,
     exit_guard: ExitGuard<A::Message>,

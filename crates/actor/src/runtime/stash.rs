@@ -1,9 +1,9 @@
-//! Calls that an actor puts aside, to handle them again later.
+//! Calls that an actor puts aside to handle them again later.
 //!
-//! A handler that cannot serve a call yet makes the call anew, with the responder of its caller,
-//! and has it kept. When the actor says so, all kept calls are handled again, in order, and before
-//! waiting calls. Kept calls are stored in the mailbox, which has a place for them from the first
-//! one on; calls that are to be handled again are stored with the worker.
+//! A handler that cannot serve a call yet builds the call anew, with the responder of its asker,
+//! and stashes it. On `unstash_all`, all stashed calls are handled again, in order, and before mail
+//! that waits. Stashed calls are kept in the mailbox, which makes room for them with the first one;
+//! calls to be handled again are kept by the worker.
 
 use std::error::Error;
 use std::fmt;
@@ -18,11 +18,11 @@ use crate::reference::interface::Interface;
 use crate::reply::responder::Responder;
 use crate::runtime::this::This;
 
-/// A call that was not put aside, and who waits for its answer.
+/// A call that could not be put aside, with the responder of its asker.
 pub struct NotStashed<M, R> {
     /// The call.
     pub message: M,
-    /// Its answer: dropped, the asker hears that there is none.
+    /// The call's responder: if it is dropped, the asker learns that there is no answer.
     pub answer: Responder<R>,
     /// `Full`: [`STASH_CALLS_MAX`] are put aside already. `ActorStopped`: the actor has ended.
     pub kind: CallErrorKind,
@@ -50,12 +50,12 @@ impl<M, R> fmt::Debug for NotStashed<M, R> {
 impl<M, R> Error for NotStashed<M, R> {}
 
 impl<I: Interface> This<I> {
-    /// Puts a call aside until [`unstash_all`](This::unstash_all): the call at hand, made anew, with
-    /// the answer that is owed for it.
+    /// Puts a call aside until [`unstash_all`](This::unstash_all): the current call, made anew,
+    /// with the responder for its answer.
     ///
-    /// The stash ends with the actor, also with one life of a supervised one: askers hear
-    /// `ActorStopped`, tells count as lost. An actor that drains, or that nobody refers to any more,
-    /// does not wait for what it put aside. An asker of this process that goes away is passed over.
+    /// The stash ends with the actor, and at each restart of a supervised one: askers get
+    /// `ActorStopped`, tells count as lost. An actor that drains, or that has no references left,
+    /// does not wait for its stash. The call of a local asker that has gone away is skipped.
     ///
     /// ```
     /// # use wigwag_actor as wigwag;
@@ -92,9 +92,10 @@ impl<I: Interface> This<I> {
         }
     }
 
-    /// Handles all stashed calls again, in their order, after the current call and before those
-    /// that wait, urgent ones too; control messages go first. A call that is stashed once more
-    /// waits for the next time. Returns the number of calls.
+    /// Handles all stashed calls again, in the order in which they were put aside, after the
+    /// current call and before waiting mail, even urgent calls; control mail goes before them. A
+    /// call that is put aside once more waits for the next `unstash_all`. Returns the number of
+    /// calls.
     pub fn unstash_all(&self) -> usize {
         let calls = self.mailbox.stashed();
         if calls > 0 {

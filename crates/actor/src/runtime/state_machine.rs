@@ -1,8 +1,8 @@
-//! An actor that is a state machine: in which state it is, and what ends with that state.
+//! The state of an actor that is a state machine, with a time limit per state.
 //!
-//! States are an `enum`, and the actor's behaviour in each is a `match`. This type adds the rest: a
-//! change of state ends the state's time limit, even one that is due already, and the waiting of
-//! the calls that it could not serve.
+//! States are an `enum` and an actor's behaviour in each is a `match`. This module adds the rest:
+//! leaving a state cancels its time limit, even one that is already due, and retries the calls that
+//! the state could not serve and put aside.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -13,7 +13,8 @@ use crate::mailbox::timers::{Timer, TimerError};
 use crate::reference::interface::Interface;
 use crate::runtime::this::This;
 
-/// The state that an actor is in. It is read, and changed in itself, as what it is: `match *door`.
+/// The current state of an actor, with an optional time limit. It dereferences to the state: `match
+/// *door`.
 ///
 /// ```
 /// # use wigwag_actor as wigwag;
@@ -47,15 +48,15 @@ pub struct StateMachine<S> {
 }
 
 impl<S> StateMachine<S> {
-    /// A machine that begins in this state.
+    /// Creates a machine in `state`, without a limit.
     pub fn new(state: S) -> StateMachine<S> {
         StateMachine { state, limit: None }
     }
 
-    /// Changes to another state, or enters the same one anew, and returns the one before. The old
-    /// state's time limit is cancelled: nothing of it arrives any more, even if it was due. Calls
-    /// that the actor has [stashed](This::stash) are handled again, in order, after the current
-    /// call and before newer ones.
+    /// Changes to `state`, which may equal the current one, and returns the previous state. The
+    /// time limit of the previous state is cancelled: its call no longer arrives, even if it was
+    /// due. The calls that the actor has [put aside](This::stash) are handled again, in order,
+    /// after the current call and before newer mail.
     pub fn go<I: Interface>(&mut self, this: &This<I>, state: S) -> S {
         if let Some(limit) = self.limit.take() {
             limit.cancel();
@@ -64,11 +65,11 @@ impl<S> StateMachine<S> {
         std::mem::replace(&mut self.state, state)
     }
 
-    /// Sends the actor a call when it has been in this state for that long, counted from now. A
-    /// state has one limit: the last one that was set.
+    /// Sends the actor a call if it stays in this state for `limit`, counted from now. A state has
+    /// one limit: the last that was set.
     ///
     /// # Errors
-    /// [`TimerError`]; the limit before is taken back all the same.
+    /// [`TimerError`]; the previous limit is cancelled all the same.
     pub fn limit<I: Interface, R>(
         &mut self,
         this: &This<I>,
@@ -80,7 +81,7 @@ impl<S> StateMachine<S> {
         Ok(())
     }
 
-    /// Takes the limit of this state back; false when there is none, or its call has begun.
+    /// Cancels the limit of this state; false when there is none, or its call has begun.
     pub fn lift_limit(&mut self) -> bool {
         self.limit.take().is_some_and(|limit| limit.cancel())
     }

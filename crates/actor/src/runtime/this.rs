@@ -1,4 +1,4 @@
-//! An actor, as it sees itself.
+//! An actor's view of itself, for its own handlers and hooks.
 
 use std::fmt;
 use std::future::Future;
@@ -19,8 +19,8 @@ use crate::reference::interface::Interface;
 use crate::reference::{LocalRef, Ref};
 use crate::turn::{self, in_turns};
 
-/// An actor as it sees itself: a parameter `this: &This<Self>` of a handler or a hook, and no
-/// argument of the call.
+/// An actor's view of itself. A handler or a hook takes it as a parameter `this: &This<Self>`,
+/// which is no argument of the call.
 pub struct This<I: Interface> {
     pub(crate) mailbox: Arc<Mailbox<I::Message>>,
 }
@@ -40,7 +40,7 @@ impl<I: Interface> This<I> {
         &self.mailbox
     }
 
-    /// A reference to the actor itself. As long as there is one, the actor does not end for want of
+    /// A reference to the actor itself. While one exists, the actor does not end for lack of
     /// references: an actor that keeps one must be stopped.
     pub fn reference(&self) -> I::Ref {
         Ref::local(LocalRef::new(self.mailbox.clone())).into()
@@ -51,19 +51,19 @@ impl<I: Interface> This<I> {
         Handle::new(self.mailbox.clone())
     }
 
-    /// Ends the actor after this call, for that reason.
+    /// Ends the actor after this call, for `reason`.
     pub fn stop(&self, reason: Reason) {
         self.mailbox.order(ControlMessage::Stop(reason));
     }
 
-    /// Waits for a future beside the actor's calls, and runs `then` with the actor's state and the
-    /// result, between two calls. This is the way to ask from a handler without delaying the
-    /// mailbox. Messages of the future are published together at each wait, as those of an actor
-    /// are. It ends with the actor; dropping the returned handle changes nothing, aborting it ends
-    /// it at once.
+    /// Awaits `future` beside the actor's calls, and then runs `then` with the actor's state and
+    /// the future's output, between two calls: the way to ask from a handler without holding up the
+    /// mailbox. The future's sends are published together each time it waits, as an actor's are.
+    /// The future ends with the actor. Dropping the returned handle changes nothing; aborting it
+    /// ends the future at once.
     ///
-    /// Many may run side by side, each with `Responder` answers of its own: bound them as you would bound
-    /// a queue.
+    /// Many may run side by side, each with `Responder` answers of its own: bound them as you would
+    /// bound a queue.
     ///
     /// # Panics
     /// Outside of the actor's own handlers and hooks, when there is no runtime.
@@ -81,7 +81,7 @@ impl<I: Interface> This<I> {
         let work = async move {
             let ended = pin!(handle.ended());
             let outcome = tokio::select! {
-                // In one order, so that a test which fixes all others is the same each time.
+                // A fixed order, so that a test that fixes all other orders is repeatable.
                 biased;
                 outcome = future => outcome,
                 _ = ended => return,
@@ -96,17 +96,17 @@ impl<I: Interface> This<I> {
         tokio::spawn(in_turns(work)).abort_handle()
     }
 
-    /// Runs a function on the actor's state between two of its calls, before those that wait. This
-    /// is the way back to the state for a handler that runs side by side with others, as often as
-    /// needed. A handler with `&mut self` has the state already; from there this is refused with
-    /// `CallCycle`, because it would wait for itself.
+    /// Runs a closure with the actor's state between two of its calls, before waiting calls: the
+    /// way back to the state for a handler that runs side by side with others, as often as it
+    /// likes. A handler with `&mut self` has the state already; from there the visit is refused
+    /// with `CallCycle`, because it would wait for itself.
     ///
     /// # Errors
-    /// `ActorStopped` when the actor has ended, `Panicked` when the visit panicked, which ends the
-    /// actor: a handler of the actor itself hears neither, because it ends first.
+    /// `ActorStopped` when the actor has ended; `Panicked` when the visit panicked, which ends the
+    /// actor. A handler of the actor itself sees neither, because it ends first.
     ///
     /// # Cancellation
-    /// Dropped while it waits, the visit takes place all the same.
+    /// If the future is dropped while it waits, the visit takes place all the same.
     pub async fn visit<T: Send + 'static>(
         &self,
         visit: impl FnOnce(&mut I) -> T + Send + 'static,
@@ -118,11 +118,11 @@ impl<I: Interface> This<I> {
         visit_state(self.handle(), visit).await
     }
 
-    /// Calls [`Life::down`](crate::Life::down) once when `actor` ends; soon, if it has ended. An
-    /// actor that is monitored twice is reported twice.
+    /// Calls [`Life::down`](crate::Life::down) once when `actor` ends; soon, if it has ended
+    /// already. Monitoring an actor twice calls it twice.
     ///
     /// # Errors
-    /// When too many watch it.
+    /// When `actor` has too many watchers.
     pub fn monitor(&self, actor: &Handle) -> Result<Monitor, TooManyWatchers> {
         let number = fresh_number();
         let whom: Arc<dyn AnyActor> = self.mailbox.clone();
@@ -141,19 +141,19 @@ impl<I: Interface> This<I> {
         Ok(Monitor(number))
     }
 
-    /// Takes a monitor back: nothing of it comes any more, not even what had come already.
+    /// Removes a monitor: `down` is no longer called for it, even if the actor has ended already.
     pub fn demonitor(&self, monitor: Monitor, actor: &Handle) {
         actor.actor_cell().control().unwatch(monitor.0);
         let is_it = |order: &ControlMessage| matches!(order, ControlMessage::Down(down) if down.monitor == monitor);
         self.mailbox.control().forget(is_it);
     }
 
-    /// Ties this actor's end to another's: when one of them ends for a reason that nobody wanted, so
-    /// does the other, unless its [`Life::exited`](crate::Life::exited) says otherwise. Linking twice
-    /// is linking once. An actor that has ended counts as ending now.
+    /// Links this actor to another: when one of them ends for a reason that was not wanted, so does
+    /// the other, unless its [`Life::exited`](crate::Life::exited) says otherwise. Linking twice
+    /// equals linking once. An actor that has ended already counts as ending now.
     ///
     /// # Errors
-    /// When too many watch one of them.
+    /// When one of the two has too many watchers.
     pub fn link(&self, actor: &Handle) -> Result<(), TooManyWatchers> {
         let (own, other) = (self.number(), actor.number());
         if own == other {
@@ -180,7 +180,7 @@ impl<I: Interface> This<I> {
         Ok(())
     }
 
-    /// Unties them; nothing of the link comes any more.
+    /// Removes the link; `exited` is no longer called for it.
     pub fn unlink(&self, actor: &Handle) {
         actor.actor_cell().control().unwatch(link(self.number()));
         self.mailbox.control().unwatch(link(actor.number()));
@@ -193,21 +193,22 @@ impl<I: Interface> This<I> {
     }
 }
 
-/// For what `#[wigwag::actor]` writes.
+/// Used by the code that `#[wigwag::actor]` generates.
 ///
 /// # Panics
-/// Outside of the actor's handlers and hooks, where nobody but that code has it called.
+/// Outside of the actor's handlers and hooks, where only that code calls it.
 #[doc(hidden)]
 pub fn this<I: Interface>() -> This<I> {
     This::current().expect("a handler runs in its actor")
 }
 
-/// Unties what is left of a link whose other end is gone.
+/// Removes this end of a link whose other end is gone.
 pub(crate) fn untie(own: &dyn AnyActor, exit: &Exit) {
     own.control().unwatch(link(exit.actor.number()));
 }
 
-/// The number of a link among the watchers of one end: the other end's, apart from all monitors'.
+/// The number of a link among the watchers of one end: the other actor's number, in a range of its
+/// own apart from monitors.
 fn link(actor: u64) -> u64 {
     actor | 1 << 63
 }

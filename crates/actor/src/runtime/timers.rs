@@ -1,4 +1,4 @@
-//! Setting timers, in the handlers and hooks of an actor.
+//! Timers that an actor sets in its handlers and hooks.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,10 +10,10 @@ use crate::reference::interface::Interface;
 use crate::runtime::this::This;
 
 impl<I: Interface> This<I> {
-    /// Sends the actor a call after `delay`: `this.after(second, |me| me.tick())`. It arrives as
-    /// any call does, between two others, and waits its turn; its reply is discarded. Delays of
-    /// more than ten years count as ten years. A timer does not keep its actor alive and ends with
-    /// it; an actor that drains drops timers that are not due.
+    /// Sends the actor a call after `delay`: `this.after(second, |me| me.tick())`. The call is
+    /// queued like any other, and its reply is discarded. Delays of more than ten years count as
+    /// ten years. A timer does not keep its actor alive and ends with it; a draining actor drops
+    /// timers that are not due.
     ///
     /// # Errors
     /// [`TimerError`].
@@ -27,10 +27,9 @@ impl<I: Interface> This<I> {
         self.mailbox.timers()?.add(delay, TimerCall::Once(message))
     }
 
-    /// Sends the actor a call again and again, first after one `period`, which is at least a
-    /// millisecond. At most one call of a timer waits: periods in which the last one has not begun
-    /// are skipped. `call` runs in another task each time; if it panics, the actor is stopped for
-    /// that reason.
+    /// Sends the actor a call every `period`, at least a millisecond; the first after one period.
+    /// At most one call of a timer waits: periods in which the last call has not begun are skipped.
+    /// `call` runs in another task each time; when it panics, the actor is stopped for that reason.
     ///
     /// # Errors
     /// [`TimerError`].

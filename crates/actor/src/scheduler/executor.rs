@@ -1,8 +1,8 @@
-//! A task that runs the jobs of its crew.
+//! The executor: a task of the runtime that runs the jobs of its scheduler.
 //!
-//! A task that one of its jobs wakes comes next on this thread, where no other worker may take it, when
-//! the runner's turn ends. So the turn ends before a job that may take long, or that may even block the
-//! thread until that task has done something.
+//! A task that one of the jobs wakes runs next on this thread, where no other worker may take it,
+//! once the executor's turn ends. So the turn ends before a job that may take long, or that may
+//! even block the thread until that task has done something.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -15,7 +15,7 @@ use super::{Scheduler, worker_local};
 use crate::limits::{EXECUTOR_JOBS_MAX, EXECUTOR_OWN_MAX};
 
 pub(super) struct Executor {
-    /// Which one of the crew.
+    /// The executor's index in its scheduler.
     number: usize,
     scheduler: Arc<Scheduler>,
 }
@@ -33,7 +33,7 @@ impl Future for Executor {
         let scheduler = &self.scheduler;
         let _entered = worker_local::enter(scheduler);
         for count in 0..EXECUTOR_JOBS_MAX {
-            // Those that the others wait for have their turn too.
+            // Jobs of the shared queue get their turn too.
             let is_queue_turn = count % EXECUTOR_OWN_MAX == EXECUTOR_OWN_MAX - 1;
             let first = if is_queue_turn { scheduler.pop() } else { None };
             let (job, is_own) = match first {
@@ -63,7 +63,7 @@ impl Future for Executor {
 
 impl Drop for Executor {
     fn drop(&mut self) {
-        // A runner never ends by itself: its runtime does.
+        // An executor never ends by itself; it is dropped with its runtime.
         self.scheduler.close();
     }
 }

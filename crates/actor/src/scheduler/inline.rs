@@ -1,11 +1,11 @@
-//! A caller runs an idle actor on its own thread, if the actor is quick, instead of queueing it:
-//! the answer is there when the ask has been sent, no task was switched for it, and the call was
-//! never in the mailbox.
+//! Inline execution: an asker runs an idle, quick actor on its own thread instead of enqueueing it.
+//! The answer is there when the ask has been sent, no task switch is paid for, and the call never
+//! lies in the mailbox.
 //!
-//! Not for ever: the runtime's budget of a task bounds how many asks in a row are answered so before
-//! the asker lets others go first. And not everywhere: the asker must be in the actor's runtime, the
-//! actor's runs must be known to be [short](super::run_length), and actors that run one within another
-//! must not be too many.
+//! The runtime's task budget bounds how many asks in a row are answered this way before the asker
+//! yields to other tasks. The asker must be in the actor's runtime, the actor's runs must be known
+//! to be [short](super::run_length), and the nesting of actors that run one within another is
+//! limited.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -20,25 +20,25 @@ use crate::limits::{INLINE_ASKS_PER_STEP, INLINE_DEPTH_MAX, INLINE_RUNS_MAX, TUR
 use crate::turn;
 
 thread_local! {
-    /// Actors that run on this thread one within another.
+    /// Number of actors that run nested on this thread.
     static DEPTH: Cell<u32> = const { Cell::new(0) };
-    /// Asks since this thread last counted some.
+    /// Asks since this thread last charged the task budget.
     static ASKS: Cell<u32> = const { Cell::new(0) };
-    /// The task that was found to be in a crew's runtime last, and where that crew lies.
+    /// The task last found to be in a scheduler's runtime, and the address of that scheduler.
     static LAST_ALLOWED: Cell<(Option<task::Id>, usize)> = const { Cell::new((None, 0)) };
 }
 
-/// An actor that its asker runs next: it has begun.
+/// An actor that has begun to run and that its asker runs next.
 pub(crate) struct InlineRun(Arc<dyn Runnable>);
 
 impl InlineRun {
-    /// The actor that this waker wakes, if it sleeps and may run on this thread now.
+    /// Begins the actor that this waker wakes, if it sleeps and may run on this thread now.
     #[inline]
     pub(crate) fn begin(waker: Waker) -> Option<InlineRun> {
         worker_local::capture(waker).map(InlineRun)
     }
 
-    /// Runs it, beginning with the [call at hand](super::ActorTask::poll_call).
+    /// Runs the actor, beginning with the [direct call](super::ActorTask::poll_call).
     #[inline]
     pub(crate) fn run(self, call: &mut DirectCall<'_>) {
         let _turn = turn::outermost();
@@ -47,8 +47,8 @@ impl InlineRun {
     }
 }
 
-/// True if the caller may run the asked actor; `Pending` if its task has done so much already that
-/// others must have their turn. Each ask counts towards the runtime's budget, because yielding
+/// True when the caller may run the actor inline; `Pending` when the calling task has used up its
+/// budget and must yield. Only every so many asks charge the runtime's budget, because yielding
 /// costs as much as many asks: the runtime wakes a worker for it.
 #[inline]
 pub(crate) fn proceed(context: &mut Context<'_>) -> Poll<bool> {
@@ -65,9 +65,9 @@ pub(crate) fn proceed(context: &mut Context<'_>) -> Poll<bool> {
     Poll::Ready(true)
 }
 
-/// True where a job of that scheduler may be run by the waking task: in a task of the scheduler's
-/// runtime. A thread that merely waits on a single-threaded runtime is not the thread that its
-/// actors may count on.
+/// True where the waking task may run a job of this scheduler inline: in a task of the scheduler's
+/// runtime. A thread that merely blocks on a single-threaded runtime does not run its tasks, and
+/// the actors may rely on being on that thread.
 #[inline]
 pub(super) fn may_run_inline(scheduler: &Arc<Scheduler>) -> bool {
     if worker_local::is_executor_of(scheduler) {
@@ -75,7 +75,8 @@ pub(super) fn may_run_inline(scheduler: &Arc<Scheduler>) -> bool {
     }
     let task = task::try_id();
     let known = (task, Arc::as_ptr(scheduler).addr());
-    // A task stays in its runtime, and a crew that a task has asked before is that of its runtime.
+    // A task stays in its runtime, so a scheduler that this task was allowed before is still that
+    // runtime's.
     if task.is_some() && LAST_ALLOWED.get() == known {
         return true;
     }
@@ -87,7 +88,7 @@ pub(super) fn may_run_inline(scheduler: &Arc<Scheduler>) -> bool {
     is_allowed
 }
 
-/// While it is there, an actor runs within its asker.
+/// While this guard exists, an actor runs inside its asker's poll.
 struct DepthGuard;
 
 impl DepthGuard {
@@ -103,19 +104,19 @@ impl Drop for DepthGuard {
     }
 }
 
-/// Runs of an actor in one turn.
+/// The most runs of an actor in one turn.
 #[inline]
 pub(crate) fn turn_runs_max() -> usize {
     match DEPTH.get() {
         0 => TURN_RUNS_MAX,
         1..=INLINE_DEPTH_MAX => INLINE_RUNS_MAX,
-        // As in `QueuedOnly`: the others may come after each run.
+        // With `QueuedOnly`, other jobs may come after each run.
         _ => 1,
     }
 }
 
-/// While it exists, no caller on this thread runs an actor inline, and an actor handles one call in
-/// a turn: whatever an actor does, it was queued for it.
+/// While this guard exists, no asker on this thread runs an actor inline, and an actor handles one
+/// call per turn: every run of an actor comes out of the queue.
 #[cfg(feature = "testing")]
 pub(crate) struct QueuedOnly {
     depth: u32,
@@ -124,12 +125,12 @@ pub(crate) struct QueuedOnly {
 #[cfg(feature = "testing")]
 impl QueuedOnly {
     pub(crate) fn begin() -> QueuedOnly {
-        // Deeper than any asker goes.
+        // Deeper than any asker goes, so that no run is inline.
         QueuedOnly { depth: DEPTH.replace(INLINE_DEPTH_MAX + 1) }
     }
 }
 
-/// True while [`QueuedOnly`] is there.
+/// True while a [`QueuedOnly`] exists.
 #[cfg(feature = "testing")]
 pub(crate) fn is_queued_only() -> bool {
     DEPTH.get() > INLINE_DEPTH_MAX

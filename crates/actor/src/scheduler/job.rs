@@ -1,4 +1,4 @@
-//! One life that a crew runs: what a task is to a runtime.
+//! A job: one actor task that a scheduler runs, as a runtime runs a task.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,18 +9,19 @@ use super::run_length::RunLength;
 use super::task_state::{AfterRun, TaskState};
 use super::{ActorTask, DirectCall, Scheduler, worker_local};
 
-/// A job, whatever it runs.
+/// A job with the type of its task erased.
 pub(super) trait Runnable: Send + Sync {
-    /// Runs the job as far as it comes. The caller has taken it from the queue, or has woken it.
+    /// Runs the job until it waits or ends. The caller dequeued it, or woke it and began it inline.
     fn run(self: Arc<Self>);
 
-    /// True when its next run is likely short; it counts.
+    /// True when the job's next run is likely short; the query counts as a run.
     fn is_likely_short(&self) -> bool;
 
-    /// It never runs again; its life ends here, or where it runs just now.
+    /// Cancels the job: it never runs again. Its task is dropped here, or at the end of a current
+    /// run.
     fn cancel(&self);
 
-    /// Runs a job that has begun already, with a [call at hand](ActorTask::poll_call).
+    /// Runs a job that has begun already, with a [direct call](ActorTask::poll_call).
     fn run_with(self: Arc<Self>, call: &mut DirectCall<'_>);
 
     fn scheduler(&self) -> &Arc<Scheduler>;
@@ -29,17 +30,18 @@ pub(super) trait Runnable: Send + Sync {
 pub(super) struct Job<L> {
     state: TaskState,
     run_length: RunLength,
-    /// Its place in the crew's table.
+    /// The job's index in the scheduler's job slab.
     at: u32,
     scheduler: Arc<Scheduler>,
-    /// Only whoever runs it, or drops it, locks this: nobody ever waits.
+    /// Never contended: only the thread that runs or drops the job locks it.
     future: Mutex<Option<PolledTask<L>>>,
 }
 
-/// A life that has not ended.
+/// A task that has not ended.
 struct PolledTask<L> {
     future: L,
-    /// The waker of the job, from its first run on: it keeps the job until the life is dropped.
+    /// The job's own waker, from its first run on. It keeps the job alive until the task is
+    /// dropped.
     waker: Option<Waker>,
 }
 
@@ -55,7 +57,7 @@ impl<L: ActorTask> Job<L> {
         }
     }
 
-    /// Polls its life; true when that has ended.
+    /// Polls the task; true when it has ended.
     fn poll(self: &Arc<Self>, call: &mut DirectCall<'_>) -> bool {
         let mut task = self.future.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(PolledTask { future, waker }) = &mut *task else { return true };
@@ -65,10 +67,10 @@ impl<L: ActorTask> Job<L> {
         !matches!(catch_unwind(AssertUnwindSafe(poll)), Ok(Poll::Pending))
     }
 
-    /// Drops its life, outside of the lock: what it holds may wake anybody.
+    /// Drops the task outside of the lock, because dropping it may wake other jobs.
     fn drop_task(&self) {
         let future = self.future.lock().unwrap_or_else(PoisonError::into_inner).take();
-        // This also holds for a panic in a destructor.
+        // A panic in a destructor has been reported by the panic hook too.
         let _ = catch_unwind(AssertUnwindSafe(|| drop(future)));
     }
 }
@@ -114,7 +116,7 @@ impl<L: ActorTask> Runnable for Job<L> {
 impl<L: ActorTask> Wake for Job<L> {
     fn wake(self: Arc<Self>) {
         if worker_local::is_capturing() {
-            // The count comes last: one run less is taken for short.
+            // `is_likely_short` comes last, because it counts as a run.
             let may_begin = may_run_inline(&self.scheduler)
                 && self.state.is_asleep()
                 && self.run_length.is_likely();

@@ -1,19 +1,19 @@
-//! The jobs of a crew, so that it can end them with its runtime.
+//! The jobs of a scheduler, kept so that it can cancel them when its runtime shuts down.
 
 use std::sync::Arc;
 
-/// A table of jobs; places of those that have ended are used again.
+/// A slab of jobs; slots of jobs that have ended are reused.
 pub(super) struct JobSlab<J: ?Sized> {
     slots: Vec<JobSlot<J>>,
-    /// The place that became free last.
+    /// The slot that became free last.
     free: Option<u32>,
-    /// No job is taken in any more.
+    /// Set when no more jobs are accepted.
     closed: bool,
 }
 
 enum JobSlot<J: ?Sized> {
     Occupied(Arc<J>),
-    /// And the one that became free before.
+    /// A free slot, with the one that became free before it.
     Free(Option<u32>),
 }
 
@@ -22,7 +22,7 @@ impl<J: ?Sized> JobSlab<J> {
         JobSlab { slots: Vec::new(), free: None, closed: false }
     }
 
-    /// The place of the next job; `None` when the crew has ended.
+    /// The slot of the next job; `None` when the scheduler is closed.
     pub(super) fn next(&self) -> Option<u32> {
         if self.closed {
             return None;
@@ -30,7 +30,7 @@ impl<J: ?Sized> JobSlab<J> {
         self.free.or_else(|| u32::try_from(self.slots.len()).ok())
     }
 
-    /// Takes a job in, at the [next](JobSlab::next) place.
+    /// Adds a job in the [next](JobSlab::next) slot.
     pub(super) fn add(&mut self, job: Arc<J>) {
         let free = self.free.and_then(|at| self.slots.get_mut(at as usize));
         match free {
@@ -43,7 +43,7 @@ impl<J: ?Sized> JobSlab<J> {
         }
     }
 
-    /// A job has ended; it is given back to be dropped outside of the lock.
+    /// Removes a job that has ended; the caller drops it outside of the lock.
     pub(super) fn remove(&mut self, at: u32) -> Option<Arc<J>> {
         let slot = self.slots.get_mut(at as usize)?;
         match std::mem::replace(slot, JobSlot::Free(self.free)) {
@@ -58,7 +58,7 @@ impl<J: ?Sized> JobSlab<J> {
         }
     }
 
-    /// Takes all jobs out; no others come in.
+    /// Takes all jobs out, and accepts no more.
     pub(super) fn close(&mut self) -> Vec<Arc<J>> {
         self.closed = true;
         self.free = None;

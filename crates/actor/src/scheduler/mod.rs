@@ -1,15 +1,14 @@
 //! The scheduler that runs the actors of a runtime.
 //!
 //! An actor is not a task of the runtime: it is a job of a scheduler, whose executors are tasks,
-//! one for each worker of the runtime. So waking an actor costs no more than an entry in a run
-//! queue, an idle one takes half the memory of a task, and a caller may run an idle one itself
-//! (`inline`). The handlers run within the runtime as before: their tasks, waits and timers are the
-//! runtime's.
+//! one for each worker of the runtime. So waking an actor costs no more than an entry in a queue, a
+//! sleeping actor takes half the memory of a task, and an asker may run an idle actor itself
+//! (`inline`). Handlers run within the runtime: tasks, I/O and timers work in them as usual.
 //!
-//! An executor first takes jobs that its own thread has just woken (`worker_local`), then the queue
-//! that all executors share. It ends its turn after [`EXECUTOR_JOBS_MAX`] jobs, or when the
-//! runtime's budget for a task is used up, so that other tasks have their turn. With the runtime
-//! the executors are dropped, and with the first of them all jobs.
+//! An executor first takes the job that its own thread has just woken (`worker_local`), then the
+//! run queue that all share. It ends its turn after [`EXECUTOR_JOBS_MAX`] jobs, or when the
+//! runtime's task budget is used up, so that other tasks get theirs. When the runtime shuts down it
+//! drops the executors, and the first executor dropped cancels all jobs.
 
 mod inline;
 #[cfg(feature = "testing")]
@@ -42,48 +41,49 @@ pub(crate) use task_state::TaskState;
 
 use crate::reply::Asker;
 
-/// The life that a job runs.
+/// A task that a scheduler runs.
 pub(crate) trait ActorTask: Future<Output = ()> + Unpin + Send + 'static {
-    /// A poll with a call at hand, which is left there if it is not handled.
+    /// Polls the task with a direct call. A call that the task does not handle is left in `call`.
     fn poll_call(&mut self, context: &mut Context<'_>, call: &mut DirectCall<'_>) -> Poll<()>;
 }
 
-/// A call that lies in no mailbox.
+/// A call that is handed to the actor without going through its mailbox.
 pub(crate) struct DirectCall<'a> {
-    /// An `Option` of what the actor takes, where its asker has it; without a call anything.
+    /// An `Option` of the actor's message type, stored in its asker; any value when there is no
+    /// call.
     pub(crate) message: &'a mut dyn Any,
     pub(crate) asker: &'a mut Asker,
 }
 
-/// The runners of one runtime, and their jobs.
+/// The executors of one runtime, and their jobs.
 pub(crate) struct Scheduler {
     runtime: runtime::Id,
-    /// Tasks of the runtime may run on whichever thread polls them: it has more than one.
+    /// The runtime has more than one thread, so its tasks may run on any of them.
     is_wide: bool,
     queue: Mutex<RunQueue>,
     members: Mutex<JobSlab<dyn Runnable>>,
 }
 
-/// Jobs in line, each once; and the runners that sleep, by number.
+/// Queued jobs, each at most once, and the parked executors, by number.
 struct RunQueue {
     jobs: VecDeque<Arc<dyn Runnable>>,
     parked: Vec<(usize, Waker)>,
     closed: bool,
 }
 
-/// The crews of this process.
+/// The schedulers of this process.
 static SCHEDULERS: Mutex<Option<HashMap<runtime::Id, Arc<Scheduler>>>> = Mutex::new(None);
 
 thread_local! {
-    /// The crew of the runtime that this thread was in last.
+    /// The scheduler that this thread looked up last.
     static RECENT: RefCell<Option<Arc<Scheduler>>> = const { RefCell::new(None) };
 }
 
 impl Scheduler {
-    /// The scheduler of the runtime that the caller is in.
+    /// Returns the scheduler of the caller's runtime.
     ///
     /// # Panics
-    /// Outside of one.
+    /// Outside of a runtime.
     #[track_caller]
     pub(crate) fn current() -> Arc<Scheduler> {
         let runtime = Handle::current();
@@ -96,12 +96,12 @@ impl Scheduler {
         })
     }
 
-    /// The scheduler of a runtime; its executors begin with its first job.
+    /// Returns the scheduler of `runtime`; its executors are started with its first job.
     pub(crate) fn of_runtime(runtime: &Handle) -> Arc<Scheduler> {
         Scheduler::with_executors(runtime, Executor::new)
     }
 
-    /// The scheduler of a runtime, with executors made by `executor` if there are none.
+    /// Returns the scheduler of `runtime`; a new one gets the executors that `executor` makes.
     fn with_executors<R>(
         runtime: &Handle,
         executor: impl Fn(usize, Arc<Scheduler>) -> R,
@@ -122,7 +122,7 @@ impl Scheduler {
             members: Mutex::new(JobSlab::new()),
         });
         known.insert(runtime.id(), scheduler.clone());
-        // A runtime that is gone drops the runners at once, and they close the crew.
+        // A runtime that has shut down drops the executors at once, and they close the scheduler.
         drop(schedulers);
         for number in 0..runtime.metrics().num_workers() {
             drop(runtime.spawn(executor(number, scheduler.clone())));
@@ -130,40 +130,40 @@ impl Scheduler {
         scheduler
     }
 
-    /// Runs `task`. If the runtime is gone, the task is dropped.
+    /// Runs `task`; drops it when the runtime has shut down.
     pub(crate) fn spawn(self: &Arc<Self>, task: impl ActorTask) {
         if let Some(job) = self.add(task, TaskState::woken()) {
             self.push(job, true);
         }
     }
 
-    /// Takes in a life that has nothing to do before it is woken; gives what wakes it.
+    /// Adds a task that has nothing to do before it is woken; returns its waker.
     pub(crate) fn add_idle(self: &Arc<Self>, task: impl ActorTask) -> Option<Waker> {
         self.add(task, TaskState::asleep()).map(Waker::from)
     }
 
     fn add<L: ActorTask>(self: &Arc<Self>, task: L, state: TaskState) -> Option<Arc<Job<L>>> {
         let mut members = lock(&self.members);
-        // The life is dropped outside of the lock, if it is.
+        // If the task is dropped, that happens outside of the lock.
         let at = members.next()?;
         let job = Arc::new(Job::new(task, state, at, self.clone()));
         members.add(job.clone());
         Some(job)
     }
 
-    /// A job has ended.
+    /// Removes a job that has ended.
     fn remove(&self, at: u32) -> Option<Arc<dyn Runnable>> {
         lock(&self.members).remove(at)
     }
 
-    /// Brings a job in line, and wakes a runner for it.
+    /// Enqueues a job, and wakes an executor for it.
     fn push(&self, job: Arc<dyn Runnable>, wakes: bool) {
         let mut queue = lock(&self.queue);
         if queue.closed {
             drop(queue);
             return job.cancel();
         }
-        // A caller that pushes without a wake comes for the first job itself.
+        // A caller that pushes without waking takes the first job itself.
         let executor = if wakes || !queue.jobs.is_empty() { queue.parked.pop() } else { None };
         queue.jobs.push_back(job);
         drop(queue);
@@ -172,10 +172,10 @@ impl Scheduler {
         }
     }
 
-    /// The turn of a runner ends before `job`, which is the next one. The runner that comes for it is
-    /// another one, if one sleeps: it begins on the same thread, and whatever task has been woken there
-    /// makes room for it. A runner that wakes itself would wake a worker each time. The job goes to the
-    /// end of the line if it was not in it, so that two that wake each other let others go first.
+    /// Ends the turn of an executor before `job`, which is to run next. Another executor takes it
+    /// over, if one is parked: it begins on the same thread, and any task that has been woken there
+    /// goes first. An executor that woke itself would wake a worker each time. A job that was not
+    /// in the run queue goes to its end, so that two jobs that wake each other let others go first.
     fn hand_over(&self, number: usize, waker: &Waker, job: Arc<dyn Runnable>, is_own: bool) {
         let mut queue = lock(&self.queue);
         if queue.closed {
@@ -199,24 +199,24 @@ impl Scheduler {
         next.wake();
     }
 
-    /// The first one in line.
+    /// Takes the first queued job.
     fn pop(&self) -> Option<Arc<dyn Runnable>> {
         lock(&self.queue).jobs.pop_front()
     }
 
-    /// A runner sleeps, unless there is something in line.
+    /// Parks an executor, unless a job is queued.
     fn park(&self, number: usize, waker: &Waker) -> bool {
         let mut queue = lock(&self.queue);
         if !queue.jobs.is_empty() {
             return false;
         }
-        // It may have been polled without having been woken from here.
+        // The executor may have been polled without a wake from here.
         queue.parked.retain(|(other, _)| *other != number);
         queue.parked.push((number, waker.clone()));
         true
     }
 
-    /// The runtime ends, and with it all jobs.
+    /// Cancels all jobs, because the runtime shuts down.
     fn close(&self) {
         if let Some(schedulers) = &mut *lock(&SCHEDULERS) {
             schedulers.remove(&self.runtime);
@@ -232,6 +232,6 @@ impl Scheduler {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Whole between two statements, so a panic elsewhere has broken nothing.
+    // The data is consistent between any two statements, so a panic elsewhere has broken nothing.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

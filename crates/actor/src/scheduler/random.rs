@@ -1,11 +1,11 @@
-//! A crew whose order is drawn, for tests: whichever job is in line may run next, not only the first.
+//! A scheduler with a random order, for tests: any queued job may run next, not only the first.
 //!
-//! The first job on a quiet machine is the last on a busy one, and a test that always meets one
-//! order says nothing about the other. So the executor draws the next job, and the moments at which
-//! it yields to other tasks, from a seed: the same seed draws the same. This holds because every
-//! job goes through the shared queue. The executor does not announce itself to its thread, so no
-//! job is kept apart to run next there (`worker_local`), and `QueuedOnly` keeps callers from
-//! running actors (`inline`).
+//! The order on a quiet machine differs from that on a busy one, and a test that only ever meets
+//! one order says nothing about the other. So this executor draws from a seed which job runs and
+//! when it yields to the tasks of the runtime; equal seeds draw equal orders. This holds because
+//! every job goes through the queue: the executor does not enter its thread's `worker_local`, so no
+//! job is kept apart to run next there, and `QueuedOnly` keeps askers from running actors inline
+//! (`inline`).
 
 use std::future::Future;
 use std::pin::Pin;
@@ -18,20 +18,20 @@ use super::job::Runnable;
 use super::{Scheduler, lock};
 use crate::limits::EXECUTOR_JOBS_MAX;
 
-/// After how many jobs a turn of the runner ends, on average; one of these for each seed. With the
-/// first tasks and actors take turns, with the last actors get far ahead of the tasks.
+/// Mean number of jobs in a turn of the executor; the seed picks one of these. With the first,
+/// tasks and actors alternate; with the last, actors get far ahead of the tasks.
 const TURN_JOBS_MEAN: [u64; 3] = [1, 3, 12];
 
 impl Scheduler {
-    /// Makes the crew of a runtime with one thread, with an order that follows from `seed`. The caller
-    /// has just made the runtime: a crew that it has already would stay as it is.
+    /// Creates the scheduler of a single-threaded runtime, with an order that follows from `seed`.
+    /// Call it on a new runtime: an existing scheduler would stay as it is.
     pub(crate) fn start_random(runtime: &Handle, seed: u64) {
         drop(Scheduler::with_executors(runtime, |number, scheduler| {
             RandomExecutor::new(number, scheduler, seed)
         }));
     }
 
-    /// One of those in line.
+    /// Takes a random queued job.
     fn pop_random(&self, rng: &mut Rng) -> Option<Arc<dyn Runnable>> {
         let mut queue = lock(&self.queue);
         let at = rng.below(queue.jobs.len() as u64);
@@ -39,7 +39,7 @@ impl Scheduler {
     }
 }
 
-/// A task that runs the jobs of its crew in the order that it draws.
+/// An executor that runs the jobs of its scheduler in random order.
 struct RandomExecutor {
     number: usize,
     scheduler: Arc<Scheduler>,
@@ -77,13 +77,13 @@ impl Future for RandomExecutor {
 
 impl Drop for RandomExecutor {
     fn drop(&mut self) {
-        // As with the other runners: its runtime has ended.
+        // As with the other executors, its runtime has ended.
         self.scheduler.close();
     }
 }
 
-/// Numbers that follow from a seed: splitmix64 (Steele, Lea, Flood 2014). Written out here, so that
-/// a seed from an old log still draws the same.
+/// Random numbers from a seed: splitmix64 (Steele, Lea, Flood 2014). Written out here, so that a
+/// seed from an old log still draws the same numbers.
 struct Rng(u64);
 
 impl Rng {
@@ -96,7 +96,7 @@ impl Rng {
 
     /// A number below `end`; 0 if `end` is 0.
     fn below(&mut self, end: u64) -> u64 {
-        // The bias of a remainder is far below what a test could see: lines are short.
+        // The bias of a remainder is far too small for a test to see: queues are short.
         self.next().checked_rem(end).unwrap_or(0)
     }
 }

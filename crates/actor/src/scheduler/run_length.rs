@@ -1,17 +1,17 @@
-//! An estimate of whether the runs of a job are short, so that a caller may run it inline, and
-//! other jobs may wait behind it.
+//! An estimate of whether a job's runs are short, so that an asker may run it inline and other jobs
+//! may wait behind it.
 //!
-//! Reading the clock twice costs a third of a short run, so a run is measured only if nothing is
-//! known, and now and then; also by a caller that runs the job inline, so that it need not leave
-//! that to others.
+//! Reading the clock twice costs a third of what a run may take, so a run is measured only when
+//! nothing is known, and now and then after that. Inline runs are measured too, so that an asker
+//! need not leave the job to an executor.
 
 use std::time::Instant;
 
 use crate::limits::{SHORT_RUN, SHORT_RUNS_TRUSTED};
 use crate::sync::{AtomicU8, Ordering};
 
-/// The estimate: 0 for nothing known; otherwise the runs are short, and after so many more of them
-/// one is measured again, counted from 1.
+/// 0 when nothing is known. Otherwise the runs are short, and the value counts down to 1, at which
+/// the next run is measured again.
 pub(super) struct RunLength(AtomicU8);
 
 impl RunLength {
@@ -19,22 +19,22 @@ impl RunLength {
         RunLength(AtomicU8::new(0))
     }
 
-    /// True when the next run is likely short; it counts.
+    /// True when the next run is likely short; the query counts as a run.
     pub(super) fn is_likely(&self) -> bool {
         let known = self.0.load(Ordering::Relaxed);
         if known > 1 {
-            // Seldom does anybody else, and then two runs count as one.
+            // Another thread seldom does this at once, and then two runs count as one.
             self.0.store(known - 1, Ordering::Relaxed);
         }
         known > 0
     }
 
-    /// A run begins; it is measured if it must be.
+    /// Begins a run; returns the start time if the run is to be measured.
     pub(super) fn begin(&self) -> Option<Instant> {
         (self.0.load(Ordering::Relaxed) <= 1).then(Instant::now)
     }
 
-    /// It has ended.
+    /// Ends a run.
     pub(super) fn end(&self, begun: Option<Instant>) {
         let Some(begun) = begun else { return };
         let known = if begun.elapsed() <= SHORT_RUN { 1 + SHORT_RUNS_TRUSTED } else { 0 };

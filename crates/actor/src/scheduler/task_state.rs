@@ -1,27 +1,26 @@
-//! How a job stands: whether it waits for its turn, has it, or is over.
+//! The state of a job: whether it sleeps, is queued, runs, or is done.
 //!
-//! The state is three marks in a byte, which each step reads and writes at once. So a thread that
-//! wakes a job either queues it, or leaves a mark that the thread that runs it sees when the run is
-//! over.
+//! Three flags in one byte, read and written in one atomic step each. The thread that wakes a job
+//! either enqueues it or leaves a flag that the running executor sees when the run ends.
 
 use crate::sync::{AtomicU8, Ordering};
 
-/// It is in line, or must be when its run is over.
+/// The job is queued, or must be queued when its run ends.
 const WOKEN: u8 = 1;
 const RUNNING: u8 = 2;
 const DONE: u8 = 4;
 
-/// Where a job stands.
+/// The atomic state of one job.
 pub(crate) struct TaskState(AtomicU8);
 
-/// The next step for a job whose run is over.
+/// What to do with a job after its run.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum AfterRun {
-    /// It sleeps until it is woken.
+    /// The job sleeps until it is woken.
     Sleeps,
-    /// It was woken meanwhile: it must be brought in line.
+    /// The job was woken during the run and must be queued.
     Again,
-    /// It was cancelled meanwhile.
+    /// The job was cancelled during the run.
     Cancelled,
 }
 
@@ -30,36 +29,36 @@ impl TaskState {
         TaskState(AtomicU8::new(0))
     }
 
-    /// The state of a job that its creator queues.
+    /// The state of a new job that its creator enqueues.
     pub(crate) fn woken() -> TaskState {
         TaskState(AtomicU8::new(WOKEN))
     }
 
-    /// Wakes it; true when the caller must bring it in line.
+    /// Wakes the job; true when the caller must enqueue it.
     #[inline]
     pub(crate) fn wake(&self) -> bool {
         self.0.fetch_or(WOKEN, Ordering::AcqRel) == 0
     }
 
-    /// It is taken out of the line; false when it was cancelled and must not run.
+    /// Marks a dequeued job as running; false when it was cancelled and must not run.
     #[inline]
     pub(crate) fn begin(&self) -> bool {
         self.0.compare_exchange(WOKEN, RUNNING, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
 
-    /// True when whoever wakes it now is the first.
+    /// True when the next wake is the one that must enqueue the job.
     #[inline]
     pub(crate) fn is_asleep(&self) -> bool {
         self.0.load(Ordering::Relaxed) == 0
     }
 
-    /// It is woken by whoever runs it at once; false when it does not sleep.
+    /// Marks a sleeping job as running, without queueing it; false when it does not sleep.
     #[inline]
     pub(crate) fn begin_asleep(&self) -> bool {
         self.0.compare_exchange(0, RUNNING, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
 
-    /// Its run is over and it has more to do or to wait for.
+    /// Ends a run of a job that has more to do or to wait for.
     #[inline]
     pub(crate) fn end(&self) -> AfterRun {
         match self.0.fetch_and(!RUNNING, Ordering::AcqRel) {
@@ -69,7 +68,8 @@ impl TaskState {
         }
     }
 
-    /// It is never run again; true when it does not run now either, so that it may be dropped.
+    /// Keeps the job from running again; true when it is not running now, so that the caller may
+    /// drop it.
     pub(crate) fn cancel(&self) -> bool {
         self.0.fetch_or(DONE, Ordering::AcqRel) & RUNNING == 0
     }
@@ -123,12 +123,12 @@ mod loom_tests {
     use super::*;
     use crate::sync::{AtomicUsize, Mutex};
 
-    /// The state that two wakers and a cancelling thread share with the thread that runs the job.
+    /// State that two wakers and a canceller share with the thread that runs the job.
     struct Table {
         state: TaskState,
-        /// How often the job lies in line: never twice.
+        /// How often the job is queued: never twice.
         line: Mutex<usize>,
-        /// The work of the job.
+        /// Units of work for the job.
         work: AtomicUsize,
         done: AtomicUsize,
     }
@@ -147,7 +147,7 @@ mod loom_tests {
             assert_eq!(*line, 1, "in line twice");
         }
 
-        /// Runs it while it is in line.
+        /// Runs the job while it is queued.
         fn run(&self) {
             while std::mem::take(&mut *self.line.lock().unwrap()) == 1 {
                 if !self.state.begin() {

@@ -1,7 +1,7 @@
-//! The thread-local state of the scheduler whose executor the thread polls.
+//! Thread-local state of a thread that polls an executor.
 //!
-//! An actor that another one has just woken is best run next and on the same thread, where its mail
-//! lies in the cache: it waits in a place of this thread, and nothing is locked for it.
+//! An actor that another actor has just woken is best run next and on the same thread, where its
+//! mail is in the cache: it waits in a slot of this thread, without taking a lock.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -22,16 +22,17 @@ thread_local! {
 }
 
 struct WorkerLocal {
-    /// Where the crew lies whose runner this thread polls; 0 for none. Only compared.
+    /// Address of the scheduler whose executor this thread polls; 0 for none. Only compared.
     scheduler: Cell<usize>,
     /// The job to run next.
     next: Cell<Option<Arc<dyn Runnable>>>,
-    /// A job that is woken begins now and goes to who wakes it, or is not woken at all.
+    /// While set, waking a sleeping job starts it and hands it to the waking code; a job that does
+    /// not sleep is not woken.
     is_capturing: Cell<bool>,
     captured: Cell<Option<Arc<dyn Runnable>>>,
 }
 
-/// While it is there, this thread polls a runner of a crew.
+/// While this guard exists, the thread polls an executor of a scheduler.
 pub(super) struct EnteredScheduler {
     before: usize,
 }
@@ -54,20 +55,20 @@ impl Drop for EnteredScheduler {
     }
 }
 
-/// The job that is to run next on this thread.
+/// Takes the job that is to run next on this thread.
 pub(super) fn take_next() -> Option<Arc<dyn Runnable>> {
     WORKER_LOCAL.with(|local| local.next.take())
 }
 
-/// True on a thread that polls a runner of this crew.
+/// True on a thread that polls an executor of this scheduler.
 pub(super) fn is_executor_of(scheduler: &Arc<Scheduler>) -> bool {
     WORKER_LOCAL.with(|local| local.scheduler.get() == Arc::as_ptr(scheduler).addr())
 }
 
-/// A job was woken.
+/// Enqueues a job that was woken, in this thread's slot if possible.
 pub(super) fn enqueue(job: Arc<dyn Runnable>) {
     let mut job = Some(job);
-    // Without the place, at the end of a thread, everybody takes the long way.
+    // While the thread ends, the slot is gone and the job goes through the shared queue.
     let _ = WORKER_LOCAL.try_with(|local| {
         let Some(woken) = job.take() else { return };
         let is_ours = local.scheduler.get() == Arc::as_ptr(woken.scheduler()).addr();
@@ -78,25 +79,26 @@ pub(super) fn enqueue(job: Arc<dyn Runnable>) {
     }
 }
 
-/// A job was woken while it ran, or has had its turn: the others in line go first.
+/// Enqueues a job that was woken during its run or used up its turn, behind the queued ones.
 pub(super) fn reenqueue(job: Arc<dyn Runnable>) {
     let scheduler = job.scheduler().clone();
-    // This thread looks at the line next, so nobody is woken for a job that is alone there.
+    // This thread looks at the queue next, so a job that is alone there needs no wake.
     let must_wake = !is_executor_of(&scheduler);
     scheduler.push(job, must_wake);
 }
 
-/// True while a job that is woken goes to who wakes it.
+/// True while waking a job hands it to the waking code.
 pub(super) fn is_capturing() -> bool {
     WORKER_LOCAL.try_with(|local| local.is_capturing.get()).unwrap_or(false)
 }
 
-/// A job that has begun to run is for who has woken it.
+/// Stores a job that has begun to run, for the code that woke it.
 pub(super) fn store_captured(job: Arc<dyn Runnable>) {
     WORKER_LOCAL.with(|local| local.captured.set(Some(job)));
 }
 
-/// The job that this waker wakes, if it could begin now: it has. Otherwise nothing was done.
+/// Wakes the job of this waker and returns it if it could begin now; it then counts as running.
+/// Otherwise does nothing.
 #[inline]
 pub(super) fn capture(waker: Waker) -> Option<Arc<dyn Runnable>> {
     WORKER_LOCAL.with(|local| local.is_capturing.set(true));
@@ -106,7 +108,7 @@ pub(super) fn capture(waker: Waker) -> Option<Arc<dyn Runnable>> {
     WORKER_LOCAL.with(|local| local.captured.take())
 }
 
-/// While it is there, a job that this thread wakes is kept for it.
+/// While this guard exists, a job that this thread wakes is captured.
 struct WakeCapture;
 
 impl Drop for WakeCapture {

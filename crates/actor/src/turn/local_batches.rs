@@ -1,9 +1,8 @@
-//! Messages of the current turn to actors of this process that are not published yet, whatever
-//! their type.
+//! Messages that the current turn has sent to actors of this process and not yet published.
 //!
-//! The messages for one actor lie in a buffer of its type (`reference::batch`). The one that was used
-//! last lies apart, where a sender finds it at once; everything else that is done here takes it back
-//! before.
+//! The messages for one actor are collected in a batch of its message type (`reference::batch`).
+//! The batch used last is kept in a slot of its own, where a sender finds it fastest; every other
+//! operation here first moves it back to the rest.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -14,28 +13,28 @@ thread_local! {
         const { RefCell::new(LocalBatches { recent: None, batches: Vec::new() }) };
 }
 
-/// The batches of this thread's turn for all mailboxes.
+/// This thread's unpublished batches for all mailboxes.
 pub(crate) struct LocalBatches {
-    /// The actor that was sent to last, directly.
+    /// The actor that was last sent to directly.
     pub(crate) recent: Option<u64>,
     pub(crate) batches: Vec<Box<dyn AnyBatch>>,
 }
 
-/// A stage whose messages are of any type.
+/// A batch with its message type erased.
 pub(crate) trait AnyBatch: Any {
     fn publish(&mut self);
 
-    /// Where the actor lives, which the stage keeps alive.
+    /// The address of the actor's mailbox, which the batch keeps alive.
     fn address(&self) -> usize;
 }
 
 impl LocalBatches {
-    /// Takes back what is at hand.
+    /// Moves the batch used last back to the others.
     pub(crate) fn settle(&mut self) {
         self.batches.extend(LAST_BATCH.take());
     }
 
-    /// Takes out the stage for the actor that lives at `address`, if there is one.
+    /// Takes out the batch for the actor at `address`, if there is one.
     #[inline]
     pub(crate) fn take(&mut self, address: usize) -> Option<Box<dyn AnyBatch>> {
         let at = self.batches.iter().position(|one| one.address() == address)?;
@@ -43,7 +42,7 @@ impl LocalBatches {
     }
 }
 
-/// Publishes everything of this thread; the end of a turn.
+/// Publishes all batches of this thread, at the end of a turn.
 pub(crate) fn publish_all() {
     BATCHES.with(|batches| {
         let Ok(mut batches) = batches.try_borrow_mut() else {

@@ -1,9 +1,9 @@
 //! A turn: one poll of an actor.
 //!
-//! Messages that an actor sends within one turn are published once, at its end: the lock, the wake
-//! and the write are paid for once a turn and not once a message. The guard publishes before the
-//! poll returns, whether the poll is ready, pending or unwinding. So no message waits in a thread
-//! that the actor has left, and the order of an actor's messages is the order of its turns.
+//! An actor's sends within one turn are published once, at the end of the turn: the lock, the wake
+//! and the write are paid per turn and not per message. The guard publishes before the poll
+//! returns, whether the poll is ready, pending or unwinding; so no message waits in a thread that
+//! the actor has left, and the order of an actor's messages is the order of its turns.
 
 pub(crate) mod local_batches;
 
@@ -11,7 +11,7 @@ use std::cell::Cell;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 
-/// The work at the end of this thread's outermost turn.
+/// A function to call when the outermost turn of this thread ends.
 pub type AtEnd = fn();
 
 thread_local! {
@@ -27,20 +27,22 @@ pub fn is_open() -> bool {
     DEPTH.get() > 0
 }
 
-/// True while the calling thread polls an actor: a wait here may hold up the actor's mailbox.
+/// True while the calling thread polls an actor: waiting here may hold up the actor's mailbox.
 pub fn is_handler() -> bool {
     IN_HANDLER.get()
 }
 
-/// Runs a turn of a future that runs side by side with the actor's other calls.
+/// True while the calling thread polls an actor's handler that holds up the actor's other calls, as
+/// opposed to one that runs side by side with them.
 pub(crate) fn holds_up_calls() -> bool {
     IN_HANDLER.get() && !SIDE_BY_SIDE.get()
 }
 
-/// While it is there, the thread polls what holds up no call of its actor.
+/// While this guard exists, the thread polls handlers that do not hold up their actor's other
+/// calls.
 pub(crate) struct SideBySideGuard(bool);
 
-/// An actor polls what runs side by side with its calls.
+/// Marks the thread as polling handlers that run side by side with the actor's calls.
 pub(crate) fn side_by_side() -> SideBySideGuard {
     SideBySideGuard(SIDE_BY_SIDE.replace(true))
 }
@@ -51,7 +53,8 @@ impl Drop for SideBySideGuard {
     }
 }
 
-/// Calls `publish` when this thread's turn ends; once, however often it is requested.
+/// Registers `publish` to be called once when this thread's turn ends, however often it is
+/// registered.
 #[inline]
 pub fn at_end(publish: AtEnd) {
     AT_END.set(Some(publish));
@@ -69,8 +72,9 @@ pub fn open(handler: bool) -> Turn {
     Turn { handler_before: IN_HANDLER.replace(handler) }
 }
 
-/// While it is there, a turn that is opened is an outermost one: what an actor sends within another
-/// task's turn leaves with its own, because its next turn may be on another thread.
+/// While this guard exists, the next turn opened on this thread counts as outermost: messages that
+/// an actor sends inside another task's turn are published at the end of the actor's own turn,
+/// because its next turn may be on another thread.
 pub(crate) struct Outermost {
     depth: u32,
 }
@@ -91,7 +95,8 @@ impl Drop for Turn {
         let depth = DEPTH.get() - 1;
         if depth == 0 {
             local_batches::publish_all();
-            // Still inside while publishing: what publishing itself sends is published as well.
+            // The depth still counts this turn while publishing: sends made by publishing are
+            // published too.
             while let Some(publish) = AT_END.take() {
                 publish();
                 local_batches::publish_all();
@@ -101,7 +106,7 @@ impl Drop for Turn {
     }
 }
 
-/// Runs a future in turns: each poll is one.
+/// Runs a future in turns: each poll is one turn.
 pub async fn in_turns<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     poll_fn(move |context| {

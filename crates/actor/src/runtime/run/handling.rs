@@ -1,4 +1,4 @@
-//! Handling a chunk of mail: call by call, as far as it goes without waiting.
+//! Handling a chunk of mail: call by call, as far as possible without waiting.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -21,25 +21,25 @@ use crate::runtime::side_by_side::PendingCall;
 #[cfg(feature = "testing")]
 use crate::scheduler::is_queued_only;
 
-/// Why the handling of a chunk ended, with the calls that were not begun.
+/// The reason for which the handling of a chunk ended, with the calls that have not begun.
 pub(crate) enum ChunkEnd<M> {
     Done,
-    /// There is control mail.
+    /// Control mail is waiting.
     Orders(Unhandled<M>),
     /// This call has an `async` handler.
     Later(M, Reply<'static>, Unhandled<M>),
     /// The handler of this call runs side by side with others.
     SideBySide(PendingCall<M>, Unhandled<M>),
-    /// A handler has ended the actor.
+    /// A handler panicked or ended the actor.
     Failed(Reason, Unhandled<M>),
 }
 
-/// Calls that were taken out of their queue and not handled. However they are let go, those who wait
-/// for an answer hear of it.
+/// Calls that were taken out of their queue and not handled. If they are dropped, their askers are
+/// told.
 pub(crate) struct Unhandled<M> {
     chunk: Option<Chunk<M>>,
     source: Source<M>,
-    /// For those who hear of lost calls.
+    /// Describes the calls if they are reported as lost.
     origin: Option<Origin<M>>,
 }
 
@@ -49,7 +49,7 @@ impl<M> Unhandled<M> {
         Unhandled { chunk: Some(chunk), source, origin }
     }
 
-    /// Behind a call that no other followed.
+    /// An empty rest, after a call that was alone in its chunk.
     pub(crate) fn none(origin: Option<Origin<M>>) -> Unhandled<M> {
         Unhandled { chunk: None, source: Source::Local, origin }
     }
@@ -58,21 +58,21 @@ impl<M> Unhandled<M> {
         Provenance { owner: self.source.owner(), origin: self.origin }
     }
 
-    /// Puts them back before all others of their queue.
+    /// Puts the calls back at the front of their queue.
     pub(crate) fn put_back(mut self, mailbox: &Mailbox<M>) {
         if let Some(chunk) = self.chunk.take() {
             mailbox.put_back(chunk, &self.source);
         }
     }
 
-    /// The handler of a call before them has ended.
+    /// Counts a call before these whose handler has ended.
     pub(crate) fn handled_one(&self) {
         if let Some(owner) = self.source.owner() {
             owner.handled(1);
         }
     }
 
-    /// The chunk was gone through and `left` is what was not begun.
+    /// Keeps the calls of `chunk` that have not begun, which are `left`.
     fn keep(&mut self, mut chunk: Chunk<M>, left: Remaining<M>, mailbox: &Mailbox<M>) {
         self.chunk = match left {
             Remaining::Mails(mails) => {
@@ -97,8 +97,8 @@ impl<M> Drop for Unhandled<M> {
     }
 }
 
-/// Handles calls until none is left, one has an `async` handler, control mail has come, or the actor
-/// has ended.
+/// Handles calls until none is left, one has an `async` handler, control mail has come, or the
+/// actor has ended.
 pub(crate) fn handle_chunk<A: Actor>(
     actor: &mut A,
     mut calls: Unhandled<A::Message>,
@@ -107,7 +107,7 @@ pub(crate) fn handle_chunk<A: Actor>(
     spans: Option<Spans>,
 ) -> ChunkEnd<A::Message> {
     if calls.source.is_timer() && mailbox.control().is_marked() {
-        // A control message may cancel the timer.
+        // Carrying out the control mail may cancel the timer.
         return ChunkEnd::Orders(calls);
     }
     let Some(mut chunk) = calls.chunk.take() else { return ChunkEnd::Done };
@@ -169,7 +169,7 @@ pub(crate) fn handle_chunk<A: Actor>(
     }
 }
 
-/// Handles the only call that waited; `None` when that is all.
+/// Handles a call that is alone in its chunk; `None` when there is nothing left to do.
 #[inline]
 pub(crate) fn handle_one<A: Actor>(
     actor: &mut Option<A>,
@@ -240,7 +240,7 @@ fn handle_run<A: Actor>(
     reply: &mut Reply<'_>,
 ) -> (PauseResult<A::Message>, Remaining<A::Message>) {
     let pause = catch_unwind(AssertUnwindSafe(|| run.source.handle(actor, reply, control)));
-    // Here, because the turn may end next.
+    // Done here, because the turn may end next.
     reply.hand_over();
     match pause {
         Ok(pause) => {

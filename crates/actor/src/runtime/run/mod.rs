@@ -1,8 +1,8 @@
 //! The calls of one chunk while they are handled.
 //!
-//! Mail of local senders is there as messages; calls of a session are there as they came and are
-//! decoded here, one by one, straight into their handlers. However a run ends, by a panic or
-//! because the runtime goes while a handler waits, those who wait for an answer hear of it.
+//! Mail of local senders is stored as messages; calls of a session are stored as received and
+//! decoded here, one by one, straight into their handlers. However a run ends, even by a panic or
+//! because the runtime shuts down while a handler waits, the waiting askers are told.
 
 pub(crate) mod handling;
 #[cfg(feature = "testing")]
@@ -26,7 +26,7 @@ use crate::reply::owner::InboundQueueOwner;
 use crate::reply::{LocalReply, Reply, ReplySlot};
 use crate::runtime::actor::{Actor, Handled};
 
-/// Why a run stands still.
+/// The reason for which a run pauses.
 pub(crate) enum RunPause<M> {
     /// No call is left.
     End,
@@ -34,20 +34,20 @@ pub(crate) enum RunPause<M> {
     Later(M),
     /// The handler of this call runs side by side with others.
     SideBySide(M),
-    /// There is control mail.
+    /// Control mail is waiting.
     Orders,
 }
 
-/// Calls that were not begun, to be put back.
+/// Calls that have not begun and are to be put back.
 pub(crate) enum Remaining<M> {
     Mails(MailBatch<M>),
-    /// The last so many of the frames that the run was made from.
+    /// The number of frames left at the end of those that the run was made from.
     Frames(usize),
 }
 
-/// Where the calls come from.
+/// A source of calls for a run.
 pub(crate) trait CallSource<A: Actor> {
-    /// Handles one call after the other, as far as it goes.
+    /// Handles calls one after the other, as far as possible.
     fn handle(
         &mut self,
         actor: &mut A,
@@ -55,18 +55,18 @@ pub(crate) trait CallSource<A: Actor> {
         control: &Control,
     ) -> RunPause<A::Message>;
 
-    /// Calls that were not begun.
+    /// The number of calls that have not begun.
     fn left(&self) -> usize;
 
-    /// Takes out the calls that were not begun.
+    /// Takes out the calls that have not begun.
     fn keep(&mut self) -> Remaining<A::Message>;
 
-    /// Tells those who wait for an answer that there will be none.
+    /// Tells the waiting askers that there will be no answer.
     fn refuse(&mut self, provenance: Provenance<'_, A::Message>);
 }
 
-/// Only the mailbox holds the caller's slot, so the caller is gone and its call is not begun,
-/// unless it has asked for a receipt only. This is one load, of a line that the answer needs next.
+/// True when only the mailbox still holds the reply slot: the asker is gone, and its call is not
+/// begun unless it asked only for a receipt. One load, of a cache line that the answer needs next.
 #[inline(always)]
 pub(crate) fn is_gone(asker: &Arc<dyn LocalReply>) -> bool {
     Arc::strong_count(asker) == 1 && asker.is_called_off()
@@ -84,7 +84,7 @@ impl<A: Actor> CallSource<A> for MailDrain<'_, A::Message> {
                 return RunPause::Orders;
             }
             let Some((message, asker)) = self.next() else { return RunPause::End };
-            // A tell finds the reply as the call before left it: nobody waits.
+            // For a tell the reply is as the call before left it: without an asker.
             if let Some(asker) = asker {
                 if is_gone(&asker) {
                     continue;
@@ -127,7 +127,7 @@ impl<'a> EncodedCalls<'a> {
         EncodedCalls { calls: frames.left(), owner }
     }
 
-    /// The next call.
+    /// Takes the next call.
     pub(crate) fn next(&mut self) -> Option<call::EncodedCall<'a>> {
         self.calls.next()
     }
@@ -167,13 +167,13 @@ impl<A: Actor> CallSource<A> for EncodedCalls<'_> {
             if control.is_marked() {
                 return RunPause::Orders;
             }
-            // Nearly all calls of a busy session come in runs: they are asked for first.
+            // Nearly all calls of a busy session come in runs, so runs are tried first.
             let (method, handled) = if let Some(run) = self.calls.run() {
                 let method = run.method();
                 (method, actor.handle_run(method, &mut SameCalls { run, control }, reply))
             } else {
                 let Some(call) = self.calls.next() else { return RunPause::End };
-                // A tell finds the reply as the call before left it: nobody waits.
+                // For a tell the reply is as the call before left it: without an asker.
                 if let Some((slot, generation)) = call.asker {
                     reply.renew(ReplySlot::Remote { slot, generation });
                 }
@@ -204,7 +204,7 @@ impl<A: Actor> CallSource<A> for EncodedCalls<'_> {
     }
 }
 
-/// Calls of one method that follow each other, as [`Actor::handle_run`] gets them.
+/// Consecutive calls of one method, as [`Actor::handle_run`] gets them.
 #[derive(Debug)]
 pub struct SameCalls<'c, 'a> {
     run: CallRun<'c, 'a>,
@@ -212,8 +212,8 @@ pub struct SameCalls<'c, 'a> {
 }
 
 impl<'a> SameCalls<'_, 'a> {
-    /// The arguments of the next call, whose asker `reply` leads to then. `None` when there is none,
-    /// and when control mail goes before.
+    /// Returns the arguments of the next call and sets `reply` to its asker. `None` when there is
+    /// none, and when control mail is waiting.
     #[inline(always)]
     pub fn take(&mut self, reply: &mut Reply<'_>) -> Option<&'a [u8]> {
         if self.control.is_marked() {
@@ -226,9 +226,9 @@ impl<'a> SameCalls<'_, 'a> {
         Some(arguments)
     }
 
-    /// Decodes the arguments of consecutive tells and handles them, as long as they have this fixed
-    /// width. Asks are left where they are. This loop is separate because the loop of all calls
-    /// needs more registers than there are.
+    /// Calls `handle` with the arguments of each tell in turn, as long as they are values of that
+    /// width. Asks are left in place. A loop of its own, because the loop for all calls needs more
+    /// registers than there are.
     ///
     /// # Errors
     /// As [`each`](Self::each).
@@ -245,14 +245,16 @@ impl<'a> SameCalls<'_, 'a> {
         let mut run = self.run.cursor();
         while !control.is_marked_in_a_loop() {
             let Some((_, values)) = run.take_fixed(fixed) else { break };
-            // A new one each time: so it is seen that nobody waits, and nothing remains of it.
+            // A new reply each time, so that the compiler sees that there is no asker and removes
+            // it.
             let mut nobody = ManuallyDrop::new(Reply::new(ReplySlot::Nobody, None));
             handle(&mut Reader::new(values), &mut nobody)?;
         }
         Ok(())
     }
 
-    /// Decodes and handles consecutive asks of a fixed width; tells are left.
+    /// Calls `handle` with the arguments of each ask in turn, as [`tells_fixed`](Self::tells_fixed)
+    /// does for tells; tells are left in place.
     ///
     /// # Errors
     /// As [`each`](Self::each).
@@ -275,11 +277,11 @@ impl<'a> SameCalls<'_, 'a> {
         Ok(())
     }
 
-    /// Decodes the arguments of consecutive calls and handles them. After an error, the call that
-    /// it is about was the last.
+    /// Calls `handle` with the arguments of each call in turn. After an error no more calls are
+    /// taken; the error is about the last one.
     ///
     /// # Errors
-    /// What `handle` gives.
+    /// The error that `handle` returns.
     #[inline(never)]
     pub fn each<M>(
         &mut self,
@@ -300,20 +302,20 @@ impl<'a> SameCalls<'_, 'a> {
     }
 }
 
-/// A source whose end is seen to.
+/// A run over a source; dropping it early refuses the calls that are left.
 pub(crate) struct ChunkRun<'a, A: Actor, S: CallSource<A>> {
     pub(crate) source: S,
     calls: usize,
-    /// The call that was taken out last, until its handler has ended.
+    /// 1 while the handler of the call that was taken out last has not ended.
     unfinished: usize,
     provenance: Provenance<'a, A::Message>,
-    /// Nobody need be told any more.
+    /// Set when no asker is left to be told.
     finished: bool,
     actor: std::marker::PhantomData<fn(A)>,
 }
 
 impl<'a, A: Actor, S: CallSource<A>> ChunkRun<'a, A, S> {
-    /// A run of so many calls.
+    /// Starts a run over `source`.
     pub(crate) fn new(
         source: S,
         calls: usize,
@@ -323,8 +325,8 @@ impl<'a, A: Actor, S: CallSource<A>> ChunkRun<'a, A, S> {
         ChunkRun { source, calls, unfinished: 1, provenance, finished: false, actor }
     }
 
-    /// The handlers of the taken calls have ended, except for one that `broke_off`. The rest is
-    /// returned.
+    /// Counts the calls that were taken out as ended, except one that `broke_off`. Returns the
+    /// calls that have not begun.
     pub(crate) fn finish(mut self, broke_off: bool) -> Remaining<A::Message> {
         self.unfinished = usize::from(broke_off);
         self.count();

@@ -1,8 +1,8 @@
-//! Calls of which a run handles one, so that what others do may come before the next.
+//! Runs of a single call, so that other jobs may come before the next.
 //!
-//! Elsewhere an actor handles what lies together in one go. Other actors would run meanwhile, on
-//! other threads; on the one thread of a drawn order they can only run in between. So the rest is put
-//! back, as it is when control mail comes.
+//! Normally an actor handles the calls of a chunk in one go while other actors run on other
+//! threads. On the one thread of a random order they can only run in between. So the rest of the
+//! chunk is put back, as it is when control mail comes.
 
 use crate::lifecycle::control::Control;
 use crate::mailbox::mail_batch::MailDrain;

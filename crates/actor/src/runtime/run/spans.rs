@@ -1,8 +1,8 @@
-//! A span of `tracing` around each call, for actors that are started so.
+//! A `tracing` span around each call, for actors started with spans.
 //!
-//! All others pay one comparison for a run of calls: the calls of a run are gone through here instead
-//! of in `run`, one by one, since runs are handled together only where nobody wants to tell one call
-//! from the next.
+//! All other actors pay one comparison per run of calls: the calls of a run are handled one by one
+//! here instead of in `run`, because calls are only handled together where they need not be told
+//! apart.
 
 use tracing::Span;
 use wigwag_wire::Reader;
@@ -17,7 +17,7 @@ use crate::runtime::actor::{Actor, Handled};
 use crate::runtime::run::{CallSource, EncodedCalls, Remaining, RunPause, is_gone};
 use crate::schema::Schema;
 
-/// The actor of the calls.
+/// The actor whose calls get spans.
 #[derive(Clone, Copy)]
 pub(crate) struct Spans {
     pub(crate) schema: &'static Schema,
@@ -25,14 +25,14 @@ pub(crate) struct Spans {
 }
 
 impl Spans {
-    /// The span of a call of that method.
+    /// The span of a call of method `method`.
     pub(crate) fn of(self, method: u32) -> Span {
         let (actor, method) = (self.schema.name, self.schema.method_name(method));
         tracing::info_span!(target: "wigwag_actor::spans", "call", actor, method, number = self.number)
     }
 }
 
-/// The span of a call, if there are to be some.
+/// The span of a call; a disabled one when `spans` is `None`.
 pub(crate) fn span<I: Interface>(spans: Option<Spans>, message: &I::Message) -> Span {
     spans.map_or_else(Span::none, |spans| spans.of(message.method()))
 }

@@ -1,4 +1,4 @@
-//! The calls that an actor handles: those of a chunk, those put aside, those that waited for others.
+//! Handling calls: those of a chunk, those put aside, and those that waited for their key.
 
 use super::Worker;
 use super::guarded::{caught, finish};
@@ -11,8 +11,8 @@ use crate::runtime::run::spans;
 use crate::runtime::side_by_side::PendingCall;
 
 impl<A: Actor> Worker<A> {
-    /// Handles a call that had been put aside, unless control mail goes before it. False when there is
-    /// none.
+    /// Handles a call that had been put aside, unless control mail is waiting. False when it
+    /// handled none.
     pub(super) fn handle_unstashed(&mut self) -> bool {
         let spans = self.spans();
         let (Some(actor), Some(extras)) = (&mut self.actor, &mut self.extras) else { return false };
@@ -32,7 +32,7 @@ impl<A: Actor> Worker<A> {
                 self.do_boxed(|actor, mailbox| finish(actor, mailbox, later, spans));
             }
             Ok(Handled::SideBySide(message)) => {
-                // Its session has counted it when it was put aside.
+                // Its session counted it when it was put aside.
                 self.take(
                     PendingCall { message, reply, owner: None, origin: Some(origin) },
                     Unhandled::none(None),
@@ -47,7 +47,7 @@ impl<A: Actor> Worker<A> {
         true
     }
 
-    /// Handles calls of one queue, as far as it goes.
+    /// Handles the calls of one queue until they are done or something else must go first.
     pub(super) fn handle(&mut self, calls: Unhandled<A::Message>) {
         let (spans, mut calls) = (self.spans(), Some(calls));
         while let (Some(actor), Some(some)) = (&mut self.actor, calls.take()) {
@@ -56,7 +56,7 @@ impl<A: Actor> Worker<A> {
         }
     }
 
-    /// Does what the end of a run asks for; gives the calls that are to be handled next.
+    /// Does what the end of a run requires; returns the calls to handle next.
     pub(super) fn follow_up(&mut self, end: ChunkEnd<A::Message>) -> Option<Unhandled<A::Message>> {
         match end {
             ChunkEnd::Done => {}
@@ -74,7 +74,7 @@ impl<A: Actor> Worker<A> {
         None
     }
 
-    /// Begins a call that runs side by side with others; gives what is left of its chunk unless it
+    /// Begins a call that runs side by side with others; returns the rest of its chunk unless that
     /// must wait.
     pub(super) fn take(
         &mut self,
@@ -95,8 +95,8 @@ impl<A: Actor> Worker<A> {
         Some(left)
     }
 
-    /// Begins a call that has waited for its key, unless control mail goes before it. False when
-    /// there is none.
+    /// Begins a call that has waited for its key, unless control mail is waiting. False when there
+    /// is none.
     pub(super) fn begin_due(&mut self) -> bool {
         if self.mailbox.control().is_marked() {
             return false;

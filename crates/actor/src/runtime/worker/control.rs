@@ -1,4 +1,4 @@
-//! How an actor does what control mail says.
+//! Carrying out control mail.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::runtime::actor::Actor;
 use crate::runtime::this::{This, untie};
 
 impl<A: Actor> Worker<A> {
-    /// Does what control mail says; an error is the reason for which the actor ends.
+    /// Carries out control mail; an error is the reason for which the actor ends.
     pub(super) fn handle_control(&mut self) -> Result<(), Reason> {
         let Some(actor) = &mut self.actor else { return Ok(()) };
         let before = self.extras.as_ref().is_some_and(|extras| extras.suspended);
@@ -30,7 +30,8 @@ impl<A: Actor> Worker<A> {
         outcome
     }
 
-    /// Obeys control mail until what runs side by side has ended; it may come back to the state.
+    /// Carries out control mail until the handlers that run side by side have ended, then goes on
+    /// by `state`.
     pub(super) fn leave(&mut self, context: &Context<'_>) -> Poll<()> {
         let WorkerState::Leaving(reason) = &self.state else { return Poll::Ready(()) };
         let reason = reason.clone();
@@ -52,7 +53,7 @@ impl<A: Actor> Worker<A> {
     }
 }
 
-/// Does what control mail says; an error is the reason for which the actor ends.
+/// Carries out control mail; an error is the reason for which the actor ends.
 fn handle_control<A: Actor>(
     actor: &mut A,
     mailbox: &Arc<Mailbox<A::Message>>,

@@ -1,4 +1,4 @@
-//! Runs the actor's own code: its panics are caught, and it is broken off when the actor is killed.
+//! Running an actor's own code: panics are caught, and a killed actor's future is dropped.
 
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,7 +18,7 @@ use crate::runtime::actor::Actor;
 use crate::runtime::run::handling::{ChunkEnd, Unhandled, handle_chunk};
 use crate::runtime::run::spans::{self, Spans};
 
-/// Runs an `async` handler, and then those of the calls behind it.
+/// Runs an `async` handler, and then the handlers of the calls behind it.
 pub(super) async fn finish<A: Actor>(
     mut actor: A,
     mailbox: Arc<Mailbox<A::Message>>,
@@ -53,7 +53,7 @@ pub(super) async fn finish<A: Actor>(
     }
 }
 
-/// The words of a panic go to the log.
+/// Logs the text of a panic.
 pub(super) fn report<M: Send + 'static>(mailbox: &Mailbox<M>, reason: &Reason) {
     if let Reason::Panicked(text) = reason {
         let actor = &**mailbox.target();
@@ -61,7 +61,7 @@ pub(super) fn report<M: Send + 'static>(mailbox: &Mailbox<M>, reason: &Reason) {
     }
 }
 
-/// False when nobody knows what the actor is like.
+/// False when the actor's state may be inconsistent: after a panic or a kill.
 pub(super) fn is_known(reason: &Reason) -> bool {
     !matches!(reason, Reason::Panicked(_) | Reason::Killed)
 }
@@ -70,7 +70,7 @@ pub(super) fn caught<T>(hook: impl FnOnce() -> T) -> Result<T, Reason> {
     catch_unwind(AssertUnwindSafe(hook)).map_err(|payload| Reason::panicked(&*payload))
 }
 
-/// Runs a handler or a hook that may wait to its end, unless it panics or its actor is killed.
+/// Runs a handler or a hook that may wait, until it ends, panics, or its actor is killed.
 pub(super) async fn guarded<T>(
     control: &Control,
     future: impl Future<Output = T>,

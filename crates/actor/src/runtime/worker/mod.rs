@@ -1,13 +1,14 @@
-//! An actor as it runs: the future that its crew polls.
+//! The worker: the future that runs one actor and that the scheduler polls.
 //!
-//! It takes a chunk of mail, handles its calls one after the other, and takes the next; control mail
-//! goes before each call. After [`TURN_RUNS_MAX`](crate::limits::TURN_RUNS_MAX) chunks it lets the
-//! others have their turn. A panic ends the actor: the asker hears `Panicked`, everybody else `ActorStopped`.
+//! It takes a chunk of mail, handles its calls one after the other, and takes the next; control
+//! mail goes before each call. After [`TURN_RUNS_MAX`](crate::limits::TURN_RUNS_MAX) chunks it
+//! yields to other jobs. A panic ends the actor: the asker gets `Panicked`, all other callers
+//! `ActorStopped`.
 //!
-//! A million actors may be idle, so this is not an `async` function, which would be as large as the
-//! most that it ever holds. Code that may wait, an `async` handler or a hook, runs in a box that
-//! exists only meanwhile, with the actor inside. Handlers that run side by side (`side_by_side`) do
-//! not hold the actor; they are polled before it continues.
+//! A million actors may sleep, so this is no `async` function: the size of one is the largest state
+//! that it ever holds. Work that may wait in the middle, an `async` handler or a hook, runs in a
+//! box that exists only meanwhile, with the actor inside. Handlers that run side by side
+//! (`side_by_side`) do not hold the actor; they are polled before the actor goes on.
 
 mod guarded;
 mod calls;
@@ -34,25 +35,25 @@ use crate::runtime::side_by_side::{PendingCall, SideBySide};
 use crate::runtime::this::This;
 use crate::scheduler::{DirectCall, turn_runs_max};
 
-/// One life of an actor: from the state that it begins with to the reason for its end.
+/// One run of an actor, from its initial state to the reason for its end.
 pub(crate) struct Worker<A: Actor> {
     mailbox: Arc<Mailbox<A::Message>>,
-    /// Away while something runs that may wait.
+    /// `None` while boxed work holds the actor.
     actor: Option<A>,
     state: WorkerState<A>,
-    /// Memory for the answers of a run, once there were some.
+    /// Memory for the answers of a run, allocated with the first ones.
     replies: Option<Box<ReplyBatch>>,
     on_started: Option<OnStarted>,
-    /// Data that few actors have.
+    /// State that few actors need.
     extras: Option<Box<WorkerExtras<A::Message>>>,
 }
 
-/// Data that few actors have.
+/// State that few actors need.
 struct WorkerExtras<M> {
     suspended: bool,
-    /// Calls that it had put aside, to be handled next.
+    /// Calls that the actor had put aside, to be handled next.
     unstashed: Stash<M>,
-    /// Calls are handled in spans.
+    /// Set when calls are handled in spans.
     spans: Option<Spans>,
     side_by_side: Option<SideBySide<M>>,
 }
@@ -64,32 +65,32 @@ impl<M> Default for WorkerExtras<M> {
 }
 
 enum WorkerState<A: Actor> {
-    /// The hook of the start was not run yet.
+    /// The `started` hook has not run yet.
     New,
-    /// Nothing is half done.
+    /// No work is in progress.
     Ready,
-    /// Something runs that may wait.
+    /// Boxed work that may wait is running.
     Busy(BoxedWork<A>),
-    /// It takes no calls any more; those that run side by side end first.
+    /// The actor takes no more calls; those that run side by side end first.
     Leaving(Reason),
-    /// The hook of the end runs.
+    /// The hook of the end is running.
     Ending(Pin<Box<dyn Future<Output = Reason> + Send>>),
     Over(Option<Reason>),
 }
 
-/// Something that may wait, with the actor inside.
+/// Work that may wait, with the actor inside.
 type BoxedWork<A> = Pin<Box<dyn Future<Output = (A, WorkStep<<A as Interface>::Message>)> + Send>>;
 
-/// The next step after code that may have waited.
+/// The next step after boxed work.
 enum WorkStep<M> {
     Started(Result<(), Reason>),
     GoOn,
-    /// This call runs side by side with others; the rest of its chunk is left.
+    /// This call runs side by side with others; the rest of its chunk is not yet handled.
     SideBySide(Box<(PendingCall<M>, Unhandled<M>)>),
     End(Reason),
 }
 
-/// The party that is told how the start went.
+/// Receives the outcome of the start.
 pub(crate) type OnStarted = Box<dyn FnOnce(Result<(), Reason>) + Send>;
 
 impl<A: Actor> Worker<A> {
@@ -108,7 +109,7 @@ impl<A: Actor> Worker<A> {
         Worker { mailbox, actor, state, replies: None, on_started, extras }
     }
 
-    /// The futures that run side by side; without cost where there can be none.
+    /// The calls that run side by side; costs nothing for actors that have none.
     fn side_by_side(&mut self) -> Option<&mut SideBySide<A::Message>> {
         if !A::SIDE_BY_SIDE {
             return None;
@@ -120,12 +121,12 @@ impl<A: Actor> Worker<A> {
         self.extras.as_ref()?.spans
     }
 
-    /// True when there is nothing to do before the first mail comes.
+    /// True when the worker has nothing to do before the first mail comes.
     pub(crate) fn is_idle(&self) -> bool {
         !A::HAS_HOOKS && self.on_started.is_none()
     }
 
-    /// Runs `work` with the actor inside.
+    /// Runs `work` in a box, with the actor inside.
     fn do_boxed<F>(&mut self, work: impl FnOnce(A, Arc<Mailbox<A::Message>>) -> F)
     where
         F: Future<Output = (A, WorkStep<A::Message>)> + Send + 'static,
@@ -135,7 +136,7 @@ impl<A: Actor> Worker<A> {
         }
     }
 
-    /// Runs the hook of the start; calls wait meanwhile.
+    /// Runs the `started` hook; calls wait meanwhile.
     fn begin(&mut self) {
         if !A::HAS_HOOKS {
             return self.follow(WorkStep::Started(Ok(())));
@@ -170,10 +171,10 @@ impl<A: Actor> Worker<A> {
         }
     }
 
-    /// Ends for that reason: when what runs side by side has ended, or without it if nobody knows
-    /// what the actor is like.
+    /// Ends the actor for `reason`: after the calls that run side by side have ended, or without
+    /// waiting for them if the actor's state may be inconsistent.
     fn end(&mut self, reason: Reason) {
-        // The next life, if there is one, does not know why these were put aside.
+        // A restarted actor does not know why these calls were put aside.
         self.mailbox.take_stash().clear();
         if let Some(extras) = &mut self.extras {
             extras.unstashed.clear();
@@ -189,7 +190,7 @@ impl<A: Actor> Worker<A> {
         self.finish_life(reason);
     }
 
-    /// Runs the hook of the end, unless nobody knows what the actor is like.
+    /// Runs the `stopped` hook, unless the actor's state may be inconsistent.
     fn finish_life(&mut self, reason: Reason) {
         report(&self.mailbox, &reason);
         let Some(mut actor) = self.actor.take() else {
@@ -205,12 +206,12 @@ impl<A: Actor> Worker<A> {
             let this = This::new(mailbox.clone());
             let stopped = guarded(mailbox.control(), actor.stopped(&this, &reason)).await;
             while_ending(|| drop(actor));
-            // Killed meanwhile, or panicked: it did not end in good order.
+            // The actor was killed meanwhile or the hook panicked: it did not end in good order.
             stopped.err().inspect(|why| report(&mailbox, why)).unwrap_or(reason)
         }));
     }
 
-    /// Does what comes next; `Pending` when there is nothing to do.
+    /// Takes the next step; `Pending` when there is nothing to do.
     fn next(&mut self, context: &Context<'_>) -> Poll<()> {
         let suspended = self.extras.as_ref().is_some_and(|extras| extras.suspended);
         let (mut has_running, mut is_full) = (false, false);
@@ -264,8 +265,9 @@ impl<A: Actor> Worker<A> {
         Poll::Ready(())
     }
 
-    /// A poll with a [call at hand](crate::scheduler::ActorTask::poll_call), given to it where it slept and no mail
-    /// waited. Its waker lies in the mailbox, so that whatever comes meanwhile wakes it.
+    /// Polls the worker with a [direct call](crate::scheduler::ActorTask::poll_call), which is
+    /// given to a sleeping actor without waiting mail. The actor's waker stays in the mailbox, so
+    /// that mail that comes meanwhile wakes it.
     pub(crate) fn poll_call(
         &mut self,
         context: &mut Context<'_>,
@@ -302,7 +304,7 @@ impl<A: Actor> Worker<A> {
         })
     }
 
-    /// Sleeps until it is woken.
+    /// Sleeps until the next wake.
     fn rest(&mut self) -> Poll<()> {
         self.replies.iter_mut().for_each(|replies| replies.rest());
         Poll::Pending
@@ -316,7 +318,7 @@ impl<A: Actor> Future for Worker<A> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Reason> {
         let this = &mut *self;
-        // When it sleeps, the others have their turn.
+        // When this loop ends, other jobs get their turn.
         for _ in 0..turn_runs_max() {
             if let Some(side_by_side) = this.side_by_side() {
                 side_by_side.poll(context);
