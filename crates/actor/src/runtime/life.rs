@@ -34,7 +34,7 @@ pub trait Life: Interface {
         ready(())
     }
 
-    /// Describes the actor's state in a line or two for [inspection](Handle::inspect); by default,
+    /// Describes the actor's state in a line or two for [inspection](crate::Handle::inspect); by default,
     /// the type's name. It runs between two calls, so it should be quick; a panic in it changes
     /// nothing.
     fn summary(&self) -> String {
