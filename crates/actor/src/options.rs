@@ -16,12 +16,12 @@ pub struct ActorOptions {
     /// [`SIDE_BY_SIDE_MAX`]. While there are so many the actor takes no call at all; control mail is
     /// obeyed.
     pub side_by_side: usize,
-    /// True: each call is handled in a span of `tracing`. A span's name is fixed when a program is
-    /// compiled, so all are named `call`, level info, target `wigwag_actor::spans`, and have the fields
-    /// `actor` (the type), `method` and `number` (the actor's). What an `async` or a side-by-side
-    /// handler does after a wait is in it as well. Calls are told apart then, so those of another
-    /// process that follow each other are handled one by one; without it a run of calls pays one
-    /// comparison.
+    /// True: each call is handled in a span of `tracing`. The name of a span is fixed at compile
+    /// time, so all are named `call`, with level info and target `wigwag_actor::spans`, and have
+    /// the fields `actor` (the type), `method` and `number` (the actor's). The span also covers the
+    /// part of an `async` or side-by-side handler after a wait. Calls are distinguished, so
+    /// consecutive calls of another process are handled one by one; without spans a run of calls
+    /// pays for one comparison.
     pub spans: bool,
     /// Where the actor runs.
     pub placement: Placement,

@@ -312,7 +312,7 @@ async fn a_panic_fails_its_asker_stops_the_rest_and_counts_what_was_finished() {
     assert_eq!((heard.handled, heard.stopped), (0, 1));
     assert!(setting.exported.is_stopped());
 
-    // What arrives now is refused at once, and its credit returns.
+    // A call that arrives now is refused at once, and its credit returns.
     let before = session.heard().freed;
     note(&mut lane, 9);
     ask(&mut lane, SUM, 4);
@@ -330,11 +330,11 @@ async fn an_actor_that_ends_tells_its_sessions() {
     lane.publish();
     drop((setting.tally, setting.exported));
     let heard = session.until(|heard| heard.stopped > 0).await;
-    // What was there is handled before the end.
+    // Calls that were queued are handled before the end.
     assert_eq!((heard.handled, heard.stopped), (1, 1));
 }
 
-/// What was handed over belongs to the actor; what was not is gone with the lane.
+/// A call that was handed over belongs to the actor; the others are gone with the queue.
 #[tokio::test(start_paused = true)]
 async fn a_session_that_ends_leaves_the_calls_that_it_has_handed_over() {
     let setting = setting();

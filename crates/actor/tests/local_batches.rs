@@ -1,4 +1,5 @@
-//! What a turn sends to an actor of its own process: together, in order, within the mailbox's room.
+//! Messages of a turn to an actor of its own process: together, in order, within the mailbox's
+//! room.
 #![allow(clippy::unwrap_used, reason = "a test ends where it fails")]
 
 mod tally;
@@ -177,7 +178,7 @@ async fn an_ask_that_was_staged_when_the_actor_stopped_is_told() {
         while !exported.is_stopped() {
             thread::yield_now();
         }
-        // What was leased before is still ours.
+        // Places that were leased before are still held.
         let answer = tally.sum().try_ask().unwrap();
         drop(turn);
         block_on(answer).unwrap_err().kind

@@ -1,8 +1,8 @@
 //! A seeded world for the pure crates: two nodes, a network between them, and somebody who watches.
 //!
-//! Everything that happens comes from one number, the seed: who sends what, how long each chunk of
-//! bytes takes, where the connection is cut. So a failure is a number, and the same number shows it
-//! again with its whole story. There is no thread, no socket and no wall time in here.
+//! Everything that happens follows from one number, the seed: every message, the delay of each
+//! chunk of bytes, the place where a connection is cut. So a failure is a number, and the same
+//! number repeats it with all its events. There is no thread, no socket and no wall time in here.
 //!
 //! Read in this order: [`network`] (what happens to bytes), [`peer`] (the machine that a node is
 //! on a connection), [`client`] and [`server`] (a made-up application), [`check`] (what must hold),

@@ -7,7 +7,7 @@ use std::error::Error;
 
 use wigwag::Node;
 
-/// What we know of the actor at the other end.
+/// The reference to the actor at the other end.
 #[wigwag::actor]
 trait Counter {
     fn add(&mut self, amount: u64);

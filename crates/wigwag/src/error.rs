@@ -20,7 +20,7 @@ pub enum NodeError {
     Session {
         /// The address that was dialed.
         peer: Arc<str>,
-        /// What happened.
+        /// The error of the session.
         error: LinkError,
     },
     /// The session is open, but the actor cannot be called.
@@ -39,7 +39,7 @@ pub enum NodeError {
     BadName {
         /// The name.
         name: String,
-        /// What is wrong with it.
+        /// The rule that the name breaks.
         rule: &'static str,
     },
     /// The peer was started anew: its session is gone.
@@ -69,7 +69,7 @@ fn mend(error: &LinkError) -> &'static str {
 }
 
 impl NodeError {
-    /// Whose doing it is.
+    /// Returns the party at fault.
     pub fn fault(&self) -> Fault {
         match self {
             NodeError::Net(error) => error.fault(),

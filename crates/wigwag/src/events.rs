@@ -1,4 +1,4 @@
-//! What happens to the sessions of a node, as it happens.
+//! Events of the sessions of a node.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -11,21 +11,21 @@ use crate::limits::EVENTS_MAX;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SessionEvent {
-    /// Who is at the other end.
+    /// The address of the peer.
     pub peer: Arc<str>,
-    /// What has happened.
+    /// The event.
     pub what: SessionChange,
 }
 
-/// What can happen to a session.
+/// The kinds of session events.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum SessionChange {
     /// It has begun.
     Opened,
-    /// Its connection is gone. What is sent meanwhile waits.
+    /// The connection was lost. Messages that are sent meanwhile wait.
     Cut {
-        /// What was seen of it.
+        /// The observed reason.
         why: Arc<str>,
     },
     /// It goes on over another connection; nothing is lost.
@@ -38,22 +38,23 @@ pub enum SessionChange {
     /// At the peer's address listens another node or another program. The session waits for its own
     /// peer to come back.
     PeerChanged {
-        /// What was found there.
+        /// The node or program that was found there.
         found: Arc<str>,
     },
     /// It is over.
     Ended {
         /// Why.
         why: Arc<str>,
-        /// What became of the tells, one for each actor that was called; see
-        /// [`Delivery`]. Asks are told to their askers.
+        /// The outcomes of the tells, one entry for each called actor; see [`Delivery`]. The
+        /// outcomes of asks are returned to their callers.
         deliveries: Arc<[Delivery]>,
     },
 }
 
-/// What became of the calls to one actor of a session that has ended, in the order in which they were
-/// sent: first those that were handled, then those of which nobody knows, then those that never
-/// arrived. The three numbers add up to all calls that were sent since the reference was fetched.
+/// The outcomes of the calls to one actor in a session that has ended, in the order in which the
+/// calls were sent: first those that were handled, then those with an unknown outcome, then those
+/// that never arrived. The three numbers add up to all calls that were sent since the reference was
+/// fetched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Delivery {
@@ -94,7 +95,8 @@ impl SessionEvents {
         SessionEvents { receiver: sender.subscribe(), missed: 0 }
     }
 
-    /// The next event; `None` when the node is gone. Who does not keep up misses the oldest.
+    /// Returns the next event; `None` when the node is gone. A receiver that does not keep up
+    /// misses the oldest events.
     ///
     /// # Cancellation
     /// Dropped while it waits, it has taken nothing.

@@ -86,9 +86,10 @@
 //!
 //! # What is promised
 //!
-//! What one sender sends through one reference, or its clones, arrives in order and once, over
-//! however many connections: when one is cut, the node that dialed dials again, and both go on where
-//! they were. Meanwhile senders go on until there is no more room. An ask has exactly one outcome.
+//! Messages that one sender sends through one reference, or its clones, arrive in order and exactly
+//! once, over any number of connections: when one is cut, the node that dialed redials, and both
+//! sides resume where they were. Meanwhile senders continue until there is no more room. An ask has
+//! exactly one outcome.
 //!
 //! A session ends when its peer was started anew, or did not come back within the time that
 //! [`NodeOptions::keep_sessions`] gives it. Then later calls fail as
@@ -129,9 +130,9 @@
 //!
 //! # Very many tells
 //!
-//! A task that tells millions a second does it with [`try_tell`](Call::try_tell) in a plain function,
-//! and awaits only when there is no room. What such a function counts stays in registers; an `async`
-//! one keeps it in the task's memory from one call to the next.
+//! A task that tells millions of messages a second calls [`try_tell`](Call::try_tell) in a plain
+//! function, and awaits only when there is no room. The counters of such a function stay in
+//! registers; an `async` one keeps them in the task's memory between calls.
 //!
 //! ```
 //! use std::ops::Range;
@@ -275,7 +276,7 @@ pub use wigwag_macros::{Message, actor, handler, main};
 pub use wigwag_net::Address;
 pub use wigwag_wire::Fault;
 
-/// What the macros write refers to; no part of the API.
+/// Items that the macros' output refers to; no part of the API.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::node::runtime::{MainOptions, run_main};

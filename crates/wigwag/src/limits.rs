@@ -88,7 +88,8 @@ pub const SESSION_TTL: Duration = Duration::from_secs(60);
 /// The longest that it may be: each holds what is not acknowledged.
 pub const SESSION_TTL_MAX: Duration = Duration::from_secs(3600);
 
-/// Who has dialed waits so much longer than the other side keeps the session: that side decides.
+/// The dialer waits this much longer than the listener keeps the session, because the listener
+/// decides.
 pub const REDIAL_PATIENCE: Duration = Duration::from_secs(5);
 
 /// The first pause between two dials for a session that was cut, after one without a pause.

@@ -13,7 +13,7 @@ const DONE: u8 = 4;
 /// The atomic state of one job.
 pub(crate) struct TaskState(AtomicU8);
 
-/// What to do with a job after its run.
+/// The next step for a job after its run.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum AfterRun {
     /// The job sleeps until it is woken.

@@ -18,7 +18,7 @@ use super::task::reader::Reader;
 use super::task::recipient::{ActorRecipient, Recipient};
 use super::task::writer::{Output, writer};
 
-/// What arrives of a child.
+/// An event of a child process.
 #[derive(Debug)]
 pub enum ChildEvent {
     /// A line of its output. Lines of both pipes are in order each, but not with each other.
@@ -49,9 +49,9 @@ pub enum LaunchError {
     /// The system refused.
     #[error("{program} was not started: {error}\n mend: look at the path and its rights")]
     Refused {
-        /// What was to be run.
+        /// The command that was to be run.
         program: String,
-        /// What the system says.
+        /// The error of the operating system.
         error: io::Error,
     },
     /// It has no owner.
@@ -89,7 +89,7 @@ impl Child {
         self.id
     }
 
-    /// What goes to its standard input. [Close](Output::close) it to say that there is no more.
+    /// Returns the child's standard input. [Close](Output::close) it to signal the end of input.
     pub fn stdin(&self) -> &Output {
         &self.stdin
     }
@@ -99,8 +99,8 @@ impl Child {
         self.credit.grant(pieces);
     }
 
-    /// Kills it, and the processes that it has started and left in its group. What it has written is
-    /// delivered still, and then its exit. Nothing, when it has exited.
+    /// Kills the child and the processes in its group. Output that was written before is still
+    /// delivered, and then the exit. Does nothing if the child has exited.
     pub fn kill(&self) {
         self.kill.notify_one();
     }

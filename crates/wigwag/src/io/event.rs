@@ -1,4 +1,4 @@
-//! What arrives: pieces, a notice for a line that was too long, and the end.
+//! Input events: pieces, a notice for a line that was too long, and the end.
 
 use std::fmt;
 use std::io;
@@ -10,7 +10,7 @@ use bytes::Bytes;
 
 use super::task::credit::PieceCredit;
 
-/// What arrives of a stream, a file or a listener.
+/// An event of a stream, a file or a listener.
 #[derive(Debug)]
 pub enum Event<T> {
     /// The next piece.

@@ -21,17 +21,19 @@ use super::task::recipient::{ActorGone, ActorRecipient, Recipient};
 use super::task::splitter::{LineSplitter, SplitItem};
 use super::task::watch::FolderWatch;
 
-/// What arrives of a followed file.
+/// An event of a followed file.
 #[derive(Debug)]
 pub enum Followed {
     /// The next line.
     Line(Line),
-    /// The file was cut to less than what was read of it. What follows stands at its beginning.
+    /// The file was truncated below the position that was read. The next pieces come from its
+    /// beginning.
     Truncated {
         /// Bytes that had been read.
         read: u64,
     },
-    /// Another file stands at the path. What follows is that one's, from its beginning.
+    /// Another file has replaced it at the path. The next pieces come from the beginning of the new
+    /// file.
     Replaced,
 }
 
@@ -203,7 +205,7 @@ impl FilePosition {
     }
 
     async fn replace(&mut self, into: &mut [u8]) -> io::Result<ReadStep> {
-        // What was written to the old file between the last look and its end.
+        // Reads the data that was written to the old file between the last look and its end.
         let read = self.read_on(into).await?;
         if read > 0 {
             return Ok(ReadStep::Read(read));

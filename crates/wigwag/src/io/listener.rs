@@ -23,7 +23,7 @@ pub struct Accepted {
 }
 
 impl Accepted {
-    /// Who has connected.
+    /// The address of the connected peer.
     pub fn peer(&self) -> SocketAddr {
         self.peer
     }

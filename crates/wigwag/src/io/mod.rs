@@ -1,10 +1,10 @@
 //! Streams, listeners, files and child processes that an actor owns.
 //!
-//! What comes in arrives as ordinary messages of the actor: its reference and the method that takes
-//! them are all that is asked for. Whoever reads for the actor takes no more from the other side than
-//! the actor has credit for, so a slow actor makes its peer wait and nothing piles up in between. The
-//! end is a message too, the last one. What goes out waits in a queue of bytes with a limit, which
-//! hands back what it has no room for. When the actor ends, so does all that it owns.
+//! Input arrives as ordinary messages of the actor; all it takes is the actor's reference and the
+//! method that takes them. A reader takes no more from the other side than the actor has credit
+//! for, so a slow actor makes its peer wait and nothing accumulates in between. The end is a
+//! message too, the last one. Output waits in a bounded queue of bytes, which hands back data that
+//! it has no room for. When the actor ends, everything that it owns ends with it.
 //!
 //! Read in this order: `limits` has the numbers, `event` what arrives, `credit` how much of it may
 //! wait, `splitter` makes lines, `delivery` reaches the actor, `keeper` ends things with it, `reader` and

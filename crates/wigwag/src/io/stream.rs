@@ -41,12 +41,12 @@ pub fn chunks<S>(stream: S) -> Stream<Chunk, S> {
     Stream { stream, limits: Limits::default(), piece: PhantomData }
 }
 
-/// The same for what can only be read: a file, one half of a stream.
+/// Makes a read-only stream: from a file, or one half of a stream.
 pub fn lines_of<R>(source: R) -> Reading<Line, R> {
     Reading { source, limits: Limits::default(), piece: PhantomData }
 }
 
-/// The same for what can only be read: a file, one half of a stream.
+/// Makes a read-only stream of chunks: from a file, or one half of a stream.
 pub fn chunks_of<R>(source: R) -> Reading<Chunk, R> {
     Reading { source, limits: Limits::default(), piece: PhantomData }
 }

@@ -13,13 +13,13 @@ use wigwag_actor::Handle;
 use super::writer::Queue;
 use crate::io::limits::LINGER_MAX;
 
-/// What is owned: who reads, who writes, or both.
+/// The tasks that are owned: a reader, a writer, or both.
 pub(in crate::io) struct OwnedTasks {
     pub(in crate::io) reader: Option<JoinHandle<()>>,
     pub(in crate::io) writer: Option<(JoinHandle<()>, Arc<Queue>)>,
 }
 
-/// Has both ended with the actor.
+/// Ends both tasks with the actor.
 pub(in crate::io) fn stop_with_actor(actor: Handle, owned: OwnedTasks) {
     tokio::spawn(async move {
         let OwnedTasks { mut reader, mut writer } = owned;

@@ -13,8 +13,7 @@ use super::splitter::{LineSplitter, SplitItem};
 use crate::io::event::{End, Event, Piece};
 use crate::io::limits::{Limits, PIPE_SILENCE_MAX};
 
-/// What an actor holds of something that it reads. Clones are the same; dropping them changes
-/// nothing.
+/// The actor's handle to an input. Clones are the same input; dropping them changes nothing.
 #[derive(Clone, Debug)]
 pub struct Input {
     credit: Credit,
@@ -33,8 +32,8 @@ impl Input {
         self.credit.grant(pieces);
     }
 
-    /// Reads no more. What was handed over stays in the mailbox; then comes [`End::Stopped`], unless
-    /// another end came before.
+    /// Stops reading. Pieces that were handed over stay in the mailbox; then comes
+    /// [`End::Stopped`], unless another end came before.
     pub fn close(&self) {
         self.stop.notify_one();
     }
@@ -114,7 +113,7 @@ impl<R: AsyncRead + Unpin> Reader<R> {
     }
 }
 
-/// What the actor gets of a cut.
+/// The event for a piece that was cut off.
 pub(in crate::io) async fn split_event<P: Piece>(
     credit: &Credit,
     mut held: PieceCredit,

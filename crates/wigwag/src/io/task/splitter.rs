@@ -19,7 +19,7 @@ pub(in crate::io) struct LineSplitter {
     is_skipping: bool,
 }
 
-/// What was cut off.
+/// A piece that was cut off.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::io) enum SplitItem {
     /// A piece, and whether it ended where it should.
@@ -72,7 +72,7 @@ impl LineSplitter {
         (too_long && !std::mem::replace(&mut self.is_skipping, true)).then_some(SplitItem::TooLong)
     }
 
-    /// What is left at the end; a next line may begin behind it.
+    /// The rest at the end; a next line may begin after it.
     pub(in crate::io) fn rest(&mut self) -> Option<SplitItem> {
         let rest = self.bytes.get(self.start..).unwrap_or_default();
         let is_skipping = std::mem::take(&mut self.is_skipping);
@@ -100,7 +100,7 @@ mod tests {
         SplitItem::Piece(Bytes::from_static(text.as_bytes()), true)
     }
 
-    /// The same bytes, torn at every place, are the same lines.
+    /// Bytes that are split at every place give the same lines.
     #[test]
     fn lines_survive_being_torn() {
         let text = b"one\r\n\nthree\r\n123456789\n12345678\r\n1234567890123\r\nend";

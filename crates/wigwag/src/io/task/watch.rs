@@ -1,7 +1,7 @@
 //! Hints of the system that something in a folder has changed.
 //!
-//! They say when it is worth to look, and nothing else: whoever gets one looks for himself. So none
-//! needs to be understood, and one that is missing costs [`LOOK_EVERY`] at the most.
+//! A notification says only that it is worth to look; its receiver looks for itself. So none of
+//! them needs to be understood, and a missing one costs at most [`LOOK_EVERY`].
 
 use std::io;
 use std::os::fd::OwnedFd;

@@ -1,8 +1,8 @@
 //! Writes for an actor, as far as its queue goes.
 //!
-//! Whoever writes pays for the room first, in the order in which they came, and then puts the bytes
-//! into the queue; the room comes back when they are written. What piled up during one write is
-//! the next one.
+//! A writer first pays for the room, first come, first served, and then puts the bytes into the
+//! queue; the room is returned when they are written. The bytes that accumulate during one write
+//! are the next one.
 
 use std::sync::Arc;
 
@@ -21,7 +21,8 @@ pub struct Output {
     put: mpsc::UnboundedSender<Bytes>,
 }
 
-/// What writers share. The channel beside it has no bound of its own: whoever puts into it has paid.
+/// The state that writers share. The channel beside it has no bound of its own, because a writer
+/// has paid before it sends.
 #[derive(Debug)]
 pub(in crate::io) struct Queue {
     room: Semaphore,
@@ -34,7 +35,7 @@ pub(in crate::io) struct Queue {
 #[derive(Debug, thiserror::Error)]
 #[error("{} bytes were not written: {kind}", bytes.len())]
 pub struct WriteError {
-    /// What was to be written.
+    /// The bytes that were to be written.
     pub bytes: Bytes,
     /// Why it was not.
     pub kind: WriteErrorKind,
@@ -50,7 +51,7 @@ pub enum WriteErrorKind {
     /// It could never be written.
     #[error("{most} are allowed at once\n mend: write less at once, or raise writing_bytes_max")]
     TooLong {
-        /// What is allowed.
+        /// The limit.
         most: usize,
     },
     /// It is over.
@@ -126,7 +127,7 @@ impl Output {
 }
 
 impl Queue {
-    /// What a write of these bytes is charged.
+    /// The charge for a write of these bytes.
     fn cost(&self, bytes: &Bytes) -> Result<u32, WriteErrorKind> {
         let most = self.room_max - WRITE_COST_BYTES;
         let cost = u32::try_from(bytes.len().saturating_add(WRITE_COST_BYTES));
@@ -194,7 +195,7 @@ impl Writer {
         to.shutdown().await
     }
 
-    /// What is to be written next; `None` when that is all.
+    /// Returns the next bytes to be written; `None` at the end.
     async fn next(&mut self) -> Option<Bytes> {
         tokio::select! {
             biased;
