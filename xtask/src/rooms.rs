@@ -18,7 +18,7 @@ use crate::workspace;
 /// Source files in one folder: what a reader takes in at a glance.
 const FILES_MAX: usize = 12;
 
-/// What a crate is excused from.
+/// The checks that a crate is excused from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rule {
     /// No cycle among the rooms.
@@ -57,7 +57,7 @@ struct Source {
 /// Where a room uses another: `path:line: the line`.
 type Uses = BTreeMap<(String, String), BTreeSet<(String, usize, String)>>;
 
-/// What is wrong with the rooms of the workspace; an empty list means that all is well.
+/// Checks the folders of the workspace, and returns one line for each fault.
 pub(crate) fn faults_of_workspace() -> Vec<String> {
     let root = workspace::root();
     let mut folders = vec!["xtask".to_owned()];

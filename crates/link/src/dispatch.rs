@@ -82,9 +82,9 @@ impl<C> Dispatcher<C> {
     /// Takes one message of the peer, with its PAIR1 header.
     ///
     /// # Errors
-    /// The peer has broken a rule, which it is to be told, or has closed the session
-    /// ([`LinkError::ClosedByPeer`]); or the application wants no more. What was given out until then
-    /// counts as accepted.
+    /// An error that names the rule that the peer has broken, and that the caller reports to the
+    /// peer; [`LinkError::ClosedByPeer`] if the peer has closed the session; or the error with which
+    /// the application stops. Calls and replies that the application has taken count as accepted.
     pub fn receive<A>(&mut self, message: &[u8], now: Time, app: &mut A) -> Result<(), A::Error>
     where
         A: Application<Channel = C>,

@@ -56,7 +56,7 @@
 //! ```
 //!
 //! Standard error then has the seed: `WIGWAG_SEED=3 cargo test both_pay_in` runs that one alone.
-//! What is drawn, what stays as it is, and what no seed can bring back is told at
-//! [the kit itself](wigwag_actor::testing).
+//! [The kit itself](wigwag_actor::testing) documents which choices the seed makes and which it cannot
+//! repeat.
 
 pub use wigwag_actor::testing::{SEED_VARIABLE, VIRTUAL_TIME_MAX, run, seeds};

@@ -129,11 +129,11 @@ impl<'a, I: Interface, R: Answerable> Call<'a, I, R> {
     /// Sends the message, waiting for room, and waits for the reply.
     ///
     /// # Cancellation
-    /// Dropped while it waits for room, the message is not sent. Dropped while it waits for the
-    /// reply, the ask is cancelled: an actor of this process that has not begun with it passes it
-    /// over, so it is not handled. One that has begun goes on, an `async` handler too, and may look at
-    /// [`Responder::is_wanted`](crate::Responder::is_wanted); the reply is thrown away when it comes. An actor of
-    /// another process is not told. A tell is always handled.
+    /// If the future is dropped while it waits for room, the message is not sent. If it is dropped
+    /// while it waits for the reply, the ask is cancelled: an actor of this process skips it unless
+    /// its handler has started. A handler that has started, also an `async` one, runs to its end and
+    /// can read [`Responder::is_wanted`](crate::Responder::is_wanted); its reply is discarded. An
+    /// actor of another process does not learn of the cancellation. A tell is always handled.
     ///
     /// # Panics
     /// With a time limit and outside a tokio runtime, when it has to wait. Without a runtime there is no

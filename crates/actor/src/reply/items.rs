@@ -22,10 +22,10 @@ use crate::reply::flow::{Flow, Offered};
 /// that sends from inside holds up the calls behind it for as long as its consumer likes.
 ///
 /// # The end
-/// The consumer gets every item that was sent, in order, and then one end:
-/// [`finish`](Self::finish), the error of [`fail`](Self::fail), or, when this is dropped before
-/// either, an error: `ReplyDropped`; `ActorStopped` when it goes with its actor; `Panicked` when a
-/// panic drops it. What was moved into a task outlives the actor and belongs to the task.
+/// The consumer gets every item that was sent, in order, and then exactly one end:
+/// [`finish`](Self::finish) or the error of [`fail`](Self::fail). If the `Yield` is dropped before
+/// either, the end is `ReplyDropped`, `ActorStopped` if it is dropped with its actor, or `Panicked`
+/// if a panic drops it. A `Yield` that was moved into a task outlives the actor.
 ///
 /// # Where
 /// Streams stay in their process. A call from another one is answered with

@@ -1,6 +1,7 @@
-//! What else actors do within the process: work on each message, answer, hand a number round, and
-//! be very many. A slow one and an answerer have arbiters of their own, a ring has two, and very
-//! many live where they were started.
+//! The cells within one process: `slow`, `local ask`, `bounce`, `ring` and `spawn`.
+//!
+//! A slow actor and an answerer have arbiters of their own, a ring has two, and the actors of
+//! `spawn` run on the arbiter that started them.
 
 use std::{
     env,

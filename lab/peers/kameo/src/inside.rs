@@ -1,5 +1,5 @@
-//! What else actors do within the process: work on each message, answer, hand a number round, and
-//! be very many; each with the default mailbox (bounded, 64).
+//! The cells within one process: `slow`, `local ask`, `bounce`, `ring` and `spawn`, each actor with
+//! the default mailbox (bounded, 64).
 
 use std::{
     env,

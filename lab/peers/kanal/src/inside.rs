@@ -1,4 +1,4 @@
-//! What else is done within the process, each with a bounded channel of its own.
+//! The cells within one process, each receiver with a bounded channel of its own.
 
 use kanal::{Sender, bounded};
 

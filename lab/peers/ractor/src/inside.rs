@@ -1,5 +1,4 @@
-//! What else actors do within the process: work on each message, answer, hand a number round, and
-//! be very many.
+//! The cells within one process: `slow`, `local ask`, `bounce`, `ring` and `spawn`.
 
 use std::env;
 

@@ -1,5 +1,5 @@
-//! What every Rust participant needs to obey the lab's contract and what is no peer's own work:
-//! orders, payloads, accounts, beginning and end.
+//! The part of the lab's contract that all Rust participants share: orders, payloads, accounts,
+//! start and end. It holds none of the work that is measured.
 #![forbid(unsafe_code)]
 
 mod threaded;
@@ -15,7 +15,7 @@ use std::{
 
 use signal_hook::{consts::SIGTERM, iterator::Signals};
 
-/// Whatever went wrong: the program prints it and ends with a code that is not 0.
+/// The result of a participant. An error is printed, and the program exits with a code other than 0.
 pub type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
 /// Messages that wait in a channel whose bound the manual leaves to the user.
@@ -45,8 +45,8 @@ pub fn ready_and_wait_for_go() -> Result<()> {
     if line.trim_end() == "GO" { Ok(()) } else { Err(format!("no GO but {line:?}").into()) }
 }
 
-/// Prints an account and waits for the end of the input: so long the program's memory can be read.
-/// What it would do at its end, and how long that takes, nobody asks.
+/// Prints an account and waits for the end of the input, so that the lab can read the program's
+/// memory. The time that the program needs to exit is not measured.
 pub fn say_and_stay(line: &str) -> Result<()> {
     say(line)?;
     io::stdin().read_to_end(&mut Vec::new())?;
@@ -74,7 +74,7 @@ pub fn ready_and_stop_with_the_lab(port: u16) -> Result<()> {
 pub struct Payloads(u32);
 
 impl Payloads {
-    /// Those of sender number `sender`.
+    /// Creates the payloads of sender number `sender`.
     pub fn new(seed: u32, sender: u32) -> Self {
         let state = seed ^ sender.wrapping_add(1).wrapping_mul(2_654_435_761);
         Self(if state == 0 { 1 } else { state })
@@ -100,7 +100,7 @@ pub fn step(mut x: u32) -> u32 {
     x
 }
 
-/// What a slow actor does with a payload: so many draws from it.
+/// Does the work of a slow actor: `draws` steps of the generator, starting at `payload`.
 #[inline]
 pub fn work(draws: u32, payload: u32) -> u64 {
     u64::from((0..draws).fold(payload, |x, _| step(x)))
@@ -115,9 +115,9 @@ pub struct Place {
     seen: Seen,
 }
 
-/// What becomes of a number that came by.
+/// The outcome of one hop of a number round the ring.
 pub enum Hop {
-    /// It goes on: how many hops it has made, and what it is now.
+    /// The number goes on: its hops so far, and its present value.
     On(u64, u32),
     /// It has been round often enough.
     End(u32),
@@ -148,17 +148,17 @@ impl Place {
     }
 }
 
-/// What one of very many tells of itself.
+/// The report of one of very many actors.
 pub struct Here {
-    /// Its own number, which it was born with.
+    /// The number that the actor was started with.
     pub number: u64,
     /// How often it was told.
     pub told: u64,
-    /// What it was told.
+    /// The payload that the actor received.
     pub payload: u32,
 }
 
-/// Those of very many that have told of themselves.
+/// The roll of the very many actors that have reported.
 #[derive(Clone, Default)]
 pub struct Roll {
     alive: u64,
@@ -186,7 +186,7 @@ impl Roll {
     }
 }
 
-/// One who asks, one ask at a time; what he asks is made of the answer before.
+/// A client with one ask at a time, each made from the answer before it.
 pub struct Asker {
     payloads: Payloads,
     number: u64,
@@ -197,7 +197,7 @@ pub struct Asker {
 }
 
 impl Asker {
-    /// Has asked nothing yet.
+    /// Creates a client that has sent no ask.
     pub fn new(seed: u32) -> Self {
         let payloads = Payloads::new(seed, 0);
         Self { payloads, number: 0, payload: 0, answer: 0, wrong: 0, sum: 0 }
@@ -226,7 +226,7 @@ impl Asker {
     }
 }
 
-/// What a receiver saw of each sender.
+/// The account of a receiver, sender by sender.
 #[derive(Clone, Debug, Default)]
 pub struct Seen(Vec<Sender>);
 
@@ -279,7 +279,7 @@ pub struct Connections {
 }
 
 impl Connections {
-    /// As many as the lab will open.
+    /// Expects as many connections as the lab opens.
     pub fn new(expected: u64) -> Self {
         let zero = || AtomicU64::new(0);
         Self { expected, opened: zero(), closed: zero(), requests: zero() }
@@ -342,7 +342,7 @@ impl RoundTrips {
     }
 }
 
-/// What a client saw of the replies, each held against its own request.
+/// The account of a client: each reply is compared with its own request.
 #[derive(Default)]
 pub struct Replies {
     count: u64,

@@ -136,7 +136,7 @@ async fn naive(client: &RemoteClient, numbered: impl Iterator<Item = (u64, u32)>
     Ok(())
 }
 
-/// The same with replies.
+/// The plain loop of asks: each call waits for its reply.
 async fn naive_ask(
     client: &RemoteClient,
     numbered: impl Iterator<Item = (u64, u32)>,

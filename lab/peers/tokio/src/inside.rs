@@ -1,5 +1,5 @@
-//! What else tasks with a bounded channel each do within the process: work on each message, answer,
-//! hand a number round, and be very many.
+//! The cells within one process: `slow`, `local ask`, `bounce`, `ring` and `spawn`, as tasks with a
+//! bounded channel each.
 
 use std::env;
 
