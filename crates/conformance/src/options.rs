@@ -21,7 +21,7 @@ pub async fn a_later_priority_is_sent_to_only_when_the_first_is_full(env: &TestE
     for (pull, rank) in [(&second, rank(2)), (&first, rank(1))] {
         let env = env.fresh();
         let address = pull.listen(&env.address()).await.expect("listens");
-        let options = DialOptions { send_priority: rank, ..DialOptions::default() };
+        let options = DialOptions::default().send_priority(rank);
         push.dial_with(&address.to_string(), options).await.expect("dials");
     }
     for number in 0..200_u32 {
@@ -42,7 +42,7 @@ pub async fn a_first_priority_is_heard_first(env: &TestEnv) {
     for rank in [rank(16), rank(1)] {
         let push = Push::new();
         let env = env.fresh();
-        let options = ListenOptions { receive_priority: rank, ..ListenOptions::default() };
+        let options = ListenOptions::default().receive_priority(rank);
         let address = pull.listen_with(&env.address(), options).await.expect("listens");
         push.dial(&address.to_string()).await.expect("dials");
         for _ in 0..EACH {
@@ -92,10 +92,10 @@ pub async fn queues_have_the_length_that_was_set(env: &TestEnv) {
 
 /// The limit of a dialer or listener goes before that of its socket.
 pub async fn each_dialer_and_listener_has_its_own_receive_limit(env: &TestEnv) {
-    let (wide, narrow) = (Some(100), Some(10));
+    let (wide, narrow) = (100, 10);
     let (pull, push) = (Pull::new(), Push::new());
     pull.set_receive_limit(50);
-    let options = ListenOptions { receive_limit: wide, ..ListenOptions::default() };
+    let options = ListenOptions::default().receive_limit(wide);
     let address = pull.listen_with(&env.address(), options).await.expect("listens");
     let dialer = push.dial(&address.to_string()).await.expect("dials");
     push.send(vec![0; 100]).await.expect("sent");
@@ -103,8 +103,7 @@ pub async fn each_dialer_and_listener_has_its_own_receive_limit(env: &TestEnv) {
     dialer.close().await;
     let env = env.fresh();
     let address = push.listen(&env.address()).await.expect("listens");
-    let options =
-        DialOptions { receive_limit: narrow, redial: Some(fast()), ..DialOptions::default() };
+    let options = DialOptions::default().receive_limit(narrow).redial(fast());
     pull.dial_with(&address.to_string(), options).await.expect("dials");
     push.send(vec![0; 11]).await.expect("sent");
     eventually(|| pull.statistics().pipes_punished == 1).await;
@@ -190,8 +189,7 @@ pub async fn what_nobody_took_is_counted_at_the_close(env: &TestEnv) {
 pub async fn a_dial_in_the_background_waits_for_its_peer(env: &TestEnv) {
     let (address, kept) = env.unused_address();
     let push = Push::new();
-    let options =
-        DialOptions { in_background: true, redial: Some(fast()), ..DialOptions::default() };
+    let options = DialOptions::default().in_background(true).redial(fast());
     let dialer = push.dial_with(&address, options).await.expect("it does not wait");
     eventually(|| push.statistics().dials_failed >= 2).await;
     drop(kept);

@@ -183,7 +183,7 @@ mod tests {
         let address = Address::new("ipc", path.to_string_lossy());
         for mode in [0o600, 0o660, 0o666] {
             let permissions = Permissions::new(mode).unwrap();
-            let options = ListenOptions { permissions, ..ListenOptions::default() };
+            let options = ListenOptions::default().permissions(permissions);
             let listener = Ipc.listen(&address, options).await.unwrap();
             let found = std::fs::metadata(&path).unwrap().permissions().mode();
             assert_eq!(found & 0o777, mode);
@@ -212,8 +212,7 @@ mod tests {
     #[tokio::test]
     async fn permissions_are_set_before_a_peer_can_connect() {
         let path = std::env::temp_dir().join(format!("wigwag-before-{}", std::process::id()));
-        let options =
-            ListenOptions { permissions: Permissions::new(0o600).unwrap(), ..Default::default() };
+        let options = ListenOptions::default().permissions(Permissions::new(0o600).unwrap());
         let socket = make(&path, options).unwrap();
         let mode = || std::fs::metadata(&path).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode(), 0o600);

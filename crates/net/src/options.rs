@@ -17,50 +17,83 @@ use crate::transport::BACKLOG;
 /// use wigwag_net::options::{DialOptions, Redial};
 /// use wigwag_sp::Priority;
 ///
-/// let options = DialOptions {
-///     redial: Some(Redial::new(Duration::from_millis(20), Duration::from_secs(5))?),
-///     send_priority: Priority::new(1)?,
-///     ..DialOptions::default()
-/// };
-/// # assert!(options.receive_limit.is_none());
+/// let options = DialOptions::default()
+///     .redial(Redial::new(Duration::from_millis(20), Duration::from_secs(5))?)
+///     .send_priority(Priority::new(1)?);
+/// # let _ = options;
 /// # Ok::<(), wigwag_sp::OutOfRange>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DialOptions {
-    /// The pauses between two dials; `None`: those of the socket.
-    pub redial: Option<Redial>,
-    /// Dials in the background from the first attempt on, so that the peer may start later; false:
-    /// the dial waits for the first attempt and returns its error.
-    pub in_background: bool,
-    /// Bytes that a received message may have, protocol header included; `None`: the limit of the
-    /// socket. `usize::MAX` is no limit.
-    pub receive_limit: Option<usize>,
-    /// The rank of this peer when the socket chooses a receiver.
-    pub send_priority: Priority,
-    /// The rank of this peer's messages when the user receives.
-    pub receive_priority: Priority,
-    /// Options for tcp.
-    pub tcp: TcpOptions,
+    pub(crate) redial: Option<Redial>,
+    pub(crate) in_background: bool,
+    pub(crate) receive_limit: Option<usize>,
+    pub(crate) send_priority: Priority,
+    pub(crate) receive_priority: Priority,
+    pub(crate) tcp: TcpOptions,
 }
 
-/// Options of a listener. An actor node uses those of the transport; priorities and the receive
-/// limit are for sockets.
+impl DialOptions {
+    /// Sets the pauses between two dials; by default those of the socket.
+    #[must_use]
+    pub fn redial(mut self, pauses: Redial) -> DialOptions {
+        self.redial = Some(pauses);
+        self
+    }
+
+    /// Dials in the background from the first attempt on, so that the peer may start later. By
+    /// default the dial waits for the first attempt and returns its error.
+    #[must_use]
+    pub fn in_background(mut self, on: bool) -> DialOptions {
+        self.in_background = on;
+        self
+    }
+
+    /// Limits the bytes of a received message, protocol header included; by default the limit of
+    /// the socket. `usize::MAX` is no limit.
+    #[must_use]
+    pub fn receive_limit(mut self, bytes: usize) -> DialOptions {
+        self.receive_limit = Some(bytes);
+        self
+    }
+
+    /// Sets the rank of this peer when the socket chooses a receiver.
+    #[must_use]
+    pub fn send_priority(mut self, rank: Priority) -> DialOptions {
+        self.send_priority = rank;
+        self
+    }
+
+    /// Sets the rank of this peer's messages when the user receives.
+    #[must_use]
+    pub fn receive_priority(mut self, rank: Priority) -> DialOptions {
+        self.receive_priority = rank;
+        self
+    }
+
+    /// Sets the options for tcp.
+    #[must_use]
+    pub fn tcp(mut self, options: TcpOptions) -> DialOptions {
+        self.tcp = options;
+        self
+    }
+
+    /// Returns the options for tcp, for a transport.
+    pub fn get_tcp(&self) -> TcpOptions {
+        self.tcp
+    }
+}
+
+/// Options of a listener. A node uses those of the transport; priorities and the receive limit are
+/// for sockets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ListenOptions {
-    /// Connections that may wait to be accepted. The kernel limits it to `net.core.somaxconn`, and
-    /// makes 1 of 0.
-    pub backlog: u32,
-    /// The permissions of an ipc socket file, which decide who may connect.
-    pub permissions: Permissions,
-    /// Bytes that a received message may have, protocol header included; `None`: the limit of the
-    /// socket. `usize::MAX` is no limit.
-    pub receive_limit: Option<usize>,
-    /// The rank of these peers when the socket chooses a receiver.
-    pub send_priority: Priority,
-    /// The rank of these peers' messages when the user receives.
-    pub receive_priority: Priority,
-    /// Options for tcp.
-    pub tcp: TcpOptions,
+    pub(crate) backlog: u32,
+    pub(crate) permissions: Permissions,
+    pub(crate) receive_limit: Option<usize>,
+    pub(crate) send_priority: Priority,
+    pub(crate) receive_priority: Priority,
+    pub(crate) tcp: TcpOptions,
 }
 
 impl Default for ListenOptions {
@@ -76,19 +109,104 @@ impl Default for ListenOptions {
     }
 }
 
+impl ListenOptions {
+    /// Sets how many connections may wait to be accepted. The kernel limits it to
+    /// `net.core.somaxconn`, and makes 1 of 0.
+    #[must_use]
+    pub fn backlog(mut self, connections: u32) -> ListenOptions {
+        self.backlog = connections;
+        self
+    }
+
+    /// Sets the permissions of an ipc socket file, which decide which processes may connect.
+    #[must_use]
+    pub fn permissions(mut self, permissions: Permissions) -> ListenOptions {
+        self.permissions = permissions;
+        self
+    }
+
+    /// Limits the bytes of a received message, protocol header included; by default the limit of
+    /// the socket. `usize::MAX` is no limit.
+    #[must_use]
+    pub fn receive_limit(mut self, bytes: usize) -> ListenOptions {
+        self.receive_limit = Some(bytes);
+        self
+    }
+
+    /// Sets the rank of these peers when the socket chooses a receiver.
+    #[must_use]
+    pub fn send_priority(mut self, rank: Priority) -> ListenOptions {
+        self.send_priority = rank;
+        self
+    }
+
+    /// Sets the rank of these peers' messages when the user receives.
+    #[must_use]
+    pub fn receive_priority(mut self, rank: Priority) -> ListenOptions {
+        self.receive_priority = rank;
+        self
+    }
+
+    /// Sets the options for tcp.
+    #[must_use]
+    pub fn tcp(mut self, options: TcpOptions) -> ListenOptions {
+        self.tcp = options;
+        self
+    }
+
+    /// Returns how many connections may wait to be accepted, for a transport.
+    pub fn get_backlog(&self) -> u32 {
+        self.backlog
+    }
+
+    /// Returns the permissions of a socket file, for a transport.
+    pub fn get_permissions(&self) -> Permissions {
+        self.permissions
+    }
+
+    /// Returns the options for tcp, for a transport.
+    pub fn get_tcp(&self) -> TcpOptions {
+        self.tcp
+    }
+}
+
 /// Options of tcp connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TcpOptions {
-    /// Sends small segments at once (`TCP_NODELAY`). On unless set: messages that pile up are
-    /// already written together, so holding segments back only adds time. nanomsg has it off.
-    pub no_delay: bool,
-    /// Probes a silent peer; `None`, the default: never.
-    pub keep_alive: Option<KeepAlive>,
+    pub(crate) no_delay: bool,
+    pub(crate) keep_alive: Option<KeepAlive>,
 }
 
 impl Default for TcpOptions {
     fn default() -> TcpOptions {
         TcpOptions { no_delay: true, keep_alive: None }
+    }
+}
+
+impl TcpOptions {
+    /// Sends small segments at once (`TCP_NODELAY`), which is the default: messages that wait are
+    /// already written together, so holding segments back only adds time. nanomsg has it off.
+    #[must_use]
+    pub fn no_delay(mut self, on: bool) -> TcpOptions {
+        self.no_delay = on;
+        self
+    }
+
+    /// Probes a silent peer; by default tcp never does.
+    #[must_use]
+    pub fn keep_alive(mut self, silence: KeepAlive) -> TcpOptions {
+        self.keep_alive = Some(silence);
+        self
+    }
+
+    /// Returns whether small segments are sent at once, for a transport.
+    pub fn get_no_delay(&self) -> bool {
+        self.no_delay
+    }
+
+    /// Returns the silence after which tcp probes the peer, for a transport.
+    pub fn get_keep_alive(&self) -> Option<KeepAlive> {
+        self.keep_alive
     }
 }
 

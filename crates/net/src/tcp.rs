@@ -260,12 +260,9 @@ mod tests {
 
     #[tokio::test]
     async fn options_reach_the_socket() {
-        let tcp = TcpOptions {
-            no_delay: false,
-            keep_alive: Some(
-                crate::options::KeepAlive::new(std::time::Duration::from_secs(77)).unwrap(),
-            ),
-        };
+        let silence = std::time::Duration::from_secs(77);
+        let keep_alive = crate::options::KeepAlive::new(silence).unwrap();
+        let tcp = TcpOptions::default().no_delay(false).keep_alive(keep_alive);
         let listener = bind("127.0.0.1:0".parse().unwrap(), 1).unwrap();
         let dialled = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         let twin = socket2::SockRef::from(&dialled).try_clone().unwrap();

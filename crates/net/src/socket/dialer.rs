@@ -163,7 +163,7 @@ mod tests {
         let address = Address::new("inproc", "redialled");
         let listen = || transport::listen(&address, ListenOptions::default());
         let core = Core::new(Box::new(wigwag_sp::Push::new()));
-        let options = DialOptions { in_background: true, ..DialOptions::default() };
+        let options = DialOptions::default().in_background(true);
         let longest = Redial::default().most();
         let _dialer = core.dial("inproc://redialled", options).await.unwrap();
         // Without a listener for so long, the pauses have become the longest.

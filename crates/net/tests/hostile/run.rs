@@ -57,11 +57,8 @@ impl RowRun<'_> {
         let wrong = subject.listen(place.address(), ListenOptions::default()).await;
         log.address.lock().unwrap().clone_from(&wrong);
         // A socket that chooses a peer must choose the sound one.
-        let first = ListenOptions {
-            send_priority: Priority::FIRST,
-            receive_limit: Some(1024 * 1024),
-            ..ListenOptions::default()
-        };
+        let first =
+            ListenOptions::default().send_priority(Priority::FIRST).receive_limit(1024 * 1024);
         let sound = subject.listen(place.address(), first).await;
         RowRun { row, place, subject, wrong, sound, log }
     }

@@ -45,7 +45,7 @@ impl Transport for Toy {
             if doors.get(name).is_some_and(|door| !door.is_closed()) {
                 return Err(NetError::new(address, NetErrorKind::InUse));
             }
-            let (door, arrivals) = mpsc::channel(options.backlog.max(1) as usize);
+            let (door, arrivals) = mpsc::channel(options.get_backlog().max(1) as usize);
             doors.insert(name.to_owned(), door);
             let arrivals = tokio::sync::Mutex::new(arrivals);
             Ok(Box::new(Arrivals { address: address.clone(), arrivals }) as Box<dyn Listener>)
