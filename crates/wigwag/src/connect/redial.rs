@@ -20,7 +20,7 @@ use crate::random;
 use crate::session::Session;
 use crate::session::connection::SessionConnection;
 
-/// What happens to a session after a cut.
+/// The continuation of a session after a cut.
 pub(crate) enum NextConnection {
     /// It resumes over this connection.
     Resumed(Box<(Connection, ReadBuf, Arc<SessionConnection>)>),
