@@ -180,11 +180,13 @@ impl Node {
     ///     }
     /// }
     ///
+    /// # #[wigwag::main]
+    /// # async fn main() -> Result<(), wigwag::NodeError> {
     /// let node = Node::new();
     /// node.export("clock", &Clock.spawn())?;
     /// assert!(node.withdraw("clock"));
     /// assert!(!node.withdraw("clock"));
-    /// # Ok::<(), wigwag::NodeError>(())
+    /// # Ok(()) }
     /// ```
     pub fn withdraw(&self, name: &str) -> bool {
         self.inner.exports.remove(name)
@@ -323,9 +325,12 @@ impl Node {
     /// }
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let (service, client) = (Node::new(), Node::new());
-    /// service.export("sum", &Sum.spawn())?;
+    /// # let runtime = tokio::runtime::Runtime::new()?;
+    /// let service = Node::new();
+    /// // The actor runs on the runtime of the thread that spawns it.
+    /// service.export("sum", &runtime.block_on(async { Sum.spawn() }))?;
     /// let bound = service.blocking_listen("tcp://127.0.0.1:0")?;
+    /// let client = Node::new();
     /// let sum = client.blocking_actor::<Sum>(&format!("{bound}/sum"))?;
     /// assert_eq!(block_on(async { sum.add(1, 2).ask().await })?, 3);
     /// # Ok(()) }
@@ -370,7 +375,8 @@ impl Node {
     /// assert_eq!(echo.say("hello".to_owned()).ask().await?, "hello");
     /// for peer in client.statistics() {
     ///     println!("{}: {} bytes sent", peer.peer, peer.session.bytes_sent);
-    ///     assert_eq!((peer.session.frames_sent, peer.session.cuts), (1, 0));
+    ///     // One frame has attached the reference, one is the ask.
+    ///     assert_eq!((peer.session.frames_sent, peer.session.cuts), (2, 0));
     /// }
     /// # Ok(()) }
     /// ```

@@ -81,11 +81,11 @@ pub(crate) fn close_in_background(runtime: &Handle, sessions: Vec<Arc<Session>>)
 /// let sender = counter.clone();
 /// let task = wigwag::spawn(async move {
 ///     for _ in 0..1000 {
-///         sender.add(1).tell().await?;
+///         sender.add(1).tell().await.expect("the counter lives");
 ///     }
-///     sender.add(0).ask().await
 /// });
-/// assert_eq!(task.await??, 1000);
+/// task.await?;
+/// assert_eq!(counter.add(0).ask().await?, 1000);
 /// # Ok(()) }
 /// ```
 ///
