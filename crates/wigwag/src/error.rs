@@ -1,4 +1,4 @@
-//! Why a node cannot reach an actor or listen.
+//! The error type of nodes.
 
 use std::sync::Arc;
 
@@ -7,12 +7,34 @@ use wigwag_link::{Code, LinkError};
 use wigwag_net::NetError;
 use wigwag_wire::Fault;
 
-/// Why a node could not do what it was asked to. The text names the peer, what happened and what
-/// mends it.
+/// An error of a [`Node`](crate::Node)'s methods. Its text names the peer, what has happened, and a
+/// remedy.
+///
+/// ```
+/// use wigwag::{Actor, Fault, Node, NodeError};
+///
+/// struct Echo;
+///
+/// #[wigwag::actor]
+/// impl Echo {
+///     pub fn say(&self, word: String) -> String {
+///         word
+///     }
+/// }
+///
+/// # #[wigwag::main]
+/// # async fn main() {
+/// let node = Node::new();
+/// let error = node.actor::<Echo>("tcp://127.0.0.1:7001").await.err();
+/// let error = error.expect("the address ends in no name");
+/// assert!(matches!(error, NodeError::NoName { .. }));
+/// assert_eq!(error.fault(), Fault::Caller);
+/// # }
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NodeError {
-    /// The connection could not be made, or is no SP connection to the right partner.
+    /// The connection could not be made, or the peer is no matching SP program.
     #[error("{0}")]
     Net(#[from] NetError),
     /// The peer speaks SP, but the session could not be opened.
@@ -20,7 +42,7 @@ pub enum NodeError {
     Session {
         /// The address that was dialed.
         peer: Arc<str>,
-        /// The error of the session.
+        /// The reason.
         error: LinkError,
     },
     /// The session is open, but the actor cannot be called.
@@ -31,26 +53,26 @@ pub enum NodeError {
         "the address names no actor\n   at: {address}\n mend: write it like tcp://127.0.0.1:7001/counter"
     )]
     NoName {
-        /// The address as it was given.
+        /// The address that was given.
         address: String,
     },
-    /// Another actor is exported under that name, or the name cannot be used.
+    /// The name cannot be exported: it is in use, or malformed.
     #[error("the name {name:?} cannot be exported: {rule}\n mend: take another name")]
     BadName {
         /// The name.
         name: String,
-        /// The rule that the name breaks.
+        /// The rule that it breaks.
         rule: &'static str,
     },
-    /// The peer was started anew: its session is gone.
+    /// The peer has restarted, so the session is gone.
     #[error(
         "the peer was started anew and knows the session no more\n mend: fetch the reference again"
     )]
     Restarted,
-    /// Another node than before listens at the peer's address.
+    /// Another node listens at the peer's address now.
     #[error("another node listens at the address of the peer\n mend: look who has taken its place")]
     AnotherNode,
-    /// The node was closed.
+    /// This node is closed.
     #[error("this node is closed\n mend: make another one")]
     Closed,
 }
@@ -69,7 +91,7 @@ fn mend(error: &LinkError) -> &'static str {
 }
 
 impl NodeError {
-    /// Returns the party at fault.
+    /// Where the cause of the error lies.
     pub fn fault(&self) -> Fault {
         match self {
             NodeError::Net(error) => error.fault(),
@@ -82,7 +104,7 @@ impl NodeError {
         }
     }
 
-    /// The kind of a call error; `None` when the node did not get that far.
+    /// The kind of the call error, if this is a [`Call`](NodeError::Call) error.
     pub fn call_error(&self) -> Option<CallErrorKind> {
         match self {
             NodeError::Call(error) => Some(error.kind),

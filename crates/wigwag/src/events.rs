@@ -1,4 +1,4 @@
-//! Events of the sessions of a node.
+//! Events of a node's sessions.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -7,83 +7,117 @@ use tokio::sync::broadcast::{self, error::RecvError};
 
 use crate::limits::EVENTS_MAX;
 
-/// Something has happened to a session.
+/// An event of one session.
+///
+/// [`Node::session_events`](crate::Node::session_events) subscribes to them:
+///
+/// ```
+/// use wigwag::{Actor, Node};
+///
+/// struct Echo;
+///
+/// #[wigwag::actor]
+/// impl Echo {
+///     pub fn say(&self, word: String) -> String {
+///         word
+///     }
+/// }
+///
+/// # #[wigwag::main]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let (service, client) = (Node::new(), Node::new());
+/// let mut events = client.session_events();
+/// service.export("echo", &Echo.spawn())?;
+/// let bound = service.listen("tcp://127.0.0.1:0").await?;
+/// let echo = client.actor::<Echo>(&format!("{bound}/echo")).await?;
+/// assert_eq!(echo.say("hello".to_owned()).ask().await?, "hello");
+///
+/// let event = events.next().await.ok_or("the node is gone")?;
+/// println!("{}: {:?}", event.peer, event.what);
+/// assert_eq!(events.missed(), 0);
+/// # Ok(()) }
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SessionEvent {
     /// The address of the peer.
     pub peer: Arc<str>,
-    /// The event.
+    /// The change.
     pub what: SessionChange,
 }
 
-/// The kinds of session events.
+/// A change in the state of a session; see [`SessionEvent`] for an example.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum SessionChange {
-    /// It has begun.
+    /// The session is open.
     Opened,
-    /// The connection was lost. Messages that are sent meanwhile wait.
+    /// The session has lost its connection. Messages sent meanwhile wait.
     Cut {
-        /// The observed reason.
+        /// How the cut was noticed.
         why: Arc<str>,
     },
-    /// It goes on over another connection; nothing is lost.
+    /// The session continues over another connection; nothing is lost.
     Resumed {
-        /// How long it had none.
+        /// How long it had no connection.
         after: Duration,
-        /// Frames that go out once more.
+        /// Frames that are sent again.
         repeated: u64,
     },
-    /// At the peer's address listens another node or another program. The session waits for its own
+    /// Another node or another program listens at the peer's address. The session waits for its own
     /// peer to come back.
     PeerChanged {
-        /// The node or program that was found there.
+        /// A description of that other program.
         found: Arc<str>,
     },
-    /// It is over.
+    /// The session is over.
     Ended {
-        /// Why.
+        /// The reason.
         why: Arc<str>,
-        /// The outcomes of the tells, one entry for each called actor; see [`Delivery`]. The
-        /// outcomes of asks are returned to their callers.
+        /// The outcome of the calls, one entry for each actor that was called. An ask also fails at
+        /// its caller.
         deliveries: Arc<[Delivery]>,
     },
 }
 
-/// The outcomes of the calls to one actor in a session that has ended, in the order in which the
-/// calls were sent: first those that were handled, then those with an unknown outcome, then those
-/// that never arrived. The three numbers add up to all calls that were sent since the reference was
-/// fetched.
+/// The outcome of the calls to one actor of a session that has ended; part of
+/// [`SessionChange::Ended`].
+///
+/// In the order in which the calls were sent, the delivered ones come first, then those with an
+/// unknown outcome, then those that never arrived. The three numbers add up to all calls sent since
+/// the reference was fetched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Delivery {
-    /// The actor's address.
+    /// The address of the actor.
     pub target: Arc<str>,
-    /// Calls that certainly were handled.
+    /// Calls that were certainly handled.
     pub delivered: u64,
-    /// Calls behind them that were handled or not.
+    /// Later calls that may have been handled.
     pub unknown: u64,
-    /// Calls at the end that certainly were not handled: it is safe to send them again.
+    /// The last calls, which were certainly not handled: they can safely be sent again.
     pub not_delivered: u64,
 }
 
-/// The events of a node from [`Node::session_events`](crate::Node::session_events) on.
+/// A subscription to the session events of a node; see [`SessionEvent`] for an example.
+///
+/// # Limits
+/// Up to 1,024 events wait; then the oldest are dropped and counted in [`missed`](Self::missed).
 pub struct SessionEvents {
     receiver: broadcast::Receiver<SessionEvent>,
     missed: u64,
 }
 
-/// Where a node's events go out. The places for those that wait are a hundred kilobytes, so they are
-/// made when somebody listens.
+/// The sender of a node's events. Its buffer has about a hundred kilobytes, so it is allocated for
+/// the first subscriber.
 #[derive(Clone, Default)]
 pub(crate) struct Announcer(Arc<OnceLock<broadcast::Sender<SessionEvent>>>);
 
 impl Announcer {
-    /// Tells those who listen, if there are any.
+    /// Sends an event to the subscribers, if there are any.
     pub(crate) fn announce(&self, peer: &Arc<str>, what: SessionChange) {
         if let Some(sender) = self.0.get() {
-            // The last of them may have gone away.
+            // The last subscriber may be gone.
             let _ = sender.send(SessionEvent { peer: peer.clone(), what });
         }
     }
@@ -95,11 +129,10 @@ impl SessionEvents {
         SessionEvents { receiver: sender.subscribe(), missed: 0 }
     }
 
-    /// Returns the next event; `None` when the node is gone. A receiver that does not keep up
-    /// misses the oldest events.
+    /// The next event; `None` when the node is gone.
     ///
     /// # Cancellation
-    /// Dropped while it waits, it has taken nothing.
+    /// If dropped while it waits, no event is lost.
     pub async fn next(&mut self) -> Option<SessionEvent> {
         loop {
             match self.receiver.recv().await {
@@ -110,7 +143,7 @@ impl SessionEvents {
         }
     }
 
-    /// Events that were missed because 1,024 newer ones had come.
+    /// Events that this subscriber has missed because 1,024 newer ones had arrived.
     pub fn missed(&self) -> u64 {
         self.missed
     }

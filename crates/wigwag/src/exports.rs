@@ -1,4 +1,4 @@
-//! The actors of a node that others may call, by name.
+//! The exported actors of a node, by name.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,12 +8,12 @@ use wigwag_link::limits::TARGET_BYTES_MAX;
 
 use crate::error::NodeError;
 
-/// Names and actors.
+/// A table of exported actors.
 #[derive(Default)]
 pub(crate) struct Exports(Mutex<HashMap<String, Arc<dyn Exported>>>);
 
 impl Exports {
-    /// Adds an actor; a name whose actor has stopped may be given again.
+    /// Adds an actor. The name of a stopped actor can be used again.
     pub(crate) fn add(&self, name: &str, actor: Arc<dyn Exported>) -> Result<(), NodeError> {
         let bad = |rule| NodeError::BadName { name: name.to_owned(), rule };
         if name.is_empty() || name.len() > TARGET_BYTES_MAX {
@@ -30,18 +30,18 @@ impl Exports {
         Ok(())
     }
 
-    /// Takes a name back; sessions that are attached stay so.
+    /// Removes a name; attached channels stay open.
     pub(crate) fn remove(&self, name: &str) -> bool {
         self.lock().remove(name).is_some()
     }
 
-    /// The actor of that name, if it lives.
+    /// The running actor with this name.
     pub(crate) fn find(&self, name: &[u8]) -> Option<Arc<dyn Exported>> {
         let name = std::str::from_utf8(name).ok()?;
         self.lock().get(name).filter(|actor| !actor.is_stopped()).cloned()
     }
 
-    /// Lets go of every actor.
+    /// Removes all actors.
     pub(crate) fn clear(&self) {
         let actors = std::mem::take(&mut *self.lock());
         drop(actors);

@@ -3,8 +3,8 @@
 //!
 //! An actor is an `impl` block under [`#[wigwag::actor]`](macro@actor). [`spawn`](Actor::spawn)
 //! gives a reference with the same methods; each makes a [`Call`], which does nothing until it is
-//! told or asked. A [`Node`] exports actors and reaches those of other nodes; a reference to one of
-//! them is of the same type and is used in the same way.
+//! told or asked. A [`Node`] exports actors and reaches those of other nodes; a reference to a remote
+//! actor has the same type and is used in the same way.
 //!
 //! ```
 //! use wigwag::{Actor, Node};
@@ -37,7 +37,7 @@
 //!
 //! # When there is no room
 //!
-//! A mailbox and the way to it are bounded. [`tell`](Call::tell) waits its turn,
+//! Mailboxes and the queues in front of them are bounded. [`tell`](Call::tell) waits for room,
 //! [`try_tell`](Call::try_tell) hands the message back at once, and [`timeout`](Call::timeout)
 //! bounds the wait. A refused message is never lost: [`Refused`] holds it, and the reference's
 //! `call` makes a new call of it.
@@ -86,17 +86,16 @@
 //!
 //! # What is promised
 //!
-//! Messages that one sender sends through one reference, or its clones, arrive in order and exactly
-//! once, over any number of connections: when one is cut, the node that dialed redials, and both
-//! sides resume where they were. Meanwhile senders continue until there is no more room. An ask has
-//! exactly one outcome.
+//! The messages of one sender through one reference, or its clones, arrive in order and once, over
+//! any number of connections: after a cut the dialer reconnects, and both nodes go on where they
+//! were. Meanwhile senders go on until there is no more room. An ask has exactly one outcome.
 //!
-//! A session ends when its peer was started anew, or did not come back within the time that
-//! [`NodeOptions::keep_sessions`] gives it. Then later calls fail as
-//! [`NotDelivered`](CallErrorKind::NotDelivered), and so do asks that never reached the peer; others
-//! under way fail as [`Unknown`](CallErrorKind::Unknown). Of tells
-//! [an event](Node::session_events) says how many were delivered, not delivered, or nobody knows; a
-//! [receipt](Call::receipt) says it of a single one:
+//! A session ends when its peer has restarted, or did not come back within the time set by
+//! [`NodeOptions::keep_sessions`]. Then later calls fail as
+//! [`NotDelivered`](CallErrorKind::NotDelivered), and so do asks that never reached the peer; other
+//! asks in flight fail as [`Unknown`](CallErrorKind::Unknown). For tells,
+//! [a session event](Node::session_events) counts delivered, undelivered and unknown ones; a
+//! [receipt](Call::receipt) gives the outcome of a single tell:
 //!
 //! ```
 //! use wigwag::{Actor, DeliveryStatus};
@@ -126,13 +125,13 @@
 //! }
 //! ```
 //!
-//! `GUARANTEES.md` has all of it, with the test that holds each sentence.
+//! `GUARANTEES.md` lists all guarantees, each with the test that proves it.
 //!
 //! # Very many tells
 //!
-//! A task that tells millions of messages a second calls [`try_tell`](Call::try_tell) in a plain
-//! function, and awaits only when there is no room. The counters of such a function stay in
-//! registers; an `async` one keeps them in the task's memory between calls.
+//! A task that sends millions of tells a second calls [`try_tell`](Call::try_tell) in a plain function
+//! and awaits only when there is no room. The counters of such a function stay in registers; an
+//! `async` function keeps them in the task's memory from one call to the next.
 //!
 //! ```
 //! use std::ops::Range;
@@ -155,7 +154,7 @@
 //!     }
 //! }
 //!
-//! /// Tells as long as there is room; gives what is left, and the call that found none.
+//! /// Sends tells while there is room; returns the rest, and the call that found no room.
 //! fn tell_on(
 //!     ledger: &LedgerRef,
 //!     mut numbers: Range<u64>,
@@ -200,42 +199,42 @@
 //! #[wigwag::main]
 //! async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
 //!     let sum = Sum.spawn();
-//!     let (mut sums, mut right) = (sum.pipeline(64)?, 0);
+//!     let (mut sums, mut correct) = (sum.pipeline(64)?, 0);
 //!     for n in 0..1000 {
 //!         if sums.is_full()
 //!             && let Some((expected, reply)) = sums.answer().await
 //!         {
-//!             right += i32::from(reply? == expected);
+//!             correct += i32::from(reply? == expected);
 //!         }
-//!         // What is given beside a call comes back beside its answer.
+//!         // The value pushed with a call is returned with its answer.
 //!         sums.push(sum.add(n, n), 2 * n).await?;
 //!     }
 //!     while let Some((expected, reply)) = sums.answer().await {
-//!         right += i32::from(reply? == expected);
+//!         correct += i32::from(reply? == expected);
 //!     }
-//!     assert_eq!(right, 1000);
+//!     assert_eq!(correct, 1000);
 //!     Ok(())
 //! }
 //! ```
 //!
 //! # Performance
 //!
-//! Inside an actor, `#[wigwag::main]` or a [`spawn`]ed task, what one poll sends is published and
-//! written together at its end; a remote tell takes no lock then, save one now and then for new
-//! credit. In a plain `tokio::spawn` or a thread each message takes one lock. A local tell takes
-//! one lock.
+//! In an actor, in `#[wigwag::main]` and in a [`spawn`]ed task, the messages of one poll are published
+//! and written together at its end; a remote tell takes no lock then, except one now and then for new
+//! credit. In a plain `tokio::spawn` task or a thread each remote message takes one lock. A local tell
+//! takes one lock.
 //!
 //! # Cancellation
 //!
 //! A call dropped while it waits for room was not sent. An ask dropped while it waits for the reply
-//! is cancelled: an actor of this process that has not begun with it passes it over; otherwise the
-//! handler may still run, and its reply is thrown away. A tell is always handled.
+//! is cancelled: an actor of this process that has not started it skips it; otherwise the handler may
+//! still run, and its reply is dropped. A tell that was sent is always handled.
 //!
 //! # Shutdown
 //!
-//! [`Node::close`] waits until everything is confirmed and answered, within a time, and reports
-//! what was not. `#[wigwag::main]` closes every node that is left when `main` returns. A node that
-//! is only dropped still tries to write what waits, and logs what it could not.
+//! [`Node::close`] waits until everything is acknowledged and answered, within a time, and reports
+//! the rest. `#[wigwag::main]` closes every remaining node when `main` returns. A node that is only
+//! dropped still tries to write waiting messages, and logs those that it could not.
 #![forbid(unsafe_code)]
 
 pub mod limits;
@@ -276,7 +275,7 @@ pub use wigwag_macros::{Message, actor, handler, main};
 pub use wigwag_net::Address;
 pub use wigwag_wire::Fault;
 
-/// Items that the macros' output refers to; no part of the API.
+/// Items that the code written by the macros refers to; not part of the API.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::node::runtime::{MainOptions, run_main};

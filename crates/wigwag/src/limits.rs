@@ -1,107 +1,109 @@
-//! The numbers that bound a node, each with its reason.
+//! The limits of a node, each with its reason.
 
 use std::time::Duration;
 
 pub use wigwag_actor::limits::{ASK_WAIT_MAX, HANDLER_WAIT_MAX};
 
-/// Connections whose handshake is not over. Each holds a file handle and a buffer; a silent
-/// stranger loses its place after the handshake's time, or sooner to a newcomer.
+/// Connections in their handshake. Each holds a descriptor and a buffer; a silent one loses its
+/// place after the time of a handshake, or earlier to a newcomer.
 pub const HANDSHAKES_MAX: usize = 1024;
 
-/// Sessions that a node lets in: each may hold 4 MiB unacknowledged and 8 MiB of credit (a far one 64 MiB
-/// each, of which the credit of all far ones together is at most 1 GiB), and a file handle, of which a process has some ten thousand.
+/// Sessions that peers may open. Each may hold 4 MiB unacknowledged and 8 MiB of credit (64 MiB
+/// each over a long distance, where the credit of all such sessions together is at most 1 GiB), and
+/// a descriptor, of which a process has some ten thousand.
 pub const SESSIONS_MAX: usize = 8192;
 
-/// Sessions that one source may have opened, a host or a user of this machine: half, so that the others
-/// find some.
+/// Sessions that one source, a host or a user of this machine, may open: half of all, so that
+/// others find some.
 pub const SESSIONS_PER_SOURCE_MAX: usize = SESSIONS_MAX / 2;
 
-/// Sessions over which nothing has come yet. A peer that means well says something within a round trip;
-/// beyond these the oldest goes for a newcomer.
+/// Sessions over which nothing has arrived yet. A well-meaning peer sends something within a round
+/// trip; beyond this number the oldest gives way to a newcomer.
 pub const SILENT_SESSIONS_MAX: usize = 1024;
 
-/// How long such a session lives, with its connection or without: the time of a handshake.
+/// How long a session lives over which nothing has arrived, with or without its connection: the
+/// time of a handshake.
 pub const SILENT_SESSION_TTL: Duration = Duration::from_secs(5);
 
-/// The least that peers together may be allowed to make a node hold: a thousand channels, and a few
-/// frames of the largest size beside them.
+/// The least memory that peers together may be allowed to use: enough for a thousand channels and a
+/// few frames of the largest size.
 pub const PEER_MEMORY_MIN: u64 = 16 * 1024 * 1024;
 
-/// Codec of a channel whose arguments are MessagePack.
+/// The codec of channels whose arguments are MessagePack.
 pub const CODEC_MESSAGEPACK: u8 = 0;
 
-/// Codec of a channel whose arguments have fixed widths where their types do, and are MessagePack
-/// otherwise.
+/// The codec of channels whose arguments have fixed widths where their types do, and are
+/// MessagePack otherwise.
 pub const CODEC_FIXED: u8 = 1;
 
-/// Bytes that a sender encodes in one turn before it publishes them: one segment.
+/// Bytes that a turn encodes before it publishes them: one segment.
 pub const TURN_BYTES: usize = 64 * 1024;
 
-/// Credit that one sender's turn may hold, so that the others find some.
+/// Units of credit that one turn may lease, so that other senders find some.
 pub const LEASE_UNITS_MAX: u64 = 4096;
 
-/// Asks that one pipeline may have in flight: each is a number, and a round trip of 20 ms holds so
-/// many of a fast asker. A power of two.
+/// Asks in flight per pipeline: each is a number, and a fast asker needs this many for a round trip
+/// of 20 ms. A power of two.
 pub const PIPELINE_ASKS_MAX: usize = 2_097_152;
 
-/// Asks that have no pipeline: each has a slot of 64 bytes, and somebody who waits for it.
+/// Asks in flight outside of pipelines: each has a slot of 64 bytes, and a waiting caller.
 pub const SINGLE_ASKS_MAX: usize = 65_536;
 
-/// Asks that a session may have in flight: such a pipeline leaves the others their own.
+/// Asks in flight per session: the largest pipeline leaves single asks their own share.
 pub const ASKS_MAX: usize = PIPELINE_ASKS_MAX + SINGLE_ASKS_MAX;
 
-/// Of these, what pipelines leave to asks that have none.
+/// Asks of these that pipelines leave to single asks.
 pub const SINGLE_ASKS_MIN: usize = 1024;
 
-/// Slots that a sender's turn takes for its asks at once.
+/// Slots that a turn takes for its asks at a time.
 pub const LEASE_SLOTS: usize = 64;
 
-/// Slots that a turn which fetches answers keeps for its next asks.
+/// Slots that a turn keeps for its next asks when it takes answers.
 pub const KEPT_SLOTS_MAX: usize = 512;
 
-/// Links that a thread keeps its buffers for between two turns: a thread that idles may hold on to links
-/// that are over meanwhile, so they are few.
+/// Sessions that a thread keeps its buffers for between two turns. An idle thread may keep sessions
+/// that have ended meanwhile, so they are few.
 pub const LINKS_KEPT_MAX: usize = 64;
 
-/// Characters of an error's text: for people, and far below the smallest frame that a peer accepts
-/// by default.
+/// Characters of an error's text: meant for people, and far below the smallest frame that a peer
+/// accepts by default.
 pub const ERROR_TEXT_CHARS_MAX: usize = 512;
 
-/// Bytes of a reply that is always sent: an asker has at most [`ASKS_MAX`] slots, so such replies are
-/// at most 132 MiB together.
+/// Bytes of a reply that is always sent: an asker has at most [`ASKS_MAX`] slots, so such replies
+/// take at most 132 MiB together.
 pub const SMALL_ANSWER: usize = 64;
 
-/// Bytes that wait to be written above which a sender outside a turn writes them itself: below, the
-/// driver is woken once and takes what piled up meanwhile.
+/// Waiting bytes above which a sender outside a turn writes them itself. Below, the driver is woken
+/// once and takes what has piled up meanwhile.
 pub const PILE_BYTES: usize = 128 * 1024;
 
-/// How long a node that is dropped without `close` tries to write what waits, for each link.
+/// How long a node that is dropped without `close` tries to write waiting output, for each session.
 pub const DROP_WAIT: Duration = Duration::from_secs(1);
 
-/// How long `#[wigwag::main]` gives the nodes to deliver what they have when `main` returns.
+/// How long `#[wigwag::main]` gives the nodes to deliver their messages after `main` has returned.
 pub const MAIN_CLOSE: Duration = Duration::from_secs(5);
 
-/// How long a session is kept after its connection was cut: a restart of a switch, a laptop's way to the
-/// next room.
+/// How long a session is kept after its connection was cut: the restart of a switch, a laptop's way
+/// to the next room.
 pub const SESSION_TTL: Duration = Duration::from_secs(60);
 
-/// The longest that it may be: each holds what is not acknowledged.
+/// The longest time that a session may be kept: each one holds its unacknowledged messages.
 pub const SESSION_TTL_MAX: Duration = Duration::from_secs(3600);
 
-/// The dialer waits this much longer than the listener keeps the session, because the listener
-/// decides.
+/// How much longer the dialer waits than the listener keeps the session: the listener decides.
 pub const REDIAL_PATIENCE: Duration = Duration::from_secs(5);
 
-/// The first pause between two dials for a session that was cut, after one without a pause.
+/// The first pause between two redials, after one without a pause.
 pub const REDIAL_LEAST: Duration = Duration::from_millis(10);
 
-/// The longest such pause.
+/// The longest pause between two redials.
 pub const REDIAL_MOST: Duration = Duration::from_secs(1);
 
-/// How long a dial that has come upon another session with its peer waits for that one before it tries
-/// again. It comes within a round trip, unless its dial failed or it is one that has ended here and
-/// not yet there; the peer learns so when it dials next, a second later at most.
+/// How long a dial that has found another session with its peer waits for that session before it
+/// tries again. The session starts within a round trip, unless its dial has failed or it has ended
+/// here and not yet at the peer; the peer learns of that with its next dial, a second later at
+/// most.
 pub const ANOTHER_WAIT: Duration = Duration::from_millis(500);
 
-/// Events of sessions that wait for whoever listens to them.
+/// Session events that wait for each subscriber.
 pub const EVENTS_MAX: usize = 1024;

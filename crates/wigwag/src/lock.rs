@@ -2,8 +2,8 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Locks a mutex whose value is whole between two statements, so that a panic elsewhere has broken
-/// nothing.
+/// Locks a mutex whose value is consistent between statements, so a panic elsewhere cannot have
+/// broken it.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,9 +1,9 @@
-//! Ids that nobody can guess.
+//! Unguessable ids.
 
-/// 128 bits from the operating system.
+/// 128 random bits from the operating system.
 ///
 /// # Panics
-/// When the operating system has no randomness to give; no id would be safe then.
+/// If the operating system has no randomness to give; no id would be safe then.
 pub(crate) fn id() -> u128 {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).expect("the operating system gives random bytes");

@@ -1,4 +1,4 @@
-//! The snippets of the README and of the guides, so that they stay true: `cargo test --doc` compiles and runs them.
+//! The snippets of the README and the guides, which `cargo test --doc` compiles and runs.
 #![doc = include_str!("../../../README.md")]
 
 #[doc = include_str!("../../../docs/guide.md")]

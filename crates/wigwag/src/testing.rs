@@ -1,13 +1,13 @@
-//! Tests of what is built of actors: time that is made up, and an order that follows from a seed.
+//! Deterministic tests of actors: virtual time, and an order of execution that follows from a seed.
 //!
-//! Behind the feature `testing`, which a program names for its tests only:
+//! This needs the feature `testing`, which a program enables for its tests only:
 //!
 //! ```toml
 //! [dev-dependencies]
 //! wigwag = { version = "0.1", features = ["testing"] }
 //! ```
 //!
-//! Two actors that read a number, think, and write it back lose an update, though not in every order:
+//! Two actors that read a number and write it back later lose an update, in some orders:
 //!
 //! ```
 //! use std::panic::catch_unwind;
@@ -55,8 +55,8 @@
 //! assert!(found.is_err(), "an update is lost in one of these orders");
 //! ```
 //!
-//! Standard error then has the seed: `WIGWAG_SEED=3 cargo test both_pay_in` runs that one alone.
-//! [The kit itself](wigwag_actor::testing) documents which choices the seed makes and which it cannot
-//! repeat.
+//! Standard error names the failing seed: `WIGWAG_SEED=3 cargo test both_pay_in` runs that one alone.
+//! [`wigwag_actor::testing`] says what a seed determines, what stays as it is, and what no seed can
+//! reproduce.
 
 pub use wigwag_actor::testing::{SEED_VARIABLE, VIRTUAL_TIME_MAX, run, seeds};

@@ -18,48 +18,99 @@ use super::task::reader::Reader;
 use super::task::recipient::{ActorRecipient, Recipient};
 use super::task::writer::{Output, writer};
 
-/// An event of a child process.
+/// An event of a child process; see [`Launch`] for an example.
 #[derive(Debug)]
 pub enum ChildEvent {
-    /// A line of its output. Lines of both pipes are in order each, but not with each other.
+    /// A line of the child's output. The lines of each pipe are in order, but not relative to the
+    /// other pipe.
     Line(Pipe, Line),
-    /// A line was longer than it may be, and is skipped.
+    /// A line was longer than the limit and is skipped.
     TooLong(Pipe),
-    /// It has exited, and all of its output was delivered: the last message.
+    /// The child has exited, and all of its output was delivered: the last event.
     Exited(ExitStatus),
-    /// The system cannot say how it ended: the last message.
+    /// The system cannot report how the child ended: the last event.
     Lost(End),
 }
 
-/// Where a child has written.
+/// A pipe that a child writes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pipe {
-    /// Its standard output.
+    /// The standard output.
     Output,
-    /// Its standard error.
+    /// The standard error.
     Error,
 }
 
 not_serializable!(() ChildEvent);
 
-/// A child could not be started.
+/// The error of [`Launch::deliver`]: the child was not started.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LaunchError {
-    /// The system refused.
+    /// The system has refused to start it.
     #[error("{program} was not started: {error}\n mend: look at the path and its rights")]
     Refused {
-        /// The command that was to be run.
+        /// The program that was to be started.
         program: String,
-        /// The error of the operating system.
+        /// The error of the system.
         error: io::Error,
     },
-    /// It has no owner.
+    /// The actor cannot own a child.
     #[error("{0}")]
     Owner(#[from] CallError),
 }
 
-/// A child that was not started yet.
+/// A child process that is not started yet, from [`child`].
+///
+/// ```
+/// use std::process::Command;
+///
+/// use wigwag::io::{self, ChildEvent, Pipe};
+/// use wigwag::{Actor, Life, Reason, This};
+///
+/// /// Sorts words with the program `sort`.
+/// #[derive(Default)]
+/// struct Sorter {
+///     words: Vec<String>,
+///     child: Option<io::Child>,
+///     done: Option<tokio::sync::oneshot::Sender<Vec<String>>>,
+/// }
+///
+/// #[wigwag::actor(life)]
+/// impl Sorter {
+///     pub fn event(&mut self, event: ChildEvent) {
+///         match event {
+///             ChildEvent::Line(Pipe::Output, line) => {
+///                 self.words.extend(line.text().map(str::to_owned));
+///             }
+///             ChildEvent::Exited(status) if status.success() => {
+///                 if let Some(done) = self.done.take() {
+///                     let _ = done.send(std::mem::take(&mut self.words));
+///                 }
+///             }
+///             other => eprintln!("sort: {other:?}"),
+///         }
+///     }
+/// }
+///
+/// impl Life for Sorter {
+///     async fn started(&mut self, this: &This<Self>) -> Result<(), Reason> {
+///         let launch = io::child(Command::new("sort"));
+///         let child = launch.deliver(&this.reference(), SorterRef::event).map_err(Reason::failed)?;
+///         child.stdin().write("pear\napple\nfig\n").await.map_err(Reason::failed)?;
+///         child.stdin().close();
+///         self.child = Some(child);
+///         Ok(())
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let (done, words) = tokio::sync::oneshot::channel();
+/// let _sorter = Sorter { done: Some(done), ..Sorter::default() }.spawn();
+/// assert_eq!(words.await?, ["apple", "fig", "pear"]);
+/// # Ok(()) }
+/// ```
 #[must_use = "nothing is started until it is delivered"]
 #[derive(Debug)]
 pub struct Launch {
@@ -67,14 +118,18 @@ pub struct Launch {
     limits: Limits,
 }
 
-/// A process whose output is to be messages. It gets pipes for all three streams, whatever the
-/// command says, and a process group of its own, with which it is killed.
+/// Prepares a child process whose output lines become messages. The child gets pipes for all three
+/// streams, whatever `command` says, and a process group of its own, which is killed with it.
+///
+/// See [`Launch`] for an example.
 pub fn child(command: std::process::Command) -> Launch {
     Launch { command, limits: Limits::default() }
 }
 
-/// A running child, or one that has exited. Dropping this changes nothing but that its input ends,
-/// unless somebody else holds its [`stdin`](Child::stdin).
+/// A child process that runs or has exited; see [`Launch`] for an example.
+///
+/// Dropping it closes the child's input, unless a clone of its [`stdin`](Child::stdin) is left, and
+/// changes nothing else.
 #[derive(Debug)]
 pub struct Child {
     id: u32,
@@ -84,41 +139,45 @@ pub struct Child {
 }
 
 impl Child {
-    /// The number of the process. After its exit the system may give it to another one.
+    /// The process id. After the child's exit the system may reuse it.
     pub fn id(&self) -> u32 {
         self.id
     }
 
-    /// Returns the child's standard input. [Close](Output::close) it to signal the end of input.
+    /// The child's standard input. [Close](Output::close) it to signal the end of the input.
     pub fn stdin(&self) -> &Output {
         &self.stdin
     }
 
-    /// As [`Input::grant`](super::Input::grant).
+    /// Allows that many more pieces; see [`Input::grant`](super::Input::grant).
     pub fn grant(&self, pieces: usize) {
         self.credit.grant(pieces);
     }
 
-    /// Kills the child and the processes in its group. Output that was written before is still
-    /// delivered, and then the exit. Does nothing if the child has exited.
+    /// Kills the child and all processes in its group. Its output so far is still delivered, and
+    /// then its exit. No effect after the exit.
     pub fn kill(&self) {
         self.kill.notify_one();
     }
 }
 
 impl Launch {
-    /// Other limits than the usual ones; what waits is counted for both pipes together.
+    /// Sets limits other than the defaults. Both pipes share the limits for waiting pieces.
     pub fn limits(mut self, limits: Limits) -> Launch {
         self.limits = limits;
         self
     }
 
-    /// Starts the child and gives it to an actor: what it says is told to the actor by `call`, one of
-    /// its methods. Until its exit it counts as a reference to the actor; when the actor ends, it is
-    /// killed. It is not killed when this process is killed itself, but finds its pipes closed.
+    /// Starts the child and delivers its events to an actor by `call`, one of the actor's methods.
+    ///
+    /// Until its exit the child counts as a reference to the actor.
     ///
     /// # Errors
     /// When the system does not start it, and when the actor lives in another process.
+    ///
+    /// # Shutdown
+    /// The child is killed when the actor ends. It is not killed when this process is killed
+    /// itself, but finds its pipes closed.
     ///
     /// # Panics
     /// Outside a tokio runtime.
@@ -154,17 +213,17 @@ impl Launch {
     }
 }
 
-/// A process that is killed with its group, unless it has exited before.
+/// A process that is killed with its group on drop, unless it has exited.
 struct ProcessGuard {
     child: tokio::process::Child,
 }
 
 impl ProcessGuard {
     fn kill(&self) {
-        // Nothing, when its exit was taken: the number may be another's then.
+        // No id after the exit was collected: it may belong to another process by then.
         let id = self.child.id().and_then(|id| i32::try_from(id).ok());
         if let Some(group) = id.and_then(Pid::from_raw) {
-            // The only error is that nobody is left.
+            // The only error is that no process is left.
             let _ = kill_process_group(group, Signal::KILL);
         }
     }
@@ -176,7 +235,7 @@ impl Drop for ProcessGuard {
     }
 }
 
-/// The task of a child.
+/// The task of a child process.
 struct ChildTask {
     process: ProcessGuard,
     limits: Limits,
@@ -208,7 +267,7 @@ impl ChildTask {
             Ok(status) => ChildEvent::Exited(status),
             Err(error) => ChildEvent::Lost(error.into()),
         };
-        // An actor that has ended needs no end.
+        // An actor that has ended needs no last event.
         let _ = to.deliver(last).await;
     }
 
@@ -237,6 +296,6 @@ async fn read_pipe(
         Event::Got(line) => ChildEvent::Line(from, line),
         Event::TooLong { .. } | Event::End(_) => ChildEvent::TooLong(from),
     };
-    // Its end is the exit's to say.
+    // The end of a pipe is reported by the exit.
     let _ = reader.run(to, event).await;
 }

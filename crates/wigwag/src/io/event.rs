@@ -1,4 +1,5 @@
-//! Input events: pieces, a notice for a line that was too long, and the end.
+//! Events of a stream, a file or a listener: pieces, a notice for a line that is too long, and the
+//! end.
 
 use std::fmt;
 use std::io;
@@ -10,34 +11,34 @@ use bytes::Bytes;
 
 use super::task::credit::PieceCredit;
 
-/// An event of a stream, a file or a listener.
+/// An event of a stream, a file or a listener; see [the module](crate::io) for an example.
 #[derive(Debug)]
 pub enum Event<T> {
     /// The next piece.
     Got(T),
-    /// A line was longer than this many bytes. It is skipped to its end; this comes once for it, as
-    /// soon as it is known.
+    /// A line was longer than the limit. It is skipped to its end; this event comes once for it, as
+    /// soon as that is known.
     TooLong {
-        /// The limit.
+        /// The limit in bytes.
         line_bytes_max: usize,
     },
-    /// There will be no more: the last message, exactly one, behind all others.
+    /// Nothing more will arrive: the last event, exactly one.
     End(End),
 }
 
-/// Why there is no more.
+/// Why an input or output has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum End {
-    /// The other side has closed in good order, or the file is read to its end.
+    /// The other side has closed in good order, or the file was read to its end.
     Closed,
     /// This side has closed it.
     Stopped,
     /// The system reported an error.
     Failed {
-        /// Of which kind.
+        /// The kind of the error.
         kind: io::ErrorKind,
-        /// In its words.
+        /// The text of the error.
         text: Arc<str>,
     },
 }
@@ -58,8 +59,9 @@ impl fmt::Display for End {
     }
 }
 
-/// A line without its end, which is `\n` or `\r\n`. It counts against the input's credit until it is
-/// dropped or [taken apart](Line::into_bytes).
+/// A line without its terminator, `\n` or `\r\n`; see [the module](crate::io) for an example.
+///
+/// It counts against the input's credit until it is dropped or [taken apart](Line::into_bytes).
 #[derive(Debug)]
 pub struct Line {
     bytes: Bytes,
@@ -68,32 +70,35 @@ pub struct Line {
 }
 
 impl Line {
-    /// The bytes, which need be no text.
+    /// The bytes, which may be any, not only text.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// The text.
+    /// The bytes as text.
     ///
     /// # Errors
-    /// When it is not UTF-8.
+    /// If they are not valid UTF-8.
     pub fn text(&self) -> Result<&str, Utf8Error> {
         std::str::from_utf8(&self.bytes)
     }
 
-    /// The bytes alone: the credit goes back.
+    /// Takes the bytes out and returns the credit.
     pub fn into_bytes(self) -> Bytes {
         self.bytes
     }
 
-    /// False when the input ended, or its file was cut or replaced, before the line did.
+    /// False if the input ended, or its file was truncated or replaced, before the line's
+    /// terminator.
     pub fn is_whole(&self) -> bool {
         self.whole
     }
 }
 
-/// Bytes as they came in one read. They count against the input's credit until they are dropped or
-/// [taken apart](Chunk::into_bytes).
+/// The bytes of one read, from [`chunks`](super::chunks) or [`chunks_of`](super::chunks_of).
+///
+/// They count against the input's credit until they are dropped or [taken
+/// apart](Chunk::into_bytes).
 #[derive(Debug)]
 pub struct Chunk {
     bytes: Bytes,
@@ -101,7 +106,7 @@ pub struct Chunk {
 }
 
 impl Chunk {
-    /// The bytes alone: the credit goes back.
+    /// Takes the bytes out and returns the credit.
     pub fn into_bytes(self) -> Bytes {
         self.bytes
     }
@@ -115,7 +120,7 @@ impl Deref for Chunk {
     }
 }
 
-/// How a stream is cut.
+/// A unit that a stream is split into: [`Line`] or [`Chunk`].
 pub trait Piece: Sized + Send + 'static {
     #[doc(hidden)]
     const LINES: bool;

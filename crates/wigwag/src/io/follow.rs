@@ -1,8 +1,8 @@
-//! A file that is read as it grows.
+//! Follows a file while it grows.
 //!
-//! The file is read to its end; then, whenever there may be something new, on from there. A file
-//! that has become shorter is read from its beginning, and when another one stands at its path,
-//! the old one is read out first.
+//! The file is read to its end, and further whenever it may have changed. A file that has become
+//! shorter is read from its beginning again; if another file takes its path, the old one is read to
+//! its end first.
 
 use std::io::{self, SeekFrom};
 use std::os::unix::fs::MetadataExt;
@@ -21,25 +21,59 @@ use super::task::recipient::{ActorGone, ActorRecipient, Recipient};
 use super::task::splitter::{LineSplitter, SplitItem};
 use super::task::watch::FolderWatch;
 
-/// An event of a followed file.
+/// A piece of a followed file, in an [`Event`]; see [`Follow`] for an example.
 #[derive(Debug)]
 pub enum Followed {
     /// The next line.
     Line(Line),
-    /// The file was truncated below the position that was read. The next pieces come from its
-    /// beginning.
+    /// The file was truncated to less than what was read of it. The next line is its first.
     Truncated {
-        /// Bytes that had been read.
+        /// Bytes that were read before.
         read: u64,
     },
-    /// Another file has replaced it at the path. The next pieces come from the beginning of the new
-    /// file.
+    /// Another file has taken the path. The next line is the first of that file.
     Replaced,
 }
 
 not_serializable!(() Followed);
 
-/// A file that is not followed yet.
+/// A file that is not followed yet, from [`follow`].
+///
+/// ```
+/// use std::fs::OpenOptions;
+/// use std::io::Write;
+///
+/// use tokio::sync::mpsc;
+/// use wigwag::Actor;
+/// use wigwag::io::{self, Event, Followed};
+///
+/// struct Tail {
+///     lines: mpsc::UnboundedSender<String>,
+/// }
+///
+/// #[wigwag::actor]
+/// impl Tail {
+///     pub fn event(&mut self, event: Event<Followed>) {
+///         if let Event::Got(Followed::Line(line)) = event {
+///             let _ = self.lines.send(String::from_utf8_lossy(line.bytes()).into_owned());
+///         }
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let path = std::env::temp_dir().join(format!("wigwag-doc-follow-{}", std::process::id()));
+/// std::fs::write(&path, "first\n")?;
+/// let (sender, mut lines) = mpsc::unbounded_channel();
+/// let input = io::follow(&path).deliver(&Tail { lines: sender }.spawn(), TailRef::event)?;
+/// assert_eq!(lines.recv().await.as_deref(), Some("first"));
+///
+/// OpenOptions::new().append(true).open(&path)?.write_all(b"second\n")?;
+/// assert_eq!(lines.recv().await.as_deref(), Some("second"));
+/// input.close();
+/// # std::fs::remove_file(&path)?;
+/// # Ok(()) }
+/// ```
 #[must_use = "nothing is read until it is delivered"]
 #[derive(Debug)]
 pub struct Follow {
@@ -48,32 +82,36 @@ pub struct Follow {
     from_end: bool,
 }
 
-/// A file whose lines are to be messages, those of now and those to come. It ends when it is closed,
-/// with its actor, or at an error of the system; a file that is moved away or deleted is waited for.
+/// Prepares following a file: its lines, present and future ones, become messages. See [`Follow`]
+/// for an example.
 ///
-/// The system hints at changes of a file in its folder; behind a symbolic link and on network file
-/// systems they are noticed within [`LOOK_EVERY`](super::limits::LOOK_EVERY). A file that is
-/// truncated and has grown beyond what it was before anybody looked is not seen to be truncated.
+/// The input ends when it is closed, with its actor, or at an error of the system. If the file is
+/// moved away or deleted, the next file at the path is waited for.
+///
+/// # Limits
+/// The system reports changes of a file in its folder; behind a symbolic link and on network file
+/// systems they are noticed within [`LOOK_EVERY`](super::limits::LOOK_EVERY). A truncation is
+/// missed if the file has outgrown its old length before the next look.
 pub fn follow(path: impl Into<PathBuf>) -> Follow {
     Follow { path: path.into(), limits: Limits::default(), from_end: false }
 }
 
 impl Follow {
-    /// Other limits than the usual ones.
+    /// Sets limits other than the defaults.
     pub fn limits(mut self, limits: Limits) -> Follow {
         self.limits = limits;
         self
     }
 
-    /// Leaves out what is in the file already.
+    /// Skips what is in the file already.
     pub fn from_end(mut self) -> Follow {
         self.from_end = true;
         self
     }
 
-    /// Gives the file to an actor: each event is told to it by `call`, one of its methods. Until it
-    /// ends, it counts as a reference to the actor. A file that cannot be opened is an
-    /// [`End::Failed`].
+    /// Delivers the file to an actor: each event becomes a tell by `call`, one of the actor's
+    /// methods. Until its end the input counts as a reference to the actor. If the file cannot be
+    /// opened, the event is an [`End::Failed`].
     ///
     /// # Errors
     /// `Remote` when the actor lives in another process.
@@ -103,7 +141,7 @@ impl Follow {
         to: &impl Recipient<Event<Followed>>,
     ) -> Result<End, ActorGone> {
         let (path, line_bytes_max) = (self.path, self.limits.line_bytes);
-        // Before the file is looked at for the first time, so that no change falls in between.
+        // Watch before the first look at the file, so that no change falls in between.
         let watch = FolderWatch::around(&path);
         let mut position = match FilePosition::open(path, self.from_end).await {
             Ok(position) => position,
@@ -127,7 +165,7 @@ impl Follow {
                     }
                     Ok(ReadStep::Nothing) => watch.change().await,
                     Ok(ReadStep::Changed(found)) => match splitter.rest() {
-                        // Goes first.
+                        // The unfinished line goes first.
                         Some(rest) => {
                             change = Some(found);
                             break Ok(rest);
@@ -158,11 +196,11 @@ async fn event(
     }
 }
 
-/// How far which file is read.
+/// A file and how far it is read.
 struct FilePosition {
     path: PathBuf,
     file: File,
-    /// Device and number of the file.
+    /// Device and inode number of the file.
     identity: (u64, u64),
     read: u64,
 }
@@ -181,7 +219,7 @@ impl FilePosition {
         Ok(FilePosition { path, file, identity, read })
     }
 
-    /// Reads on, or finds out what has become of the file.
+    /// Reads on, or finds out how the file has changed.
     async fn step(&mut self, into: &mut [u8]) -> io::Result<ReadStep> {
         let read = self.read_on(into).await?;
         if read > 0 {
@@ -205,14 +243,14 @@ impl FilePosition {
     }
 
     async fn replace(&mut self, into: &mut [u8]) -> io::Result<ReadStep> {
-        // Reads the data that was written to the old file between the last look and its end.
+        // Read what was written to the old file between the last look and its end.
         let read = self.read_on(into).await?;
         if read > 0 {
             return Ok(ReadStep::Read(read));
         }
         match FilePosition::open(self.path.clone(), false).await {
             Ok(position) => *self = position,
-            // Gone again: the next one is waited for.
+            // It is gone again: wait for the next one.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(ReadStep::Nothing),
             Err(error) => return Err(error),
         }

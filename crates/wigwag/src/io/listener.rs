@@ -1,4 +1,4 @@
-//! Connections that come in, as messages.
+//! Incoming connections as messages.
 
 use std::io::ErrorKind;
 use std::net::SocketAddr;
@@ -14,7 +14,9 @@ use super::task::owned::{OwnedTasks, stop_with_actor};
 use super::task::reader::{Input, run_to_end};
 use super::task::recipient::{ActorGone, ActorRecipient, Recipient};
 
-/// A connection. It counts against the listener's credit until it is dropped or taken.
+/// An incoming connection; see [`Accept`] for an example.
+///
+/// It counts against the listener's credit until it is dropped or [taken](Accepted::into_stream).
 #[derive(Debug)]
 pub struct Accepted {
     stream: TcpStream,
@@ -23,12 +25,12 @@ pub struct Accepted {
 }
 
 impl Accepted {
-    /// The address of the connected peer.
+    /// The address of the peer.
     pub fn peer(&self) -> SocketAddr {
         self.peer
     }
 
-    /// The connection alone: the credit goes back.
+    /// Takes the connection out and returns the credit.
     pub fn into_stream(self) -> TcpStream {
         self.stream
     }
@@ -36,7 +38,38 @@ impl Accepted {
 
 not_serializable!(() Accepted);
 
-/// A listener that accepts nothing yet.
+/// A listener that accepts nothing yet, from [`accept`].
+///
+/// ```
+/// use tokio::io::{AsyncReadExt, AsyncWriteExt};
+/// use tokio::net::{TcpListener, TcpStream};
+/// use wigwag::Actor;
+/// use wigwag::io::{self, Accepted, Event};
+///
+/// struct Greeter;
+///
+/// #[wigwag::actor]
+/// impl Greeter {
+///     pub async fn event(&mut self, event: Event<Accepted>) {
+///         if let Event::Got(accepted) = event {
+///             let mut stream = accepted.into_stream();
+///             let _ = stream.write_all(b"welcome").await;
+///         }
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let listener = TcpListener::bind("127.0.0.1:0").await?;
+/// let address = listener.local_addr()?;
+/// let input = io::accept(listener).deliver(&Greeter.spawn(), GreeterRef::event)?;
+///
+/// let mut greeting = String::new();
+/// TcpStream::connect(address).await?.read_to_string(&mut greeting).await?;
+/// assert_eq!(greeting, "welcome");
+/// input.close();
+/// # Ok(()) }
+/// ```
 #[must_use = "nothing is accepted until it is delivered"]
 #[derive(Debug)]
 pub struct Accept {
@@ -44,21 +77,21 @@ pub struct Accept {
     limits: Limits,
 }
 
-/// A listener whose connections are to be messages. Those that the actor has no credit for wait in
-/// the backlog of the system.
+/// Prepares a listener whose connections become messages; see [`Accept`] for an example.
+/// Connections that the actor has no credit for wait in the system's backlog.
 pub fn accept(listener: TcpListener) -> Accept {
     Accept { listener, limits: Limits::default() }
 }
 
 impl Accept {
-    /// Other limits than the usual ones; `waiting_max` counts connections here.
+    /// Sets limits other than the defaults; `waiting_max` counts connections here.
     pub fn limits(mut self, limits: Limits) -> Accept {
         self.limits = limits;
         self
     }
 
-    /// Gives the listener to an actor: each connection is told to it by `call`, one of its methods.
-    /// Until it is closed it counts as a reference to the actor.
+    /// Delivers the listener to an actor: each connection becomes a tell by `call`, one of the
+    /// actor's methods. Until it is closed, the input counts as a reference to the actor.
     ///
     /// # Errors
     /// `Remote` when the actor lives in another process.
@@ -95,7 +128,7 @@ async fn accept_all(
         let (stream, peer) = loop {
             match listener.accept().await {
                 Ok(accepted) => break accepted,
-                // The listener itself is well: the peer has given up, or something is used up.
+                // The listener itself works: the peer has given up, or a resource is used up.
                 Err(error) if is_transient(error.kind()) => {}
                 Err(error) if error.kind() == ErrorKind::InvalidInput => return Ok(error.into()),
                 Err(error) => {

@@ -1,20 +1,16 @@
 //! Streams, listeners, files and child processes that an actor owns.
 //!
-//! Input arrives as ordinary messages of the actor; all it takes is the actor's reference and the
-//! method that takes them. A reader takes no more from the other side than the actor has credit
-//! for, so a slow actor makes its peer wait and nothing accumulates in between. The end is a
-//! message too, the last one. Output waits in a bounded queue of bytes, which hands back data that
-//! it has no room for. When the actor ends, everything that it owns ends with it.
-//!
-//! Read in this order: `limits` has the numbers, `event` what arrives, `credit` how much of it may
-//! wait, `splitter` makes lines, `delivery` reaches the actor, `keeper` ends things with it, `reader` and
-//! `writer` move the bytes (all in `task`). Then come the things themselves: `stream`, `listener`, `file`, `follow`, `child`.
+//! Input arrives as ordinary messages of the actor, given its reference and the method that takes
+//! them. The reader takes no more from the other side than the actor has credit for, so a slow actor
+//! makes its peer wait and nothing piles up in between. The end is a message too, the last one.
+//! Output waits in a bounded queue of bytes, which hands back what it has no room for. When the actor
+//! ends, so does all that it owns.
 //!
 //! ```
 //! use wigwag::io::{self, Event, Line, Output};
 //! use wigwag::{Actor, Life, Reason, This};
 //!
-//! /// Says every line back to a client.
+//! /// Sends every line back to its client.
 //! struct Echo {
 //!     stream: Option<tokio::net::TcpStream>,
 //!     output: Option<Output>,
@@ -22,7 +18,7 @@
 //!
 //! #[wigwag::actor(life)]
 //! impl Echo {
-//!     pub async fn heard(&mut self, event: Event<Line>) {
+//!     pub async fn event(&mut self, event: Event<Line>) {
 //!         match event {
 //!             Event::Got(line) => {
 //!                 let mut answer = line.into_bytes().to_vec();
@@ -32,7 +28,7 @@
 //!                     let _ = output.write(answer).await;
 //!                 }
 //!             }
-//!             // Without the stream nobody refers to this actor, and it is done.
+//!             // The stream was the last reference to this actor, which ends now.
 //!             Event::TooLong { .. } | Event::End(_) => self.output = None,
 //!         }
 //!     }
@@ -41,7 +37,7 @@
 //! impl Life for Echo {
 //!     async fn started(&mut self, this: &This<Self>) -> Result<(), Reason> {
 //!         let stream = self.stream.take().ok_or(Reason::failed("started twice"))?;
-//!         let delivered = io::lines(stream).deliver(&this.reference(), EchoRef::heard);
+//!         let delivered = io::lines(stream).deliver(&this.reference(), EchoRef::event);
 //!         let (_, output) = delivered.map_err(Reason::failed)?;
 //!         self.output = Some(output);
 //!         Ok(())
@@ -67,13 +63,16 @@
 //! ```
 //!
 //! # Cancellation
-//! Dropping an [`Input`] changes nothing; [`Input::close`] ends it. Dropping the last [`Output`] has
-//! what waits in it written and the other side told that no more will come.
+//! Dropping an [`Input`] changes nothing; [`Input::close`] ends it. When the last [`Output`] is dropped,
+//! waiting bytes are written and the other side is told that no more will come.
 //!
 //! # Mailboxes
-//! The actor's mailbox must let senders wait, which is the default of
-//! [`WhenFull`](crate::WhenFull): one that drops calls would drop lines, and one that refuses ends
-//! the input.
+//! The actor's mailbox must make senders wait, which is the default of
+//! [`WhenFull`](crate::WhenFull): a mailbox that drops calls would drop lines, and one that refuses
+//! calls ends the input.
+
+// Reading order: `limits`, `event`, then `task` with `credit`, `splitter`, `recipient`, `owned`, `reader`
+// and `writer`, then the things themselves: `stream`, `listener`, `file`, `follow`, `child`.
 
 pub mod limits;
 mod event;

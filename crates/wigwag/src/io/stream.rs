@@ -1,4 +1,4 @@
-//! A stream of bytes, in both directions or in one.
+//! Byte streams, in both directions or in one.
 
 use std::marker::PhantomData;
 
@@ -13,7 +13,8 @@ use super::task::reader::{Input, Reader, run_to_end};
 use super::task::recipient::{ActorRecipient, Recipient};
 use super::task::writer::{Output, writer};
 
-/// A stream that is not read yet.
+/// A stream in both directions that is not read yet, from [`lines`] or [`chunks`]; see [the
+/// module](crate::io) for an example.
 #[must_use = "nothing is read until it is delivered"]
 #[derive(Debug)]
 pub struct Stream<P, S> {
@@ -22,7 +23,8 @@ pub struct Stream<P, S> {
     piece: PhantomData<fn() -> P>,
 }
 
-/// Something to be read that is not read yet.
+/// A source that is not read yet, from [`lines_of`] or [`chunks_of`]; see
+/// [`Writing`](super::Writing) for an example.
 #[must_use = "nothing is read until it is delivered"]
 #[derive(Debug)]
 pub struct Reading<P, R> {
@@ -31,36 +33,41 @@ pub struct Reading<P, R> {
     piece: PhantomData<fn() -> P>,
 }
 
-/// A stream whose lines are to be messages, a `tokio::net::TcpStream` for instance.
+/// Prepares a stream, such as a `tokio::net::TcpStream`, whose lines become messages. See [the
+/// module](crate::io) for an example.
 pub fn lines<S>(stream: S) -> Stream<Line, S> {
     Stream { stream, limits: Limits::default(), piece: PhantomData }
 }
 
-/// A stream whose bytes are to be messages, as they come.
+/// Prepares a stream whose bytes become messages, as they arrive. It works like [`lines`], with
+/// [`Chunk`] in place of [`Line`].
 pub fn chunks<S>(stream: S) -> Stream<Chunk, S> {
     Stream { stream, limits: Limits::default(), piece: PhantomData }
 }
 
-/// Makes a read-only stream: from a file, or one half of a stream.
+/// Prepares a source that can only be read, such as a file or one half of a stream: its lines
+/// become messages. See [`Writing`](super::Writing) for an example.
 pub fn lines_of<R>(source: R) -> Reading<Line, R> {
     Reading { source, limits: Limits::default(), piece: PhantomData }
 }
 
-/// Makes a read-only stream of chunks: from a file, or one half of a stream.
+/// Prepares a source that can only be read, such as a file or one half of a stream: its bytes
+/// become messages, as they arrive. It works like [`lines_of`], with [`Chunk`] in place of
+/// [`Line`].
 pub fn chunks_of<R>(source: R) -> Reading<Chunk, R> {
     Reading { source, limits: Limits::default(), piece: PhantomData }
 }
 
 impl<P: Piece, S: AsyncRead + AsyncWrite + Send + 'static> Stream<P, S> {
-    /// Other limits than the usual ones.
+    /// Sets limits other than the defaults.
     pub fn limits(mut self, limits: Limits) -> Stream<P, S> {
         self.limits = limits;
         self
     }
 
-    /// Gives the stream to an actor: what comes is told to it by `call`, one of its methods. While the
-    /// input lasts, it counts as a reference to the actor. The stream is closed when both directions
-    /// have ended, and when the actor has.
+    /// Delivers the stream to an actor: each event becomes a tell by `call`, one of the actor's
+    /// methods. While the input lasts, it counts as a reference to the actor. The stream is closed
+    /// when both directions have ended, or the actor has.
     ///
     /// # Errors
     /// `Remote` when the actor lives in another process.
@@ -88,13 +95,13 @@ impl<P: Piece, S: AsyncRead + AsyncWrite + Send + 'static> Stream<P, S> {
 }
 
 impl<P: Piece, S: AsyncRead + Unpin + Send + 'static> Reading<P, S> {
-    /// Other limits than the usual ones.
+    /// Sets limits other than the defaults.
     pub fn limits(mut self, limits: Limits) -> Reading<P, S> {
         self.limits = limits;
         self
     }
 
-    /// Gives it to an actor, as [`Stream::deliver`] does.
+    /// Delivers the source to an actor, as [`Stream::deliver`] does.
     ///
     /// # Errors
     /// `Remote` when the actor lives in another process.
@@ -114,7 +121,7 @@ impl<P: Piece, S: AsyncRead + Unpin + Send + 'static> Reading<P, S> {
     }
 }
 
-/// An input, and what reads for it.
+/// An input, and the future that reads for it.
 fn start_reader<P: Piece>(
     source: impl AsyncRead + Unpin + Send + 'static,
     limits: Limits,

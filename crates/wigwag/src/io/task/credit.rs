@@ -1,8 +1,7 @@
-//! How much may wait for the actor.
+//! Bounds how much may wait for the actor.
 //!
-//! A piece carries a part of the credit, which goes back when the piece is dropped: what waits in
-//! the mailbox, and what the actor holds on to, is not read again. Granted by hand, a piece uses its
-//! part up.
+//! A piece carries a part of the credit, which returns when the piece is dropped: pieces in the
+//! mailbox, or held by the actor, keep theirs. With grants by hand, a piece uses its part up.
 
 use std::sync::Arc;
 
@@ -19,7 +18,7 @@ pub(in crate::io) struct Credit {
     by_hand: bool,
 }
 
-/// The part of a piece; nothing, when that is used up.
+/// The credit of one piece; empty if a grant was used up for it.
 #[derive(Debug, Default)]
 pub struct PieceCredit {
     _piece: Option<OwnedSemaphorePermit>,
@@ -37,9 +36,9 @@ impl Credit {
         }
     }
 
-    /// Waits until one piece more may be taken.
+    /// Waits for the credit of one more piece.
     pub(in crate::io) async fn piece(&self) -> PieceCredit {
-        // Never closed, so never an error.
+        // The semaphore is never closed.
         let permit = self.pieces.clone().acquire_owned().await.ok();
         match permit {
             Some(permit) if self.by_hand => {
@@ -50,13 +49,13 @@ impl Credit {
         }
     }
 
-    /// Waits until so many bytes more may be handed to the actor.
+    /// Waits for the credit of that many bytes.
     pub(in crate::io) async fn bytes(&self, held: &mut PieceCredit, bytes: usize) {
         let bytes = u32::try_from(bytes.min(self.bytes_max)).unwrap_or(u32::MAX);
         held._bytes = self.bytes.clone().acquire_many_owned(bytes).await.ok();
     }
 
-    /// Adds pieces.
+    /// Grants further pieces.
     pub(in crate::io) fn grant(&self, pieces: usize) {
         let room = GRANTED_MAX.saturating_sub(self.pieces.available_permits());
         self.pieces.add_permits(pieces.min(room));

@@ -1,8 +1,7 @@
-//! Ends with the actor what it owns.
+//! Ends what an actor owns together with the actor.
 //!
-//! One task for each thing that is owned waits for whatever comes first, the end of the actor or
-//! that of the thing. It is polled at these ends only, so an actor with many streams pays nothing
-//! while they live.
+//! One task per owned thing waits for the end of the actor or of the thing. It is polled only at
+//! these ends, so an actor with many streams pays nothing while they live.
 
 use std::sync::Arc;
 
@@ -13,18 +12,18 @@ use wigwag_actor::Handle;
 use super::writer::Queue;
 use crate::io::limits::LINGER_MAX;
 
-/// The tasks that are owned: a reader, a writer, or both.
+/// The tasks of an owned thing: a reader, a writer, or both.
 pub(in crate::io) struct OwnedTasks {
     pub(in crate::io) reader: Option<JoinHandle<()>>,
     pub(in crate::io) writer: Option<(JoinHandle<()>, Arc<Queue>)>,
 }
 
-/// Ends both tasks with the actor.
+/// Ends both tasks when the actor ends.
 pub(in crate::io) fn stop_with_actor(actor: Handle, owned: OwnedTasks) {
     tokio::spawn(async move {
         let OwnedTasks { mut reader, mut writer } = owned;
         let both_end = async {
-            // A panic of one is an end too.
+            // A panic is an end too.
             if let Some(reader) = &mut reader {
                 let _ = reader.await;
             }

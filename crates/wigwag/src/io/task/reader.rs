@@ -1,4 +1,4 @@
-//! Reads for an actor, as far as its credit goes.
+//! Reads for an actor, within its credit.
 
 use std::io;
 use std::sync::Arc;
@@ -13,7 +13,9 @@ use super::splitter::{LineSplitter, SplitItem};
 use crate::io::event::{End, Event, Piece};
 use crate::io::limits::{Limits, PIPE_SILENCE_MAX};
 
-/// The actor's handle to an input. Clones are the same input; dropping them changes nothing.
+/// A handle to an input of an actor; see [`Accept`](crate::io::Accept) for an example.
+///
+/// Clones control the same input. Dropping them does not end it.
 #[derive(Clone, Debug)]
 pub struct Input {
     credit: Credit,
@@ -25,36 +27,36 @@ impl Input {
         Input { credit, stop: Arc::new(Notify::new()) }
     }
 
-    /// Lets so many pieces more arrive: the only way for them to, when they are
-    /// [granted by hand](Limits::granted_by_hand), and more room otherwise. At most
-    /// [`GRANTED_MAX`](crate::io::limits::GRANTED_MAX) may be open.
+    /// Allows that many more pieces. Required for each piece if they are [granted by
+    /// hand](Limits::granted_by_hand), and more room otherwise. At most
+    /// [`GRANTED_MAX`](crate::io::limits::GRANTED_MAX) may be unused.
     pub fn grant(&self, pieces: usize) {
         self.credit.grant(pieces);
     }
 
-    /// Stops reading. Pieces that were handed over stay in the mailbox; then comes
-    /// [`End::Stopped`], unless another end came before.
+    /// Stops reading. Pieces that were delivered stay in the mailbox; then [`End::Stopped`]
+    /// arrives, unless the input has ended already.
     pub fn close(&self) {
         self.stop.notify_one();
     }
 
-    /// Waits until it is closed.
+    /// Waits for [`close`](Self::close).
     pub(in crate::io) async fn closed(&self) {
         self.stop.notified().await;
     }
 }
 
-/// How a source is read.
+/// A source and the rules for reading it.
 pub(in crate::io) struct Reader<R> {
     pub(in crate::io) source: R,
     pub(in crate::io) limits: Limits,
     pub(in crate::io) credit: Credit,
-    /// Says that the process at the other end has exited; silence is an end then.
+    /// True once the process at the other end has exited; from then on silence is an end.
     pub(in crate::io) exited: Option<watch::Receiver<bool>>,
 }
 
 impl<R: AsyncRead + Unpin> Reader<R> {
-    /// Hands over pieces to the end.
+    /// Delivers pieces until the end.
     pub(in crate::io) async fn run<P: Piece, E>(
         mut self,
         to: &impl Recipient<E>,
@@ -64,8 +66,8 @@ impl<R: AsyncRead + Unpin> Reader<R> {
         let mut splitter = LineSplitter::new(P::LINES.then_some(line_bytes_max));
         let mut scratch = vec![0; self.limits.chunk_bytes];
         loop {
-            // Two pipes share the credit of a child: one that is silent must not keep it from the other,
-            // so it is asked for behind the read there.
+            // The two pipes of a child share its credit. A silent pipe must not keep credit from
+            // the other one, so credit for pipes is taken after the read.
             let reserved = match self.exited {
                 None => Some(self.credit.piece().await),
                 Some(_) => None,
@@ -101,7 +103,7 @@ impl<R: AsyncRead + Unpin> Reader<R> {
     async fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let Some(exited) = &mut self.exited else { return self.source.read(into).await };
         let silent = async {
-            // An error: whoever would say so is gone, and so is the process.
+            // An error means that the sender is gone, and so is the process.
             let _ = exited.wait_for(|exited| *exited).await;
             sleep(PIPE_SILENCE_MAX).await;
         };
@@ -113,7 +115,7 @@ impl<R: AsyncRead + Unpin> Reader<R> {
     }
 }
 
-/// The event for a piece that was cut off.
+/// Makes an event of a split item, and takes the credit for its bytes.
 pub(in crate::io) async fn split_event<P: Piece>(
     credit: &Credit,
     mut held: PieceCredit,
@@ -129,7 +131,7 @@ pub(in crate::io) async fn split_event<P: Piece>(
     }
 }
 
-/// Runs what reads until it ends or is closed, and delivers the end.
+/// Runs `reading` until it ends or the input is closed, and delivers the end.
 pub(in crate::io) async fn run_to_end<E>(
     reading: impl Future<Output = Result<End, ActorGone>>,
     input: Input,
@@ -142,7 +144,7 @@ pub(in crate::io) async fn run_to_end<E>(
         end = reading => end,
     };
     if let Ok(end) = end {
-        // An actor that has ended needs no end.
+        // An actor that has ended needs no last event.
         let _ = to.deliver(event(end)).await;
     }
 }

@@ -1,21 +1,21 @@
-//! The way to the actor: its reference, and the call that an event becomes.
+//! The recipient of events: the actor's reference, and the method that takes them.
 
 use std::future::Future;
 use std::marker::PhantomData;
 
 use wigwag_actor::{Alive, Call, CallError, Handle, Interface, Ref};
 
-/// The actor has ended, or does not take what comes.
+/// The actor has ended or refuses events.
 #[derive(Debug)]
 pub(in crate::io) struct ActorGone;
 
-/// Where events of type `E` go.
+/// A recipient of events of type `E`.
 pub(in crate::io) trait Recipient<E>: Send + Sync + 'static {
-    /// Hands an event over, when there is room for it.
+    /// Delivers an event, and waits for room.
     fn deliver(&self, event: E) -> impl Future<Output = Result<(), ActorGone>> + Send;
 }
 
-/// An actor and one of its methods. While it is there, the actor does not end for want of
+/// An actor and one of its methods. It counts as a reference, so the actor does not end for lack of
 /// references.
 pub(in crate::io) struct ActorRecipient<I: Interface, E, R, F> {
     to: I::Ref,
@@ -27,7 +27,7 @@ impl<I: Interface, E, R, F> ActorRecipient<I, E, R, F>
 where
     F: for<'a> Fn(&'a I::Ref, E) -> Call<'a, I, R>,
 {
-    /// Also gives what watches the actor's end.
+    /// A recipient, and a handle to wait for the actor's end.
     pub(in crate::io) fn new(
         to: &impl AsRef<Ref<I>>,
         call: F,

@@ -1,30 +1,30 @@
-//! Cuts what was read into lines, or leaves it as it came.
+//! Splits input into lines, or passes it on as it arrives.
 //!
-//! Bytes go in as they are read, and no more are read before all that can be cut off is: so there
-//! is never more here than one line of the greatest length and one read.
+//! Bytes are pushed as they are read, and no more are read while a piece can be split off: so the
+//! splitter holds at most one line of the greatest length and one read.
 
 use bytes::Bytes;
 
-/// Bytes that wait for the rest of their line.
+/// Splits pushed bytes into pieces.
 #[derive(Debug)]
 pub(in crate::io) struct LineSplitter {
-    /// Bytes of a line at most; `None`: whatever came is a piece.
+    /// The most bytes of a line; `None` makes each read a piece.
     line_bytes_max: Option<usize>,
     bytes: Vec<u8>,
-    /// Where the next piece begins.
+    /// The start of the next piece.
     start: usize,
-    /// No newline stands between `start` and here.
+    /// There is no newline between `start` and here.
     scanned: usize,
-    /// Within a line that was too long.
+    /// The rest of an overlong line is being skipped.
     is_skipping: bool,
 }
 
-/// A piece that was cut off.
+/// An item that was split off.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::io) enum SplitItem {
-    /// A piece, and whether it ended where it should.
+    /// A piece, and whether it ended with its terminator.
     Piece(Bytes, bool),
-    /// A line is longer than it may be.
+    /// A line is longer than the limit.
     TooLong,
 }
 
@@ -37,7 +37,7 @@ impl LineSplitter {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// The next piece, if it is whole.
+    /// The next complete piece.
     pub(in crate::io) fn next(&mut self) -> Option<SplitItem> {
         let Some(line_max) = self.line_bytes_max else { return self.rest() };
         loop {
@@ -59,11 +59,11 @@ impl LineSplitter {
         }
     }
 
-    /// There is no newline: keeps the begun line, unless it is too long already.
+    /// Keeps an unfinished line, unless it is too long already.
     fn keep_begun_line(&mut self, line_max: usize) -> Option<SplitItem> {
         self.bytes.drain(..self.start);
         self.start = 0;
-        // One more, because it may be the first half of the line's end.
+        // One byte more: it may be the `\r` of the terminator.
         let too_long = self.bytes.len() > line_max + 1;
         if too_long || self.is_skipping {
             self.bytes.clear();
@@ -72,7 +72,7 @@ impl LineSplitter {
         (too_long && !std::mem::replace(&mut self.is_skipping, true)).then_some(SplitItem::TooLong)
     }
 
-    /// The rest at the end; a next line may begin after it.
+    /// The unfinished rest at the end of the input or file; a new line may begin afterwards.
     pub(in crate::io) fn rest(&mut self) -> Option<SplitItem> {
         let rest = self.bytes.get(self.start..).unwrap_or_default();
         let is_skipping = std::mem::take(&mut self.is_skipping);
@@ -100,7 +100,7 @@ mod tests {
         SplitItem::Piece(Bytes::from_static(text.as_bytes()), true)
     }
 
-    /// Bytes that are split at every place give the same lines.
+    /// Bytes torn at any position give the same lines.
     #[test]
     fn lines_survive_being_torn() {
         let text = b"one\r\n\nthree\r\n123456789\n12345678\r\n1234567890123\r\nend";
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_without_end_is_told_once_and_held_never() {
+    fn an_overlong_line_is_reported_once_and_never_kept() {
         let mut splitter = LineSplitter::new(Some(8));
         let mut told = 0;
         for _ in 0..1000 {

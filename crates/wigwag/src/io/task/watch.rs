@@ -1,7 +1,7 @@
-//! Hints of the system that something in a folder has changed.
+//! Hints from the system that something in a folder has changed.
 //!
-//! A notification says only that it is worth to look; its receiver looks for itself. So none of
-//! them needs to be understood, and a missing one costs at most [`LOOK_EVERY`].
+//! A hint only says that a look is worthwhile, so its contents do not matter, and a missing one
+//! costs at most [`LOOK_EVERY`].
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -17,12 +17,12 @@ use crate::io::limits::LOOK_EVERY;
 /// A watched folder.
 #[derive(Debug)]
 pub(in crate::io) struct FolderWatch {
-    /// Nothing where the system has no watch to give: there are 128 for a user.
+    /// `None` if the system has no watch left: a user has 128.
     hints: Option<AsyncFd<OwnedFd>>,
 }
 
 impl FolderWatch {
-    /// Watches the folder that the file stands in.
+    /// Watches the folder of `file`.
     pub(in crate::io) fn around(file: &Path) -> FolderWatch {
         let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
         let hints = match watch(folder.unwrap_or(Path::new("."))) {
@@ -35,7 +35,7 @@ impl FolderWatch {
         FolderWatch { hints }
     }
 
-    /// Waits for a reason to look; changes since the last time are one.
+    /// Waits for a reason to look at the file; changes since the last call are one.
     pub(in crate::io) async fn change(&self) {
         let hint = async {
             match &self.hints {
@@ -66,12 +66,12 @@ fn watch(folder: &Path) -> io::Result<AsyncFd<OwnedFd>> {
     AsyncFd::with_interest(hints, Interest::READABLE)
 }
 
-/// Waits for a hint and takes all that are there.
+/// Waits for a hint and discards all that are there.
 async fn drain(hints: &AsyncFd<OwnedFd>) {
     let mut bytes = [0; 4096];
     let mut any = false;
     while !any {
-        // Only a runtime that ends refuses, and then nobody waits any more.
+        // An error means that the runtime ends; nothing waits any more then.
         let Ok(mut ready) = hints.readable().await else { return std::future::pending().await };
         let read = |hints: &AsyncFd<OwnedFd>| Ok(rustix::io::read(hints.get_ref(), &mut bytes)?);
         let mut read = read;

@@ -1,8 +1,7 @@
-//! Writes for an actor, as far as its queue goes.
+//! Writes for an actor, within the bounds of its queue.
 //!
-//! A writer first pays for the room, first come, first served, and then puts the bytes into the
-//! queue; the room is returned when they are written. The bytes that accumulate during one write
-//! are the next one.
+//! A write first takes room, first come, first served, and then puts its bytes into the queue; the
+//! room returns when they are written. Bytes that arrive during one write form the next one.
 
 use std::sync::Arc;
 
@@ -13,16 +12,19 @@ use tokio::sync::{Notify, Semaphore, TryAcquireError, mpsc, watch};
 use crate::io::event::End;
 use crate::io::limits::{BATCH_BYTES_MAX, Limits, WRITE_COST_BYTES};
 
-/// Where an actor writes. Clones write into the same queue; when the last one is dropped, what
-/// waits is written and the other side is told that no more will come.
+/// The writing end of a stream, file or child that an actor owns; see [the module](crate::io) for
+/// an example.
+///
+/// Clones write into the same queue. When the last one is dropped, waiting bytes are written and
+/// the other side is told that no more will come.
 #[derive(Clone, Debug)]
 pub struct Output {
     queue: Arc<Queue>,
     put: mpsc::UnboundedSender<Bytes>,
 }
 
-/// The state that writers share. The channel beside it has no bound of its own, because a writer
-/// has paid before it sends.
+/// The state shared by all writers. The channel beside it needs no bound: each sender has taken
+/// room first.
 #[derive(Debug)]
 pub(in crate::io) struct Queue {
     room: Semaphore,
@@ -31,40 +33,42 @@ pub(in crate::io) struct Queue {
     ended: watch::Sender<Option<End>>,
 }
 
-/// Nothing was written; the bytes come back.
+/// A refused write, with its bytes.
 #[derive(Debug, thiserror::Error)]
 #[error("{} bytes were not written: {kind}", bytes.len())]
 pub struct WriteError {
-    /// The bytes that were to be written.
+    /// The bytes, which were not written.
     pub bytes: Bytes,
-    /// Why it was not.
+    /// The reason.
     pub kind: WriteErrorKind,
 }
 
-/// Why nothing was written.
+/// Why a write was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WriteErrorKind {
-    /// The other side reads too slowly.
+    /// The queue has no room: the other side reads too slowly.
     #[error("the peer has not read what waits already\n mend: await `write`, or give the peer up")]
     Full,
-    /// It could never be written.
+    /// The write is larger than the queue.
     #[error("{most} are allowed at once\n mend: write less at once, or raise writing_bytes_max")]
     TooLong {
-        /// The limit.
+        /// The most bytes of one write.
         most: usize,
     },
-    /// It is over.
+    /// The output has ended.
     #[error("{0}\n mend: open another stream")]
     Ended(End),
 }
 
 impl Output {
-    /// Writes if there is room now, and hands the bytes back otherwise.
+    /// Puts bytes into the queue if there is room, and hands them back otherwise. `Ok` means that
+    /// they wait in the queue, not that the other side has them.
     ///
     /// # Errors
-    /// `Full`, `TooLong`, or how the output has ended. `Ok` says that they wait in the queue, not
-    /// that the other side has them.
+    /// [`Full`](WriteErrorKind::Full) if the queue has no room,
+    /// [`TooLong`](WriteErrorKind::TooLong) if it never will, [`Ended`](WriteErrorKind::Ended) if
+    /// the output has ended.
     pub fn try_write(&self, bytes: impl Into<Bytes>) -> Result<(), WriteError> {
         let bytes = bytes.into();
         let cost = match self.queue.cost(&bytes) {
@@ -81,13 +85,14 @@ impl Output {
         self.put.send(bytes).map_err(|bytes| self.refuse(bytes.0))
     }
 
-    /// Writes, waiting for room: first come, first served.
+    /// Puts bytes into the queue, and waits for room: first come, first served.
     ///
     /// # Errors
-    /// `TooLong`, or how the output has ended.
+    /// [`TooLong`](WriteErrorKind::TooLong) if the queue can never hold them,
+    /// [`Ended`](WriteErrorKind::Ended) if the output has ended.
     ///
     /// # Cancellation
-    /// Dropped while it waits, nothing is written.
+    /// If dropped while it waits, nothing is written.
     pub async fn write(&self, bytes: impl Into<Bytes>) -> Result<(), WriteError> {
         let bytes = bytes.into();
         let cost = match self.queue.cost(&bytes) {
@@ -101,22 +106,22 @@ impl Output {
         self.put.send(bytes).map_err(|bytes| self.refuse(bytes.0))
     }
 
-    /// Bytes that wait, each write with [`WRITE_COST_BYTES`] on top.
+    /// Bytes that wait to be written, each write charged [`WRITE_COST_BYTES`] on top.
     pub fn waiting_bytes(&self) -> usize {
         self.queue.room_max.saturating_sub(self.queue.room.available_permits())
     }
 
-    /// Lets nothing in any more; what waits is written still, and the other side is told that no more
-    /// will come.
+    /// Refuses further writes. Waiting bytes are still written, and then the other side is told
+    /// that no more will come.
     pub fn close(&self) {
         self.queue.close();
     }
 
-    /// Waits until nothing can be written any more and what could be was; says why.
+    /// Waits for the end of the output, after the last bytes were written; returns the reason.
     pub async fn ended(&self) -> End {
         let mut ended = self.queue.ended.subscribe();
         let end = ended.wait_for(Option::is_some).await;
-        // Its sender lives in `self`.
+        // `self` owns the sender.
         end.ok().and_then(|end| end.clone()).unwrap_or(End::Stopped)
     }
 
@@ -127,21 +132,21 @@ impl Output {
 }
 
 impl Queue {
-    /// The charge for a write of these bytes.
+    /// The cost of writing these bytes, or an error if they can never fit.
     fn cost(&self, bytes: &Bytes) -> Result<u32, WriteErrorKind> {
         let most = self.room_max - WRITE_COST_BYTES;
         let cost = u32::try_from(bytes.len().saturating_add(WRITE_COST_BYTES));
         cost.ok().filter(|_| bytes.len() <= most).ok_or(WriteErrorKind::TooLong { most })
     }
 
-    /// Lets nothing in any more.
+    /// Refuses further writes.
     pub(in crate::io) fn close(&self) {
         self.room.close();
         self.closing.notify_one();
     }
 }
 
-/// However the writing ends, everybody hears of it.
+/// The writing task's state. Dropping it ends the output, however the task ends.
 struct Writer {
     queue: Arc<Queue>,
     waiting: mpsc::UnboundedReceiver<Bytes>,
@@ -154,7 +159,7 @@ impl Drop for Writer {
 }
 
 impl Writer {
-    /// The first end counts.
+    /// Records the end; only the first one counts.
     fn end(&self, end: End) {
         self.queue.ended.send_if_modified(|ended| {
             let first = ended.is_none();
@@ -188,14 +193,14 @@ impl Writer {
                     to.write_all(&batch).await?;
                 }
             }
-            // A file has it only then.
+            // A file has the bytes only after this.
             to.flush().await?;
             self.queue.room.add_permits(cost);
         }
         to.shutdown().await
     }
 
-    /// Returns the next bytes to be written; `None` at the end.
+    /// The next bytes to write; `None` at the end.
     async fn next(&mut self) -> Option<Bytes> {
         tokio::select! {
             biased;
@@ -206,7 +211,7 @@ impl Writer {
     }
 }
 
-/// An output, and what writes for it.
+/// An output, and the future that writes for it.
 pub(in crate::io) fn writer(
     to: impl AsyncWrite + Unpin + Send + 'static,
     limits: &Limits,
