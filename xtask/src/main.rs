@@ -19,6 +19,7 @@ mod guarantees;
 mod pure;
 mod no_c;
 mod dependencies;
+mod exports;
 mod step;
 mod tally;
 mod setup;

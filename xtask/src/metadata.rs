@@ -61,6 +61,8 @@ impl Package {
 /// The graph of packages, keyed by cargo's package id.
 #[derive(Debug, Default)]
 pub(crate) struct Metadata {
+    /// The folder that cargo builds into.
+    pub(crate) target: PathBuf,
     pub(crate) packages: BTreeMap<String, Package>,
 }
 
@@ -97,7 +99,8 @@ impl Metadata {
             let package = packages.get_mut(node.get("id")?.as_str()?)?;
             package.edges = parse_edges(node)?;
         }
-        Some(Metadata { packages })
+        let target = PathBuf::from(value.get("target_directory")?.as_str()?);
+        Some(Metadata { target, packages })
     }
 
     /// The workspace's own packages, sorted by folder name.

@@ -81,5 +81,5 @@ pub use schema::{Argument, Method, Schema};
 pub use supervise::stop_plan::{StopPlan, Stopped};
 pub use supervise::supervisor::{
     Child, ChildInfo, ChildState, Restart, Shutdown, Strategy, Supervisor, SupervisorError,
-    SupervisorRef,
+    SupervisorMessage, SupervisorRef,
 };

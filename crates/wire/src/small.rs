@@ -124,6 +124,7 @@ fn put_wide(scratch: &mut Scratch, at: usize, marker: u8, value: u64, bits: u64)
 }
 
 /// An encodable value of a type that is unknown where it is written; [`Encode`] as a trait object.
+#[doc(hidden)]
 pub trait DynEncode {
     /// Appends the value.
     fn encode(&self, out: &mut Buffer);

@@ -33,7 +33,8 @@ use crate::reference::interface::Interface;
 use crate::reference::route::Attempt;
 use crate::turn;
 
-/// A reply must be something that can arrive.
+/// A type that a reply can have: it can be [decoded](Decode) without borrowing, and sent to another
+/// thread. Every such type implements this trait.
 pub trait Answerable: for<'a> Decode<'a> + Send + 'static {}
 
 impl<R: for<'a> Decode<'a> + Send + 'static> Answerable for R {}

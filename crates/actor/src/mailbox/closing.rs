@@ -62,12 +62,15 @@ impl<M> Mailbox<M> {
         }
     }
 
-    /// The actor is one of several, each of which goes on with the mail of the one before.
+    /// The actor is supervised: after a failure another life of it may go on with the mailbox, so
+    /// [`failed`](Self::failed) leaves it open.
     pub(crate) fn set_succeeded(&self) {
         self.lock().succeeded = true;
     }
 
-    /// The actor is gone: watchers are told. The mailbox was closed before.
+    /// The actor is gone: closes all queues, refuses the calls that wait, tells the sessions, and
+    /// wakes the senders that wait for room. The mailbox was shut before; watchers are told
+    /// afterwards.
     pub(super) fn close(&self)
     where
         M: Send + 'static,

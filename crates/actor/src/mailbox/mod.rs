@@ -81,7 +81,7 @@ struct MailboxState<M> {
     sealed: bool,
     closed: bool,
     own_thread: bool,
-    /// An actor that fails is followed by another one, for whom mail is still let in.
+    /// The actor may be restarted after a failure, so mail is still let in then.
     succeeded: bool,
 }
 
@@ -295,7 +295,8 @@ impl<M> Mailbox<M> {
         Origin { number: self.number, schema: self.actor_type.schema, method: self.method }
     }
 
-    /// Refuses the calls of one queue; calls made by a timer have no caller to tell.
+    /// As [`origin`](Self::origin), for the calls of one queue. `None` for a timer, whose lost calls
+    /// are not reported.
     pub(crate) fn origin_of(&self, source: &Source<M>) -> Option<Origin<M>> {
         if source.is_timer() { None } else { Some(self.origin()) }
     }

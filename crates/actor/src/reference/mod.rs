@@ -139,6 +139,7 @@ pub(crate) fn send<I: Interface>(
 
 impl<I: Interface> Ref<I> {
     /// A reference to an actor that lives elsewhere.
+    #[doc(hidden)]
     pub fn remote(route: Arc<dyn Route<I>>) -> Ref<I> {
         let run_owner = route.run_owner();
         Ref { place: Place::Remote(route, run_owner) }
@@ -162,6 +163,7 @@ impl<I: Interface> Ref<I> {
     }
 
     /// The handle that a node needs to export this actor; `None` for a remote one.
+    #[doc(hidden)]
     pub fn exported(&self) -> Option<Arc<dyn Exported>> {
         match &self.place {
             Place::Local(local) => Some(Arc::new(local.clone())),

@@ -16,7 +16,8 @@ use crate::runtime::life::Life;
 use crate::runtime::run::SameCalls;
 use crate::runtime::side_by_side::Work;
 
-/// An actor: state behind an interface, with handlers for its messages.
+/// An actor: state behind an interface, with handlers for its messages. The attribute
+/// `#[wigwag::actor]` implements it.
 pub trait Actor: Life {
     /// True when some handlers run side by side, so that the worker allocates room for them.
     #[doc(hidden)]
@@ -24,11 +25,13 @@ pub trait Actor: Life {
 
     /// Handles one call, or hands it back when its handler is `async`. The hot path: no future, no
     /// box, no allocation beyond what the handler makes.
+    #[doc(hidden)]
     fn handle(&mut self, message: Self::Message, reply: &mut Reply<'_>) -> Handled<Self::Message>;
 
     /// Reads the arguments of method `method` and handles the call. `None`: no such method. The
     /// macros generate this function, because arguments that go straight from the bytes to the
     /// handler are never stored in between.
+    #[doc(hidden)]
     #[inline]
     fn handle_encoded(
         &mut self,
@@ -43,6 +46,7 @@ pub trait Actor: Life {
     /// Handles consecutive calls of method `method`, until none is left, or one cannot be decoded
     /// or has an `async` handler; the result is about that one. The macros generate this function,
     /// so that the method is looked up once for all of them.
+    #[doc(hidden)]
     #[inline]
     fn handle_run(
         &mut self,
@@ -54,6 +58,7 @@ pub trait Actor: Life {
     }
 
     /// Runs an `async` handler to its end. The next call waits for it.
+    #[doc(hidden)]
     fn handle_later(
         &mut self,
         message: Self::Message,

@@ -65,9 +65,10 @@ pub(crate) fn proceed(context: &mut Context<'_>) -> Poll<bool> {
     Poll::Ready(true)
 }
 
-/// True where the waking task may run a job of this scheduler inline: in a task of the scheduler's
-/// runtime. A thread that merely blocks on a single-threaded runtime does not run its tasks, and
-/// the actors may rely on being on that thread.
+/// True where a job of this scheduler may run inline: in one of its executors, in a task of its
+/// runtime, or anywhere in a runtime with more than one thread. Code outside of a task of a
+/// single-threaded runtime may be on another thread than the one that runs its tasks, which the
+/// actors may rely on.
 #[inline]
 pub(super) fn may_run_inline(scheduler: &Arc<Scheduler>) -> bool {
     if worker_local::is_executor_of(scheduler) {

@@ -11,7 +11,8 @@ use super::{ActorTask, DirectCall, Scheduler, worker_local};
 
 /// A job with the type of its task erased.
 pub(super) trait Runnable: Send + Sync {
-    /// Runs the job until it waits or ends. The caller dequeued it, or woke it and began it inline.
+    /// Runs the job until it waits or ends, unless it was cancelled. The caller took it out of the
+    /// run queue or out of its thread's slot.
     fn run(self: Arc<Self>);
 
     /// True when the job's next run is likely short; the query counts as a run.

@@ -26,8 +26,8 @@ struct WorkerLocal {
     scheduler: Cell<usize>,
     /// The job to run next.
     next: Cell<Option<Arc<dyn Runnable>>>,
-    /// While set, waking a sleeping job starts it and hands it to the waking code; a job that does
-    /// not sleep is not woken.
+    /// While set, waking a job starts it and hands it to the waking code if it sleeps, may run on
+    /// this thread, and is likely short. Otherwise the job is not woken.
     is_capturing: Cell<bool>,
     captured: Cell<Option<Arc<dyn Runnable>>>,
 }

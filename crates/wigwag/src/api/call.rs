@@ -31,5 +31,6 @@
 //! ```
 
 pub use wigwag_actor::{
-    Answer, Ask, NotSent, Tell, Unsent, Unwanted, Urgent, UrgentAsk, UrgentTell,
+    Answer, Answerable, Ask, Message, NotSent, Tell, Unsent, Unwanted, Urgent, UrgentAsk,
+    UrgentTell,
 };

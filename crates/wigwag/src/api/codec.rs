@@ -29,4 +29,7 @@
 //! assert_eq!(read, Ok(Celsius(2150)));
 //! ```
 
-pub use wigwag_wire::{Buffer, Decode, DecodeError, Encode, Reader};
+pub use wigwag_wire::buffer::Room;
+pub use wigwag_wire::fixed::FixedWidth;
+pub use wigwag_wire::varint::VarintError;
+pub use wigwag_wire::{Buffer, Decode, DecodeError, Encode, Reader, Short};

@@ -3,4 +3,6 @@
 //! [`Node::dynamic`](crate::Node::dynamic) returns a [`Dynamic`]: tools, gateways and the command
 //! `wigwag ask` use it. Programs that know the interface use [`Node::actor`](crate::Node::actor).
 
+pub use wigwag_actor::{Argument, Method, Schema};
+
 pub use crate::send::dynamic::{Described, DescribedMethod, Dynamic};

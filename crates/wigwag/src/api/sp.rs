@@ -21,4 +21,7 @@
 //! ```
 
 pub use wigwag_net::socket::*;
+pub use wigwag_sp::contexts::ContextError;
+pub use wigwag_sp::counters::DropReason;
+pub use wigwag_sp::protocol::{RecvError, Refusal, SettingError};
 pub use wigwag_wire::{Header, HeaderError, ProtocolNumber};

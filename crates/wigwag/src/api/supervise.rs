@@ -30,5 +30,5 @@
 
 pub use wigwag_actor::{
     Child, ChildInfo, ChildState, Restart, Shutdown, StopPlan, Stopped, Strategy, Supervisor,
-    SupervisorError, SupervisorRef,
+    SupervisorError, SupervisorMessage, SupervisorRef,
 };

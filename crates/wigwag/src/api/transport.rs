@@ -10,3 +10,4 @@ pub use wigwag_net::{
     Credentials, DialOptions, KeepAlive, ListenOptions, NetError, NetErrorKind, Permissions,
     Redial, TcpOptions,
 };
+pub use wigwag_wire::{Framing, FramingError, ReadBuf};

@@ -19,7 +19,7 @@ use tokio::sync::{Notify, Semaphore};
 use wigwag_actor::{CallError, CallErrorKind, Parked, Ticket};
 use wigwag_link::budget::Pools;
 use wigwag_link::send_half::Outgoing;
-use wigwag_link::{Code, Identity, SendHalf, features};
+use wigwag_link::{Identity, SendHalf, features};
 use wigwag_net::{Connection, clock};
 use wigwag_wire::Time;
 use wigwag_wire::run::RUN_BODY_BYTES_MAX;
@@ -36,6 +36,7 @@ use crate::session::resumption::Resumption;
 use crate::sync::{AtomicBool, AtomicU64, Ordering};
 
 pub use crate::events::{Delivery, SessionChange, SessionEvent, SessionEvents};
+pub use wigwag_link::{Code, LinkError};
 
 pub(crate) mod connection;
 pub(crate) mod fence;

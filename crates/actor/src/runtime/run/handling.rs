@@ -30,7 +30,7 @@ pub(crate) enum ChunkEnd<M> {
     Later(M, Reply<'static>, Unhandled<M>),
     /// The handler of this call runs side by side with others.
     SideBySide(PendingCall<M>, Unhandled<M>),
-    /// A handler panicked or ended the actor.
+    /// A handler panicked, which ends the actor.
     Failed(Reason, Unhandled<M>),
 }
 
@@ -49,7 +49,7 @@ impl<M> Unhandled<M> {
         Unhandled { chunk: Some(chunk), source, origin }
     }
 
-    /// An empty rest, after a call that was alone in its chunk.
+    /// An empty rest, after a call that came without a chunk.
     pub(crate) fn none(origin: Option<Origin<M>>) -> Unhandled<M> {
         Unhandled { chunk: None, source: Source::Local, origin }
     }
@@ -97,8 +97,8 @@ impl<M> Drop for Unhandled<M> {
     }
 }
 
-/// Handles calls until none is left, one has an `async` handler, control mail has come, or the
-/// actor has ended.
+/// Handles calls until none is left, one has an `async` handler, control mail has come, or
+/// a handler has panicked.
 pub(crate) fn handle_chunk<A: Actor>(
     actor: &mut A,
     mut calls: Unhandled<A::Message>,
@@ -169,7 +169,7 @@ pub(crate) fn handle_chunk<A: Actor>(
     }
 }
 
-/// Handles a call that is alone in its chunk; `None` when there is nothing left to do.
+/// Handles a call that came without a chunk; `None` when there is nothing left to do.
 #[inline]
 pub(crate) fn handle_one<A: Actor>(
     actor: &mut Option<A>,

@@ -309,7 +309,7 @@ pub(crate) struct ChunkRun<'a, A: Actor, S: CallSource<A>> {
     /// 1 while the handler of the call that was taken out last has not ended.
     unfinished: usize,
     provenance: Provenance<'a, A::Message>,
-    /// Set when no asker is left to be told.
+    /// Set once the calls that were taken out have been counted.
     finished: bool,
     actor: std::marker::PhantomData<fn(A)>,
 }

@@ -11,8 +11,8 @@ use crate::runtime::run::spans;
 use crate::runtime::side_by_side::PendingCall;
 
 impl<A: Actor> Worker<A> {
-    /// Handles a call that had been put aside, unless control mail is waiting. False when it
-    /// handled none.
+    /// Handles a call that had been put aside, or skips it if its asker has gone away. False when
+    /// there is none, or control mail is waiting.
     pub(super) fn handle_unstashed(&mut self) -> bool {
         let spans = self.spans();
         let (Some(actor), Some(extras)) = (&mut self.actor, &mut self.extras) else { return false };

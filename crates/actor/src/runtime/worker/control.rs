@@ -30,8 +30,8 @@ impl<A: Actor> Worker<A> {
         outcome
     }
 
-    /// Carries out control mail until the handlers that run side by side have ended, then goes on
-    /// by `state`.
+    /// Carries out control mail until the handlers that run side by side have ended, because they
+    /// may still visit the actor's state; then ends the actor. A panic or a kill ends it at once.
     pub(super) fn leave(&mut self, context: &Context<'_>) -> Poll<()> {
         let WorkerState::Leaving(reason) = &self.state else { return Poll::Ready(()) };
         let reason = reason.clone();
