@@ -1,4 +1,4 @@
-//! What can become of a call, whose doing it is, and what mends it.
+//! The errors of a call: what failed, whose fault it is, and how to mend it.
 //!
 //! A refused message comes back: [`Refused`] holds it, and `reference.call(message)` makes a new
 //! call of it.
@@ -21,17 +21,20 @@ pub struct CallError {
     pub detail: Option<Box<str>>,
 }
 
-/// What happened to a call.
+/// The kind of failure of a call.
+///
+/// [`fault`](Self::fault) says whose fault it is, [`mend`](Self::mend) what to do about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CallErrorKind {
-    /// No room in the mailbox, or no credit on the way to it.
+    /// The mailbox has no room, or the sender has no credit on the way to it.
     Full,
-    /// No answer, or no room, within the time that the caller gave.
+    /// There was no answer, or no room, within the time that the caller set.
     Timeout(Duration),
-    /// A call inside a handler found no room for [`crate::limits::HANDLER_WAIT_MAX`].
+    /// A call inside a handler found no room for
+    /// [`HANDLER_WAIT_MAX`](crate::limits::HANDLER_WAIT_MAX).
     Overloaded,
-    /// No actor of that name is exported there (or this caller may not call it).
+    /// No actor of that name is exported there, or this caller may not call it.
     NoSuchActor,
     /// The actor has no method of that name or number.
     NoSuchMethod,
@@ -55,23 +58,24 @@ pub enum CallErrorKind {
     CallCycle,
     /// The deadline had passed before the call began.
     DeadlinePassed,
-    /// The session ended before the message was handed to the network: it was not handled.
+    /// The calls form a circle, in which each would wait for the next for ever.
     NotDelivered,
     /// The session ended in between: the message may have been handled or not.
     Unknown,
     /// A blocking call inside an actor or a `wigwag::spawn` task, which would stop its thread.
     BlockingInTurn,
-    /// What was wanted is only possible for an actor of the same process.
+    /// The session ended in between: the message may or may not have been handled.
     Remote,
-    /// An argument or the reply lives in its own process only, as [`Local`](crate::Local) and references
+    /// A blocking call inside an actor or a `wigwag::spawn` task, which would block the thread of
+    /// others.
     /// to actors do, and the other side is another process. When the request comes back with it, an
-    /// argument was meant and nothing was sent; otherwise the call was handled and the reply is lost.
+    /// The operation is only possible for an actor of the same process.
     NotSerializable,
     /// An error of the application's own, by its number.
     Application(u16),
 }
 
-/// The number on the wire beside each kind (link protocol, section 8).
+/// An error of the application's own, with its number.
 const CODES: [(u16, CallErrorKind); 15] = [
     (0x0200, CallErrorKind::NoSuchActor),
     (0x0201, CallErrorKind::NoSuchMethod),
@@ -191,12 +195,12 @@ impl fmt::Display for CallErrorKind {
 }
 
 impl CallError {
-    /// An error without detail.
+    /// Creates an error without detail.
     pub fn new(kind: CallErrorKind, target: &Arc<str>) -> CallError {
         CallError { kind, target: target.clone(), detail: None }
     }
 
-    /// The same error with what the other side said.
+    /// Adds the other side's own words.
     pub fn with_detail(mut self, detail: &str) -> CallError {
         if !detail.is_empty() {
             self.detail = Some(detail.into());
@@ -204,12 +208,12 @@ impl CallError {
         self
     }
 
-    /// Whose doing it is.
+    /// The side at fault: the caller, the peer or the network.
     pub fn fault(&self) -> Fault {
         self.kind.fault()
     }
 
-    /// What the reader can do about it.
+    /// A hint for the reader how to mend the failure.
     pub fn mend(&self) -> &'static str {
         self.kind.mend()
     }
@@ -244,7 +248,7 @@ pub enum AskError<M> {
 }
 
 impl<M> AskError<M> {
-    /// What happened.
+    /// The error, whether or not the request was sent.
     pub fn error(&self) -> &CallError {
         match self {
             AskError::Refused(refused) => &refused.error,
@@ -252,7 +256,7 @@ impl<M> AskError<M> {
         }
     }
 
-    /// The request, if it was not sent.
+    /// Takes the request, if it was not sent.
     pub fn into_message(self) -> Option<M> {
         match self {
             AskError::Refused(refused) => Some(refused.message),
@@ -261,11 +265,11 @@ impl<M> AskError<M> {
     }
 }
 
-/// An ask that a pipeline did not send, as it came back.
+/// An ask that a [`Pipeline`](crate::Pipeline) did not send, with the context that the caller gave.
 pub struct Unsent<M, C> {
-    /// The message, and why it was not sent.
+    /// The message and the reason why it was not sent.
     pub refused: Refused<M>,
-    /// What was given beside it.
+    /// The context that the caller gave with the ask.
     pub context: C,
 }
 
