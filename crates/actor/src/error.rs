@@ -10,14 +10,27 @@ use std::time::Duration;
 
 use wigwag_wire::Fault;
 
-/// Why a call failed, and at whom it was aimed.
+/// The error of a call: what failed, and which actor was called.
+///
+/// It prints the failure, the target and a hint how to mend it.
+///
+/// ```
+/// # use wigwag_actor::{Call, CallErrorKind, Interface};
+/// # fn add<I: Interface>(call: Call<'_, I, ()>) {
+/// match call.try_tell() {
+///     Err(refused) if refused.error.kind == CallErrorKind::Full => { /* send less */ }
+///     Err(refused) => eprintln!("{}", refused.error),
+///     Ok(()) => {}
+/// }
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct CallError {
-    /// What happened.
+    /// The kind of the failure.
     pub kind: CallErrorKind,
-    /// The actor that was called: its type when it lives here, its address when elsewhere.
+    /// The actor that was called: its type when it lives in this process, its address otherwise.
     pub target: Arc<str>,
-    /// What the other side had to say about it; for people, never parsed.
+    /// The other side's own words about the failure; for people, never parsed.
     pub detail: Option<Box<str>>,
 }
 
@@ -54,28 +67,28 @@ pub enum CallErrorKind {
     TooLarge,
     /// The call was cancelled.
     Cancelled,
-    /// The calls form a circle in which everybody waits.
+    /// The calls form a circle, in which each would wait for the next for ever.
     CallCycle,
     /// The deadline had passed before the call began.
     DeadlinePassed,
-    /// The calls form a circle, in which each would wait for the next for ever.
+    /// The session ended before the message was handed to the network: it was not handled.
     NotDelivered,
-    /// The session ended in between: the message may have been handled or not.
-    Unknown,
-    /// A blocking call inside an actor or a `wigwag::spawn` task, which would stop its thread.
-    BlockingInTurn,
     /// The session ended in between: the message may or may not have been handled.
-    Remote,
-    /// A blocking call inside an actor or a `wigwag::spawn` task, which would block the thread of
-    /// others.
-    /// to actors do, and the other side is another process. When the request comes back with it, an
+    Unknown,
+    /// A blocking call inside an actor or a `wigwag::spawn` task, which would block its thread.
+    BlockingInTurn,
     /// The operation is only possible for an actor of the same process.
+    Remote,
+    /// An argument or the reply cannot leave its process, as a [`Local`](crate::Local) or a
+    /// reference to an actor, and the other side is another process. If the message comes back with
+    /// the error, an argument was meant and nothing was sent; otherwise the call was handled and
+    /// the reply is lost.
     NotSerializable,
-    /// An error of the application's own, by its number.
+    /// An error of the application's own, with its number.
     Application(u16),
 }
 
-/// An error of the application's own, with its number.
+/// The number on the wire of each kind (link protocol, section 8).
 const CODES: [(u16, CallErrorKind); 15] = [
     (0x0200, CallErrorKind::NoSuchActor),
     (0x0201, CallErrorKind::NoSuchMethod),
@@ -95,7 +108,7 @@ const CODES: [(u16, CallErrorKind); 15] = [
 ];
 
 impl CallErrorKind {
-    /// The number on the wire; an error without one travels as `Overloaded`.
+    /// The number on the wire; an error without one is sent as `Overloaded`.
     pub fn code(self) -> u16 {
         if let CallErrorKind::Application(code) = self {
             return code;
@@ -103,8 +116,8 @@ impl CallErrorKind {
         CODES.iter().find(|(_, kind)| *kind == self).map_or(0x0205, |(code, _)| *code)
     }
 
-    /// The kind behind a number on the wire; an unknown one counts as `Overloaded`, as the protocol
-    /// says for its range.
+    /// The kind of a number on the wire; an unknown number counts as `Overloaded`, as the protocol
+    /// defines for its range.
     pub fn from_code(code: u16) -> CallErrorKind {
         if code >= 0x8000 {
             return CallErrorKind::Application(code);
@@ -113,7 +126,7 @@ impl CallErrorKind {
         known.map_or(CallErrorKind::Overloaded, |(_, kind)| *kind)
     }
 
-    /// Whose doing it is.
+    /// The side at fault: the caller, the peer or the network.
     pub fn fault(self) -> Fault {
         use CallErrorKind as K;
         match self {
@@ -132,7 +145,7 @@ impl CallErrorKind {
         }
     }
 
-    /// What the reader can do about it.
+    /// A hint for the reader how to mend the failure.
     pub fn mend(self) -> &'static str {
         use CallErrorKind as K;
         match self {
@@ -231,19 +244,29 @@ impl fmt::Display for CallError {
 
 impl Error for CallError {}
 
-/// A message that was not sent, and why.
+/// A message that was not sent, with the reason.
+///
+/// ```
+/// # use wigwag_actor::{Call, Interface, Ref, Refused};
+/// # async fn again<I: Interface>(
+/// #     reference: &Ref<I>, refused: Refused<I::Message>,
+/// # ) -> Result<(), Refused<I::Message>> {
+/// // With a reference that the macros generate: `reference.call::<()>(refused.message)`.
+/// Call::<I, ()>::new(reference, refused.message).tell().await
+/// # }
+/// ```
 pub struct Refused<M> {
     /// The message; `reference.call(message)` makes a new call of it.
     pub message: M,
-    /// Why it was not sent.
+    /// The reason why it was not sent.
     pub error: CallError,
 }
 
-/// Why an ask has no reply.
+/// The error of an ask that has no reply.
 pub enum AskError<M> {
-    /// The request was not sent; here it is.
+    /// The request was not sent and comes back.
     Refused(Refused<M>),
-    /// The request was sent and no reply will come.
+    /// The request was sent, and no reply will arrive.
     Failed(CallError),
 }
 

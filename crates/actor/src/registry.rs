@@ -5,9 +5,9 @@
 //! names are free in the same moment, before any monitor is told of the end.
 //!
 //! ```
-//! # use wigwag_actor::{Alive, Handle, Interface, Ref, registry};
-//! # fn publish<I: Interface>(counter: &Ref<I>) -> Result<(), registry::NameError> {
-//! registry::register("total", counter)?;
+//! # use wigwag_actor::{Handle, Interface, registry};
+//! # fn publish<I: Interface>(counter: &I::Ref) -> Result<(), registry::NameError> {
+//! registry::register::<I, _>("total", counter)?;
 //! let handle: Option<Handle> = registry::find_any("total");
 //! # Ok(())
 //! # }

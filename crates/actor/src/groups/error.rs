@@ -1,22 +1,22 @@
-//! What may go wrong with groups.
+//! The errors of groups.
 
 use std::fmt;
 
 use crate::limits::{MEMBERSHIPS_MAX, SUBSCRIPTIONS_MAX};
 
-/// Why nobody joined, or there is no subscription.
+/// Why no actor joined a group, or there is no subscription.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum GroupError {
-    /// One of the actors has ended; none has joined.
+    /// One of the actors has ended; none of them has joined.
     Ended,
-    /// One of the actors lives in another process; none has joined.
+    /// One of the actors lives in another process; none of them has joined.
     Remote,
     /// The scope would have more than [`MEMBERSHIPS_MAX`] memberships.
     TooManyMembers,
-    /// The scope has [`SUBSCRIPTIONS_MAX`] subscriptions.
+    /// The scope already has [`SUBSCRIPTIONS_MAX`] subscriptions.
     TooManySubscriptions,
-    /// As many watch one of the actors as may, and the scope must watch it too.
+    /// One of the actors has as many watchers as it may, and the scope must watch it too.
     TooManyWatchers,
 }
 

@@ -1,4 +1,4 @@
-//! What is done to an actor of this process through a reference to it.
+//! Access to the state and the handle of an actor of this process through a reference.
 
 use std::future::Future;
 
@@ -12,44 +12,46 @@ use crate::reference::interface::Interface;
 use crate::reference::replace::{ReplaceError, replace};
 use crate::reference::{Place, Ref};
 
-/// What every reference can do beside calling.
+/// Operations on a reference to a live actor besides calling: its handle, and access to its state.
 pub trait Alive<I: Interface> {
-    /// The actor without its type.
+    /// The actor's [`Handle`], which does not depend on its type.
     ///
     /// # Errors
     /// `Remote` when it lives in another process.
     fn handle(&self) -> Result<Handle, CallError>;
 
-    /// Has something done with the actor's state between two of its calls, before those that wait:
-    /// to look into a live actor, or to put another state in its place. Address, mailbox and the mail
-    /// that waits stay; a change that fails, and so leaves the state as it was, is told by what
-    /// `visit` gives back.
+    /// Runs `visit` on the actor's state between two of its calls, before those that wait: to look
+    /// into a live actor, or to change its state.
+    ///
+    /// Address, mailbox and waiting mail stay. A change that fails and leaves the state as it was
+    /// is reported by the value that `visit` returns.
     ///
     /// # Errors
     /// `Remote` when it lives in another process, `ActorStopped` when it has ended, `Panicked` when
     /// the visit panicked, which ends the actor.
     ///
     /// # Cancellation
-    /// Dropped while it waits, the visit takes place all the same.
+    /// If the future is dropped while it waits, the visit still takes place.
     fn visit<T: Send + 'static>(
         &self,
         visit: impl FnOnce(&mut I) -> T + Send + 'static,
     ) -> impl Future<Output = Result<T, CallError>> + Send;
 
-    /// Puts another state in the place of the actor's, between two calls, and gives the old one back.
-    /// Address, mailbox and the mail that waits stay; no hook runs.
+    /// Replaces the actor's state between two calls and returns the old one. Address, mailbox and
+    /// waiting mail stay; no hook runs.
     ///
-    /// `convert` makes the new state while it looks at the old one. It owns nothing of it, so that
-    /// whatever happens there is a state to go on with: when it gives an error, or panics, the old one
-    /// goes on as it was. What can only be moved is taken with [`visit`](Self::visit), whose panic ends
-    /// the actor. Behaviour of another type is a field of a `Box<dyn Trait>` that the new state has
-    /// another one in.
+    /// `convert` builds the new state from a reference to the old one. It owns no part of the old
+    /// state, so there is always a state to go on with: if `convert` returns an error or panics,
+    /// the actor keeps the old state. Values that can only be moved are taken with
+    /// [`visit`](Self::visit), where a panic ends the actor. To replace behaviour of another type,
+    /// keep it in a field of type `Box<dyn Trait>`.
     ///
     /// # Errors
     /// [`ReplaceError`].
     ///
     /// # Cancellation
-    /// Dropped while it waits, the state is replaced all the same and the old one is dropped.
+    /// If the future is dropped while it waits, the state is still replaced and the old one is
+    /// dropped.
     fn replace<E: Send + 'static>(
         &self,
         convert: impl FnOnce(&I) -> Result<I, E> + Send + 'static,
@@ -81,7 +83,7 @@ impl<I: Interface, R: AsRef<Ref<I>>> Alive<I> for R {
     }
 }
 
-/// Has something done with the state of an actor that is an `I`.
+/// Runs `visit` on the state of an actor that is an `I`.
 pub(crate) async fn visit_state<I: Interface, T: Send + 'static>(
     handle: Handle,
     visit: impl FnOnce(&mut I) -> T + Send + 'static,
@@ -89,14 +91,14 @@ pub(crate) async fn visit_state<I: Interface, T: Send + 'static>(
     let (tells, told) = oneshot::channel();
     let order = ControlMessage::Visit(Box::new(|actor| {
         if let Some(actor) = actor.downcast_mut() {
-            // Whoever asked may have gone.
+            // The caller may have gone.
             let _ = tells.send(visit(actor));
         }
     }));
     let given = handle.actor_cell().order(order);
     told.await.map_err(|_| {
         let kind = match handle.reason() {
-            // A supervised actor has another life before it by now.
+            // A supervised actor may have begun another life by now.
             None | Some(Reason::Panicked(_)) if given => CallErrorKind::Panicked,
             _ => CallErrorKind::ActorStopped,
         };

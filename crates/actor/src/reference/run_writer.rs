@@ -1,9 +1,10 @@
-//! The run at hand: the end of what this thread's turn is writing, lent to those who call.
+//! The run writer: the open end of the run that this thread's turn is writing, handed out to
+//! callers.
 //!
-//! Calls of one method to one actor that follow each other become a run, and what each adds to it
-//! is a few bytes. So the session lends the run's end to the turn, and such a call is encoded where
-//! it is made: no way through the route, no lock, no credit to ask for. Before the session does
-//! anything else, it takes the run back and counts what was added.
+//! Consecutive calls of one method to one actor form a run, and each adds a few bytes to it. So the
+//! session hands the end of the run out to the turn, and such a call is encoded in place: no way
+//! through the route, no lock, no credit to take. Before the session does anything else, it takes
+//! the run back and counts the added calls.
 
 use std::cell::Cell;
 use std::mem::ManuallyDrop;
@@ -14,14 +15,14 @@ use wigwag_wire::small::SCRATCH_BYTES;
 
 use crate::message::Message;
 
-/// Who may add calls: a route or a pipeline. No two of a process are the same, not even one after
-/// the other: what was lent to one that another thread has dropped is nobody's.
+/// The identity of a route or a pipeline that may add calls to a run. Ids are never reused within a
+/// process: a run handed out to an owner that another thread has dropped belongs to nobody.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunOwner(u64);
 
 impl RunOwner {
-    /// One that there was not before. `fixed`: arguments that have a width of their own go in that
-    /// form; the lowest bit says so.
+    /// Creates a new identity. `fixed`: arguments of fixed width are written in that form; the
+    /// lowest bit holds this.
     #[expect(clippy::disallowed_types, reason = "it counts; nobody waits for what it says")]
     pub fn new(fixed: bool) -> RunOwner {
         use std::sync::atomic::{AtomicU64, Ordering};
@@ -39,21 +40,21 @@ impl RunOwner {
 struct RunWriter {
     owner: RunOwner,
     method: u32,
-    /// Calls that may still be added, and were when the run was lent.
+    /// Calls that may still be added, and the number when the run was handed out.
     room: usize,
     handed_out: usize,
     bytes: Buffer,
 }
 
 thread_local! {
-    /// A box, so that it is taken out and put back as one word. Nothing is lent between turns, so
-    /// there is nothing to drop when the thread ends; so no call need ask whether it has ended.
+    /// Boxed, so that it is taken out and put back as one word. No run is handed out between turns,
+    /// so there is nothing to drop when the thread ends, and no call need check for that.
     static RUN_WRITER: Cell<ManuallyDrop<Option<Box<RunWriter>>>> =
         const { Cell::new(ManuallyDrop::new(None)) };
     static SPARE: Cell<Option<Box<RunWriter>>> = const { Cell::new(None) };
 }
 
-/// What was taken out to be worked with; should an encoder panic, it goes back all the same.
+/// A writer taken out for use; it goes back even if an encoder panics.
 struct TakenWriter(ManuallyDrop<Option<Box<RunWriter>>>);
 
 impl Drop for TakenWriter {
@@ -70,8 +71,8 @@ fn put_back(writer: Box<RunWriter>) {
     RUN_WRITER.set(ManuallyDrop::new(Some(writer)));
 }
 
-/// Lends the run at the end of `bytes`, which has room for so many calls more: of this method, by
-/// this borrower. What was lent before must have been taken back.
+/// Hands out the run at the end of `bytes`, which has room for `room` more calls of this method by
+/// this owner. An earlier run must have been taken back.
 pub fn hand_out(owner: RunOwner, method: u32, room: usize, bytes: &mut Buffer) {
     let mut writer = SPARE.take().unwrap_or_else(|| {
         Box::new(RunWriter { owner, method, room, handed_out: room, bytes: Buffer::new() })
@@ -83,8 +84,8 @@ pub fn hand_out(owner: RunOwner, method: u32, room: usize, bytes: &mut Buffer) {
     RUN_WRITER.set(ManuallyDrop::new(Some(writer)));
 }
 
-/// Takes back what was lent: its bytes go to `bytes`, and the number of calls that were added is
-/// given. `None`: one is being encoded this moment, and its encoder asks for this.
+/// Takes the run back: moves its bytes to `bytes` and returns the number of added calls. `None`: a
+/// call is being encoded this moment, and its encoder called this.
 pub fn take_back(bytes: &mut Buffer) -> Option<usize> {
     let mut writer = ManuallyDrop::into_inner(RUN_WRITER.take())?;
     std::mem::swap(&mut writer.bytes, bytes);
@@ -93,12 +94,13 @@ pub fn take_back(bytes: &mut Buffer) -> Option<usize> {
     Some(added)
 }
 
-/// Adds a call to the run at hand. False: it must go the way of all calls.
+/// Adds a call to the run. False: it must be sent as any other call.
 #[inline(always)]
 pub(crate) fn add<M: Message>(owner: RunOwner, message: &M) -> bool {
     let mut taken = TakenWriter(RUN_WRITER.take());
     let added = taken.0.as_mut().is_some_and(|writer| writer.add(owner, message));
-    // Nothing is there now: it was taken out by us, and nobody lends before he has taken back.
+    // The cell is empty: this thread took the writer out, and no run is handed out before it is
+    // back.
     RUN_WRITER.set(ManuallyDrop::new(taken.0.take()));
     added
 }
@@ -109,7 +111,8 @@ impl RunWriter {
         if self.owner != owner || self.method != message.method() || self.room == 0 {
             return false;
         }
-        // Nobody lends a run of a method whose calls stay; a constant, so nothing is paid for it.
+        // No run of a method whose calls cannot leave the process is handed out; a constant, so
+        // free.
         if !message.travels() {
             return false;
         }
