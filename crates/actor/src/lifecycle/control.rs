@@ -207,8 +207,8 @@ impl Control {
         if watchers.len() >= WATCHERS_MAX {
             return Err(watcher);
         }
-        // These kinds may register the same number again; monitors and tables use a new one each
-        // time.
+        // Links and wakers may register their number again; monitors and cleanups use a new one
+        // each time.
         let is_replaceable =
             !matches!(watcher.kind, WatcherKind::Monitor(_) | WatcherKind::Cleanup(_));
         let mut details = watchers.iter_mut().filter(|_| is_replaceable);

@@ -33,7 +33,7 @@ pub struct Answers {
 pub enum TakenAnswer<'a> {
     /// A short value.
     Short(&'a [u8]),
-    /// Anything else.
+    /// A long value or an error.
     Aside(AnswerOutcome),
 }
 

@@ -32,9 +32,9 @@ pub trait Exported: Send + Sync {
 /// The inbound queue of one session at one actor. Calls are accepted in runs and published
 /// together.
 pub trait InboundQueue: Send {
-    /// Takes calls in: `frames` holds `calls` of them, as [`wigwag_wire::call`] describes, which
-    /// have used `units` of credit. They are decoded when the actor comes to them; what it does not
-    /// understand then, it answers.
+    /// Accepts calls: `frames` holds `calls` of them, as [`wigwag_wire::call`] describes, which
+    /// have used `units` of credit. The actor decodes them when their turn comes, and then answers
+    /// those that it does not understand with an error.
     fn accept(&mut self, frames: &[u8], calls: usize, units: u64);
 
     /// Publishes the calls accepted since the last time: one lock, and a wake if the actor sleeps.
