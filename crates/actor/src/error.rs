@@ -150,7 +150,7 @@ impl CallErrorKind {
         use CallErrorKind as K;
         match self {
             K::Full => "wait with tell().await, send less, or give the actor a larger mailbox",
-            K::Timeout(_) => "look what the actor is busy with, or give it more time",
+            K::Timeout(_) => "see what the actor is busy with, or give it more time",
             K::Overloaded => {
                 "the target makes no progress: look for handlers that wait in a circle"
             }
@@ -162,7 +162,7 @@ impl CallErrorKind {
             K::ReplyDropped => "the handler must answer: look at its early returns",
             K::Draining => "call another node, or this one after its restart",
             K::TooLarge => "send it in parts, or raise the limit at the receiver",
-            K::Cancelled => "nothing to mend: the asker went away",
+            K::Cancelled => "nothing to mend: the asker has gone",
             K::CallCycle => "let one actor of the circle tell instead of ask",
             K::DeadlinePassed => "give the call more time",
             K::NotDelivered => "it is safe to send it again",
@@ -170,7 +170,7 @@ impl CallErrorKind {
             K::Remote => "do it in the process where the actor lives",
             K::BlockingInTurn => "use tell().await or ask().await there",
             K::NotSerializable => {
-                "send what can travel, a name for instance, or call the actor from its own process"
+                "send a value that can leave the process, such as a name, or call the actor from its own process"
             }
             K::Application(_) => "the actor's documentation says what this code means",
         }
@@ -188,19 +188,19 @@ impl fmt::Display for CallErrorKind {
             K::NoSuchActor => "no actor of that name is exported there",
             K::NoSuchMethod => "the actor has no such method",
             K::BadArguments => "the method takes other arguments",
-            K::BadReply => "the reply is of another type than expected",
+            K::BadReply => "the reply has another type than expected",
             K::ActorStopped => "the actor has stopped",
             K::Panicked => "the handler panicked",
             K::ReplyDropped => "the handler ended without a reply",
             K::Draining => "the node is closing and takes no new calls",
             K::TooLarge => "the message is larger than the receiver accepts",
             K::Cancelled => "the call was cancelled",
-            K::CallCycle => "the calls form a circle in which everybody waits",
+            K::CallCycle => "the calls form a circle, in which each waits for the next",
             K::DeadlinePassed => "the deadline had passed before the call began",
             K::NotDelivered => "the session ended before the message left: it was not handled",
             K::Unknown => "the session ended in between: the message may have been handled",
             K::Remote => "the actor lives in another process",
-            K::BlockingInTurn => "a blocking call inside an actor would stop its thread",
+            K::BlockingInTurn => "a blocking call inside an actor would block its thread",
             K::NotSerializable => "a value of the call lives in its own process only",
         };
         f.write_str(text)

@@ -13,7 +13,6 @@
 //! - [`call`]: tell and ask, urgent calls, receipts, pipelines and streams.
 //! - [`runtime`]: the execution of an actor, from `spawn` to the end of its life.
 //! - [`registry`], [`groups`], [`router`], [`supervise`] and `testing` build on actors.
-//! - [`registry`], [`groups`], [`router`], [`supervise`] and `testing` stand around actors.
 #![forbid(unsafe_code)]
 
 mod sync;

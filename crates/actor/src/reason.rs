@@ -41,7 +41,7 @@ impl Reason {
     pub(crate) fn panicked(payload: &(dyn Any + Send)) -> Reason {
         let text = payload.downcast_ref::<&str>().copied();
         let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
-        Reason::Panicked(text.unwrap_or("a panic without a text").into())
+        Reason::Panicked(text.unwrap_or("a panic without a message").into())
     }
 }
 

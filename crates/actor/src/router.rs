@@ -49,7 +49,7 @@ impl fmt::Display for RouterError {
                 "{STICKY_KEYS_MAX} keys stick to a member already: forget those that are done"
             ),
             RouterError::Remote => {
-                f.write_str("the actor lives in another process: have a router there")
+                f.write_str("the actor lives in another process: use a router there")
             }
         }
     }

@@ -103,7 +103,6 @@ impl<'a, I: Interface, R> Call<'a, I, R> {
     /// state. Inside a turn the messages are collected and published together, at the end of the
     /// turn at the latest. None of them then takes a lock of its own, neither for a local actor
     /// (from the second message on) nor for a remote one.
-    /// lock for each, neither for a local actor (from the second message on) nor for a remote one.
     #[inline]
     pub fn try_tell(self) -> Result<(), Refused<I::Message>> {
         match self.target.add(self.message) {

@@ -23,13 +23,13 @@ pub enum GroupError {
 impl fmt::Display for GroupError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            GroupError::Ended => f.write_str("an actor has ended: have its successor join"),
+            GroupError::Ended => f.write_str("an actor has ended: let its successor join"),
             GroupError::Remote => {
-                f.write_str("an actor lives in another process: have it join there")
+                f.write_str("an actor lives in another process: let it join there")
             }
             GroupError::TooManyMembers => write!(
                 f,
-                "the scope has {MEMBERSHIPS_MAX} memberships at most: have some leave, or make a scope"
+                "the scope has {MEMBERSHIPS_MAX} memberships at most: let some leave, or make a scope"
             ),
             GroupError::TooManySubscriptions => write!(
                 f,

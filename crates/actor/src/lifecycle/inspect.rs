@@ -26,7 +26,7 @@ pub struct Inspection {
     pub number: u64,
     /// The actor's type.
     pub actor: Arc<str>,
-    /// What the actor was doing.
+    /// The actor's activity at that moment.
     pub activity: Activity,
     /// Calls that waited in the mailbox, without those of the current run.
     pub waiting: usize,

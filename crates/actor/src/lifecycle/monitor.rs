@@ -55,7 +55,7 @@ pub struct TooManyWatchers;
 impl fmt::Display for TooManyWatchers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let most = crate::limits::WATCHERS_MAX;
-        write!(f, "the actor is watched by {most} others already: let one watch for all of them")
+        write!(f, "the actor is watched by {most} others already: let one watcher notify several")
     }
 }
 

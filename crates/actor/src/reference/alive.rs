@@ -13,6 +13,14 @@ use crate::reference::replace::{ReplaceError, replace};
 use crate::reference::{Place, Ref};
 
 /// Operations on a reference to a live actor besides calling: its handle, and access to its state.
+///
+/// ```
+/// # use std::fmt::Debug;
+/// # use wigwag_actor::{Alive, CallError, Interface};
+/// # async fn show<I: Interface + Debug>(reference: &I::Ref) -> Result<String, CallError> {
+/// reference.visit(|state: &mut I| format!("{state:?}")).await
+/// # }
+/// ```
 pub trait Alive<I: Interface> {
     /// The actor's [`Handle`], which does not depend on its type.
     ///

@@ -39,8 +39,8 @@ use crate::turn;
 /// - [`Alive`](crate::Alive) gives the [`Handle`](crate::Handle) of an actor of this process, and
 ///   access to its state.
 ///
-/// An actor ends when its last reference is dropped; a reference of another process keeps it alive
-/// through its export.
+/// An actor ends when its last reference is dropped; a [name](crate::registry) and an export count
+/// as references.
 pub struct Ref<I: Interface> {
     pub(crate) place: Place<I>,
 }

@@ -194,7 +194,7 @@ impl<T> fmt::Display for NotSent<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             NotSent::NoCredit(_) => {
-                f.write_str("the consumer has to take items first; wait with send().await")
+                f.write_str("the consumer must take items first; wait with send().await")
             }
             NotSent::Unwanted(_) => {
                 f.write_str("the consumer of the stream has gone; stop producing")

@@ -150,7 +150,7 @@ impl fmt::Display for SupervisorError {
                 write!(f, "there is a child `{name}`: delete it, or choose another name")
             }
             SupervisorError::NoSuchChild(name) => {
-                write!(f, "there is no child `{name}`: children() tells which there are")
+                write!(f, "there is no child `{name}`: children() lists them")
             }
             SupervisorError::StillThere(name) => {
                 write!(f, "the child `{name}` has not ended: terminate it first")
@@ -160,7 +160,7 @@ impl fmt::Display for SupervisorError {
                 write!(f, "a supervisor has at most {CHILDREN_MAX} children: add one below it")
             }
             SupervisorError::Gone => {
-                f.write_str("the supervisor has ended: look who has stopped it")
+                f.write_str("the supervisor has ended: see what has stopped it")
             }
         }
     }

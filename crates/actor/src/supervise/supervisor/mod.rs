@@ -69,7 +69,7 @@ pub enum Strategy {
 /// ```
 ///
 /// # Limits
-/// At most [`CHILDREN_MAX`](crate::limits::CHILDREN_MAX) children.
+/// At most [`CHILDREN_MAX`] children.
 pub struct Supervisor {
     strategy: Strategy,
     intensity: Intensity,
