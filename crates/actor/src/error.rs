@@ -170,7 +170,7 @@ impl CallErrorKind {
             K::Remote => "do it in the process where the actor lives",
             K::BlockingInTurn => "use tell().await or ask().await there",
             K::NotSerializable => {
-                "send a value that can leave the process, such as a name, or call the actor from its own process"
+                "send a name or another plain value, or call the actor from its own process"
             }
             K::Application(_) => "the actor's documentation says what this code means",
         }
