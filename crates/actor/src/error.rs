@@ -1,4 +1,4 @@
-//! Errors of calls: the cause, the party at fault, and the remedy.
+//! The errors of a call: what failed, whose fault it is, and how to mend it.
 //!
 //! A refused message comes back: [`Refused`] holds it, and `reference.call(message)` makes a new
 //! call of it.
@@ -10,28 +10,44 @@ use std::time::Duration;
 
 use wigwag_wire::Fault;
 
-/// Why a call failed, and at whom it was aimed.
+/// The error of a call: what failed, and which actor was called.
+///
+/// It prints the failure, the target and a hint how to mend it.
+///
+/// ```
+/// # use wigwag_actor::{Call, CallErrorKind, Interface};
+/// # fn add<I: Interface>(call: Call<'_, I, ()>) {
+/// match call.try_tell() {
+///     Err(refused) if refused.error.kind == CallErrorKind::Full => { /* send less */ }
+///     Err(refused) => eprintln!("{}", refused.error),
+///     Ok(()) => {}
+/// }
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct CallError {
-    /// The kind of error.
+    /// The kind of the failure.
     pub kind: CallErrorKind,
-    /// The actor that was called: its type when it lives here, its address when elsewhere.
+    /// The actor that was called: its type when it lives in this process, its address otherwise.
     pub target: Arc<str>,
-    /// The detail from the other side, for people; it is never parsed.
+    /// The other side's own words about the failure; for people, never parsed.
     pub detail: Option<Box<str>>,
 }
 
-/// The kind of a call's error.
+/// The kind of failure of a call.
+///
+/// [`fault`](Self::fault) says whose fault it is, [`mend`](Self::mend) what to do about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CallErrorKind {
-    /// No room in the mailbox, or no credit on the way to it.
+    /// The mailbox has no room, or the sender has no credit on the way to it.
     Full,
-    /// No answer, or no room, within the time that the caller gave.
+    /// There was no answer, or no room, within the time that the caller set.
     Timeout(Duration),
-    /// A call inside a handler found no room for [`crate::limits::HANDLER_WAIT_MAX`].
+    /// A call inside a handler found no room for
+    /// [`HANDLER_WAIT_MAX`](crate::limits::HANDLER_WAIT_MAX).
     Overloaded,
-    /// No actor of that name is exported there (or this caller may not call it).
+    /// No actor of that name is exported there, or this caller may not call it.
     NoSuchActor,
     /// The actor has no method of that name or number.
     NoSuchMethod,
@@ -51,27 +67,28 @@ pub enum CallErrorKind {
     TooLarge,
     /// The call was cancelled.
     Cancelled,
-    /// The calls form a circle in which everybody waits.
+    /// The calls form a circle, in which each would wait for the next for ever.
     CallCycle,
     /// The deadline had passed before the call began.
     DeadlinePassed,
     /// The session ended before the message was handed to the network: it was not handled.
     NotDelivered,
-    /// The session ended in between: the message may have been handled or not.
+    /// The session ended in between: the message may or may not have been handled.
     Unknown,
-    /// A blocking call inside an actor or a `wigwag::spawn` task, which would stop its thread.
+    /// A blocking call inside an actor or a `wigwag::spawn` task, which would block its thread.
     BlockingInTurn,
     /// The operation is only possible for an actor of the same process.
     Remote,
-    /// An argument or the reply lives in its own process only, as [`Local`](crate::Local) and references
-    /// to actors do, and the other side is another process. When the request comes back with it, an
-    /// argument was meant and nothing was sent; otherwise the call was handled and the reply is lost.
+    /// An argument or the reply cannot leave its process, as a [`Local`](crate::Local) or a
+    /// reference to an actor, and the other side is another process. If the message comes back with
+    /// the error, an argument was meant and nothing was sent; otherwise the call was handled and
+    /// the reply is lost.
     NotSerializable,
-    /// An error of the application's own, by its number.
+    /// An error of the application's own, with its number.
     Application(u16),
 }
 
-/// The number on the wire beside each kind (link protocol, section 8).
+/// The number on the wire of each kind (link protocol, section 8).
 const CODES: [(u16, CallErrorKind); 15] = [
     (0x0200, CallErrorKind::NoSuchActor),
     (0x0201, CallErrorKind::NoSuchMethod),
@@ -91,7 +108,7 @@ const CODES: [(u16, CallErrorKind); 15] = [
 ];
 
 impl CallErrorKind {
-    /// The number on the wire; an error without one travels as `Overloaded`.
+    /// The number on the wire; an error without one is sent as `Overloaded`.
     pub fn code(self) -> u16 {
         if let CallErrorKind::Application(code) = self {
             return code;
@@ -99,8 +116,8 @@ impl CallErrorKind {
         CODES.iter().find(|(_, kind)| *kind == self).map_or(0x0205, |(code, _)| *code)
     }
 
-    /// The kind behind a number on the wire; an unknown one counts as `Overloaded`, as the protocol
-    /// says for its range.
+    /// The kind of a number on the wire; an unknown number counts as `Overloaded`, as the protocol
+    /// defines for its range.
     pub fn from_code(code: u16) -> CallErrorKind {
         if code >= 0x8000 {
             return CallErrorKind::Application(code);
@@ -109,7 +126,7 @@ impl CallErrorKind {
         known.map_or(CallErrorKind::Overloaded, |(_, kind)| *kind)
     }
 
-    /// Returns the party at fault.
+    /// The side at fault: the caller, the peer or the network.
     pub fn fault(self) -> Fault {
         use CallErrorKind as K;
         match self {
@@ -128,12 +145,12 @@ impl CallErrorKind {
         }
     }
 
-    /// Returns the remedy.
+    /// A hint for the reader how to mend the failure.
     pub fn mend(self) -> &'static str {
         use CallErrorKind as K;
         match self {
             K::Full => "wait with tell().await, send less, or give the actor a larger mailbox",
-            K::Timeout(_) => "look what the actor is busy with, or give it more time",
+            K::Timeout(_) => "see what the actor is busy with, or give it more time",
             K::Overloaded => {
                 "the target makes no progress: look for handlers that wait in a circle"
             }
@@ -145,7 +162,7 @@ impl CallErrorKind {
             K::ReplyDropped => "the handler must answer: look at its early returns",
             K::Draining => "call another node, or this one after its restart",
             K::TooLarge => "send it in parts, or raise the limit at the receiver",
-            K::Cancelled => "nothing to mend: the asker went away",
+            K::Cancelled => "nothing to mend: the asker has gone",
             K::CallCycle => "let one actor of the circle tell instead of ask",
             K::DeadlinePassed => "give the call more time",
             K::NotDelivered => "it is safe to send it again",
@@ -153,7 +170,7 @@ impl CallErrorKind {
             K::Remote => "do it in the process where the actor lives",
             K::BlockingInTurn => "use tell().await or ask().await there",
             K::NotSerializable => {
-                "send what can travel, a name for instance, or call the actor from its own process"
+                "send a name or another plain value, or call the actor from its own process"
             }
             K::Application(_) => "the actor's documentation says what this code means",
         }
@@ -171,19 +188,19 @@ impl fmt::Display for CallErrorKind {
             K::NoSuchActor => "no actor of that name is exported there",
             K::NoSuchMethod => "the actor has no such method",
             K::BadArguments => "the method takes other arguments",
-            K::BadReply => "the reply is of another type than expected",
+            K::BadReply => "the reply has another type than expected",
             K::ActorStopped => "the actor has stopped",
             K::Panicked => "the handler panicked",
             K::ReplyDropped => "the handler ended without a reply",
             K::Draining => "the node is closing and takes no new calls",
             K::TooLarge => "the message is larger than the receiver accepts",
             K::Cancelled => "the call was cancelled",
-            K::CallCycle => "the calls form a circle in which everybody waits",
+            K::CallCycle => "the calls form a circle, in which each waits for the next",
             K::DeadlinePassed => "the deadline had passed before the call began",
             K::NotDelivered => "the session ended before the message left: it was not handled",
             K::Unknown => "the session ended in between: the message may have been handled",
             K::Remote => "the actor lives in another process",
-            K::BlockingInTurn => "a blocking call inside an actor would stop its thread",
+            K::BlockingInTurn => "a blocking call inside an actor would block its thread",
             K::NotSerializable => "a value of the call lives in its own process only",
         };
         f.write_str(text)
@@ -191,12 +208,12 @@ impl fmt::Display for CallErrorKind {
 }
 
 impl CallError {
-    /// An error without detail.
+    /// Creates an error without detail.
     pub fn new(kind: CallErrorKind, target: &Arc<str>) -> CallError {
         CallError { kind, target: target.clone(), detail: None }
     }
 
-    /// Adds the detail from the other side.
+    /// Adds the other side's own words.
     pub fn with_detail(mut self, detail: &str) -> CallError {
         if !detail.is_empty() {
             self.detail = Some(detail.into());
@@ -204,12 +221,12 @@ impl CallError {
         self
     }
 
-    /// Returns the party at fault.
+    /// The side at fault: the caller, the peer or the network.
     pub fn fault(&self) -> Fault {
         self.kind.fault()
     }
 
-    /// Returns the remedy.
+    /// A hint for the reader how to mend the failure.
     pub fn mend(&self) -> &'static str {
         self.kind.mend()
     }
@@ -227,24 +244,34 @@ impl fmt::Display for CallError {
 
 impl Error for CallError {}
 
-/// A message that was not sent, and why.
+/// A message that was not sent, with the reason.
+///
+/// ```
+/// # use wigwag_actor::{Call, Interface, Ref, Refused};
+/// # async fn again<I: Interface>(
+/// #     reference: &Ref<I>, refused: Refused<I::Message>,
+/// # ) -> Result<(), Refused<I::Message>> {
+/// // With a reference that the macros generate: `reference.call::<()>(refused.message)`.
+/// Call::<I, ()>::new(reference, refused.message).tell().await
+/// # }
+/// ```
 pub struct Refused<M> {
     /// The message; `reference.call(message)` makes a new call of it.
     pub message: M,
-    /// Why it was not sent.
+    /// The reason why it was not sent.
     pub error: CallError,
 }
 
-/// Why an ask has no reply.
+/// The error of an ask that has no reply.
 pub enum AskError<M> {
-    /// The request was not sent; here it is.
+    /// The request was not sent and comes back.
     Refused(Refused<M>),
-    /// The request was sent and no reply will come.
+    /// The request was sent, and no reply will arrive.
     Failed(CallError),
 }
 
 impl<M> AskError<M> {
-    /// The error.
+    /// The error, whether or not the request was sent.
     pub fn error(&self) -> &CallError {
         match self {
             AskError::Refused(refused) => &refused.error,
@@ -252,7 +279,7 @@ impl<M> AskError<M> {
         }
     }
 
-    /// The request, if it was not sent.
+    /// Takes the request, if it was not sent.
     pub fn into_message(self) -> Option<M> {
         match self {
             AskError::Refused(refused) => Some(refused.message),
@@ -261,11 +288,11 @@ impl<M> AskError<M> {
     }
 }
 
-/// An ask that a pipeline did not send, as it came back.
+/// An ask that a [`Pipeline`](crate::Pipeline) did not send, with the context that the caller gave.
 pub struct Unsent<M, C> {
-    /// The message, and why it was not sent.
+    /// The message and the reason why it was not sent.
     pub refused: Refused<M>,
-    /// The tag that was given with the call.
+    /// The context that the caller gave with the ask.
     pub context: C,
 }
 

@@ -1,7 +1,7 @@
-//! Tells that were lost: counted for the whole process, and told to whoever wants to know.
+//! Lost tells: counted for the whole process, and reported to subscribers.
 //!
-//! Only the ways on which a call is lost come here, so nothing is paid where nothing is. An ask is
-//! not counted: its asker hears what became of it.
+//! Only the paths on which a call is lost come here, so other calls pay nothing. An ask is not
+//! counted: its asker gets an error.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -16,15 +16,15 @@ use crate::sync::{AtomicU64, Ordering};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Loss {
-    /// Its actor had ended, or let nothing in any more: its sender has it back.
+    /// Its actor had ended or was closing: the sender has it back.
     Refused,
-    /// It was let in, or was on its way in, and its actor ended before it was handled.
+    /// It was in the mailbox, or on its way there, and its actor ended before it was handled.
     Ended,
-    /// There was no room, and the mailbox's rule is to [drop](crate::WhenFull) one then.
+    /// There was no room, and the mailbox's rule is to [drop](crate::WhenFull) a call.
     NoRoom,
 }
 
-/// A tell that was lost.
+/// A tell that was lost; [`dead_letters`] reports them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DeadLetter {
@@ -38,15 +38,15 @@ pub struct DeadLetter {
     pub method: &'static str,
 }
 
-/// How many tells this process has lost.
+/// The number of tells that this process has lost, by the way they were lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Losses {
-    /// Of [`Loss::Refused`].
+    /// Tells lost as [`Loss::Refused`].
     pub refused: u64,
-    /// Of [`Loss::Ended`].
+    /// Tells lost as [`Loss::Ended`].
     pub ended: u64,
-    /// Of [`Loss::NoRoom`].
+    /// Tells lost as [`Loss::NoRoom`].
     pub no_room: u64,
 }
 
@@ -54,12 +54,12 @@ static REFUSED: AtomicU64 = AtomicU64::new(0);
 static ENDED: AtomicU64 = AtomicU64::new(0);
 static NO_ROOM: AtomicU64 = AtomicU64::new(0);
 
-/// There when somebody has subscribed.
+/// Set by the first subscription.
 static LETTERS: OnceLock<broadcast::Sender<DeadLetter>> = OnceLock::new();
 
-/// Tells to actors of this process that were lost since it began.
+/// Counts the tells to actors of this process that were lost since it began.
 pub fn losses() -> Losses {
-    // Counts alone: nothing else is read because of them.
+    // Counts alone: no other data depends on them.
     Losses {
         refused: REFUSED.load(Ordering::Relaxed),
         ended: ENDED.load(Ordering::Relaxed),
@@ -67,36 +67,52 @@ pub fn losses() -> Losses {
     }
 }
 
-/// Subscribes to every lost tell from now on. [`LETTERS_MAX`] of them wait for a subscriber; a
-/// slower subscriber misses the oldest and is told how many.
+/// Subscribes to the tells that are lost from now on.
+///
+/// ```
+/// # use wigwag_actor::{DeadLetterEvent, dead_letters};
+/// # async fn log() {
+/// let mut letters = dead_letters();
+/// loop {
+///     match letters.next().await {
+///         DeadLetterEvent::Letter(letter) => eprintln!("{} lost {}", letter.actor, letter.method),
+///         DeadLetterEvent::Missed(count) => eprintln!("{count} more were lost"),
+///     }
+/// }
+/// # }
+/// ```
+///
+/// # Limits
+/// [`LETTERS_MAX`] wait for each subscriber; a slower subscriber misses the oldest and is told how
+/// many.
 pub fn dead_letters() -> DeadLetters {
     let letters = LETTERS.get_or_init(|| broadcast::channel(LETTERS_MAX).0);
     DeadLetters(letters.subscribe())
 }
 
-/// Lost tells, as they are lost. Dropping it ends the subscription.
+/// A subscription to lost tells; [`dead_letters`] creates it, dropping it ends it.
 pub struct DeadLetters(broadcast::Receiver<DeadLetter>);
 
-/// An event of a subscription.
+/// An event of a [`DeadLetters`] subscription.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeadLetterEvent {
     /// This tell was lost.
     Letter(DeadLetter),
-    /// The number of lost tells that were not reported because this subscriber was too slow.
+    /// This many tells were lost and not reported, because the subscriber was too slow.
     Missed(u64),
 }
 
 impl DeadLetters {
-    /// The next one.
+    /// The next event.
     ///
     /// # Cancellation
-    /// Dropped while it waits, nothing is missed.
+    /// If the future is dropped while it waits, no event is missed.
     pub async fn next(&mut self) -> DeadLetterEvent {
         loop {
             match self.0.recv().await {
                 Ok(letter) => return DeadLetterEvent::Letter(letter),
                 Err(RecvError::Lagged(missed)) => return DeadLetterEvent::Missed(missed),
-                // Not while the process lives.
+                // The sender is a static, so this is never reached.
                 Err(RecvError::Closed) => std::future::pending().await,
             }
         }
@@ -109,7 +125,7 @@ impl fmt::Debug for DeadLetters {
     }
 }
 
-/// The origin of the calls in a queue.
+/// The actor whose calls a queue holds.
 pub(crate) struct Origin<M> {
     pub(crate) number: u64,
     pub(crate) schema: &'static Schema,
@@ -139,7 +155,7 @@ impl<M> Origin<M> {
         count.fetch_add(1, Ordering::Relaxed);
         let Some(letters) = LETTERS.get() else { return };
         let (actor, method) = (self.schema.name, self.schema.method_name(method));
-        // Nobody subscribes at the moment: that is no error.
+        // Without a current subscriber the send fails, which is no error.
         let _ = letters.send(DeadLetter { loss, actor, number: self.number, method });
     }
 }

@@ -1,18 +1,18 @@
-//! Actors: state that only messages reach.
+//! Actors: private state that only messages reach, within one process or across several.
 //!
 //! The modules are listed from the bottom up; none uses one that comes after it.
 //!
-//! - [`turn`]: one poll of an actor, and what it has sent and not yet published.
-//! - [`reply`]: the answer to one call, or a stream of them.
-//! - `scheduler`: the jobs of a tokio runtime, of which each actor is one.
-//! - [`lifecycle`]: control mail, watchers, handles, inspection, whatever an actor's type is.
-//! - [`mailbox`]: where mail waits, with timers, urgent calls and calls put aside.
-//! - [`reference`](mod@reference): the one type for an actor of this process and of another one. An
-//!   actor elsewhere is a [`Route`], and mail from elsewhere comes in through a [`InboundQueue`]. Nothing
-//!   here knows a socket.
-//! - [`call`]: tell, ask, and everything between: urgent calls, receipts, pipelines, streams.
-//! - [`runtime`]: an actor as it runs, from `spawn` to the end of its life.
-//! - [`registry`], [`groups`], [`router`], [`supervise`] and `testing` stand around actors.
+//! - [`turn`]: one poll of an actor, and the messages that it has sent and not yet published.
+//! - [`reply`]: the answer to one call, or a stream of answers.
+//! - `scheduler`: the jobs of a tokio runtime; each actor is one job.
+//! - [`lifecycle`]: control mail, watchers, handles and inspection, independent of an actor's type.
+//! - [`mailbox`]: the queues of an actor, with its timers, urgent calls and stashed calls.
+//! - [`reference`](mod@reference): the one reference type for actors of this process and of others.
+//!   An actor of another process is a [`Route`], and its mail arrives through an [`InboundQueue`].
+//!   Nothing in this crate knows a socket.
+//! - [`call`]: tell and ask, urgent calls, receipts, pipelines and streams.
+//! - [`runtime`]: the execution of an actor, from `spawn` to the end of its life.
+//! - [`registry`], [`groups`], [`router`], [`supervise`] and `testing` build on actors.
 #![forbid(unsafe_code)]
 
 mod sync;

@@ -1,9 +1,9 @@
-//! Values that stay in this process: channels, shared memory, closures, references to actors.
+//! Values that cannot leave their process: channels, shared memory, closures, references to actors.
 //!
-//! Mail between actors of one process is never encoded, so nothing stands in the way of such a value
-//! but the question what becomes of it on the way to another process. The answer is its type's:
-//! [`Encode::TRAVELS`] is false, and a call or a reply that has it as a part is refused there, as
-//! [`NotSerializable`](crate::CallErrorKind::NotSerializable), before anything of it is written.
+//! Mail between actors of one process is never encoded, so such a value can be sent as it is.
+//! Towards another process its type decides: [`Encode::TRAVELS`] is false, and a call or a reply
+//! that contains it is refused as [`NotSerializable`](crate::CallErrorKind::NotSerializable) before
+//! any of it is written.
 
 use std::ops::{Deref, DerefMut};
 
@@ -14,13 +14,24 @@ use crate::reference::interface::Interface;
 
 /// A value that lives in this process only, as an argument or a reply.
 ///
-/// Between actors of one process it is handed over as it is. A call that has one as an argument, or
-/// as a part of one, is refused on its way to another process: it comes back with
-/// [`NotSerializable`](crate::CallErrorKind::NotSerializable). A reply that has one is lost there, and who asked
-/// gets the same error.
+/// Between actors of one process it is moved as it is.
+///
+/// ```
+/// # use std::sync::mpsc;
+/// # use wigwag_actor::Local;
+/// let (sender, receiver) = mpsc::channel();
+/// let progress = Local(sender); // an argument of a call
+/// progress.send(50).unwrap();
+/// # assert_eq!(receiver.recv(), Ok(50));
+/// ```
+///
+/// # Errors
+/// A call with a `Local` in an argument that goes to another process is refused and comes back with
+/// [`NotSerializable`](crate::CallErrorKind::NotSerializable). A reply with a `Local` is lost
+/// there, and the asker gets the same error.
 ///
 /// # Performance
-/// It is the value: no allocation, no count.
+/// No allocation and no reference count: it is the value itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Local<T>(pub T);
 
@@ -44,7 +55,7 @@ impl<T> From<T> for Local<T> {
     }
 }
 
-/// Writes nil: nobody who asks whether it travels comes to that.
+/// Writes nil. Never reached: `TRAVELS` is checked first.
 impl<T> Encode for Local<T> {
     const TRAVELS: bool = false;
 
@@ -60,7 +71,7 @@ impl<'a, T> Decode<'a> for Local<T> {
     }
 }
 
-/// As [`Local`]: a reference to an actor is known to its own process only.
+/// A reference to an actor, like a [`Local`], is only valid in its own process.
 impl<I: Interface> Encode for Ref<I> {
     const TRAVELS: bool = false;
 

@@ -1,66 +1,75 @@
-//! How to start an actor.
+//! The options of an actor: mailbox size, overflow rule, concurrency and placement.
 
 use tokio::runtime::Handle;
 
 use crate::limits::{MAILBOX_CALLS, SIDE_BY_SIDE, SIDE_BY_SIDE_MAX};
 
-/// How to start an actor.
+/// The options with which an actor is started.
+///
+/// ```
+/// # use wigwag_actor::{ActorOptions, WhenFull};
+/// let options = ActorOptions::default().mailbox_calls(64).when_full(WhenFull::DropOldest);
+/// # assert_eq!(options.mailbox_calls, 64);
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ActorOptions {
-    /// Calls that may wait for the actor, over all local senders; at least 1.
+    /// Calls of local senders that may wait for the actor, in total; at least 1.
     pub mailbox_calls: usize,
-    /// The rule for a call that finds no place.
+    /// The rule for a call that finds the mailbox full.
     pub when_full: WhenFull,
-    /// Calls that run side by side, with those that wait for their key, at most: from 1 to
-    /// [`SIDE_BY_SIDE_MAX`]. While there are so many the actor takes no call at all; control mail is
-    /// obeyed.
+    /// Calls that may run side by side or wait for their key, at most: from 1 to
+    /// [`SIDE_BY_SIDE_MAX`]. At this number the actor takes no further calls; it still handles
+    /// control mail.
     pub side_by_side: usize,
-    /// True: each call is handled in a span of `tracing`. The name of a span is fixed at compile
-    /// time, so all are named `call`, with level info and target `wigwag_actor::spans`, and have
-    /// the fields `actor` (the type), `method` and `number` (the actor's). The span also covers the
-    /// part of an `async` or side-by-side handler after a wait. Calls are distinguished, so
-    /// consecutive calls of another process are handled one by one; without spans a run of calls
-    /// pays for one comparison.
+    /// Whether each call is handled in a span of `tracing`.
+    ///
+    /// The name of a span is fixed at compile time, so all are named `call`, at level info, with
+    /// the target `wigwag_actor::spans` and the fields `actor` (the type), `method` and `number`
+    /// (the actor's). The span also covers what an `async` or a side-by-side handler does after a
+    /// wait. With spans, calls that arrive from another process in a row are handled one by one;
+    /// without them a run of calls pays one comparison.
     pub spans: bool,
-    /// Where the actor runs.
+    /// The runtime or thread on which the actor runs.
     pub placement: Placement,
 }
 
-/// The rule for a call of a local sender that finds the mailbox full. Calls from other nodes are
-/// not affected: each session has places of its own, for which it was given credit.
+/// The rule for a call of a local sender that finds the mailbox full.
+///
+/// It does not concern calls from other nodes: each session has places of its own, for which it was
+/// given credit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WhenFull {
-    /// The sender waits for room, or has the message back at once if it does not wait.
+    /// The sender waits for room; a sender that does not wait gets the message back, as `Full`.
     #[default]
     Wait,
-    /// The sender has the message back at once, whether it would wait or not: `Full`.
+    /// Every sender gets the message back at once, as `Full`.
     Refuse,
-    /// The call that waits longest is dropped and counted; its asker hears `Overloaded`.
+    /// The call that has waited longest is dropped and counted; its asker gets `Overloaded`.
     DropOldest,
-    /// The new call is dropped and counted; its asker hears `Overloaded`.
+    /// The new call is dropped and counted; its asker gets `Overloaded`.
     DropNewest,
 }
 
-/// Where an actor runs.
+/// The runtime or thread on which an actor runs.
 ///
-/// An actor whose handlers are quick (some microseconds) may, while it is idle, be run by a task of its
-/// runtime that asks it, before that task goes on; so a handler that blocks its thread until somebody
-/// else does something belongs on a thread of its own.
+/// While an actor with quick handlers (some microseconds) is idle, a task of its runtime that asks
+/// it may run it inline. A handler that blocks its thread until another task makes progress
+/// therefore belongs on a thread of its own.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub enum Placement {
-    /// On the runtime of whoever starts it.
+    /// On the runtime that starts it.
     #[default]
     Current,
-    /// On that runtime: one that has a single thread is a worker of its own.
+    /// On the given runtime: a runtime with a single thread serves as a dedicated worker.
     On(Handle),
-    /// On a thread of its own, which it may block.
+    /// On a thread of its own, which the actor may block.
     OwnThread,
 }
 
-/// How an actor runs, of what its options say.
+/// The options that concern the running of an actor.
 #[derive(Clone, Copy)]
 pub(crate) struct RunConfig {
     pub(crate) side_by_side: usize,
@@ -68,7 +77,7 @@ pub(crate) struct RunConfig {
 }
 
 impl ActorOptions {
-    /// Sets room for `calls` calls.
+    /// Sets how many calls of local senders may wait; at least 1.
     #[must_use]
     pub fn mailbox_calls(mut self, calls: usize) -> ActorOptions {
         self.mailbox_calls = calls.max(1);
@@ -82,14 +91,14 @@ impl ActorOptions {
         self
     }
 
-    /// Sets the number of calls that run side by side; 1 runs them one after the other.
+    /// Sets how many calls may run side by side; 1 handles them one after the other.
     #[must_use]
     pub fn side_by_side(mut self, calls: usize) -> ActorOptions {
         self.side_by_side = calls.clamp(1, SIDE_BY_SIDE_MAX);
         self
     }
 
-    /// Turns spans around calls on or off.
+    /// Sets whether each call is handled in a span of `tracing`.
     #[must_use]
     pub fn spans(mut self, spans: bool) -> ActorOptions {
         self.spans = spans;

@@ -1,22 +1,22 @@
-//! Why an actor ended.
+//! The reason for the end of an actor.
 
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-/// Why an actor ended, as those hear it who watch it.
+/// Why an actor ended, as its monitors, links and supervisor are told.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reason {
-    /// It was done: nobody could send to it any more, or it said so itself.
+    /// It was done: no reference was left, or it ended itself.
     Normal,
-    /// It was asked to stop, by its supervisor or by whoever holds a reference.
+    /// It was asked to stop, by its supervisor or by a holder of a reference.
     Shutdown,
-    /// It was killed: its handler was not let finish, nothing of it ran afterwards.
+    /// It was killed: its handler was not allowed to finish, and no code of it ran afterwards.
     Killed,
-    /// A handler or a hook panicked, with these words.
+    /// A handler or a hook panicked, with this text.
     Panicked(Arc<str>),
-    /// It ended itself because of an error of its own, in these words.
+    /// It ended itself because of an error of its own, with this text.
     Failed(Arc<str>),
     /// Another actor that it is linked to ended, for the reason inside.
     Linked(Arc<Reason>),
@@ -27,13 +27,13 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// An error of the actor's own, in its words.
+    /// An error of the actor's own, with its text.
     pub fn failed(why: impl fmt::Display) -> Reason {
         Reason::Failed(why.to_string().into())
     }
 
-    /// True for an end that somebody wanted: links do not spread it and transient children are not
-    /// restarted after it.
+    /// True for an intended end: links do not spread it, and transient children are not restarted
+    /// after it.
     pub fn is_wanted(&self) -> bool {
         matches!(self, Reason::Normal | Reason::Shutdown)
     }
@@ -41,7 +41,7 @@ impl Reason {
     pub(crate) fn panicked(payload: &(dyn Any + Send)) -> Reason {
         let text = payload.downcast_ref::<&str>().copied();
         let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
-        Reason::Panicked(text.unwrap_or("a panic without a text").into())
+        Reason::Panicked(text.unwrap_or("a panic without a message").into())
     }
 }
 

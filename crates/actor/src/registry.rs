@@ -1,8 +1,17 @@
 //! The names of actors in this process.
 //!
-//! A name belongs to one living actor. It is a reference to it, as an export is: the actor does not
-//! end for want of others. When it ends for another reason, its names are free in the same moment,
-//! before anybody who monitors it hears of the end.
+//! A name belongs to one living actor. It acts as a reference to the actor, as an export does: the
+//! actor does not end for lack of other references. When the actor ends for another reason, its
+//! names are free in the same moment, before any monitor is told of the end.
+//!
+//! ```
+//! # use wigwag_actor::{Handle, Interface, registry};
+//! # fn publish<I: Interface>(counter: &I::Ref) -> Result<(), registry::NameError> {
+//! registry::register::<I, _>("total", counter)?;
+//! let handle: Option<Handle> = registry::find_any("total");
+//! # Ok(())
+//! # }
+//! ```
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -21,25 +30,25 @@ use crate::reference::interface::Interface;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NameError {
-    /// Another living actor has the name: this one.
+    /// Another living actor has the name.
     Taken {
         /// The name.
         name: String,
-        /// The actor that has the name.
+        /// The actor that has it.
         by: Handle,
     },
-    /// Nobody has the name.
+    /// No actor has the name.
     Unknown(String),
-    /// The actor of that name understands other calls than were asked for.
+    /// The actor of that name has another interface than the one requested.
     WrongType {
         /// The name.
         name: String,
-        /// The interface that was asked for.
+        /// The interface that was requested.
         asked: &'static str,
-        /// The one that the actor has.
+        /// The interface of the actor.
         found: &'static str,
     },
-    /// The name is longer than [`NAME_BYTES_MAX`]: so many bytes.
+    /// The name is longer than [`NAME_BYTES_MAX`]; its length in bytes.
     TooLong(usize),
     /// There are [`NAMES_MAX`] names already.
     TooMany,
@@ -47,7 +56,7 @@ pub enum NameError {
     Ended,
     /// The actor lives in another process.
     Remote,
-    /// The actor has as many watchers as it may have, and the registry must watch it too.
+    /// The actor has as many watchers as it may, and the registry must watch it too.
     TooManyWatchers,
 }
 
@@ -86,7 +95,7 @@ impl std::error::Error for NameError {}
 
 struct Entry {
     handle: Handle,
-    /// The number of the registry among the actor's watchers.
+    /// The number of the registry's watch on the actor.
     watch: u64,
     interface: &'static str,
     /// The actor's own type of reference.
@@ -95,17 +104,19 @@ struct Entry {
 
 static NAMES: Mutex<BTreeMap<Box<str>, Entry>> = Mutex::new(BTreeMap::new());
 
-/// A name was given.
+/// Notified when a name is given.
 static GIVEN: Notify = Notify::const_new();
 
 fn names() -> MutexGuard<'static, BTreeMap<Box<str>, Entry>> {
-    // Whole between two statements, so a panic elsewhere has broken nothing.
+    // The map is consistent between any two statements, so a panic elsewhere has broken nothing.
     NAMES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Gives `name` to an actor of this process; it may have several. It keeps the actor as a reference
-/// does, until it is [taken back](unregister) or the actor ends. An actor that has the name keeps it,
-/// and nothing changes: a supervised one may register itself in each of its lives.
+/// Gives `name` to an actor of this process, which may have several names.
+///
+/// The name keeps the actor alive as a reference does, until it is [removed](unregister) or the
+/// actor ends. Registering an actor again under its name changes nothing: a supervised actor may do
+/// so in each of its lives.
 ///
 /// # Errors
 /// [`NameError`]; `Taken` when another living actor has the name.
@@ -133,7 +144,7 @@ where
         None if names.len() >= NAMES_MAX => return Err(NameError::TooMany),
         _ => {}
     }
-    // Under the lock: the end finds the name, or the name finds the end.
+    // Watched under the lock: either the end finds the name, or the registration finds the end.
     let freed = name.to_owned();
     let watcher = Watcher {
         number: watch,
@@ -151,7 +162,7 @@ where
     Ok(())
 }
 
-/// The actor has ended: its name goes, unless another one has it by now.
+/// Removes the name of an actor that has ended, unless another actor has it by now.
 fn free(name: &str, watch: u64) {
     let mut names = names();
     let entry = match names.get(name) {
@@ -162,17 +173,17 @@ fn free(name: &str, watch: u64) {
     drop(entry);
 }
 
-/// Takes a name back; the actor that had it is given. `None`: nobody had it.
+/// Removes a name and returns the actor that had it; `None` when no actor had it.
 pub fn unregister(name: &str) -> Option<Handle> {
     let entry = names().remove(name)?;
     entry.handle.actor_cell().control().unwatch(entry.watch);
     Some(entry.handle).filter(|handle| !handle.is_ended())
 }
 
-/// The actor of that name, as a reference: `find::<Counter>("total")`.
+/// Finds the actor with that name, as a reference: `find::<Counter>("total")`.
 ///
 /// # Errors
-/// `Unknown` and `WrongType`.
+/// `Unknown` when no actor has the name; `WrongType` when the actor has another interface.
 pub fn find<I: Interface>(name: &str) -> Result<I::Ref, NameError> {
     let names = names();
     let entry = names.get(name).filter(|entry| !entry.handle.is_ended());
@@ -185,24 +196,24 @@ pub fn find<I: Interface>(name: &str) -> Result<I::Ref, NameError> {
     })
 }
 
-/// The actor of that name, whatever it understands.
+/// Finds the actor with that name, whatever its interface.
 pub fn find_any(name: &str) -> Option<Handle> {
     let handle = names().get(name)?.handle.clone();
     Some(handle).filter(|handle| !handle.is_ended())
 }
 
-/// Waits until an actor has the name, and returns it as [`find`] does. The wait has no limit: set
-/// one of your own.
+/// Finds the actor with that name as [`find`] does, and waits until an actor has it. There is no
+/// time limit: set one of your own.
 ///
 /// # Errors
-/// `WrongType`.
+/// `WrongType` when the actor has another interface.
 ///
 /// # Cancellation
-/// Dropping it changes nothing.
+/// The future may be dropped at any time without effect.
 pub async fn wait_for<I: Interface>(name: &str) -> Result<I::Ref, NameError> {
     loop {
         let given = GIVEN.notified();
-        // From here on no name that is given goes unnoticed.
+        // From here on no registration goes unnoticed.
         let mut given = std::pin::pin!(given);
         given.as_mut().enable();
         match find::<I>(name) {
@@ -212,7 +223,7 @@ pub async fn wait_for<I: Interface>(name: &str) -> Result<I::Ref, NameError> {
     }
 }
 
-/// All names of living actors, sorted.
+/// The names of all living actors, sorted.
 pub fn registered() -> Vec<String> {
     let names = names();
     let actor_cell = names.iter().filter(|(_, entry)| !entry.handle.is_ended());

@@ -1,8 +1,9 @@
-//! One of several actors with the same interface, by a rule.
+//! Routers: one of several actors with the same interface, chosen by a rule for each call.
 //!
 //! A router picks a member for each call: `router.pick()?.add(1)` reads as a call of the member
-//! itself. It holds references, so it keeps its members; those that have ended drop out by
-//! themselves. Members live in this process: of others nobody here knows when they end.
+//! itself. It holds references, so it keeps its members alive; members that have ended are removed
+//! automatically. Members live in this process, because this process is not told when actors of
+//! others end.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -14,10 +15,20 @@ use crate::limits::STICKY_KEYS_MAX;
 use crate::reference::alive::Alive;
 use crate::reference::interface::Interface;
 
-/// Picks one of its members for each call. Clones share the members, and whose turn it is.
+/// Picks one of its members for each call. Clones share the members and the position in turn.
+///
+/// ```
+/// # use wigwag_actor::{Interface, Router, RouterError};
+/// # fn serve<I: Interface>(workers: Vec<I::Ref>) -> Result<(), RouterError> {
+/// let router = Router::<I>::of(workers)?;
+/// let next_in_turn = router.pick()?;
+/// let by_key = router.pick_for("user 17")?;
+/// # Ok(())
+/// # }
+/// ```
 pub struct Router<I: Interface>(Arc<Mutex<RouterState<I>>>);
 
-/// Why there is no member for a call, or nobody was added.
+/// Why a router has no member for a call, or did not add an actor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RouterError {
@@ -38,7 +49,7 @@ impl fmt::Display for RouterError {
                 "{STICKY_KEYS_MAX} keys stick to a member already: forget those that are done"
             ),
             RouterError::Remote => {
-                f.write_str("the actor lives in another process: have a router there")
+                f.write_str("the actor lives in another process: use a router there")
             }
         }
     }
@@ -55,21 +66,21 @@ struct RouterState<I: Interface> {
     members: Vec<RouterMember<I>>,
     /// The index of the next member in turn.
     next: usize,
-    /// Hashes of keys, and the numbers of the actors that they stick to.
+    /// The member of each sticky key: the hash of the key, and the number of the actor.
     sticky: HashMap<u64, u64>,
 }
 
 impl<I: Interface> Router<I> {
-    /// A router without members.
+    /// Creates a router without members.
     pub fn new() -> Router<I> {
         let state = RouterState { members: Vec::new(), next: 0, sticky: HashMap::new() };
         Router(Arc::new(Mutex::new(state)))
     }
 
-    /// A router over these.
+    /// Creates a router over `members`.
     ///
     /// # Errors
-    /// `Remote` when one lives in another process.
+    /// `Remote` when a member lives in another process.
     pub fn of(members: impl IntoIterator<Item = I::Ref>) -> Result<Router<I>, RouterError> {
         let router = Router::new();
         members.into_iter().try_for_each(|member| router.add(&member))?;
@@ -89,7 +100,7 @@ impl<I: Interface> Router<I> {
         Ok(())
     }
 
-    /// Takes a member out; keys that stuck to it find another. False when it was not there.
+    /// Removes a member; keys that stuck to it find another. False when it was not a member.
     pub fn remove(&self, member: &I::Ref) -> bool {
         let Ok(handle) = Alive::<I>::handle(member) else { return false };
         let mut state = self.lock();
@@ -106,10 +117,10 @@ impl<I: Interface> Router<I> {
         state.members.iter().map(|member| member.reference.clone()).collect()
     }
 
-    /// The next member in turn.
+    /// Picks the next member in turn.
     ///
     /// # Errors
-    /// `Empty`.
+    /// `Empty` when no member lives.
     pub fn pick(&self) -> Result<I::Ref, RouterError> {
         let mut state = self.lock();
         state.bury();
@@ -121,11 +132,11 @@ impl<I: Interface> Router<I> {
         Ok(state.members[at].reference.clone())
     }
 
-    /// The member for which the fewest calls wait; of several such, the one that was added first.
-    /// Calls that a turn has not published yet do not count.
+    /// Picks the member with the fewest waiting calls; among equals, the one added first. Calls
+    /// that a turn has not published yet do not count.
     ///
     /// # Errors
-    /// `Empty`.
+    /// `Empty` when no member lives.
     pub fn pick_idlest(&self) -> Result<I::Ref, RouterError> {
         let mut state = self.lock();
         state.bury();
@@ -133,23 +144,27 @@ impl<I: Interface> Router<I> {
         idlest.map(|member| member.reference.clone()).ok_or(RouterError::Empty)
     }
 
-    /// The member to which the key belongs: always the same as long as the members are. One more
-    /// among `n` takes one key in `n + 1` from the others, and one that goes leaves its keys to all
-    /// (highest random weight). Takes time in proportion to the members.
+    /// Picks the member that the key belongs to, which is always the same while the members are the
+    /// same.
+    ///
+    /// A member that joins `n` others takes one key in `n + 1` from them, and a member that leaves
+    /// gives its keys to all others (highest random weight). The time is proportional to the number
+    /// of members.
     ///
     /// # Errors
-    /// `Empty`.
+    /// `Empty` when no member lives.
     pub fn pick_for<K: Hash + ?Sized>(&self, key: &K) -> Result<I::Ref, RouterError> {
         let mut state = self.lock();
         state.bury();
         state.heaviest(hash(key)).map(|member| member.reference.clone()).ok_or(RouterError::Empty)
     }
 
-    /// The member to which the key sticks: the one of its first call, as long as that lives and is a
-    /// member, whoever is added. Keys are told apart by 64 bits of their hash.
+    /// Picks the member that the key sticks to: the one of its first call, for as long as it lives
+    /// and is a member, regardless of members added later. Keys are distinguished by 64 bits of
+    /// their hash.
     ///
     /// # Errors
-    /// `Empty`; `TooManyKeys` for a new key.
+    /// `Empty` when no member lives; `TooManyKeys` for a new key.
     pub fn pick_sticky<K: Hash + ?Sized>(&self, key: &K) -> Result<I::Ref, RouterError> {
         let key = hash(key);
         let mut state = self.lock();
@@ -160,7 +175,7 @@ impl<I: Interface> Router<I> {
         let member = state.heaviest(key).ok_or(RouterError::Empty)?;
         let (number, reference) = (member.handle.number(), member.reference.clone());
         if state.sticky.len() >= STICKY_KEYS_MAX && !state.sticky.contains_key(&key) {
-            // Keys of members that are gone are assigned to nobody.
+            // Forget the keys of members that are gone.
             let RouterState { members, sticky, .. } = &mut *state;
             sticky.retain(|_, to| members.iter().any(|one| one.handle.number() == *to));
             if sticky.len() >= STICKY_KEYS_MAX {
@@ -171,19 +186,20 @@ impl<I: Interface> Router<I> {
         Ok(reference)
     }
 
-    /// The key sticks to nobody any more; false when it did not.
+    /// Forgets the member of a sticky key; false when the key had none.
     pub fn forget<K: Hash + ?Sized>(&self, key: &K) -> bool {
         self.lock().sticky.remove(&hash(key)).is_some()
     }
 
     fn lock(&self) -> MutexGuard<'_, RouterState<I>> {
-        // Whole between two statements, so a panic elsewhere has broken nothing.
+        // The state is consistent between any two statements, so a panic elsewhere has broken
+        // nothing.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl<I: Interface> RouterState<I> {
-    /// Lets go of those that have ended; whose turn it is stays the same.
+    /// Removes the members that have ended, without changing the turn of the others.
     fn bury(&mut self) {
         let mut at = 0;
         while at < self.members.len() {
@@ -207,8 +223,8 @@ impl<I: Interface> RouterState<I> {
     }
 }
 
-/// Returns the hash of a key. It is the same in one build of the program, and not secret: keys
-/// chosen by strangers may all go to one member.
+/// The hash of a key: the same for the same key in one build of the program, and without a secret.
+/// A stranger who chooses keys can direct all of them to one member.
 fn hash<K: Hash + ?Sized>(key: &K) -> u64 {
     let mut hasher = DefaultHasher::new();
     key.hash(&mut hasher);

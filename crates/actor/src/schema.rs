@@ -1,4 +1,4 @@
-//! The interface of an actor as data: names, order and types of its methods.
+//! The schema of an actor: names, order and types of its methods, as data.
 //!
 //! Two ends whose schema hashes are equal use the same numbers and encodings. Method 0 of every
 //! actor is *describe*: it answers with the schema, from which numbers are mapped by name.
@@ -7,21 +7,21 @@ use wigwag_wire::fixed::FixedWidth;
 use wigwag_wire::msgpack::put_array;
 use wigwag_wire::{Buffer, Encode};
 
-/// The number of the first method of the actor's own; 0 is *describe*.
+/// The number of an actor's first own method; method 0 is *describe*.
 pub const FIRST_METHOD: u32 = 1;
 
-/// The interface of an actor.
+/// The schema of an actor: its type's name and its methods. The macros generate it.
 #[derive(Debug)]
 pub struct Schema {
     /// The actor's type.
     pub name: &'static str,
     /// Its methods; the first one has number [`FIRST_METHOD`].
     pub methods: &'static [Method],
-    /// Over names, order and types, not docs.
+    /// Hash of names, order and types; documentation does not count.
     pub hash: u64,
 }
 
-/// One method.
+/// One method of a [`Schema`].
 #[derive(Debug)]
 pub struct Method {
     /// Its name.
@@ -32,19 +32,19 @@ pub struct Method {
     pub reply: &'static str,
 }
 
-/// One argument.
+/// One argument of a [`Method`].
 #[derive(Debug)]
 pub struct Argument {
     /// Its name.
     pub name: &'static str,
-    /// Its type, as it is written in the source.
+    /// Its type, as written in the source.
     pub kind: &'static str,
-    /// The width of its values, if all have the same.
+    /// The width of its values, if all have the same width.
     pub fixed: FixedWidth,
 }
 
 impl Schema {
-    /// A schema and its hash, at compile time.
+    /// Creates a schema and computes its hash, at compile time.
     pub const fn new(name: &'static str, methods: &'static [Method]) -> Schema {
         let mut hash = FNV_START;
         let mut m = 0;
@@ -64,20 +64,20 @@ impl Schema {
         Schema { name, methods, hash }
     }
 
-    /// The number of the method of that name.
+    /// The number of the method named `name`.
     pub fn number(&self, name: &str) -> Option<u32> {
         let at = self.methods.iter().position(|method| method.name == name)?;
         Some(FIRST_METHOD + at as u32)
     }
 
-    /// The name of the method of that number.
+    /// The name of the method with number `number`.
     pub fn method_name(&self, number: u32) -> &'static str {
         let at = number.checked_sub(FIRST_METHOD).map(|at| at as usize);
         at.and_then(|at| self.methods.get(at)).map_or("?", |method| method.name)
     }
 }
 
-/// `[name, hash, [[method, [[argument, type]*], reply type]*]]`, the answer of method 0.
+/// The answer of method 0: `[name, hash, [[method, [[argument, type]*], reply type]*]]`.
 impl Encode for Schema {
     fn encode(&self, out: &mut Buffer) {
         put_array(out, 3);
@@ -96,11 +96,11 @@ impl Encode for Schema {
     }
 }
 
-/// FNV-1a, 64 bits: small enough to run at compile time, and no stranger gains by a collision,
+/// FNV-1a, 64 bits: small enough to run at compile time, and a collision gains a stranger nothing,
 /// because arguments are checked again when they are read.
 const FNV_START: u64 = 0xCBF2_9CE4_8422_2325;
 
-/// Blanks do not count: the macro and a person may space a type differently.
+/// Hashes a text without its blanks: the macro and a person may space a type differently.
 const fn fnv(mut hash: u64, text: &str) -> u64 {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -114,8 +114,8 @@ const fn fnv(mut hash: u64, text: &str) -> u64 {
     (hash ^ 0xFF).wrapping_mul(0x0100_0000_01B3)
 }
 
-/// A type's name does not say what is behind it, and values of fixed width are not checked again: so
-/// the hash knows of the widths. A type without one counts by its name alone.
+/// Hashes the width of a type: a name does not determine the type, and values of fixed width are
+/// not checked again when they are read. A type without a fixed width counts by its name alone.
 const fn printed(mut hash: u64, fixed: FixedWidth) -> u64 {
     if !fixed.is_some() {
         return hash;
@@ -151,7 +151,7 @@ mod tests {
         assert_ne!(hash(&[ADD, GET]), hash(&[ADD32, GET]));
     }
 
-    /// The values of the protocol's documentation.
+    /// The hashes from the protocol's documentation.
     #[test]
     fn the_hash_is_as_it_is_written_down() {
         const WITH_WIDTH: Method =
@@ -160,7 +160,7 @@ mod tests {
         assert_eq!(Schema::new("Counter", &[WITH_WIDTH, GET]).hash, 0xD84B_48C4_630B_0824);
     }
 
-    /// One name may stand for two types: `Id`, which is a `u32` here and a `u64` there.
+    /// One name may stand for two types: `Id` is a `u32` at one end and a `u64` at the other.
     #[test]
     fn the_hash_follows_the_widths_behind_a_name() {
         const HASHES: [u64; 4] = [

@@ -15,6 +15,6 @@ pub(crate) type AtomicBool = from::atomic::AtomicBool;
 pub(crate) type AtomicUsize = from::atomic::AtomicUsize;
 pub(crate) type AtomicU8 = from::atomic::AtomicU8;
 
-// For counters in statics, which loom's cannot be, and for what no model looks at.
+// For counters in statics, which loom's atomics cannot be, and for values that no model checks.
 pub(crate) type AtomicU64 = std::sync::atomic::AtomicU64;
 pub(crate) type AtomicU32 = std::sync::atomic::AtomicU32;

@@ -1,7 +1,7 @@
 //! A local tell of plain numbers allocates nothing once the mailbox has grown to its size.
 //!
-//! The test binary has an allocator of its own that counts, for each thread by itself; the actor
-//! and its sender share one thread, so everything that either of them does is counted.
+//! The test binary has its own allocator, which counts allocations per thread; the actor and its
+//! sender share one thread, so the allocations of both are counted.
 #![allow(clippy::unwrap_used, reason = "a test ends where it fails")]
 
 mod tally;
@@ -17,16 +17,17 @@ thread_local! {
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
 }
 
-/// The system's allocator, with a count.
+/// The system's allocator, with a counter.
 struct Counting;
 
 fn count() {
-    // Gone while a thread ends; what it allocates then is nobody's message.
+    // The counter is gone while a thread ends; its allocations then belong to no message.
     let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
 }
 
-// SAFETY: each method hands its arguments on to the system's allocator unchanged, so whoever keeps
-// the promises of this one keeps those of that one; counting touches no memory that is allocated.
+// SAFETY: each method passes its arguments on to the system's allocator unchanged, so a caller that
+// keeps the contract of this allocator keeps that of the system's; counting touches no allocated
+// memory.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count();
@@ -70,7 +71,7 @@ fn a_tell_allocates_nothing_in_steady_state() {
         assert_eq!(ALLOCATIONS.get() - before, 1);
 
         let before = ALLOCATIONS.get();
-        // Its reply comes to the place of the ask before, which nobody needs any more.
+        // The reply reuses the place of the previous ask, which has no other holder.
         assert_eq!(tally.sum().without_limit().ask().await.unwrap(), once);
         assert_eq!(flood(&tally).await, 2 * once);
         assert_eq!(ALLOCATIONS.get() - before, 0);

@@ -1,5 +1,5 @@
-//! Mail from other processes: how sessions and local senders share one actor, and what a session
-//! hears of it.
+//! Mail from other processes: how sessions and local senders share one actor, and what a session is
+//! told.
 #![allow(clippy::unwrap_used, reason = "a test ends where it fails")]
 
 mod tally;
@@ -16,10 +16,10 @@ use wigwag_wire::{Buffer, Decode, Encode, Reader, varint};
 
 use tally::{Gate, NOTE, PANIC, STAND, SUM, Tally, TallyRef};
 
-/// Credit that a note costs here.
+/// The credit that a note costs in these tests.
 const UNITS: u64 = 3;
 
-/// A session that writes down what it hears.
+/// A session that records what the actor tells it.
 #[derive(Default)]
 struct Session {
     heard: Mutex<Heard>,
@@ -46,14 +46,14 @@ impl Session {
         self.heard.lock().unwrap().clone()
     }
 
-    /// Waits until the session has heard what is looked for.
+    /// Waits until the session has recorded the given event.
     async fn until(&self, enough: impl Fn(&Heard) -> bool) -> Heard {
         loop {
             let heard = self.heard();
             if enough(&heard) {
                 return heard;
             }
-            // In made-up time: at once if nobody has anything left to say.
+            // In virtual time: at once if no task has anything left to do.
             let change = tokio::time::timeout(Duration::from_secs(60), self.changed.notified());
             change.await.expect("the session hears of it");
         }
@@ -136,7 +136,7 @@ fn note(lane: &mut Box<dyn InboundQueue>, number: u64) {
     accept(lane, NOTE, arguments.as_slice(), UNITS, None);
 }
 
-/// Takes one call in, as it would have come over channel 3.
+/// Accepts one call, as it would arrive over channel 3.
 fn accept(
     lane: &mut Box<dyn InboundQueue>,
     method: u32,
@@ -170,7 +170,7 @@ async fn sessions_and_local_senders_take_turns() {
     let setting = setting();
     let (first, mut first_lane) = setting.session();
     let (second, mut second_lane) = setting.session();
-    // All of it waits before the actor runs for the first time.
+    // All of the mail waits before the actor runs for the first time.
     for number in 0..EACH {
         setting.tally.note(number).try_tell().unwrap();
         note(&mut first_lane, 1000 + number);
@@ -196,8 +196,8 @@ async fn sessions_and_local_senders_take_turns() {
         let of_one = notes.iter().filter(|&&number| number / 1000 == sender);
         assert!(of_one.copied().eq(sender * 1000..sender * 1000 + EACH));
     }
-    // While all three have mail, each gets one run and then it is the next one's turn. The first run
-    // of the local senders is the call that found the mailbox empty.
+    // While all three have mail, each gets one run in turn. The first run of the local senders is
+    // the call that found the mailbox empty.
     assert_eq!(notes[0], 0);
     let mut rest = &notes[1..];
     for sender in [1, 2, 0, 1, 2, 0] {
@@ -224,12 +224,12 @@ async fn places_are_free_when_a_run_begins_and_calls_count_when_they_have_ended(
     setting.gate.open.notify_one();
     let heard = session.until(|heard| heard.handled > 2).await;
     assert_eq!((heard.freed, heard.handled), (2 * UNITS + 1, 3));
-    // The reply of an async handler finds its way after the turn in which it was asked for.
+    // The reply of an async handler is delivered after the turn in which it was asked for.
     assert_eq!(heard.replies, [(7, 107, vec![0x91, 1])]);
     assert_eq!(setting.tally.sum().ask().await.unwrap(), 3);
 }
 
-/// The replies of a run go to the session together, but never wait for a handler that waits.
+/// The replies of a run go to the session together, but are never delayed by a handler that waits.
 #[tokio::test(start_paused = true)]
 async fn replies_go_out_before_an_async_handler_waits_and_before_a_panic_is_told() {
     let setting = setting();
@@ -312,7 +312,7 @@ async fn a_panic_fails_its_asker_stops_the_rest_and_counts_what_was_finished() {
     assert_eq!((heard.handled, heard.stopped), (0, 1));
     assert!(setting.exported.is_stopped());
 
-    // A call that arrives now is refused at once, and its credit returns.
+    // Calls that arrive now are refused at once, and their credit returns.
     let before = session.heard().freed;
     note(&mut lane, 9);
     ask(&mut lane, SUM, 4);
@@ -330,11 +330,11 @@ async fn an_actor_that_ends_tells_its_sessions() {
     lane.publish();
     drop((setting.tally, setting.exported));
     let heard = session.until(|heard| heard.stopped > 0).await;
-    // Calls that were queued are handled before the end.
+    // Calls that were there before are handled before the end.
     assert_eq!((heard.handled, heard.stopped), (1, 1));
 }
 
-/// A call that was handed over belongs to the actor; the others are gone with the queue.
+/// Published calls belong to the actor; unpublished ones are dropped with the inbound queue.
 #[tokio::test(start_paused = true)]
 async fn a_session_that_ends_leaves_the_calls_that_it_has_handed_over() {
     let setting = setting();

@@ -1,5 +1,4 @@
-//! Messages of a turn to an actor of its own process: together, in order, within the mailbox's
-//! room.
+//! Batches of tells to actors of the same process: together, in order, within the mailbox's room.
 #![allow(clippy::unwrap_used, reason = "a test ends where it fails")]
 
 mod tally;
@@ -16,7 +15,7 @@ use wigwag_actor::{Actor, ActorOptions, AskError, Call, CallErrorKind, block_on}
 
 use tally::{Tally, TallyMessage, TallyRef};
 
-/// No test comes near it; it only turns a hang into a failure.
+/// No test comes near this limit; it only turns a hang into a failure.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn spawn(capacity: usize) -> TallyRef {
@@ -24,7 +23,7 @@ fn spawn(capacity: usize) -> TallyRef {
     tally.spawn_with(ActorOptions::default().mailbox_calls(capacity))
 }
 
-/// Tells until there is no room, from number `from` on; gives the next number.
+/// Tells until there is no room, from number `from` on; returns the next number.
 fn fill(tally: &TallyRef, mut from: u64) -> u64 {
     while tally.note(from).try_tell().is_ok() {
         from += 1;
@@ -51,7 +50,7 @@ async fn a_turn_fills_the_mailbox_to_its_room_and_no_further() {
 async fn what_a_turn_leased_and_did_not_use_is_there_for_others() {
     let tally = spawn(8);
     in_turns(async {
-        // The first goes by itself, the second leases places for more.
+        // The first tell goes by itself, the second leases places for more.
         tally.note(1).try_tell().unwrap();
         tally.note(2).try_tell().unwrap();
     })
@@ -59,7 +58,7 @@ async fn what_a_turn_leased_and_did_not_use_is_there_for_others() {
     assert_eq!(fill(&tally, 0), 6);
 }
 
-/// It is parked between taking places and publishing what it has put there.
+/// The sender is parked between leasing places and publishing its messages there.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_sender_that_is_parked_with_places_in_its_hands_stops_nobody() {
     const OTHERS: u64 = 4;
@@ -70,7 +69,7 @@ async fn a_sender_that_is_parked_with_places_in_its_hands_stops_nobody() {
         let holder = tally.clone();
         let holder = thread::spawn(move || {
             let turn = turn::open(false);
-            // The first goes by itself; places are taken for the second.
+            // The first tell goes by itself; places are leased for the second.
             holder.note(1).try_tell().unwrap();
             holder.note(2).try_tell().unwrap();
             parks.send(()).unwrap();
@@ -105,7 +104,7 @@ async fn a_turn_keeps_the_order_of_all_that_it_sends() {
     let (told, sums) = in_turns(async {
         let mut sums = Vec::new();
         for number in 0..300 {
-            // Waits for room now and then, which goes another way and ends the turn.
+            // This tell waits for room now and then, which takes another path and ends the turn.
             first.note(number).tell().await.unwrap();
             second.note(number).try_tell().unwrap();
             if number % 7 == 0 {
@@ -178,7 +177,7 @@ async fn an_ask_that_was_staged_when_the_actor_stopped_is_told() {
         while !exported.is_stopped() {
             thread::yield_now();
         }
-        // Places that were leased before are still held.
+        // The places leased before still belong to this turn.
         let answer = tally.sum().try_ask().unwrap();
         drop(turn);
         block_on(answer).unwrap_err().kind

@@ -1,4 +1,4 @@
-//! An ask on its way: first room, then the reply.
+//! An ask under way: it waits for room first, then for the reply.
 
 use std::future::Future;
 use std::marker::PhantomData;
@@ -23,7 +23,7 @@ use crate::reply::one_shot::{OneShot, ReplyOutcome};
 use crate::scheduler::{self, DirectCall, InlineRun};
 use crate::turn;
 
-/// An ask: waits for room, then for the reply.
+/// The future of [`Call::ask`](crate::Call::ask): an ask that waits for room, then for the reply.
 #[must_use = "futures do nothing unless they are awaited"]
 pub struct Ask<'a, I: Interface, R: Answerable> {
     target: &'a Ref<I>,
@@ -32,7 +32,7 @@ pub struct Ask<'a, I: Interface, R: Answerable> {
     limit: TimeLimit,
     answer: Option<Answer<'a, I, R>>,
     spin: Option<Spin<'a>>,
-    /// Says that the actor that asks waits.
+    /// Marks the asking actor as waiting.
     waits: Option<WaitGuard>,
 }
 
@@ -50,16 +50,16 @@ impl<'a, I: Interface, R: Answerable> Ask<'a, I, R> {
         }
     }
 
-    /// Waits only until the message is on its way; the answer is awaited later, and many may be
+    /// Waits only until the message is sent; the answer is awaited later, and many answers may be
     /// outstanding at once. The time limit of the call covers this part alone.
     ///
-    /// A session with another process holds a bounded number of asks whose answers were not taken,
-    /// 65,536; the next ask waits until an answer is taken. A caller that collects more answers
-    /// than that before it awaits the first deadlocks on itself: set a time limit on the call, or
-    /// take answers in between.
+    /// # Limits
+    /// A session with another process holds at most 65,536 asks whose answers were not taken; the
+    /// next ask waits until an answer is taken. A caller that holds more unawaited answers than
+    /// this deadlocks on itself: give the call a time limit, or take answers in between.
     ///
     /// # Cancellation
-    /// Dropped while it waits, the message is not sent.
+    /// If the future is dropped while it waits, the message is not sent.
     pub async fn sent(mut self) -> Result<Answer<'a, I, R>, Refused<I::Message>> {
         let outcome = std::future::poll_fn(|context| self.poll_send(context, false)).await;
         match outcome {
@@ -68,8 +68,7 @@ impl<'a, I: Interface, R: Answerable> Ask<'a, I, R> {
         }
     }
 
-    /// Sends the ask of a caller that awaits the answer next: the answer may be there when this
-    /// returns.
+    /// Sends an ask whose answer is awaited next: the answer may be there when this returns.
     #[inline(always)]
     fn poll_send_now(
         &mut self,
@@ -112,7 +111,7 @@ impl<'a, I: Interface, R: Answerable> Ask<'a, I, R> {
         }
     }
 
-    /// The first poll in a handler: an ask that would wait for itself is refused.
+    /// Runs on the first poll inside a handler: refuses an ask that would wait for itself.
     fn check_cycle(&mut self) -> Result<(), CallError> {
         let Place::Local(local) = &self.target.place else { return Ok(()) };
         let target: Arc<dyn AnyActor> = local.mailbox.clone();
@@ -125,7 +124,7 @@ impl<'a, I: Interface, R: Answerable> Ask<'a, I, R> {
         }
     }
 
-    /// An answer from elsewhere is looked for before the thread sleeps.
+    /// Starts to spin for an answer from another process or thread before the thread parks.
     fn begin_spin(&self) -> Option<Spin<'a>> {
         match &self.target.place {
             Place::Remote(route, _) => route.spin_policy().begin(),
@@ -133,7 +132,7 @@ impl<'a, I: Interface, R: Answerable> Ask<'a, I, R> {
         }
     }
 
-    /// The error of an ask that nobody waits for any longer.
+    /// The error of an ask that is given up after `limit`.
     pub(crate) fn give_up(&mut self, limit: Duration) -> AskError<I::Message> {
         let error = CallError::new(CallErrorKind::Timeout(limit), self.target.target());
         match self.message.take() {
@@ -194,8 +193,10 @@ impl<I: Interface, R: Answerable> Drop for Ask<'_, I, R> {
     }
 }
 
-/// The answer to an ask that is on its way. Dropping it cancels the ask: an actor of this process that
-/// has not begun with it does not handle it any more.
+/// The future answer to an ask that has been sent. Dropping it cancels the ask: an actor of this
+/// process that has not begun to handle it skips it.
+///
+/// [`Ask::sent`] and [`Call::try_ask`](crate::Call::try_ask) return it.
 #[must_use = "dropping an answer cancels the ask"]
 pub struct Answer<'a, I: Interface, R: Answerable> {
     target: &'a Ref<I>,
@@ -210,12 +211,13 @@ enum AnswerPlace<R> {
 }
 
 impl<'a, I: Interface, R: Answerable> Answer<'a, I, R> {
-    /// The answer that comes to `place`, of an actor of this process.
+    /// The answer that an actor of this process will put into `place`.
     pub(crate) fn local(target: &'a Ref<I>, place: Arc<OneShot<R>>) -> Answer<'a, I, R> {
         Answer { target, place: AnswerPlace::Local(place), reply: PhantomData }
     }
 
-    /// Sends the ask to an actor of this process, or, if the actor sleeps, has it answer at once.
+    /// Sends the ask to an actor of this process, or, if the actor sleeps, runs it inline to
+    /// answer.
     #[inline(always)]
     fn ask_now(
         target: &'a Ref<I>,
@@ -246,9 +248,9 @@ impl<'a, I: Interface, R: Answerable> Answer<'a, I, R> {
         }
     }
 
-    /// Sends the ask. `now`: the caller polls the answer next. Always inlined, so that the answer is
-    /// made where it stays: it would be stored in two halves and moved as a whole at once, which a
-    /// processor can only do slowly.
+    /// Sends the ask. `now`: the caller polls the answer next. Always inlined, so that the answer
+    /// is built in its final place: otherwise it would be stored in two halves and loaded as a
+    /// whole right after, which a processor does slowly.
     #[inline(always)]
     pub(crate) fn send(
         target: &'a Ref<I>,
@@ -286,17 +288,17 @@ impl<'a, I: Interface, R: Answerable> Answer<'a, I, R> {
         }
     }
 
-    /// Nobody waits for the answer any more, and the call is to be handled all the same.
+    /// Gives up the answer without cancelling the ask: the call is still handled.
     pub(crate) fn disown(mut self) {
-        // An actor of another process is not told of anybody who goes away.
+        // An actor of another process is never notified of a dropped answer.
         if let AnswerPlace::Local(place) = &self.place {
             place.disown();
             self.place = AnswerPlace::Done;
         }
     }
 
-    /// A small reply that is there is decoded where the caller wants it; all else is rarer and
-    /// stays out of the way.
+    /// Polls for the reply. A small reply that has arrived is decoded into the caller's place; all
+    /// other cases are rare and stay out of line.
     #[inline(always)]
     fn poll_reply(&mut self, waker: &Waker) -> Poll<Result<R, CallError>> {
         if let (AnswerPlace::Remote(slot), Place::Remote(route, _)) =
@@ -316,7 +318,7 @@ impl<'a, I: Interface, R: Answerable> Answer<'a, I, R> {
 
     #[inline(never)]
     fn poll_slowly(&mut self, waker: &Waker) -> Poll<Result<R, CallError>> {
-        // Most often the answer is there at once, and who has given it is done with the place.
+        // Most often the answer is there at once, and the responder has dropped its handle.
         let outcome = match (&self.place, &self.target.place) {
             (AnswerPlace::Local(place), _) if Arc::strong_count(place) == 1 => {
                 let AnswerPlace::Local(place) =
@@ -368,7 +370,7 @@ impl<I: Interface, R: Answerable> Drop for Answer<'_, I, R> {
     }
 }
 
-/// The answer of an actor of this process.
+/// The outcome of an ask that an actor of this process has answered.
 fn local_outcome<I: Interface, R>(
     target: &Ref<I>,
     outcome: ReplyOutcome<R>,

@@ -1,4 +1,4 @@
-//! Waiting with a thread instead of a task.
+//! Waiting for a future with a thread instead of a task.
 
 use std::future::Future;
 use std::pin::pin;
@@ -23,8 +23,8 @@ thread_local! {
     static WAKER: Waker = Waker::from(Arc::new(Unpark(thread::current())));
 }
 
-/// Runs `future` with the calling thread, parking it while there is nothing to do. The future must
-/// be woken by others: a timer of a runtime that this thread drives would never fire.
+/// Runs `future` on the calling thread, which parks while the future is pending. Another thread
+/// must wake the future: a timer of a runtime that this thread drives would never fire.
 pub fn block_on<F: Future>(future: F) -> F::Output {
     match block_on_until(future, None) {
         Some(output) => output,
@@ -32,7 +32,7 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
     }
 }
 
-/// Blocks until `end`; `None` when the time is over.
+/// Runs `future` on the calling thread until `end`; `None` when the time is over.
 pub(crate) fn block_on_until<F: Future>(future: F, end: Option<Instant>) -> Option<F::Output> {
     let mut future = pin!(future);
     WAKER.with(|waker| {

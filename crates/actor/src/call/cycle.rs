@@ -1,10 +1,10 @@
-//! Asks in a circle: everybody in it would wait for ever.
+//! Call cycles: asks in a circle, each of which would wait for ever.
 //!
-//! While a handler waits for the answer of an actor of its own process, its actor records that. An
-//! ask follows these records from the asked actor on; if they lead back to the asking actor, the
-//! ask is refused. Each actor records before it looks, so of two that ask each other at the same
-//! time at least one notices. Futures that run side by side record nothing: their actor continues,
-//! so it can answer.
+//! While a handler waits for the answer of an actor of its own process, its actor is marked as
+//! waiting for that actor. An ask follows these marks, beginning at its target; if they lead back
+//! to the asker, the ask is refused. An asker sets its mark before it looks, so of two actors that
+//! ask each other at once at least one sees the cycle. Handlers that run side by side set no mark:
+//! their actor goes on, so it can answer.
 
 use std::sync::Arc;
 
@@ -13,13 +13,13 @@ use crate::lifecycle::handle::AnyActor;
 use crate::limits::CYCLE_ACTORS_MAX;
 use crate::turn;
 
-/// While it is there, an actor waits for another.
+/// Marks an actor as waiting for another until it is dropped.
 pub(crate) struct WaitGuard(Arc<dyn AnyActor>);
 
-/// The asks would stand in a circle.
+/// The error of an ask that would close a circle.
 pub(crate) struct CallCycle;
 
-/// The actor of this turn, if it is in one of its handlers, begins to wait for `target`.
+/// Marks the actor of this turn, if it is in one of its handlers, as waiting for `target`.
 pub(crate) fn begin_wait(target: &Arc<dyn AnyActor>) -> Result<Option<WaitGuard>, CallCycle> {
     let Some(own) = turn::holds_up_calls().then(current::current_actor).flatten() else {
         return Ok(None);

@@ -1,8 +1,8 @@
-//! A call is a value: it does nothing until it is told or asked.
+//! Calls: values that send nothing until they are told or asked.
 //!
-//! `counter.add(100)` builds a [`Call`]. `.try_tell()` sends it now or hands it back, `.tell().await`
-//! waits for room, `.ask().await` waits for the reply, and `.timeout(d)` bounds either. Threads
-//! outside a runtime use `.blocking_tell()` and `.blocking_ask()`.
+//! `counter.add(100)` builds a [`Call`]. `.try_tell()` sends it now or hands it back,
+//! `.tell().await` waits for room, `.ask().await` waits for the reply, and `.timeout(d)` bounds
+//! either. Threads outside a runtime use `.blocking_tell()` and `.blocking_ask()`.
 
 pub mod ask;
 pub mod urgent;
@@ -33,13 +33,30 @@ use crate::reference::interface::Interface;
 use crate::reference::route::Attempt;
 use crate::turn;
 
-/// A type that a reply can have: it can be [decoded](Decode) without borrowing, and sent to another
-/// thread. Every such type implements this trait.
+/// A type that may be the reply to a call: it can be decoded and moved to another thread.
 pub trait Answerable: for<'a> Decode<'a> + Send + 'static {}
 
 impl<R: for<'a> Decode<'a> + Send + 'static> Answerable for R {}
 
-/// A call that was not made yet. `R` is the type of the reply.
+/// A call that has not been made yet: a message and the actor it is for. `R` is the type of the
+/// reply.
+///
+/// The methods of an actor's reference build calls. A call does nothing until one of its methods
+/// sends it:
+///
+/// - [`try_tell`](Self::try_tell) and [`tell`](Self::tell) send the message; nobody waits for a
+///   reply.
+/// - [`ask`](Self::ask) and [`try_ask`](Self::try_ask) send it and give the reply.
+/// - [`receipt`](Self::receipt) sends it and reports whether it was handled.
+///
+/// ```
+/// # use std::time::Duration;
+/// # use wigwag_actor::{AskError, Call, Interface};
+/// # async fn total<I: Interface>(call: Call<'_, I, u64>) -> Result<u64, AskError<I::Message>> {
+/// // `call` comes from a method of a reference, as in `counter.add(100)`.
+/// call.timeout(Duration::from_secs(1)).ask().await
+/// # }
+/// ```
 #[must_use = "a call does nothing until it is told or asked"]
 pub struct Call<'a, I: Interface, R> {
     pub(crate) target: &'a Ref<I>,
@@ -49,36 +66,43 @@ pub struct Call<'a, I: Interface, R> {
 }
 
 impl<'a, I: Interface, R> Call<'a, I, R> {
-    /// A call of `message` at `target`; the methods of the actor's reference make them.
+    /// Builds a call of `message` at `target`. The methods of an actor's reference use it.
     #[inline]
     pub fn new(target: &'a Ref<I>, message: I::Message) -> Call<'a, I, R> {
         Call { target, message, timeout: None, reply: PhantomData }
     }
 
-    /// Bounds the whole wait: for room, and for the reply if it is asked. Without it an ask waits
-    /// [`ASK_WAIT_MAX`], in a handler an ask or a tell waits [`HANDLER_WAIT_MAX`], and a tell elsewhere
-    /// as long as it takes.
+    /// Bounds the whole wait: for room, and for the reply if the call is asked.
+    ///
+    /// Without a time limit an ask waits [`ASK_WAIT_MAX`]. Inside a handler an ask or a tell waits
+    /// [`HANDLER_WAIT_MAX`]. A tell elsewhere waits as long as it takes.
     pub fn timeout(mut self, limit: Duration) -> Call<'a, I, R> {
         self.timeout = Some(limit);
         self
     }
 
-    /// Removes the time limit: the wait ends with the answer, the end of the actor or of the
-    /// session, or with the caller.
+    /// Removes the time limit: the call waits until it is answered, the actor or its session ends,
+    /// or the caller drops it.
     pub fn without_limit(self) -> Call<'a, I, R> {
         self.timeout(Duration::MAX)
     }
 
-    /// The message, without sending it.
+    /// Takes the message back without sending it.
     pub fn into_message(self) -> I::Message {
         self.message
     }
 
     /// Sends the message if there is room now, and hands it back otherwise.
     ///
-    /// Outside a turn: one lock, a wake only if the other side sleeps, no allocation in steady state.
-    /// Inside a turn the messages gather and are published together, at its end at the latest: no
-    /// lock for each, neither for a local actor (from the second message on) nor for a remote one.
+    /// # Errors
+    /// [`Refused`], with the message: `Full` when there is no room now, `ActorStopped` when the
+    /// actor has ended, and the other kinds that [`CallErrorKind`] lists.
+    ///
+    /// # Performance
+    /// Outside a turn: one lock, a wake only if the other side sleeps, no allocation in steady
+    /// state. Inside a turn the messages are collected and published together, at the end of the
+    /// turn at the latest. None of them then takes a lock of its own, neither for a local actor
+    /// (from the second message on) nor for a remote one.
     #[inline]
     pub fn try_tell(self) -> Result<(), Refused<I::Message>> {
         match self.target.add(self.message) {
@@ -89,12 +113,17 @@ impl<'a, I: Interface, R> Call<'a, I, R> {
 
     /// Sends the message, waiting for room.
     ///
+    /// # Errors
+    /// [`Refused`], with the message: `Timeout` when the time limit passes first, and what
+    /// [`try_tell`](Self::try_tell) reports, except that `Full` is reported only by a mailbox that
+    /// [refuses](crate::WhenFull) at once.
+    ///
     /// # Cancellation
-    /// Dropped while it waits, the message is not sent and is dropped with the future. Once `Ok`
-    /// was returned the message is on its way and nothing takes it back.
+    /// If the future is dropped while it waits, the message is not sent and is dropped with it.
+    /// Once it has returned `Ok` the message has been sent and cannot be taken back.
     ///
     /// # Panics
-    /// With a time limit and outside a tokio runtime, when it has to wait.
+    /// When it has a time limit, has to wait, and is polled outside a tokio runtime.
     #[inline]
     pub fn tell(self) -> Tell<'a, I> {
         Tell {
@@ -105,10 +134,10 @@ impl<'a, I: Interface, R> Call<'a, I, R> {
         }
     }
 
-    /// Sends the message and waits for room with the calling thread.
+    /// Sends the message, blocking the calling thread while there is no room.
     ///
     /// # Errors
-    /// As [`tell`](Self::tell); `BlockingInTurn` inside an actor or a `wigwag::spawn` task.
+    /// Those of [`tell`](Self::tell); `BlockingInTurn` inside an actor or a `wigwag::spawn` task.
     pub fn blocking_tell(self) -> Result<(), Refused<I::Message>> {
         if turn::is_open() {
             let error = CallError::new(CallErrorKind::BlockingInTurn, self.target.target());
@@ -129,23 +158,30 @@ impl<'a, I: Interface, R> Call<'a, I, R> {
 impl<'a, I: Interface, R: Answerable> Call<'a, I, R> {
     /// Sends the message, waiting for room, and waits for the reply.
     ///
+    /// # Errors
+    /// [`AskError::Refused`](crate::AskError), with the message, when the ask was not sent;
+    /// [`AskError::Failed`](crate::AskError) when it was sent and there is no reply.
+    ///
     /// # Cancellation
     /// If the future is dropped while it waits for room, the message is not sent. If it is dropped
-    /// while it waits for the reply, the ask is cancelled: an actor of this process skips it unless
-    /// its handler has started. A handler that has started, also an `async` one, runs to its end and
-    /// can read [`Responder::is_wanted`](crate::Responder::is_wanted); its reply is discarded. An
-    /// actor of another process does not learn of the cancellation. A tell is always handled.
+    /// while it waits for the reply, the ask is cancelled: an actor of this process that has not
+    /// begun to handle it skips it. A handler that has begun continues, an `async` one too, and may
+    /// check [`Responder::is_wanted`](crate::Responder::is_wanted); its reply is dropped. An actor
+    /// of another process is not notified. A tell is always handled.
     ///
     /// # Panics
-    /// With a time limit and outside a tokio runtime, when it has to wait. Without a runtime there is no
-    /// default limit; a runtime must have its timers enabled.
+    /// When it has a time limit, has to wait, and is polled outside a tokio runtime. Without a
+    /// runtime there is no default limit; a runtime must have its timers enabled.
     #[inline]
     pub fn ask(self) -> Ask<'a, I, R> {
         Ask::new(self.target, self.message, TimeLimit::of_ask(self.timeout))
     }
 
-    /// Sends the message if there is room now; the reply is awaited later. Many answers may be
-    /// outstanding at once.
+    /// Sends the message if there is room now, and hands it back otherwise; the reply is awaited
+    /// later. Many answers may be outstanding at once.
+    ///
+    /// # Errors
+    /// Those of [`try_tell`](Self::try_tell).
     #[inline(always)]
     pub fn try_ask(self) -> Result<Answer<'a, I, R>, Refused<I::Message>> {
         let mut message = Some(self.message);
@@ -156,10 +192,10 @@ impl<'a, I: Interface, R: Answerable> Call<'a, I, R> {
         }
     }
 
-    /// Sends the message and waits for the reply with the calling thread.
+    /// Sends the message and blocks the calling thread until the reply arrives.
     ///
     /// # Errors
-    /// As [`ask`](Self::ask); `BlockingInTurn` inside an actor or a `wigwag::spawn` task.
+    /// Those of [`ask`](Self::ask); `BlockingInTurn` inside an actor or a `wigwag::spawn` task.
     pub fn blocking_ask(self) -> Result<R, AskError<I::Message>> {
         let target = self.target;
         if turn::is_open() {
@@ -175,8 +211,8 @@ impl<'a, I: Interface, R: Answerable> Call<'a, I, R> {
     }
 }
 
-/// A tell that is not added to those before it. Apart, so that the way of nearly all tells of a busy
-/// turn is short.
+/// Sends a tell that cannot join the batch of the tells before it. A function of its own, so that
+/// the common path of a busy turn stays short.
 #[inline(never)]
 fn try_tell_alone<I: Interface>(
     target: &Ref<I>,
@@ -203,7 +239,7 @@ pub(crate) fn refused<M>(message: Option<M>, error: CallError) -> Refused<M> {
     Refused { message: message.expect("only Sent takes the message"), error }
 }
 
-/// A tell that waits for room.
+/// The future of [`Call::tell`]: a tell that waits for room.
 #[must_use = "futures do nothing unless they are awaited"]
 pub struct Tell<'a, I: Interface> {
     target: &'a Ref<I>,
@@ -212,7 +248,7 @@ pub struct Tell<'a, I: Interface> {
     limit: TimeLimit,
 }
 
-// Nothing in it is pinned in place: the timer lies in a box of its own.
+// Nothing in it is pinned in place: the timer is boxed.
 impl<I: Interface> Unpin for Tell<'_, I> {}
 
 impl<I: Interface> Future for Tell<'_, I> {
@@ -220,7 +256,7 @@ impl<I: Interface> Future for Tell<'_, I> {
 
     #[inline(always)]
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        // A parked sender keeps its place in the queue of those that wait.
+        // A parked sender keeps its place in the queue and must not overtake it here.
         if !self.ticket.is_parked()
             && let Some(message) = self.message.take()
         {
@@ -234,8 +270,8 @@ impl<I: Interface> Future for Tell<'_, I> {
 }
 
 impl<I: Interface> Tell<'_, I> {
-    /// A tell that is not added to those before it. Apart, so that the way of nearly all tells of a
-    /// busy turn is short.
+    /// Sends a tell that cannot join the batch of the tells before it. A method of its own, so that
+    /// the common path of a busy turn stays short.
     #[inline(never)]
     fn poll_alone(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Refused<I::Message>>> {
         let this = self;
@@ -263,18 +299,18 @@ impl<I: Interface> Drop for Tell<'_, I> {
     }
 }
 
-/// How long a call may wait. The timer is made when the first wait begins, so a call that finds
+/// How long a call may wait. The timer is created when the first wait begins, so a call that finds
 /// room pays nothing for it.
 pub(crate) struct TimeLimit {
-    /// The time limit that the caller has set; the longest one stands for none.
+    /// The limit that the caller set; `Duration::MAX` means no limit.
     limit: Option<Duration>,
-    /// It waits for an answer.
+    /// True when the call waits for an answer.
     asks: bool,
     timer: Option<Pin<Box<Sleep>>>,
 }
 
 impl Drop for TimeLimit {
-    /// Nearly no call has waited: it pays for one comparison.
+    /// Nearly no call has waited, so most drops cost one comparison.
     #[inline(always)]
     fn drop(&mut self) {
         if let Some(timer) = self.timer.take() {
@@ -300,12 +336,12 @@ impl TimeLimit {
         TimeLimit { limit, asks: true, timer: None }
     }
 
-    /// `Ready` when the time is over, with the error that says so.
+    /// `Ready` when the time is over, with the kind of the resulting error.
     pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> Poll<CallErrorKind> {
         let (limit, kind) = match self.limit {
             Some(limit) => (limit, CallErrorKind::Timeout(limit)),
             None if turn::is_handler() => (HANDLER_WAIT_MAX, CallErrorKind::Overloaded),
-            // Nobody said that there is a runtime with a clock.
+            // There may be no runtime with a clock.
             None if !self.asks || self.timer.is_none() && Handle::try_current().is_err() => {
                 return Poll::Pending;
             }

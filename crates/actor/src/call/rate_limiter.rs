@@ -1,4 +1,4 @@
-//! How fast somebody may send.
+//! A limit on the rate of sends.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -9,8 +9,9 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::limits::RATE_LIMITER_SENDS_MAX;
 
-/// Lets so many go in any span of time of one length, and has the rest wait, in the order in which
-/// they came. Share it by reference or in an `Arc` among all who send at that pace together.
+/// Rate limiter: at most `most` events in any window of `interval`, first in, first out.
+///
+/// Callers that share one limit share the limiter by reference or in an `Arc`.
 ///
 /// ```
 /// # use std::time::Duration;
@@ -23,27 +24,28 @@ use crate::limits::RATE_LIMITER_SENDS_MAX;
 pub struct RateLimiter {
     most: usize,
     interval: Duration,
-    /// When the last `most` went, the oldest first.
+    /// The times of the last `most` events, the oldest first.
     went: Mutex<VecDeque<Instant>>,
 }
 
 impl RateLimiter {
-    /// At most `most` in any `interval`; `most` counts as 1 when it is 0, and as [`RATE_LIMITER_SENDS_MAX`]
-    /// when it is more.
+    /// Creates a limiter for at most `most` events in any window of `interval`. `most` is clamped
+    /// to between 1 and [`RATE_LIMITER_SENDS_MAX`].
     pub fn new(most: usize, interval: Duration) -> RateLimiter {
         let most = most.clamp(1, RATE_LIMITER_SENDS_MAX);
         RateLimiter { most, interval, went: Mutex::default() }
     }
 
-    /// Waits until one more may go, and counts it.
+    /// Waits until one more event is allowed, and counts it.
     ///
     /// # Cancellation
-    /// Dropped while it waits, it is not counted, and who came later moves up.
+    /// If the future is dropped while it waits, the event is not counted, and later callers move
+    /// up.
     ///
     /// # Panics
-    /// Outside a tokio runtime with a clock, when it has to wait.
+    /// When it has to wait outside a tokio runtime with a clock.
     pub async fn wait(&self) {
-        // Held while this one waits: the others stand in line for it.
+        // Held during the wait: later callers queue up for the lock.
         let mut went = self.went.lock().await;
         if let Some(until) = self.until(&went) {
             sleep_until(until).await;
@@ -51,8 +53,8 @@ impl RateLimiter {
         self.count(&mut went);
     }
 
-    /// Counts an event if it is allowed now and no earlier one waits; otherwise returns false and
-    /// counts nothing.
+    /// Counts one event and returns true if it is allowed now and no caller waits; otherwise
+    /// returns false and counts nothing.
     pub fn try_now(&self) -> bool {
         let Ok(mut went) = self.went.try_lock() else { return false };
         let may = self.until(&went).is_none_or(|until| until <= Instant::now());
@@ -62,7 +64,7 @@ impl RateLimiter {
         may
     }
 
-    /// When the next one may go, if not at once.
+    /// The time from which the next event is allowed; `None` when it is allowed now.
     fn until(&self, went: &VecDeque<Instant>) -> Option<Instant> {
         let oldest = went.front().filter(|_| went.len() == self.most)?;
         oldest.checked_add(self.interval)

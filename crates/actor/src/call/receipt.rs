@@ -1,8 +1,9 @@
-//! A receipt: what became of one message.
+//! Receipts: the delivery status of one message.
 //!
-//! A tell is finished when its message is on its way. A caller that needs to know more of a single
-//! message takes a receipt for it. Internally that is an ask whose answer is not read, so it costs
-//! as much as an ask; unlike an ask, it is handled whether or not anybody still waits.
+//! A tell is complete when its message is sent. A caller that must know whether one particular
+//! message was handled takes a receipt for it. A receipt is sent as an ask whose answer is
+//! discarded, so it costs as much as an ask; unlike an ask, it is handled even if the receipt is
+//! dropped.
 
 use std::fmt;
 use std::future::Future;
@@ -14,14 +15,14 @@ use crate::call::{Answerable, Call, TimeLimit};
 use crate::error::{CallErrorKind, Refused};
 use crate::reference::interface::Interface;
 
-/// The outcome of a message.
+/// The delivery status of a message, as a [`Receipt`] reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DeliveryStatus {
-    /// Its handler has ended: with or without an answer, by a panic too.
+    /// Its handler has ended: with or without an answer, or by a panic.
     Delivered,
-    /// It certainly was not handled and will not be.
+    /// The message was not handled and never will be.
     NotDelivered,
-    /// Its session or its actor ended in between: it may have been handled, in part too.
+    /// Its session or its actor ended in between: it may have been handled, wholly or in part.
     Unknown,
 }
 
@@ -36,11 +37,11 @@ impl fmt::Display for DeliveryStatus {
 }
 
 impl DeliveryStatus {
-    /// The outcome of a message whose ask has ended with this kind of error.
+    /// The status of a message whose ask ended with an error of this kind.
     fn of(kind: CallErrorKind) -> DeliveryStatus {
         use CallErrorKind as K;
         match kind {
-            // The last two are about an answer, so there was one.
+            // The last two concern an answer, so there was one.
             K::Panicked | K::ReplyDropped | K::Application(_) | K::BadReply | K::TooLarge => {
                 DeliveryStatus::Delivered
             }
@@ -51,26 +52,37 @@ impl DeliveryStatus {
             | K::CallCycle
             | K::Draining
             | K::DeadlinePassed => DeliveryStatus::NotDelivered,
-            // A stopped actor may have begun with the message or not. A value that cannot leave its
-            // process may be an argument or the answer. Kinds of later releases are unknown here.
+            // A stopped actor may or may not have begun with the message. `NotSerializable` may
+            // concern an argument or the answer. Kinds of later releases are unknown.
             _ => DeliveryStatus::Unknown,
         }
     }
 }
 
 impl<'a, I: Interface, R: Answerable> Call<'a, I, R> {
-    /// Sends the message as [`tell`](Call::tell) does, in one order with all others, and gives a
-    /// receipt for it: a future of what became of it.
+    /// Sends the message as [`tell`](Call::tell) does, in order with all other messages, and
+    /// returns a receipt: a future of its [`DeliveryStatus`].
     ///
-    /// A time limit is for the wait for room, as that of a tell. In a session with another process
-    /// the receipt holds a place among the asks under way, of which there are 65,536: the next waits.
+    /// The time limit of the call bounds the wait for room only, as with a tell.
+    ///
+    /// ```
+    /// # use wigwag_actor::{Call, DeliveryStatus, Interface};
+    /// # async fn store<I: Interface>(call: Call<'_, I, ()>) -> bool {
+    /// let Ok(receipt) = call.receipt().await else { return false };
+    /// receipt.await == DeliveryStatus::Delivered
+    /// # }
+    /// ```
+    ///
+    /// # Limits
+    /// In a session with another process the receipt counts as one of the 65,536 asks that may be
+    /// under way; the next one waits.
     ///
     /// # Errors
-    /// The message, when it was not sent.
+    /// [`Refused`], with the message, when it was not sent.
     ///
     /// # Cancellation
-    /// Dropped while it waits for room, the message is not sent. Dropping the receipt changes
-    /// nothing: the message is handled all the same.
+    /// If the future is dropped while it waits for room, the message is not sent. Dropping the
+    /// receipt changes nothing: the message is still handled.
     pub async fn receipt(self) -> Result<Receipt<'a, I, R>, Refused<I::Message>> {
         let answer =
             Ask::new(self.target, self.message, TimeLimit::new(self.timeout)).sent().await?;
@@ -78,11 +90,11 @@ impl<'a, I: Interface, R: Answerable> Call<'a, I, R> {
     }
 }
 
-/// A future of the [`DeliveryStatus`] of a message that is on its way.
+/// A future of the [`DeliveryStatus`] of a message that has been sent; see [`Call::receipt`].
 ///
-/// It ends by itself when the message was handled, or the actor or the session ends. There is no
-/// time limit: a session that is cut is kept for as long as its node says. In a handler, the receipt
-/// of a message to the same actor waits for itself.
+/// It completes when the message was handled, or when the actor or the session ends. There is no
+/// time limit: a session that is cut off is kept for the time its node has set. Inside a handler,
+/// the receipt of a message to the same actor waits for itself.
 #[must_use = "a receipt that nobody waits for costs an ask and says nothing"]
 pub struct Receipt<'a, I: Interface, R: Answerable> {
     answer: Option<Answer<'a, I, R>>,

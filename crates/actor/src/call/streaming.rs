@@ -17,22 +17,40 @@ use crate::reference::{Place, Ref, send};
 use crate::reply::flow::Flow;
 use crate::turn;
 
-/// A call whose reply is a stream of `T`. It does nothing until its first item is asked for.
+/// A call whose reply is a stream of `T`. It sends nothing until its first item is asked for.
 ///
-/// `while let Some(item) = items.next().await` takes all items. The stream ends once: with `None`, or
-/// with one error and then `None`. Errors are those of a call: `ActorStopped` or `Panicked` when the
-/// actor ends before the stream does, `ReplyDropped` when its producer lets go of it, `Application`
-/// as the actor says. Every item that was sent before comes first.
+/// `while let Some(item) = items.next().await` takes all items. The producer's end is a
+/// [`Yield`](crate::Yield).
 ///
-/// It holds a reference, so the actor lives at least as long.
+/// ```
+/// # use wigwag_actor::{CallError, Interface, Streaming};
+/// # async fn sum<I: Interface>(mut items: Streaming<I, u64>) -> Result<u64, CallError> {
+/// let mut sum = 0;
+/// while let Some(item) = items.next().await {
+///     sum += item?;
+/// }
+/// # Ok(sum)
+/// # }
+/// ```
+///
+/// The stream holds a reference, so the actor lives at least as long.
+///
+/// # Errors
+/// The stream ends once: with `None`, or with one error and then `None`. Errors are those of a
+/// call: `ActorStopped` or `Panicked` when the actor ends before the stream does, `ReplyDropped`
+/// when the producer drops its end, `Application` with the actor's own error. Every item that was
+/// sent before the end arrives first.
 ///
 /// # Cancellation
-/// Dropped, it tells the producer so at once, and the items that lie there are dropped. Dropped
-/// before the handler has begun, the call is not handled at all.
+/// Dropping the stream notifies the producer at once and drops the items that are queued. If it is
+/// dropped before the handler has begun, the call is not handled at all.
 ///
 /// # Performance
-/// An item takes one lock on each side and no allocation in steady state; at most
-/// [`ITEMS_AHEAD`](crate::limits::ITEMS_AHEAD) items wait, or as many as [`ahead`](Self::ahead) says.
+/// An item takes one lock on each side and no allocation in steady state.
+///
+/// # Limits
+/// At most [`ITEMS_AHEAD`](crate::limits::ITEMS_AHEAD) items are queued, or the number that
+/// [`ahead`](Self::ahead) sets.
 #[must_use = "a stream does nothing until its first item is asked for"]
 pub struct Streaming<I: Interface, T: Send + 'static> {
     target: Ref<I>,
@@ -41,13 +59,14 @@ pub struct Streaming<I: Interface, T: Send + 'static> {
     ticket: Ticket,
     flow: Arc<Flow<T>>,
     timeout: Option<Duration>,
-    /// Of the wait under way.
+    /// The time limit of the wait under way.
     limit: TimeLimit,
     over: bool,
 }
 
 impl<I: Interface, T: Send + 'static> Streaming<I, T> {
-    /// A stream that `message` asks `target` for; the methods of the actor's reference make them.
+    /// Builds the stream that `message` asks `target` for. The methods of an actor's reference use
+    /// it.
     pub fn new(target: &Ref<I>, message: I::Message) -> Streaming<I, T> {
         Streaming {
             target: target.clone(),
@@ -60,16 +79,18 @@ impl<I: Interface, T: Send + 'static> Streaming<I, T> {
         }
     }
 
-    /// Items that the producer may be ahead of what was taken, from 1 to
-    /// [`ITEMS_AHEAD_MAX`](crate::limits::ITEMS_AHEAD_MAX); a number outside counts as the nearest.
+    /// Sets how many items the producer may be ahead of the consumer, clamped to between 1 and
+    /// [`ITEMS_AHEAD_MAX`](crate::limits::ITEMS_AHEAD_MAX).
     pub fn ahead(self, items: usize) -> Streaming<I, T> {
         self.flow.set_ahead(items);
         self
     }
 
-    /// Bounds the wait for each item; the first one's includes the wait for room in the mailbox. When
-    /// the time is over the stream ends with `Timeout`. Without it a wait has no limit, save inside a
-    /// handler: [`HANDLER_WAIT_MAX`](crate::limits::HANDLER_WAIT_MAX), and then `Overloaded`.
+    /// Bounds the wait for each item; the wait for the first item includes the wait for room in the
+    /// mailbox. When the time is over the stream ends with `Timeout`.
+    ///
+    /// Without it a wait has no limit, except inside a handler: there it ends after
+    /// [`HANDLER_WAIT_MAX`](crate::limits::HANDLER_WAIT_MAX) with `Overloaded`.
     pub fn timeout(mut self, limit: Duration) -> Streaming<I, T> {
         self.timeout = Some(limit);
         self.limit = TimeLimit::new(self.timeout);
@@ -79,21 +100,22 @@ impl<I: Interface, T: Send + 'static> Streaming<I, T> {
     /// The next item; `None` after the end.
     ///
     /// # Errors
-    /// `Full`, `ActorStopped` and whatever else a call may meet; `NotSerializable` when the actor lives in
-    /// another process: nothing is sent. After an error there is only `None`.
+    /// `Full`, `ActorStopped` and the other errors of a call; `NotSerializable` when the actor
+    /// lives in another process, to which nothing is sent. After an error there is only `None`.
     ///
     /// # Cancellation
-    /// It may be dropped at any time: no item is lost.
+    /// The future may be dropped at any time: no item is lost.
     ///
     /// # Panics
-    /// With a time limit and outside a tokio runtime, when it has to wait.
+    /// When it has a time limit, has to wait, and is polled outside a tokio runtime.
     #[expect(clippy::should_implement_trait, reason = "it is that of streams, which wait")]
     pub fn next(&mut self) -> impl Future<Output = Option<Result<T, CallError>>> + Send {
         self.limit = TimeLimit::new(self.timeout);
         poll_fn(|context| self.poll_next(context))
     }
 
-    /// Polls for the next item, as the `Stream` traits of other crates do.
+    /// Polls for the next item, as the `Stream` traits of other crates do; see
+    /// [`next`](Self::next).
     pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<T, CallError>>> {
         if self.over {
             return Poll::Ready(None);
@@ -118,20 +140,20 @@ impl<I: Interface, T: Send + 'static> Streaming<I, T> {
         }
     }
 
-    /// The call, if it was not sent.
+    /// Takes the call back, if it was not sent.
     pub fn into_message(mut self) -> Option<I::Message> {
         self.message.take()
     }
 
-    /// False: there is no room yet.
+    /// Sends the call. False when there is no room yet.
     fn send(&mut self, context: &Context<'_>) -> Result<bool, CallError> {
         let Place::Local(local) = &self.target.place else {
             let error = CallError::new(CallErrorKind::NotSerializable, self.target.target());
             return Err(error.with_detail("a stream does not travel"));
         };
         if turn::is_handler() && !self.ticket.is_parked() {
-            // The answer may come from elsewhere than the actor's handler, so the actor is looked
-            // up now.
+            // The producer need not be the actor's handler, so the cycle is checked now and no
+            // guard is kept.
             let target: Arc<dyn AnyActor> = local.mailbox.clone();
             if let Err(CallCycle) = cycle::begin_wait(&target) {
                 return Err(CallError::new(CallErrorKind::CallCycle, self.target.target()));
@@ -167,7 +189,7 @@ impl<I: Interface, T: Send + 'static> Streaming<I, T> {
     }
 }
 
-// Nothing in it is pinned in place: the timer lies in a box of its own.
+// Nothing in it is pinned in place: the timer is boxed.
 impl<I: Interface, T: Send + 'static> Unpin for Streaming<I, T> {}
 
 impl<I: Interface, T: Send + 'static> Drop for Streaming<I, T> {

@@ -1,8 +1,8 @@
-//! A call that goes before those that wait.
+//! Urgent calls: calls that overtake those that wait.
 //!
-//! Urgent mail has a queue of its own, which the mailbox has from the first urgent call on; an actor
-//! that never gets one pays nothing for it. The actor is told by control mail that there is some, so
-//! it breaks off the run at hand; `precedence` says when it does not.
+//! Urgent calls have a queue of their own, which the mailbox creates at the first urgent call; an
+//! actor that never gets one pays nothing for it. Control mail notifies the actor of urgent calls,
+//! so it ends its current run early; `precedence` says when it does not.
 
 use std::fmt;
 use std::future::Future;
@@ -27,9 +27,9 @@ use crate::reply::one_shot::OneShot;
 use crate::turn;
 
 impl<'a, I: Interface, R> Call<'a, I, R> {
-    /// Makes the call urgent: it goes before all waiting calls of local senders, other nodes and
-    /// timers, but after earlier urgent calls and control messages. The call that is being handled
-    /// ends first.
+    /// Makes the call urgent: it overtakes all calls that wait, whether from local senders, other
+    /// nodes or timers. It stays behind earlier urgent calls and control mail. The call that the
+    /// actor is handling is finished first; the urgent one is next.
     ///
     /// ```
     /// # use wigwag_actor as wigwag;
@@ -39,41 +39,42 @@ impl<'a, I: Interface, R> Call<'a, I, R> {
     /// ```
     ///
     /// # Limits
-    /// [`URGENT_CALLS_MAX`](crate::limits::URGENT_CALLS_MAX) urgent calls may wait for an actor,
-    /// whatever room the mailbox has beside; the next one meets the mailbox's own
+    /// [`URGENT_CALLS_MAX`](crate::limits::URGENT_CALLS_MAX) urgent calls may wait for an actor, in
+    /// addition to the room of its mailbox; the next one meets the mailbox's own
     /// [rule](crate::WhenFull) for a call without room. After
-    /// [`URGENT_RUNS_MAX`](crate::limits::URGENT_RUNS_MAX) runs of urgent calls, one run of others has
-    /// its turn.
+    /// [`URGENT_RUNS_MAX`](crate::limits::URGENT_RUNS_MAX) runs of urgent calls, the actor handles
+    /// one run of ordinary calls.
     ///
     /// # Errors
-    /// Beside those of any call: `Remote`, with the message, for an actor of another process,
-    /// where no call goes before another. An ordinary call may be made of it.
+    /// Those of any call, and `Remote`, with the message, for an actor of another process, where no
+    /// call overtakes another. The message may then be sent as an ordinary call.
     ///
     /// # Performance
-    /// Two locks more than an ordinary call from outside of a turn, and nothing is gathered: for what
-    /// is rare. The order of a sender's ordinary and urgent calls among each other is given up.
+    /// Two locks more than an ordinary call from outside a turn, and urgent calls are never
+    /// batched: use them rarely. The order between a sender's ordinary and urgent calls is given
+    /// up.
     pub fn urgent(self) -> Urgent<'a, I, R> {
         Urgent(self)
     }
 }
 
-/// An urgent call that was not made yet; see [`Call::urgent`].
+/// An urgent call that has not been made yet; see [`Call::urgent`].
 #[must_use = "a call does nothing until it is told or asked"]
 pub struct Urgent<'a, I: Interface, R>(Call<'a, I, R>);
 
 impl<'a, I: Interface, R> Urgent<'a, I, R> {
-    /// As [`Call::timeout`].
+    /// Bounds the whole wait, as [`Call::timeout`] does.
     pub fn timeout(self, limit: Duration) -> Urgent<'a, I, R> {
         Urgent(self.0.timeout(limit))
     }
 
-    /// As [`Call::without_limit`].
+    /// Removes the time limit, as [`Call::without_limit`] does.
     pub fn without_limit(self) -> Urgent<'a, I, R> {
         Urgent(self.0.without_limit())
     }
 
-    /// Sends the message if there is room now, and hands it back otherwise. Never gathered: it is in
-    /// when this returns.
+    /// Sends the message if there is room now, and hands it back otherwise. An urgent call is never
+    /// batched: it is in the mailbox when this returns.
     pub fn try_tell(self) -> Result<(), Refused<I::Message>> {
         let (target, mut message) = (self.0.target, Some(self.0.message));
         match push(target, &mut message, None, &mut Ticket::default(), None) {
@@ -83,7 +84,7 @@ impl<'a, I: Interface, R> Urgent<'a, I, R> {
         }
     }
 
-    /// As [`Call::tell`].
+    /// Sends the message, waiting for room, as [`Call::tell`] does.
     pub fn tell(self) -> UrgentTell<'a, I> {
         UrgentTell {
             target: self.0.target,
@@ -93,7 +94,7 @@ impl<'a, I: Interface, R> Urgent<'a, I, R> {
         }
     }
 
-    /// As [`Call::blocking_tell`].
+    /// Sends the message, blocking the calling thread, as [`Call::blocking_tell`] does.
     pub fn blocking_tell(self) -> Result<(), Refused<I::Message>> {
         let target = self.0.target;
         if turn::is_open() {
@@ -111,7 +112,7 @@ impl<'a, I: Interface, R> Urgent<'a, I, R> {
 }
 
 impl<'a, I: Interface, R: Answerable> Urgent<'a, I, R> {
-    /// As [`Call::ask`].
+    /// Sends the message and waits for the reply, as [`Call::ask`] does.
     pub fn ask(self) -> UrgentAsk<'a, I, R> {
         let limit = TimeLimit::of_ask(self.0.timeout);
         let mut sends = self.tell();
@@ -119,7 +120,8 @@ impl<'a, I: Interface, R: Answerable> Urgent<'a, I, R> {
         UrgentAsk { sends, answer: None, waits: None }
     }
 
-    /// As [`Call::try_ask`].
+    /// Sends the message if there is room now, as [`Call::try_ask`] does; the reply is awaited
+    /// later.
     pub fn try_ask(self) -> Result<Answer<'a, I, R>, Refused<I::Message>> {
         let (target, mut message) = (self.0.target, Some(self.0.message));
         match send(target, &mut message, &mut Ticket::default(), None) {
@@ -129,7 +131,8 @@ impl<'a, I: Interface, R: Answerable> Urgent<'a, I, R> {
         }
     }
 
-    /// As [`Call::blocking_ask`].
+    /// Sends the message and blocks the calling thread until the reply arrives, as
+    /// [`Call::blocking_ask`] does.
     pub fn blocking_ask(self) -> Result<R, AskError<I::Message>> {
         let (target, limit) = (self.0.target, self.0.timeout.unwrap_or(ASK_WAIT_MAX));
         if turn::is_open() {
@@ -144,7 +147,8 @@ impl<'a, I: Interface, R: Answerable> Urgent<'a, I, R> {
     }
 }
 
-/// An urgent tell that waits for room. Dropped while it waits, the message is not sent.
+/// The future of [`Urgent::tell`]: an urgent tell that waits for room. If it is dropped while it
+/// waits, the message is not sent.
 #[must_use = "futures do nothing unless they are awaited"]
 pub struct UrgentTell<'a, I: Interface> {
     target: &'a Ref<I>,
@@ -153,11 +157,11 @@ pub struct UrgentTell<'a, I: Interface> {
     limit: TimeLimit,
 }
 
-// Nothing in it is pinned in place: the timer lies in a box of its own.
+// Nothing in it is pinned in place: the timer is boxed.
 impl<I: Interface> Unpin for UrgentTell<'_, I> {}
 
 impl<I: Interface> UrgentTell<'_, I> {
-    /// The outcome of an attempt; waits if there was no room.
+    /// Turns the outcome of an attempt into a poll; waits when there was no room.
     fn after<T>(
         &mut self,
         attempt: Attempt<T>,
@@ -193,20 +197,20 @@ impl<I: Interface> Drop for UrgentTell<'_, I> {
     }
 }
 
-/// An urgent ask: waits for room, then for the reply. Dropped, it is cancelled as any
-/// [ask](Call::ask).
+/// The future of [`Urgent::ask`]: an urgent ask that waits for room, then for the reply. Dropping
+/// it cancels it as it does an [ask](Call::ask).
 #[must_use = "futures do nothing unless they are awaited"]
 pub struct UrgentAsk<'a, I: Interface, R: Answerable> {
     sends: UrgentTell<'a, I>,
     answer: Option<Answer<'a, I, R>>,
-    /// Says that the actor that asks waits.
+    /// Marks the asking actor as waiting.
     waits: Option<WaitGuard>,
 }
 
 impl<I: Interface, R: Answerable> Unpin for UrgentAsk<'_, I, R> {}
 
 impl<I: Interface, R: Answerable> UrgentAsk<'_, I, R> {
-    /// The first poll in a handler: an ask that would wait for itself is refused.
+    /// Runs on the first poll inside a handler: refuses an ask that would wait for itself.
     fn check_cycle(&mut self) -> Result<(), Refused<I::Message>> {
         let Place::Local(local) = &self.sends.target.place else { return Ok(()) };
         let target: Arc<dyn AnyActor> = local.mailbox.clone();
@@ -288,7 +292,7 @@ fn push<I: Interface>(
     }
 }
 
-/// A sender that may have waited gives up.
+/// Gives up the place in the queue of a sender that may have waited.
 fn leave<I: Interface>(target: &Ref<I>, ticket: &mut Ticket) {
     if let (true, Place::Local(local)) = (ticket.is_parked(), &target.place) {
         local.mailbox.leave_urgent(ticket);

@@ -9,49 +9,52 @@ use tokio::sync::mpsc;
 use super::Groups;
 use crate::reference::interface::Interface;
 
-/// Somebody joined or left.
+/// A change of the members of a group; [`Changes`] delivers it.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Change<I: Interface> {
     /// The group.
     pub group: Arc<str>,
-    /// Whether they joined or left.
+    /// Whether the members joined or left.
     pub kind: ChangeKind,
     /// The members concerned, once for each membership, in the order of the call.
     pub members: Vec<I::Ref>,
 }
 
-/// Joined or left.
+/// The kind of a [`Change`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangeKind {
-    /// They are members now, or once more.
+    /// The members gained a membership each.
     Joined,
-    /// They are members once less: they left, or have ended.
+    /// The members lost a membership each: they left, or have ended.
     Left,
 }
 
-/// All groups and their members.
+/// All groups with their members.
 pub type Snapshot<I> = BTreeMap<Arc<str>, Vec<<I as Interface>::Ref>>;
 
-/// The changes of a group, or of all groups of a scope, in order. Dropped, it is no subscription any
-/// more. A change that waits in it holds references to its members.
+/// A subscription: the changes of a group, or of all groups of a scope, in order. Dropping it ends
+/// the subscription. A queued change holds references to its members.
+///
+/// [`Groups::subscribe`] creates it; [`Groups`] has an example.
 pub struct Changes<I: Interface> {
     pub(super) from: mpsc::Receiver<Change<I>>,
-    /// The scope is there as long as somebody subscribes.
+    /// Keeps the scope while there is a subscriber.
     pub(super) _scope: Groups<I>,
 }
 
 impl<I: Interface> Changes<I> {
-    /// The next change. `None`: there were [`CHANGES_MAX`](crate::limits::CHANGES_MAX) changes more than this subscriber took; all
-    /// before that were given, nothing comes any more: subscribe anew, for a new state to begin with.
+    /// Waits for the next change. `None`: this subscriber fell more than
+    /// [`CHANGES_MAX`](crate::limits::CHANGES_MAX) changes behind; it has received all changes
+    /// before that and receives no more. Subscribe anew to begin with the current state.
     ///
     /// # Cancellation
-    /// Dropped while it waits, nothing is lost.
+    /// If the future is dropped while it waits, no change is lost.
     pub async fn next(&mut self) -> Option<Change<I>> {
         self.from.recv().await
     }
 
-    /// The next change, if there is one now.
+    /// Takes the next change, if there is one now.
     pub fn try_next(&mut self) -> Option<Change<I>> {
         self.from.try_recv().ok()
     }

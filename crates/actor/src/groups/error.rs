@@ -1,35 +1,35 @@
-//! Errors of groups.
+//! The errors of groups.
 
 use std::fmt;
 
 use crate::limits::{MEMBERSHIPS_MAX, SUBSCRIPTIONS_MAX};
 
-/// Why nobody joined, or there is no subscription.
+/// Why no actor joined a group, or there is no subscription.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum GroupError {
-    /// One of the actors has ended; none has joined.
+    /// One of the actors has ended; none of them has joined.
     Ended,
-    /// One of the actors lives in another process; none has joined.
+    /// One of the actors lives in another process; none of them has joined.
     Remote,
     /// The scope would have more than [`MEMBERSHIPS_MAX`] memberships.
     TooManyMembers,
-    /// The scope has [`SUBSCRIPTIONS_MAX`] subscriptions.
+    /// The scope already has [`SUBSCRIPTIONS_MAX`] subscriptions.
     TooManySubscriptions,
-    /// One of the actors has as many watchers as it may have, and the scope must watch it too.
+    /// One of the actors has as many watchers as it may, and the scope must watch it too.
     TooManyWatchers,
 }
 
 impl fmt::Display for GroupError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            GroupError::Ended => f.write_str("an actor has ended: have its successor join"),
+            GroupError::Ended => f.write_str("an actor has ended: let its successor join"),
             GroupError::Remote => {
-                f.write_str("an actor lives in another process: have it join there")
+                f.write_str("an actor lives in another process: let it join there")
             }
             GroupError::TooManyMembers => write!(
                 f,
-                "the scope has {MEMBERSHIPS_MAX} memberships at most: have some leave, or make a scope"
+                "the scope has {MEMBERSHIPS_MAX} memberships at most: let some leave, or make a scope"
             ),
             GroupError::TooManySubscriptions => write!(
                 f,

@@ -1,10 +1,10 @@
-//! Groups of actors, in the manner of Erlang's `pg`.
+//! Groups of actors, modelled on Erlang's `pg`.
 //!
-//! A scope holds groups by name; its members all have one interface, so a member is a reference
-//! that can be called. An actor may join a group several times, and leaves it as often; its end
-//! removes it from all groups. A membership keeps its actor alive, as a reference does. A
-//! subscriber receives the present members and then every change, in order: both are taken under
-//! one lock.
+//! A scope holds groups by name. All members of a scope have one interface, so a member is a
+//! reference that can be called. An actor may join a group many times and leaves it as often; its
+//! end removes it from all groups. A membership keeps its actor alive as a reference does. A
+//! subscriber gets the current members and then every change, in order: both are taken under one
+//! lock.
 
 mod changes;
 mod error;
@@ -25,14 +25,27 @@ use crate::limits::{CHANGES_MAX, MEMBERSHIPS_MAX, SUBSCRIPTIONS_MAX};
 use crate::reference::alive::Alive;
 use crate::reference::interface::Interface;
 
-/// A scope: groups of actors with interface `I`, apart from those of all other scopes. Clones are the
-/// same scope.
+/// A scope: groups of actors with interface `I`, separate from those of all other scopes. Clones
+/// are the same scope.
+///
+/// ```
+/// # use wigwag_actor::{GroupError, Groups, Interface};
+/// # async fn watch<I: Interface>(worker: &I::Ref) -> Result<(), GroupError> {
+/// let groups = Groups::<I>::new();
+/// groups.join("workers", worker)?;
+/// let (members, mut changes) = groups.subscribe("workers")?;
+/// while let Some(change) = changes.next().await {
+///     println!("{:?}: {} members", change.kind, change.members.len());
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub struct Groups<I: Interface>(Arc<Mutex<GroupsState<I>>>);
 
-/// The outcome of a call to all members.
+/// The outcome of [`Groups::tell_all`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TellAllReport {
-    /// Calls on their way.
+    /// Calls that were sent.
     pub sent: usize,
     /// Calls that found no room, or an actor that had just ended; they are lost.
     pub refused: usize,
@@ -49,22 +62,22 @@ impl<I: Interface> Clone for GroupMember<I> {
     }
 }
 
-/// An actor that is in groups.
+/// The memberships of an actor.
 struct Membership {
-    /// The scope's number among its watchers.
+    /// The number of the scope's watch on the actor.
     watch: u64,
-    /// Its groups, and how often it is in each.
+    /// The groups of the actor, and how often it is in each.
     groups: BTreeMap<Arc<str>, usize>,
 }
 
 struct Subscription<I: Interface> {
-    /// `None`: all groups.
+    /// The group; `None` for all groups.
     group: Option<Arc<str>>,
     to: mpsc::Sender<Change<I>>,
 }
 
 struct GroupsState<I: Interface> {
-    /// No group is empty. Members in the order in which they joined.
+    /// The members of each group, in the order in which they joined. No group is empty.
     groups: BTreeMap<Arc<str>, Vec<GroupMember<I>>>,
     actors: HashMap<u64, Membership>,
     memberships: usize,
@@ -72,7 +85,7 @@ struct GroupsState<I: Interface> {
 }
 
 impl<I: Interface> Groups<I> {
-    /// A scope without groups.
+    /// Creates a scope without groups.
     pub fn new() -> Groups<I> {
         let state = GroupsState {
             groups: BTreeMap::new(),
@@ -83,18 +96,18 @@ impl<I: Interface> Groups<I> {
         Groups(Arc::new(Mutex::new(state)))
     }
 
-    /// The actor joins the group, which need not have been there.
+    /// Adds the actor to the group, which is created if need be.
     ///
     /// # Errors
-    /// [`GroupError`].
+    /// [`GroupError`]; nothing has changed then.
     pub fn join(&self, group: &str, actor: &I::Ref) -> Result<(), GroupError> {
         self.join_all(group, std::slice::from_ref(actor))
     }
 
-    /// All of them join, as often as they are named, in one change; or, after an error, none.
+    /// Adds all the actors to the group, as often as each is listed, in one change.
     ///
     /// # Errors
-    /// [`GroupError`].
+    /// [`GroupError`]; none of them has joined then.
     pub fn join_all(&self, group: &str, actors: &[I::Ref]) -> Result<(), GroupError> {
         if actors.is_empty() {
             return Ok(());
@@ -111,7 +124,7 @@ impl<I: Interface> Groups<I> {
                 continue;
             }
             if let Err(error) = self.watch(&mut state, &member.handle) {
-                // Nothing has begun: those who are new are let go of again.
+                // No actor has joined yet: undo the watches on the new ones.
                 for handle in watched {
                     state.unwatch(&handle);
                 }
@@ -130,14 +143,13 @@ impl<I: Interface> Groups<I> {
         Ok(())
     }
 
-    /// The actor leaves the group, once. False: it was not in it.
+    /// Removes one membership of the actor in the group. False: it was not a member.
     pub fn leave(&self, group: &str, actor: &I::Ref) -> bool {
         self.leave_all(group, std::slice::from_ref(actor)) == 1
     }
 
-    /// Removes memberships, one for each time that an actor is named, as one change. Returns the
-    /// number of memberships that ended; an actor that is not in the group, or not as often, is
-    /// skipped.
+    /// Removes one membership for each time that an actor is listed, in one change. Returns how
+    /// many memberships ended: an actor that is not in the group, or not so often, is skipped.
     pub fn leave_all(&self, group: &str, actors: &[I::Ref]) -> usize {
         let mut state = self.lock();
         let group: Arc<str> = group.into();
@@ -154,7 +166,7 @@ impl<I: Interface> Groups<I> {
         left.len()
     }
 
-    /// The members of a group, once for each time that they have joined, in that order.
+    /// The members of a group, once for each membership, in the order in which they joined.
     pub fn members(&self, group: &str) -> Vec<I::Ref> {
         self.lock().living(group)
     }
@@ -167,7 +179,7 @@ impl<I: Interface> Groups<I> {
         groups.map(|(group, _)| group.clone()).collect()
     }
 
-    /// Tells each member, as often as it has joined, and waits for nobody:
+    /// Tells each member, as often as it has joined, without waiting for room:
     /// `groups.tell_all("all", |member| member.add(1))`.
     pub fn tell_all<R>(
         &self,
@@ -184,7 +196,7 @@ impl<I: Interface> Groups<I> {
         report
     }
 
-    /// The members of a group now, and every change from now on.
+    /// Returns the current members of a group, and a subscription to its changes from now on.
     ///
     /// # Errors
     /// `TooManySubscriptions`.
@@ -194,7 +206,7 @@ impl<I: Interface> Groups<I> {
         Ok((state.all(group), changes))
     }
 
-    /// The members of all groups now, and every change of any from now on.
+    /// Returns the current members of all groups, and a subscription to their changes from now on.
     ///
     /// # Errors
     /// `TooManySubscriptions`.
@@ -219,7 +231,7 @@ impl<I: Interface> Groups<I> {
         Ok(Changes { from, _scope: self.clone() })
     }
 
-    /// Registers the actor's removal at its end.
+    /// Watches the actor, to remove it at its end.
     fn watch(&self, state: &mut GroupsState<I>, handle: &Handle) -> Result<(), GroupError> {
         let (watch, number) = (fresh_number(), handle.number());
         let scope = Arc::downgrade(&self.0);
@@ -238,7 +250,7 @@ impl<I: Interface> Groups<I> {
         Ok(())
     }
 
-    /// The actor has ended: it leaves each of its groups, with all its memberships at once.
+    /// Removes an actor that has ended from each of its groups, with all its memberships at once.
     fn ended(&self, number: u64) {
         let mut state = self.lock();
         let Some(joined) = state.actors.remove(&number) else { return };
@@ -259,7 +271,8 @@ impl<I: Interface> Groups<I> {
     }
 
     fn lock(&self) -> MutexGuard<'_, GroupsState<I>> {
-        // Whole between two statements, so a panic elsewhere has broken nothing.
+        // The state is consistent between any two statements, so a panic elsewhere has broken
+        // nothing.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -276,7 +289,7 @@ fn members<I: Interface>(actors: &[I::Ref]) -> Result<Vec<GroupMember<I>>, Group
 }
 
 impl<I: Interface> GroupsState<I> {
-    /// All that have not left, also those whose end is under way: it will be told.
+    /// All that have not left, including actors whose end is under way: it will be reported later.
     fn all(&self, group: &str) -> Vec<I::Ref> {
         let members = self.groups.get(group).into_iter().flatten();
         members.map(|member| member.reference.clone()).collect()
@@ -288,7 +301,7 @@ impl<I: Interface> GroupsState<I> {
         living.map(|member| member.reference.clone()).collect()
     }
 
-    /// Takes one membership out, the latest.
+    /// Removes one membership, the latest.
     fn take(&mut self, group: &Arc<str>, handle: &Handle) -> Option<GroupMember<I>> {
         let members = self.groups.get_mut(group)?;
         let at = members.iter().rposition(|member| member.handle == *handle)?;
@@ -317,7 +330,7 @@ impl<I: Interface> GroupsState<I> {
         }
     }
 
-    /// Sends a change to all subscribers; a subscriber without room receives nothing any more.
+    /// Sends a change to all subscribers; a subscriber without room for it is removed.
     fn tell(&mut self, group: &Arc<str>, kind: ChangeKind, members: &[I::Ref]) {
         self.subscriptions.retain(|one| {
             if one.group.as_ref().is_some_and(|wanted| wanted != group) {

@@ -1,9 +1,8 @@
-//! Control mail: what an actor is told beside its calls, and before them.
+//! Control mail: orders and notices for an actor, which go before its calls.
 //!
-//! Control messages have a queue of their own, which the actor checks before each call. A sender of
-//! one sets a mark, so that an actor without control messages pays for one comparison a call. The
-//! queue is bounded by the causes of its entries: a notice by the watch that was registered for it,
-//! an order to stop by the one before it.
+//! Orders have a queue of their own that the actor checks before each call. Each order sets a mark,
+//! so that an actor without orders pays one comparison per call. Every queue here is bounded by its
+//! causes: a notice by the watch registered for it, an order to stop by the order before it.
 
 use std::any::Any;
 use std::collections::VecDeque;
@@ -18,78 +17,78 @@ use crate::limits::WATCHERS_MAX;
 use crate::reason::Reason;
 use crate::sync::{AtomicBool, Mutex, MutexGuard, Ordering};
 
-/// A control message.
+/// An order or a notice for an actor.
 pub(crate) enum ControlMessage {
-    /// Ends after the call at hand.
+    /// End after the current call.
     Stop(Reason),
-    /// Ends after the calls that wait; no new ones are let in.
+    /// End after the calls that wait; accept no new ones.
     Drain,
-    /// Breaks off the run at hand, because there is urgent mail.
+    /// End the current run early, because there is urgent mail.
     Urgent,
-    /// Calls are left to wait.
+    /// Leave calls waiting.
     Suspend,
-    /// They are handled again.
+    /// Handle calls again.
     Resume,
-    /// Handles the calls again that it has put aside.
+    /// Handle the stashed calls.
     Unstash,
-    /// Says what there is to say of itself.
+    /// Answer with the actor's summary of itself.
     Summary(SummaryRequest),
-    /// Somebody that it watches has ended.
+    /// An actor that this one monitors has ended.
     Down(Down),
-    /// Somebody that it is linked to has ended.
+    /// An actor that this one is linked to has ended.
     Exit(Exit),
-    /// Something to be done with the actor's state, which is given as what it is.
+    /// Run a closure on the actor's state.
     Visit(Visit),
 }
 
-/// An operation on an actor's state between two of its calls.
+/// A closure that runs on an actor's state between two of its calls.
 pub(crate) type Visit = Box<dyn FnOnce(&mut dyn Any) + Send>;
 
-/// A watcher of an actor's end.
+/// A watcher: it is told of the end of an actor.
 pub(crate) struct Watcher {
     pub(crate) number: u64,
     pub(crate) kind: WatcherKind,
 }
 
-/// How the watcher is told.
+/// The kind of a watcher, which decides how it is told.
 pub(crate) enum WatcherKind {
-    /// An actor: as control mail.
+    /// An actor, told by control mail.
     Monitor(Weak<dyn AnyActor>),
     /// An actor that is linked to this one.
     Link(Weak<dyn AnyActor>),
-    /// Somebody who waits for it.
+    /// A task that waits for the end.
     Waker(Waker),
-    /// A table in which the actor stands: it is taken out before anybody else hears.
+    /// A table that contains the actor: it is removed from there before any other watcher is told.
     Cleanup(Box<dyn FnOnce() + Send>),
 }
 
-/// Orders, watchers, and the end.
+/// The orders, the watchers and the end of an actor.
 pub(crate) struct Control {
-    /// There are orders, or the end has come.
+    /// True when there are orders, or the actor has ended.
     mark: AtomicBool,
     state: Mutex<ControlState>,
 }
 
 #[derive(Default)]
 struct ControlState {
-    /// The actor, while an `async` handler of it waits for something else.
+    /// Wakes the actor while its `async` handler waits.
     actor: Option<Waker>,
     phase: Phase,
 }
 
-/// How things stand with the actor.
+/// The phase of an actor's life.
 #[derive(Default)]
 enum Phase {
-    /// No order was ever given and nobody ever watched, so there is nothing to keep. Most actors of
-    /// many stay so, and end so.
+    /// Neither an order nor a watcher has come yet, so nothing is allocated. Most actors of a large
+    /// number stay so until their end.
     #[default]
     Quiet,
-    /// It lives.
+    /// The actor lives.
     Details(Box<Details>),
     Ended(Reason),
 }
 
-/// Orders, watchers, and whom the actor waits for.
+/// Orders, watchers, and the actor that this one waits for.
 #[derive(Default)]
 struct Details {
     orders: VecDeque<ControlMessage>,
@@ -97,12 +96,12 @@ struct Details {
     /// The actor whose answer a handler of this actor waits for.
     waits_for: Option<Weak<dyn AnyActor>>,
     suspended: bool,
-    /// From the first failure of a life on.
+    /// Set by the first failure.
     history: Option<Box<History>>,
 }
 
 impl ControlState {
-    /// Orders and watchers, to be added to; the reason when the actor has ended.
+    /// The details, created if need be; the reason when the actor has ended.
     fn details(&mut self) -> Result<&mut Details, &Reason> {
         if let Phase::Quiet = self.phase {
             self.phase = Phase::Details(Box::default());
@@ -114,7 +113,7 @@ impl ControlState {
         }
     }
 
-    /// Orders and watchers, if there are any.
+    /// The details, if there are any.
     fn details_if_any(&mut self) -> Option<&mut Details> {
         match &mut self.phase {
             Phase::Details(details) => Some(details),
@@ -135,21 +134,21 @@ impl Control {
         Control { mark: AtomicBool::new(false), state: Mutex::new(ControlState::default()) }
     }
 
-    /// There is something that goes before calls.
+    /// True when there is mail that goes before calls.
     #[inline(always)]
     pub(crate) fn is_marked(&self) -> bool {
         self.mark.load(Ordering::Acquire)
     }
 
-    /// Checks the mark between two calls of a loop. A caller that finds it set checks
-    /// [`is_marked`](Self::is_marked) before it does anything else. So consecutive calls are a
-    /// plain loop to the compiler, which may keep the counters of their handler in registers.
+    /// The check between two calls of a loop. A caller that sees a mark must confirm it with
+    /// [`is_marked`](Self::is_marked) before it acts on it. Relaxed, so that consecutive calls are
+    /// a plain loop to the compiler, which may keep the handler's counters in registers.
     #[inline(always)]
     pub(crate) fn is_marked_in_a_loop(&self) -> bool {
         self.mark.load(Ordering::Relaxed)
     }
 
-    /// Puts an order behind the others. False: the actor has ended. The caller wakes the actor.
+    /// Queues an order. False: the actor has ended. The caller wakes the actor.
     pub(crate) fn order(&self, order: ControlMessage) -> bool {
         let mut state = self.lock();
         let Ok(details) = state.details() else { return false };
@@ -172,7 +171,7 @@ impl Control {
         true
     }
 
-    /// The next order.
+    /// Takes the next order.
     pub(crate) fn take(&self) -> Option<ControlMessage> {
         let mut state = self.lock();
         let details = state.details_if_any()?;
@@ -188,7 +187,7 @@ impl Control {
         order
     }
 
-    /// Registers the actor's waker for the next control message; true if there is one already.
+    /// Registers the actor to be woken by the next order; true when there is one already.
     pub(crate) fn register(&self, context: &Context<'_>) -> bool {
         let mut state = self.lock();
         if !state.actor.as_ref().is_some_and(|old| old.will_wake(context.waker())) {
@@ -197,7 +196,8 @@ impl Control {
         self.is_marked()
     }
 
-    /// Adds a watcher, or says why the actor has ended. It comes back when there are too many.
+    /// Adds a watcher, or returns the reason when the actor has ended. Hands the watcher back when
+    /// there are too many.
     pub(crate) fn watch(&self, watcher: Watcher) -> Result<Option<Reason>, Watcher> {
         let mut state = self.lock();
         let watchers = match state.details() {
@@ -207,7 +207,8 @@ impl Control {
         if watchers.len() >= WATCHERS_MAX {
             return Err(watcher);
         }
-        // A number that may have come before: who monitors gives a new one each time.
+        // Links and wakers may register their number again; monitors and cleanups use a new one
+        // each time.
         let is_replaceable =
             !matches!(watcher.kind, WatcherKind::Monitor(_) | WatcherKind::Cleanup(_));
         let mut details = watchers.iter_mut().filter(|_| is_replaceable);
@@ -218,7 +219,7 @@ impl Control {
         Ok(None)
     }
 
-    /// Takes a watcher away; false when there was none.
+    /// Removes a watcher; false when there was none.
     pub(crate) fn unwatch(&self, number: u64) -> bool {
         let mut state = self.lock();
         let Some(details) = state.details_if_any() else { return false };
@@ -226,14 +227,14 @@ impl Control {
         at.map(|at| details.watchers.swap_remove(at)).is_some()
     }
 
-    /// Takes away notices that have come and were not looked at.
+    /// Removes notices that have arrived and were not handled.
     pub(crate) fn forget(&self, is_it: impl Fn(&ControlMessage) -> bool) {
         if let Some(details) = self.lock().details_if_any() {
             details.orders.retain(|order| !is_it(order));
         }
     }
 
-    /// A handler of this actor waits for an answer of that one, or does no longer.
+    /// Sets the actor whose answer a handler of this actor waits for; `None` when the wait is over.
     pub(crate) fn wait_for(&self, actor: Option<Weak<dyn AnyActor>>) {
         if let Ok(details) = self.lock().details() {
             details.waits_for = actor;
@@ -244,14 +245,14 @@ impl Control {
         self.lock().details_if_any()?.waits_for.as_ref()?.upgrade()
     }
 
-    /// A life has ended as nobody wanted, and another may follow.
+    /// Records the unintended end of a life; another life may follow.
     pub(crate) fn failed(&self, reason: &Reason) {
         if let Ok(details) = self.lock().details() {
             details.history.get_or_insert_default().failed(reason.clone());
         }
     }
 
-    /// Another life begins; what the one before was told to leave undone is done again.
+    /// Another life begins; a suspension of the life before is lifted.
     pub(crate) fn restarted(&self) {
         if let Ok(details) = self.lock().details() {
             details.suspended = false;
@@ -259,7 +260,7 @@ impl Control {
         }
     }
 
-    /// The status for inspections.
+    /// The state for an inspection.
     pub(crate) fn inspected(&self) -> inspect::InspectedState {
         let mut state = self.lock();
         let Some(details) = state.details_if_any() else {
@@ -280,7 +281,7 @@ impl Control {
         self.is_marked() && self.lock().ended().is_some()
     }
 
-    /// The actor has ended; gives who must hear of it. `None`: it had ended before.
+    /// Ends the actor and returns its watchers. `None`: it had ended before.
     pub(crate) fn end(&self, reason: &Reason) -> Option<Vec<Watcher>> {
         let mut state = self.lock();
         if state.ended().is_some() {
@@ -291,7 +292,7 @@ impl Control {
         let actor = state.actor.take();
         drop(state);
         actor.into_iter().for_each(Waker::wake);
-        // Outside the lock: what was not looked at is dropped here, and it may hold anything.
+        // Outside the lock: unhandled orders are dropped here and may run any code.
         match before {
             Phase::Details(details) => Some(details.watchers),
             Phase::Quiet | Phase::Ended(_) => Some(Vec::new()),
@@ -299,7 +300,8 @@ impl Control {
     }
 
     fn lock(&self) -> MutexGuard<'_, ControlState> {
-        // Whole between two statements, so a panic elsewhere has broken nothing.
+        // The state is consistent between any two statements, so a panic elsewhere has broken
+        // nothing.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -310,7 +312,7 @@ impl fmt::Debug for Control {
     }
 }
 
-/// Tells each watcher, once, why the actor has ended.
+/// Tells each watcher, once, the reason for the actor's end.
 pub(crate) fn announce(watchers: Vec<Watcher>, actor: &Arc<dyn AnyActor>, reason: &Reason) {
     let is_cleanup = |watcher: &Watcher| matches!(watcher.kind, WatcherKind::Cleanup(_));
     let (tables, watchers): (Vec<_>, Vec<_>) = watchers.into_iter().partition(is_cleanup);

@@ -17,13 +17,13 @@ pub(crate) fn current_actor() -> Option<CurrentActor> {
     CURRENT.with(|place| place.borrow().clone())
 }
 
-/// While it is there, this thread polls the actor that `current_actor` belongs to.
+/// Restores the thread's previous actor when it is dropped.
 pub(crate) struct EnterGuard<'a> {
     current_actor: &'a mut Option<CurrentActor>,
     before: Option<CurrentActor>,
 }
 
-/// The actor takes its thread.
+/// Makes `current_actor` the actor that this thread polls.
 pub(crate) fn enter(current_actor: &mut Option<CurrentActor>) -> EnterGuard<'_> {
     let before =
         CURRENT.with(|place| std::mem::replace(&mut *place.borrow_mut(), current_actor.take()));

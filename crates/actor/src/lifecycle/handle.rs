@@ -1,4 +1,4 @@
-//! An actor without its type: to stop it, to watch it, to wait for its end.
+//! Handles: an actor without its type, to stop it, watch it, or wait for its end.
 
 use std::any::Any;
 use std::fmt;
@@ -12,7 +12,7 @@ use crate::lifecycle::control::{Control, ControlMessage, Watcher, WatcherKind};
 use crate::reason::Reason;
 use crate::sync::{AtomicU64, Ordering};
 
-/// A number that there was not before in this process.
+/// Returns a new number. Numbers are never reused within a process.
 pub(crate) fn fresh_number() -> u64 {
     static LAST: AtomicU64 = AtomicU64::new(0);
     LAST.fetch_add(1, Ordering::Relaxed)
@@ -20,7 +20,7 @@ pub(crate) fn fresh_number() -> u64 {
 
 /// An actor of this process, whatever its messages.
 pub(crate) trait AnyActor: Send + Sync {
-    /// The mailbox as what it is.
+    /// The mailbox, to be downcast to its type.
     fn as_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
 
     fn number(&self) -> u64;
@@ -29,28 +29,28 @@ pub(crate) trait AnyActor: Send + Sync {
 
     fn control(&self) -> &Control;
 
-    /// Wakes the actor, if it sleeps for want of calls.
+    /// Wakes the actor, if it sleeps for lack of calls.
     fn wake(&self);
 
-    /// Calls that wait for it.
+    /// The number of calls that wait.
     fn waiting(&self) -> usize;
 
     /// How long the oldest of them has waited, at least.
     fn waiting_for(&self) -> Option<Duration>;
 
-    /// Calls that it has put aside.
+    /// The number of its stashed calls.
     fn stashed(&self) -> usize;
 
-    /// True when it sleeps for want of calls.
+    /// True when it sleeps for lack of calls.
     fn is_idle(&self) -> bool;
 
-    /// Calls that were dropped for want of room.
+    /// The number of calls dropped for lack of room.
     fn dropped(&self) -> u64;
 
-    /// It has ended, or is made to: nothing is let in any more, and who waits or watches hears why.
+    /// Ends the actor: no call is accepted any more, and its watchers are told the reason.
     fn end(self: Arc<Self>, reason: Reason);
 
-    /// Gives an order; false when the actor has ended.
+    /// Sends an order; false when the actor has ended.
     fn order(&self, order: ControlMessage) -> bool {
         let given = self.control().order(order);
         self.wake();
@@ -58,7 +58,18 @@ pub(crate) trait AnyActor: Send + Sync {
     }
 }
 
-/// An actor of this process, whatever its type. It does not keep the actor alive.
+/// An actor of this process, without its type: to stop it, watch it, or wait for its end. A handle
+/// does not keep the actor alive.
+///
+/// [`Alive::handle`](crate::Alive::handle) gives the handle of a reference.
+///
+/// ```
+/// # use wigwag_actor::{Handle, Reason};
+/// async fn close(actor: &Handle) -> Reason {
+///     actor.drain();
+///     actor.ended().await
+/// }
+/// ```
 #[derive(Clone)]
 pub struct Handle(Arc<dyn AnyActor>);
 
@@ -71,7 +82,7 @@ impl Handle {
         &self.0
     }
 
-    /// The actor's number: no two actors of a process have the same, not even one after the other.
+    /// The actor's number. Numbers are never reused within a process.
     pub fn number(&self) -> u64 {
         self.0.number()
     }
@@ -81,41 +92,41 @@ impl Handle {
         self.0.target()
     }
 
-    /// Ends the actor after the current call. Waiting calls are refused: their callers get
-    /// `ActorStopped`. False if the actor has ended already.
+    /// Ends the actor after its current call. Calls that wait are refused: their askers get
+    /// `ActorStopped`. False when it has ended already.
     pub fn stop(&self) -> bool {
         self.stop_with(Reason::Shutdown)
     }
 
-    /// Ends the actor after the current call, with a reason of your own.
+    /// Ends the actor as [`stop`](Handle::stop) does, for the given reason.
     pub fn stop_with(&self, reason: Reason) -> bool {
         self.0.order(ControlMessage::Stop(reason))
     }
 
-    /// Ends the actor after the waiting calls are handled; no new ones are accepted. False if the
-    /// actor has ended already.
+    /// Ends the actor when it has handled the calls that wait; new calls are refused. False when it
+    /// has ended already.
     pub fn drain(&self) -> bool {
-        // Messages that this turn has sent and not published yet were sent before, so they must not
-        // be refused.
+        // The unpublished messages of this turn were sent before the drain and must not be refused.
         crate::turn::local_batches::publish_all();
         self.0.order(ControlMessage::Drain)
     }
 
-    /// Ends the actor at once, without its `stopped` hook. Watchers and waiting callers are told
-    /// immediately. A handler that waits is dropped where it is; a running one cannot be
-    /// interrupted, and its actor is dropped when it returns. False if the actor has ended already.
+    /// Ends the actor now, without its `stopped` hook. Its watchers are told at once. A handler
+    /// that waits is dropped at its wait; a handler that runs cannot be interrupted, and its actor
+    /// is dropped when it returns. False when it has ended already.
     pub fn kill(&self) -> bool {
         let ends = !self.is_ended();
         self.0.clone().end(Reason::Killed);
         ends
     }
 
-    /// Lets calls wait until [`resume`](Handle::resume); control mail is handled still.
+    /// Leaves calls waiting until [`resume`](Handle::resume); control mail is still handled. False
+    /// when the actor has ended.
     pub fn suspend(&self) -> bool {
         self.0.order(ControlMessage::Suspend)
     }
 
-    /// Resumes the handling of calls.
+    /// Ends a suspension: calls are handled again. False when the actor has ended.
     pub fn resume(&self) -> bool {
         self.0.order(ControlMessage::Resume)
     }
@@ -125,30 +136,30 @@ impl Handle {
         self.0.control().has_ended()
     }
 
-    /// Why the actor has ended, if it has.
+    /// The reason for the actor's end, if it has ended.
     pub fn reason(&self) -> Option<Reason> {
         self.0.control().ended()
     }
 
-    /// Calls that wait in the mailbox.
+    /// The number of calls that wait in the mailbox.
     pub fn waiting(&self) -> usize {
         self.0.waiting()
     }
 
-    /// Calls of local senders that were dropped because there was no room for them, if the actor was
-    /// [started so](crate::WhenFull).
+    /// The number of calls of local senders that were dropped for lack of room, under the
+    /// [rule](crate::WhenFull) of the mailbox.
     pub fn dropped(&self) -> u64 {
         self.0.dropped()
     }
 
-    /// Waits until the actor has ended, and says why. Any number may wait.
+    /// Waits until the actor has ended and returns the reason. Any number of tasks may wait.
     pub async fn ended(&self) -> Reason {
         let waiting = EndWaiter { handle: self, number: fresh_number() };
         poll_fn(|context| waiting.poll(context.waker())).await
     }
 }
 
-/// A wait for an end; dropping it removes its entry.
+/// A task that waits for an end; dropping it removes its watch.
 struct EndWaiter<'a> {
     handle: &'a Handle,
     number: u64,
@@ -161,7 +172,7 @@ impl EndWaiter<'_> {
         match control.watch(watcher) {
             Ok(None) => Poll::Pending,
             Ok(Some(reason)) => Poll::Ready(reason),
-            // There are already too many watchers: check again.
+            // There are too many watchers to add this one: poll again.
             Err(_) => {
                 waker.wake_by_ref();
                 Poll::Pending

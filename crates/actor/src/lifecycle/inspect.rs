@@ -1,9 +1,9 @@
-//! Looking at a live actor from outside.
+//! Inspection of a live actor from outside.
 //!
-//! The mailbox's numbers are read at once, whatever the actor is doing. The actor's own summary is
-//! requested by a control message, within a time limit, so an actor that is stuck in a handler does
-//! not delay an inspection. Nothing is recorded for inspections while an actor works; only the
-//! failures of a supervised actor are, when it fails.
+//! The state of its mailbox is read at once, whatever the actor is doing. Its summary of itself is
+//! requested by control mail with a time limit, so an actor that is stuck in a handler does not
+//! delay the caller that wants to find out. A working actor records nothing for this; only the
+//! failures of a supervised actor are recorded, when they happen.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,7 +18,7 @@ use crate::lifecycle::handle::{AnyActor, Handle, fresh_number};
 use crate::limits::{FAILURES_KEPT, SUMMARY_BYTES_MAX};
 use crate::reason::Reason;
 
-/// An actor at one moment, as [`Handle::inspect`] gives it.
+/// The state of an actor at one moment; [`Handle::inspect`] returns it and shows an example.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Inspection {
@@ -26,59 +26,59 @@ pub struct Inspection {
     pub number: u64,
     /// The actor's type.
     pub actor: Arc<str>,
-    /// The activity at the time of the inspection.
+    /// The actor's activity at that moment.
     pub activity: Activity,
-    /// Calls that waited in the mailbox; those of the run at hand are not among them.
+    /// Calls that waited in the mailbox, without those of the current run.
     pub waiting: usize,
-    /// How long the oldest of them has waited; `None` when none waits. By the machine's clock, and
-    /// exact to 20 ms. Too much where older ones of its chunk were dropped to make room, too little where
-    /// it was put back: since then.
+    /// How long the oldest of them has waited; `None` when none waits. Measured by the machine's
+    /// clock, exact to 20 ms. Too long where older calls of its chunk were dropped to make room;
+    /// for a call that was put back, counted from that moment.
     pub waiting_for: Option<Duration>,
-    /// Calls that it has [put aside](crate::This::stash).
+    /// Calls that the actor has [stashed](crate::This::stash).
     pub stashed: usize,
-    /// As [`Handle::dropped`].
+    /// Calls that were dropped for lack of room, as [`Handle::dropped`] counts them.
     pub dropped: u64,
-    /// How often its supervisor has started it again; 0 without one, and when it has ended.
+    /// How often its supervisor has restarted it; 0 without a supervisor, and when it has ended.
     pub restarts: u64,
-    /// Why its last lives have ended, the latest last: [`FAILURES_KEPT`] at most. Only for a
-    /// supervised actor that has not ended, and only ends that nobody wanted.
+    /// The unintended ends of its last lives, the latest last: [`FAILURES_KEPT`] at most. Only for
+    /// a supervised actor that has not ended.
     pub failures: Vec<Failure>,
-    /// The actor's summary ([`Life::summary`](crate::Life::summary)), in at most
-    /// [`SUMMARY_BYTES_MAX`] bytes. `None` if it did not arrive in time, the actor has ended, or
-    /// the hook panicked.
+    /// The actor's summary of itself ([`Life::summary`](crate::Life::summary)), at most
+    /// [`SUMMARY_BYTES_MAX`] bytes. `None`: it did not answer in time, it has ended, or the hook
+    /// panicked.
     pub summary: Option<String>,
-    /// How long it took to begin with that: what was left of the call at hand, and of the time until
-    /// its thread came to it. `None` as above, so a busy actor has been so for the whole time that
-    /// was given.
+    /// How long the actor took to begin its summary: the rest of its current call, and the time
+    /// until its thread ran it. `None` as above, so a busy actor has been busy for the whole time
+    /// limit.
     pub answered_in: Option<Duration>,
 }
 
-/// The activity of an actor.
+/// The activity of an actor at the moment of an [`Inspection`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Activity {
-    /// It slept until its next mail. Calls that run [side by side](crate::ActorOptions::side_by_side)
-    /// may have been under way.
+    /// It slept until its next mail. Calls that run [side by
+    /// side](crate::ActorOptions::side_by_side) may have been under way.
     Idle,
-    /// It had mail at hand, was about to be run for some, or had not begun yet.
+    /// It was handling mail, was scheduled to, or had not begun yet.
     Busy,
-    /// It lets calls wait.
+    /// It leaves calls waiting.
     Suspended,
     /// It has ended.
     Ended(Reason),
 }
 
-/// The end of a life that nobody wanted.
+/// An unintended end of one life of an actor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Failure {
-    /// When it was.
+    /// The time of the end.
     pub at: SystemTime,
-    /// Why.
+    /// The reason for the end.
     pub reason: Reason,
 }
 
-/// The history of an actor over its lives.
+/// The record of an actor over its lives.
 #[derive(Debug, Default)]
 pub(crate) struct History {
     pub(crate) restarts: u64,
@@ -94,7 +94,7 @@ impl History {
     }
 }
 
-/// The status of an actor in its control queue.
+/// The state that control mail has of its actor.
 #[derive(Debug, Default)]
 pub(crate) struct InspectedState {
     pub(crate) suspended: bool,
@@ -102,18 +102,19 @@ pub(crate) struct InspectedState {
     pub(crate) failures: Vec<Failure>,
 }
 
-/// The order to say what there is to say of oneself.
+/// The order to summarize oneself.
 pub(crate) struct SummaryRequest {
     number: u64,
     sender: oneshot::Sender<(Instant, Option<String>)>,
 }
 
 impl SummaryRequest {
-    /// Says it. A summary only looks, so one that panics is not said and nothing more.
+    /// Answers the request. A summary only reads, so a panic in it has no other effect than no
+    /// answer.
     pub(crate) fn answer(self, summary: impl FnOnce() -> String) {
         let begun = Instant::now();
         let answer = catch_unwind(AssertUnwindSafe(summary)).ok().map(shortened);
-        // The inspecting caller may be gone.
+        // The caller may have gone.
         let _ = self.sender.send((begun, answer));
     }
 }
@@ -125,8 +126,8 @@ fn shortened(mut text: String) -> String {
     text
 }
 
-/// Takes the order back when nobody waits for it any more, so that none pile up before an actor that
-/// is stuck.
+/// Takes the order back when its caller goes, so that orders do not pile up at an actor that is
+/// stuck.
 struct PendingSummary<'a> {
     actor: &'a dyn AnyActor,
     number: u64,
@@ -135,7 +136,7 @@ struct PendingSummary<'a> {
 
 impl Drop for PendingSummary<'_> {
     fn drop(&mut self) {
-        // First, so that nobody is woken under the lock.
+        // First, so that no task is woken under the lock.
         self.receiver = None;
         let is_it = |order: &ControlMessage| matches!(order, ControlMessage::Summary(one) if one.number == self.number);
         self.actor.control().forget(is_it);
@@ -143,8 +144,8 @@ impl Drop for PendingSummary<'_> {
 }
 
 impl Handle {
-    /// Looks at the actor, and asks it to sum itself up, for which it has the time `within`. Inside
-    /// a handler of the actor itself it has not the time, however long that is.
+    /// Reads the actor's state, and asks it for a summary of itself, with the time limit `within`.
+    /// Inside a handler of the actor itself the summary always exceeds the limit.
     ///
     /// ```
     /// use std::time::Duration;
@@ -157,13 +158,13 @@ impl Handle {
     /// ```
     ///
     /// # Cancellation
-    /// Dropped while it waits, nothing is left behind.
+    /// If the future is dropped while it waits, nothing is left behind.
     ///
     /// # Panics
     /// Outside a tokio runtime.
     pub async fn inspect(&self, within: Duration) -> Inspection {
         let actor_cell = &**self.actor_cell();
-        // Before it is asked: that wakes it.
+        // Read first: the request for a summary wakes the actor.
         let state = actor_cell.control().inspected();
         let activity = match self.reason() {
             Some(reason) => Activity::Ended(reason),

@@ -1,4 +1,4 @@
-//! The end of an actor, as those hear of it that watch it.
+//! Monitors and links: the notices of an actor's end.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,19 +6,21 @@ use std::sync::Arc;
 use crate::lifecycle::handle::{AnyActor, Handle};
 use crate::reason::Reason;
 
-/// The number of a monitor; no two of a process are the same.
+/// The number of a monitor, never reused within a process.
+///
+/// [`This::monitor`](crate::This) sets a monitor; its notice is a [`Down`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Monitor(pub(crate) u64);
 
-/// A monitored actor has ended.
+/// The notice that a monitored actor has ended.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Down {
-    /// Which monitor it was.
+    /// The monitor that this notice belongs to.
     pub monitor: Monitor,
     /// The actor that has ended.
     pub actor: Handle,
-    /// Why.
+    /// The reason for its end.
     pub reason: Reason,
 }
 
@@ -29,13 +31,13 @@ impl Down {
     }
 }
 
-/// A linked actor has ended.
+/// The notice that a linked actor has ended.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Exit {
     /// The actor that has ended.
     pub actor: Handle,
-    /// Why.
+    /// The reason for its end.
     pub reason: Reason,
 }
 
@@ -45,14 +47,15 @@ impl Exit {
     }
 }
 
-/// More watchers or links than an actor may have.
+/// The error of a watch on an actor that has [`WATCHERS_MAX`](crate::limits::WATCHERS_MAX)
+/// watchers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooManyWatchers;
 
 impl fmt::Display for TooManyWatchers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let most = crate::limits::WATCHERS_MAX;
-        write!(f, "the actor is watched by {most} others already: let one watch for all of them")
+        write!(f, "the actor is watched by {most} others already: let one watcher notify several")
     }
 }
 

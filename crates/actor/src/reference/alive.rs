@@ -1,4 +1,4 @@
-//! Operations on an actor of this process through a reference to it.
+//! Access to the state and the handle of an actor of this process through a reference.
 
 use std::future::Future;
 
@@ -12,43 +12,54 @@ use crate::reference::interface::Interface;
 use crate::reference::replace::{ReplaceError, replace};
 use crate::reference::{Place, Ref};
 
-/// The operations of every reference beside calls.
+/// Operations on a reference to a live actor besides calling: its handle, and access to its state.
+///
+/// ```
+/// # use std::fmt::Debug;
+/// # use wigwag_actor::{Alive, CallError, Interface};
+/// # async fn show<I: Interface + Debug>(reference: &I::Ref) -> Result<String, CallError> {
+/// reference.visit(|state: &mut I| format!("{state:?}")).await
+/// # }
+/// ```
 pub trait Alive<I: Interface> {
-    /// The actor without its type.
+    /// The actor's [`Handle`], which does not depend on its type.
     ///
     /// # Errors
     /// `Remote` when it lives in another process.
     fn handle(&self) -> Result<Handle, CallError>;
 
-    /// Runs `work` on the actor's state between two of its calls, before those that wait: to look
-    /// into a live actor, or to replace its state. Address, mailbox and waiting calls stay. A
-    /// change that fails leaves the state as it was, and is reported by the result of `visit`.
+    /// Runs `visit` on the actor's state between two of its calls, before those that wait: to look
+    /// into a live actor, or to change its state.
+    ///
+    /// Address, mailbox and waiting mail stay. A change that fails and leaves the state as it was
+    /// is reported by the value that `visit` returns.
     ///
     /// # Errors
     /// `Remote` when it lives in another process, `ActorStopped` when it has ended, `Panicked` when
     /// the visit panicked, which ends the actor.
     ///
     /// # Cancellation
-    /// Dropped while it waits, the visit takes place all the same.
+    /// If the future is dropped while it waits, the visit still takes place.
     fn visit<T: Send + 'static>(
         &self,
         visit: impl FnOnce(&mut I) -> T + Send + 'static,
     ) -> impl Future<Output = Result<T, CallError>> + Send;
 
-    /// Puts another state in the place of the actor's, between two calls, and gives the old one back.
-    /// Address, mailbox and the mail that waits stay; no hook runs.
+    /// Replaces the actor's state between two calls and returns the old one. Address, mailbox and
+    /// waiting mail stay; no hook runs.
     ///
-    /// `convert` makes the new state from a reference to the old one. It takes nothing out of the
-    /// old state, so that the actor can continue with it if `convert` returns an error or panics. A
-    /// state that can only be moved is taken with [`visit`](Self::visit), whose panic ends the
-    /// actor. Behaviour of another type is a field of `Box<dyn Trait>` that differs in the new
-    /// state.
+    /// `convert` builds the new state from a reference to the old one. It owns no part of the old
+    /// state, so there is always a state to go on with: if `convert` returns an error or panics,
+    /// the actor keeps the old state. Values that can only be moved are taken with
+    /// [`visit`](Self::visit), where a panic ends the actor. To replace behaviour of another type,
+    /// keep it in a field of type `Box<dyn Trait>`.
     ///
     /// # Errors
     /// [`ReplaceError`].
     ///
     /// # Cancellation
-    /// Dropped while it waits, the state is replaced all the same and the old one is dropped.
+    /// If the future is dropped while it waits, the state is still replaced and the old one is
+    /// dropped.
     fn replace<E: Send + 'static>(
         &self,
         convert: impl FnOnce(&I) -> Result<I, E> + Send + 'static,
@@ -80,7 +91,7 @@ impl<I: Interface, R: AsRef<Ref<I>>> Alive<I> for R {
     }
 }
 
-/// Runs an operation on the state of an actor that is an `I`.
+/// Runs `visit` on the state of an actor that is an `I`.
 pub(crate) async fn visit_state<I: Interface, T: Send + 'static>(
     handle: Handle,
     visit: impl FnOnce(&mut I) -> T + Send + 'static,
@@ -88,14 +99,14 @@ pub(crate) async fn visit_state<I: Interface, T: Send + 'static>(
     let (tells, told) = oneshot::channel();
     let order = ControlMessage::Visit(Box::new(|actor| {
         if let Some(actor) = actor.downcast_mut() {
-            // The inspecting caller may be gone.
+            // The caller may have gone.
             let _ = tells.send(visit(actor));
         }
     }));
     let given = handle.actor_cell().order(order);
     told.await.map_err(|_| {
         let kind = match handle.reason() {
-            // A supervised actor has another life before it by now.
+            // A supervised actor may have begun another life by now.
             None | Some(Reason::Panicked(_)) if given => CallErrorKind::Panicked,
             _ => CallErrorKind::ActorStopped,
         };

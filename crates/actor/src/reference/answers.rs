@@ -1,7 +1,6 @@
-//! Answers to the asks of a pipeline, laid one behind the other in the order of the asks.
+//! The answers to the asks of a pipeline, stored one behind the other in the order of the asks.
 //!
-//! The producer appends them, whoever asked takes them all at once, so neither pays for each of
-//! them.
+//! The route appends them, the asker takes them all at once: neither pays for a place per answer.
 
 use std::collections::VecDeque;
 
@@ -10,45 +9,45 @@ use wigwag_wire::Buffer;
 
 use crate::error::CallErrorKind;
 
-/// The result of an ask: an encoded value, or the kind of error with its detail.
+/// The outcome of an ask: an encoded value, or the kind of the error with its detail.
 pub type AnswerOutcome = Result<Bytes, (CallErrorKind, Box<str>)>;
 
-/// Bytes of a value that lies among the others; a longer one lies aside.
+/// Bytes of the longest value that is stored in line; longer ones are stored aside.
 pub const SHORT_BYTES_MAX: usize = 64;
-/// In the place of a length: what came lies aside.
+/// In the place of a length: the answer is stored aside.
 const ASIDE: u8 = 0xFF;
 
-/// Answers that nobody has taken yet.
+/// Answers that were not taken yet.
 #[derive(Debug, Default)]
 pub struct Answers {
-    /// Each a byte that says its length, and the value.
+    /// For each answer its length in one byte, and the value.
     bytes: Buffer,
-    /// The front of what was not taken.
+    /// The position of the first answer that was not taken.
     at: usize,
-    /// Those that are long or no values, in their order.
+    /// Long values and errors, in their order.
     aside: VecDeque<AnswerOutcome>,
 }
 
-/// One answer.
+/// An answer taken from [`Answers`].
 #[derive(Debug, PartialEq, Eq)]
 pub enum TakenAnswer<'a> {
     /// A short value.
     Short(&'a [u8]),
-    /// Anything else.
+    /// A long value or an error.
     Aside(AnswerOutcome),
 }
 
 impl Answers {
-    /// True when all were taken.
+    /// True when all answers were taken.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.at == self.bytes.len()
     }
 
-    /// Lays a value down.
+    /// Appends a value.
     #[inline(always)]
     pub fn push(&mut self, value: &[u8]) {
-        // Two stores that overlap for nearly every length, not a loop.
+        // Two stores that overlap for nearly every length instead of a loop.
         if let (Some(first), Some(last), 8..=16) =
             (value.first_chunk::<8>(), value.last_chunk::<8>(), value.len())
         {
@@ -71,19 +70,19 @@ impl Answers {
         self.bytes.extend(value);
     }
 
-    /// Lays many short values down at once: each a byte that says its length, which is at most 64,
-    /// and the value.
+    /// Appends many short values at once: each is its length in one byte, which is at most 64, and
+    /// the value.
     pub fn push_all(&mut self, values: &[u8]) {
         self.bytes.extend(values);
     }
 
-    /// Lays down what is no short value.
+    /// Appends a long value or an error.
     pub fn push_aside(&mut self, outcome: AnswerOutcome) {
         self.bytes.push(ASIDE);
         self.aside.push_back(outcome);
     }
 
-    /// Takes the next one if it is a short value.
+    /// Takes the next answer if it is a short value.
     #[inline(always)]
     pub fn take_short(&mut self) -> Option<&[u8]> {
         let mut front = self.front();
@@ -92,13 +91,13 @@ impl Answers {
         Some(value)
     }
 
-    /// The front, for whoever takes many.
+    /// A view of the front, for callers that take many answers.
     #[inline(always)]
     pub fn front(&mut self) -> Front<'_> {
         Front { rest: self.bytes.as_slice().get(self.at..).unwrap_or_default(), at: &mut self.at }
     }
 
-    /// Takes the next one.
+    /// Takes the next answer.
     pub fn take(&mut self) -> Option<TakenAnswer<'_>> {
         if self.bytes.as_slice().get(self.at) == Some(&ASIDE) {
             self.at += 1;
@@ -107,7 +106,7 @@ impl Answers {
         self.take_short().map(TakenAnswer::Short)
     }
 
-    /// Takes all that `other` has behind its own; the two may exchange their memory.
+    /// Moves the answers of `other` behind the own ones; the two may exchange their memory.
     pub fn take_from(&mut self, other: &mut Answers) {
         if self.is_empty() {
             std::mem::swap(self, other);
@@ -118,7 +117,7 @@ impl Answers {
         other.clear();
     }
 
-    /// Throws away what is there.
+    /// Drops all answers.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.aside.clear();
@@ -126,7 +125,7 @@ impl Answers {
     }
 }
 
-/// The front of what was not taken.
+/// A view of the answers that were not taken.
 #[derive(Debug)]
 pub struct Front<'a> {
     rest: &'a [u8],
@@ -134,14 +133,14 @@ pub struct Front<'a> {
 }
 
 impl<'a> Front<'a> {
-    /// The next one if it is a short value; it stays.
+    /// The next answer if it is a short value; it stays.
     #[inline(always)]
     pub fn short(&self) -> Option<&'a [u8]> {
         let (length, behind) = self.rest.split_first()?;
         behind.get(..usize::from(*length)).filter(|_| *length != ASIDE)
     }
 
-    /// Takes the value that [`short`](Self::short) gave.
+    /// Takes the value that [`short`](Self::short) returned.
     #[inline(always)]
     pub fn take(&mut self, value: &[u8]) {
         self.rest = self.rest.get(1 + value.len()..).unwrap_or_default();
@@ -197,7 +196,7 @@ mod tests {
         other.push(&of(5));
         one.take_from(&mut other);
         assert_eq!(all(&mut one), [Ok(of(5))]);
-        // Answers that were taken already stay where they are.
+        // Answers that were taken already stay in the buffer.
         one.push(&of(1));
         (6..8).for_each(|length| other.push(&of(length)));
         assert_eq!(other.take(), Some(TakenAnswer::Short(&of(6))));

@@ -1,8 +1,8 @@
-//! How mail comes in from another process.
+//! Inbound queues: mail from another process.
 //!
-//! The node reads frames and knows no message types; the actor knows its types and no frames. A
-//! [`InboundQueue`] stands between them: one for each (session, actor), with a place for every credit that
-//! was granted, so a frame that arrives with credit always fits.
+//! The node reads frames and knows no message types; the actor knows its types and no frames. An
+//! [`InboundQueue`] stands between them: one for each pair of session and actor, with a place for
+//! every credit that was granted, so a frame that arrives with credit always fits.
 
 use std::sync::Arc;
 
@@ -15,34 +15,37 @@ use crate::message::Message;
 use crate::reply::owner::InboundQueueOwner;
 use crate::schema::Schema;
 
-/// An actor that others may reach, whatever its type.
+/// An actor that other processes may reach, without its type;
+/// [`Ref::exported`](crate::Ref::exported) gives it.
 pub trait Exported: Send + Sync {
-    /// The schema of the actor.
+    /// The methods that the actor has.
     fn schema(&self) -> &'static Schema;
 
-    /// A way in for one session. Its owner hears at once when the actor has stopped already.
+    /// Opens an inbound queue for one session. If the actor has stopped already, `owner` is told at
+    /// once.
     fn open_inbound_queue(&self, owner: Arc<dyn InboundQueueOwner>) -> Box<dyn InboundQueue>;
 
     /// True when the actor has stopped.
     fn is_stopped(&self) -> bool;
 }
 
-/// The way in for one session. Calls are accepted run by run and published together.
+/// The inbound queue of one session at one actor. Calls are accepted in runs and published
+/// together.
 pub trait InboundQueue: Send {
-    /// Takes calls in: `frames` holds `calls` of them, as [`wigwag_wire::call`] describes, which
-    /// have used `units` of credit. They are decoded when the actor comes to them; what it does not
-    /// understand then, it answers.
+    /// Accepts calls: `frames` holds `calls` of them, as [`wigwag_wire::call`] describes, which
+    /// have used `units` of credit. The actor decodes them when their turn comes, and then answers
+    /// those that it does not understand with an error.
     fn accept(&mut self, frames: &[u8], calls: usize, units: u64);
 
-    /// Hands over what was accepted since the last time: one lock, and a wake if the actor sleeps.
+    /// Publishes the calls accepted since the last time: one lock, and a wake if the actor sleeps.
     fn publish(&mut self);
 }
 
-/// The lane of an actor whose messages are `M`.
+/// The inbound queue of an actor with messages of type `M`.
 pub(crate) struct TypedInboundQueue<M> {
     mailbox: Arc<Mailbox<M>>,
     session_queue: Arc<SessionQueue<M>>,
-    /// Accepted and not yet published; only the last one has room.
+    /// Accepted and not yet published; only the last chunk has room.
     staged: Vec<Chunk<M>>,
     spare: Vec<Chunk<M>>,
 }

@@ -1,10 +1,11 @@
-//! Messages that the current turn has sent to actors of this process and not yet published.
+//! Batches of tells: the messages of the current turn to actors of this process that are not
+//! published yet.
 //!
-//! The first message of a turn to an actor goes straight into its mailbox; a sender of a second one
-//! is likely to send many. From then on places are leased in groups, and messages are collected in
-//! a chunk of this thread, which is moved into the mailbox when it is full and when the turn ends:
-//! one lock and at most one wake for all of them. The chunk that was used last is where [`add`]
-//! finds it at once; everything else takes it back first.
+//! The first message of a turn to an actor goes straight into its mailbox; a turn that sends a
+//! second one likely sends many. From then on places are leased some at a time and messages collect
+//! in a chunk of this thread. The chunk is moved into the mailbox when it is full and when the turn
+//! ends: one lock and at most one wake for all of them. The batch used last is cached where [`add`]
+//! finds it at once; every other function here puts it back first.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -19,16 +20,16 @@ use crate::reference::route::Attempt;
 use crate::reply::Asker;
 use crate::turn::local_batches::{AnyBatch, BATCHES, LAST_BATCH, LocalBatches};
 
-/// The batch of one turn for one mailbox.
+/// The messages of one turn for one mailbox.
 struct LocalBatch<I: Interface> {
-    /// Keeps the actor from ending before it has got what was sent to it.
+    /// Keeps the actor alive until it has received its messages.
     local: LocalRef<I>,
     mails: MailBatch<I::Message>,
-    /// Places that are ours and not used yet.
+    /// Leased places that are not used yet.
     room: usize,
 }
 
-/// The stage as what it is, if it is one for that actor.
+/// Downcasts a batch, if it is one for that actor.
 #[inline(always)]
 fn of<'a, I: Interface>(
     batch: &'a mut dyn AnyBatch,
@@ -50,7 +51,7 @@ impl<I: Interface> AnyBatch for LocalBatch<I> {
     }
 }
 
-/// The stage for `local`; there is one from the second message on.
+/// Finds the batch for `local`; there is one from the second message on.
 fn find<I: Interface>(
     batches: &mut LocalBatches,
     local: &LocalRef<I>,
@@ -68,7 +69,7 @@ fn find<I: Interface>(
 }
 
 impl<I: Interface> LocalBatch<I> {
-    /// Moves what there is into the mailbox and leases the next places; false when there are none.
+    /// Moves the messages into the mailbox and leases the next places; false when there are none.
     #[cold]
     fn renew(&mut self) -> bool {
         self.room = self.local.mailbox.publish(&mut self.mails, self.room, RUN_CALLS_MAX);
@@ -76,10 +77,10 @@ impl<I: Interface> LocalBatch<I> {
     }
 }
 
-/// Adds a tell to the chunk at hand, if that is one for this actor and has room.
+/// Adds a tell to the cached batch, if that is one for this actor and has room.
 ///
 /// # Errors
-/// The message, which must be sent.
+/// The message, which still must be sent.
 #[inline(always)]
 pub(crate) fn add<I: Interface>(
     local: &LocalRef<I>,
@@ -94,7 +95,7 @@ pub(crate) fn add<I: Interface>(
         batch.mails.push(message, None);
         batch.room -= 1;
     }
-    // Nothing is there now: nobody else's code ran in between. So there is nothing to drop.
+    // The cell is empty: no foreign code ran in between. So there is nothing to drop.
     std::mem::forget(LAST_BATCH.replace(Some(last)));
     left.map_or(Ok(()), Err)
 }
@@ -108,7 +109,7 @@ pub(crate) fn push<I: Interface>(
     waker: Option<&Waker>,
 ) -> Attempt<()> {
     let batched = BATCHES.with(|batches| {
-        // A message is sent while another one is dropped or encoded: it takes the direct way.
+        // A send from the drop or the encoding of another message bypasses the batch.
         let Ok(mut batches) = batches.try_borrow_mut() else {
             return false;
         };
@@ -135,7 +136,7 @@ pub(crate) fn push<I: Interface>(
     Attempt::Sent(())
 }
 
-/// Publishes what the turn has for this actor, because something goes there directly next.
+/// Publishes the turn's batch for this actor, because a message is about to go there directly.
 pub(crate) fn publish_to<I: Interface>(local: &LocalRef<I>) {
     let batched = BATCHES.with(|batches| {
         let mut batches = batches.try_borrow_mut().ok()?;

@@ -1,7 +1,7 @@
-//! A reference to an actor, wherever it lives.
+//! References to actors, in this process or in another.
 //!
-//! `Local` reaches a mailbox of this process, `Remote` a [`Route`] that somebody else provides.
-//! The caller writes the same line for both.
+//! `Local` reaches a mailbox of this process, `Remote` a [`Route`] that the node provides. The
+//! caller writes the same line for both.
 
 pub mod interface;
 pub mod inbound_queue;
@@ -29,18 +29,29 @@ use crate::reply::owner::InboundQueueOwner;
 use crate::schema::Schema;
 use crate::turn;
 
-/// A reference to an actor with interface `I`. Clones reach the same actor.
+/// A reference to an actor with interface `I`, in this process or in another. Clones reach the same
+/// actor.
+///
+/// The macros wrap it in a type with one method per method of the actor, each of which builds a
+/// [`Call`](crate::Call).
+///
+/// - [`pipeline`](Self::pipeline) keeps many asks under way at once.
+/// - [`Alive`](crate::Alive) gives the [`Handle`](crate::Handle) of an actor of this process, and
+///   access to its state.
+///
+/// An actor ends when its last reference is dropped; a [name](crate::registry) and an export count
+/// as references.
 pub struct Ref<I: Interface> {
     pub(crate) place: Place<I>,
 }
 
 pub(crate) enum Place<I: Interface> {
     Local(LocalRef<I>),
-    /// Its route, and the route as one who borrows the run at hand.
+    /// The route, and the route's identity as an owner of runs.
     Remote(Arc<dyn Route<I>>, RunOwner),
 }
 
-/// A local reference to an actor; the last one lets the actor end.
+/// A local reference to an actor; dropping the last one ends the actor.
 pub(crate) struct LocalRef<I: Interface> {
     pub(crate) mailbox: Arc<Mailbox<I::Message>>,
 }
@@ -75,7 +86,7 @@ impl<I: Interface> LocalRef<I> {
         self.attempt(pushed, is_told, message)
     }
 
-    /// Sends, unless the actor [is idle](Mailbox::push_or_find_asleep).
+    /// Sends a call unless the actor [sleeps](Mailbox::push_or_find_asleep).
     #[inline]
     pub(crate) fn push_or_find_asleep(
         &self,
@@ -122,7 +133,7 @@ impl<I: Interface> LocalRef<I> {
     }
 }
 
-/// Sends to an actor of this process: with the others of the turn, or by itself outside of one.
+/// Sends to an actor of this process: in the turn's batch, or directly outside a turn.
 #[inline]
 pub(crate) fn send<I: Interface>(
     local: &LocalRef<I>,
@@ -138,8 +149,7 @@ pub(crate) fn send<I: Interface>(
 }
 
 impl<I: Interface> Ref<I> {
-    /// A reference to an actor that lives elsewhere.
-    #[doc(hidden)]
+    /// A reference to an actor of another process.
     pub fn remote(route: Arc<dyn Route<I>>) -> Ref<I> {
         let run_owner = route.run_owner();
         Ref { place: Place::Remote(route, run_owner) }
@@ -154,7 +164,7 @@ impl<I: Interface> Ref<I> {
         matches!(self.place, Place::Local(_))
     }
 
-    /// The called actor: its type if it is local, its address otherwise.
+    /// The actor that is called: its type when it is local, its address otherwise.
     pub fn target(&self) -> &Arc<str> {
         match &self.place {
             Place::Local(local) => local.mailbox.target(),
@@ -162,8 +172,7 @@ impl<I: Interface> Ref<I> {
         }
     }
 
-    /// The handle that a node needs to export this actor; `None` for a remote one.
-    #[doc(hidden)]
+    /// The actor's side for a node that exports it; `None` for an actor of another process.
     pub fn exported(&self) -> Option<Arc<dyn Exported>> {
         match &self.place {
             Place::Local(local) => Some(Arc::new(local.clone())),
@@ -181,10 +190,11 @@ impl<I: Interface> Ref<I> {
         }
     }
 
-    /// Adds a tell to those that the turn has sent to this actor just before, if it has.
+    /// Adds a tell to the batch or the run of the tells before it, if the turn has one for this
+    /// actor.
     ///
     /// # Errors
-    /// The message, which must be told.
+    /// The message, which still must be sent.
     #[inline(always)]
     pub(crate) fn add(&self, message: I::Message) -> Result<(), I::Message> {
         match &self.place {

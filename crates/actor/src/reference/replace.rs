@@ -1,4 +1,4 @@
-//! Another state in the place of an actor's, while its mail waits.
+//! Replacing the state of an actor while its mail waits.
 
 use std::error::Error;
 use std::fmt;
@@ -7,15 +7,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use crate::error::CallError;
 use crate::reason::Reason;
 
-/// Why an actor goes on with the state that it had.
+/// Why [`Alive::replace`](crate::Alive::replace) failed. The actor keeps its state.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ReplaceError<E> {
     /// The actor was not reached: `Remote` or `ActorStopped`.
     Unreached(CallError),
-    /// The conversion gave this error.
+    /// The conversion returned this error.
     Refused(E),
-    /// The conversion panicked, with these words.
+    /// The conversion panicked, with this text.
     Panicked(String),
 }
 
@@ -35,12 +35,12 @@ impl<E: fmt::Display> fmt::Display for ReplaceError<E> {
 
 impl<E: fmt::Debug + fmt::Display> Error for ReplaceError<E> {}
 
-/// Converts `state`; the old one is given back, and stays where it is when that fails.
+/// Replaces `state` by its conversion and returns the old state, which stays in place on failure.
 pub(crate) fn replace<I, E>(
     state: &mut I,
     convert: impl FnOnce(&I) -> Result<I, E>,
 ) -> Result<I, ReplaceError<E>> {
-    // The conversion cannot change the old state but through what that shares with others anyway.
+    // The conversion can change the old state only through what it shares with others anyway.
     match catch_unwind(AssertUnwindSafe(|| convert(state))) {
         Ok(Ok(new)) => Ok(std::mem::replace(state, new)),
         Ok(Err(why)) => Err(ReplaceError::Refused(why)),

@@ -1,4 +1,4 @@
-//! The way to an actor of another process.
+//! Routes: the way to an actor of another process, as the node provides it.
 
 use std::sync::Arc;
 use std::task::{Poll, Waker};
@@ -12,14 +12,14 @@ use crate::reference::interface::Interface;
 use crate::reference::run_writer::RunOwner;
 use crate::reference::spin::SpinPolicy;
 
-/// The outcome of an attempt to send. Only `Sent` takes the message out of its `Option`.
+/// The outcome of an attempt to send. The message is taken out of its `Option` only by `Sent`.
 #[derive(Debug)]
 pub enum Attempt<T> {
-    /// It is on its way.
+    /// The message was sent.
     Sent(T),
-    /// No room now; the sender is parked if it gave a waker.
+    /// There is no room now; the sender is parked if it gave a waker.
     Full,
-    /// It cannot be sent. In a box, so that all else fits two registers.
+    /// It cannot be sent. Boxed, so that every other value fits two registers.
     Failed(Box<CallError>),
 }
 
@@ -28,7 +28,7 @@ pub enum Attempt<T> {
 pub struct Slot(u64);
 
 impl Slot {
-    /// Use number `generation` of the place `index`.
+    /// The slot at `index`, used for the time number `generation`.
     #[inline]
     pub fn new(index: u32, generation: u32) -> Slot {
         Slot(u64::from(index) << 32 | u64::from(generation))
@@ -40,22 +40,23 @@ impl Slot {
         (self.0 >> 32) as u32
     }
 
-    /// Which use of the place.
+    /// The number of the use of that place.
     #[inline]
     pub fn generation(self) -> u32 {
         self.0 as u32
     }
 }
 
-/// Bytes of a reply that is small: two numbers, or a short text.
+/// Bytes of a small reply: two numbers, or a short text.
 pub const SMALL_REPLY_BYTES: usize = 24;
 
-/// Room for a small reply.
+/// A buffer for a small reply.
 pub type SmallReply = [u8; SMALL_REPLY_BYTES];
 
-/// An actor that lives elsewhere.
+/// The way to an actor of another process. The node implements it;
+/// [`Ref::remote`](crate::Ref::remote) takes it.
 pub trait Route<I: Interface>: Send + Sync {
-    /// Sends a tell. With a waker, the sender is parked if there is no room.
+    /// Sends a tell. If there is no room, a sender with a waker is parked.
     fn tell(
         &self,
         message: &mut Option<I::Message>,
@@ -72,40 +73,40 @@ pub trait Route<I: Interface>: Send + Sync {
         now: bool,
     ) -> Attempt<Slot>;
 
-    /// The encoded reply to the ask in `slot`, if it has come and is small: it goes to `into`, and
-    /// its length is given. Once; the slot is somebody else's then.
+    /// Copies the encoded reply to the ask in `slot` to `into`, if it has arrived and is small, and
+    /// returns its length. At most once; after that the slot is reused.
     fn take_reply(&self, slot: Slot, into: &mut SmallReply) -> Option<usize>;
 
-    /// The encoded reply to the ask in `slot`, once; flushes what waits if it is not there.
+    /// The encoded reply to the ask in `slot`, once; flushes pending sends if it has not arrived.
     fn poll_reply(&self, slot: Slot, waker: &Waker) -> Poll<Result<Bytes, CallError>>;
 
-    /// A way for many asks at once, up to `most`, and for how many there is room.
+    /// Opens a pipeline of up to `most` asks at once; also returns the number that there is room
+    /// for.
     fn pipeline(
         self: Arc<Self>,
         most: usize,
     ) -> Result<(Box<dyn RemotePipeline<I>>, usize), CallError>;
 
-    /// Nobody waits for the reply in `slot` any more.
+    /// Gives up the reply in `slot`.
     fn cancel(&self, slot: Slot);
 
-    /// A parked sender gives up.
+    /// Gives up the place of a parked sender.
     fn leave(&self, ticket: &mut Ticket);
 
-    /// The called actor, for errors.
+    /// The address of the actor, for errors.
     fn target(&self) -> &Arc<str>;
 
-    /// The owner under which the current run may be extended.
+    /// The identity under which this route owns runs that are handed out.
     fn run_owner(&self) -> RunOwner;
 
-    /// Whether looking for an answer before sleeping pays here.
+    /// Whether it pays to spin for an answer before parking.
     fn spin_policy(&self) -> &SpinPolicy;
 }
 
-/// The asks of one pipeline at an actor that lives elsewhere. Dropping it gives up those that have
-/// no answer yet.
+/// The asks of one pipeline to an actor of another process. Dropping it gives up those that have no
+/// answer yet.
 pub trait RemotePipeline<I: Interface>: Send {
-    /// Sends ask `number`; they are counted from 0. With a waker, the sender is parked if there is
-    /// no room.
+    /// Sends ask `number`, counted from 0. If there is no room, a sender with a waker is parked.
     fn ask(
         &mut self,
         number: u64,
@@ -114,8 +115,9 @@ pub trait RemotePipeline<I: Interface>: Send {
         waker: Option<&Waker>,
     ) -> Attempt<()>;
 
-    /// Moves the answers that have come, from that of ask `next` on, to `into`, which is empty; at
-    /// least one. Flushes what waits if there is none. An error is that of ask `next` alone.
+    /// Moves the answers that have arrived, beginning with that of ask `next`, to `into`, which is
+    /// empty; at least one. Flushes pending sends if there is none. An error is that of ask `next`
+    /// alone.
     fn poll_answers(
         &mut self,
         next: u64,
@@ -123,9 +125,9 @@ pub trait RemotePipeline<I: Interface>: Send {
         waker: &Waker,
     ) -> Poll<Result<(), CallError>>;
 
-    /// The asker goes away, after so many asks.
+    /// The asker goes away after `asked` asks.
     fn leave(&mut self, asked: u64);
 
-    /// The owner under which the current run may be extended.
+    /// The identity under which this pipeline owns runs that are handed out.
     fn run_owner(&self) -> RunOwner;
 }

@@ -1,9 +1,10 @@
-//! The run at hand: the end of what this thread's turn is writing, lent to those who call.
+//! The run writer: the open end of the run that this thread's turn is writing, handed out to
+//! callers.
 //!
-//! Calls of one method to one actor that follow each other become a run, and what each adds to it
-//! is a few bytes. So the session lends the run's end to the turn, and such a call is encoded where
-//! it is made: no way through the route, no lock, no credit to ask for. Before the session does
-//! anything else, it takes the run back and counts what was added.
+//! Consecutive calls of one method to one actor form a run, and each adds a few bytes to it. So the
+//! session hands the end of the run out to the turn, and such a call is encoded in place: no way
+//! through the route, no lock, no credit to take. Before the session does anything else, it takes
+//! the run back and counts the added calls.
 
 use std::cell::Cell;
 use std::mem::ManuallyDrop;
@@ -14,14 +15,14 @@ use wigwag_wire::small::SCRATCH_BYTES;
 
 use crate::message::Message;
 
-/// The identity under which calls may be added to a run: a route or a pipeline. Ids are never
-/// reused within a process, so a run that was handed out to a dropped owner belongs to nobody.
+/// The identity of a route or a pipeline that may add calls to a run. Ids are never reused within a
+/// process: a run handed out to an owner that another thread has dropped belongs to nobody.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunOwner(u64);
 
 impl RunOwner {
-    /// Returns a new id. `fixed`: arguments with a fixed width use that form; the lowest bit says
-    /// so.
+    /// Creates a new identity. `fixed`: arguments of fixed width are written in that form; the
+    /// lowest bit holds this.
     #[expect(clippy::disallowed_types, reason = "it counts; nobody waits for what it says")]
     pub fn new(fixed: bool) -> RunOwner {
         use std::sync::atomic::{AtomicU64, Ordering};
@@ -39,21 +40,21 @@ impl RunOwner {
 struct RunWriter {
     owner: RunOwner,
     method: u32,
-    /// Calls that may still be added, and were when the run was lent.
+    /// Calls that may still be added, and the number when the run was handed out.
     room: usize,
     handed_out: usize,
     bytes: Buffer,
 }
 
 thread_local! {
-    /// A box, so that it is taken out and put back as one word. Nothing is lent between turns, so
-    /// there is nothing to drop when the thread ends; so no call need ask whether it has ended.
+    /// Boxed, so that it is taken out and put back as one word. No run is handed out between turns,
+    /// so there is nothing to drop when the thread ends, and no call need check for that.
     static RUN_WRITER: Cell<ManuallyDrop<Option<Box<RunWriter>>>> =
         const { Cell::new(ManuallyDrop::new(None)) };
     static SPARE: Cell<Option<Box<RunWriter>>> = const { Cell::new(None) };
 }
 
-/// The writer that was taken out to be worked with; it is put back even if an encoder panics.
+/// A writer taken out for use; it goes back even if an encoder panics.
 struct TakenWriter(ManuallyDrop<Option<Box<RunWriter>>>);
 
 impl Drop for TakenWriter {
@@ -83,8 +84,8 @@ pub fn hand_out(owner: RunOwner, method: u32, room: usize, bytes: &mut Buffer) {
     RUN_WRITER.set(ManuallyDrop::new(Some(writer)));
 }
 
-/// Takes back what was lent: its bytes go to `bytes`, and the number of calls that were added is
-/// given. `None`: one is being encoded this moment, and its encoder asks for this.
+/// Takes the run back: moves its bytes to `bytes` and returns the number of added calls. `None`: a
+/// call is being encoded this moment, and its encoder called this.
 pub fn take_back(bytes: &mut Buffer) -> Option<usize> {
     let mut writer = ManuallyDrop::into_inner(RUN_WRITER.take())?;
     std::mem::swap(&mut writer.bytes, bytes);
@@ -93,13 +94,13 @@ pub fn take_back(bytes: &mut Buffer) -> Option<usize> {
     Some(added)
 }
 
-/// Adds a call to the run at hand. False: it must go the way of all calls.
+/// Adds a call to the run. False: it must be sent as any other call.
 #[inline(always)]
 pub(crate) fn add<M: Message>(owner: RunOwner, message: &M) -> bool {
     let mut taken = TakenWriter(RUN_WRITER.take());
     let added = taken.0.as_mut().is_some_and(|writer| writer.add(owner, message));
-    // Nothing is there now: this code took it out, and a run is handed out only after the last one
-    // was taken back.
+    // The cell is empty: this thread took the writer out, and no run is handed out before it is
+    // back.
     RUN_WRITER.set(ManuallyDrop::new(taken.0.take()));
     added
 }
@@ -110,7 +111,8 @@ impl RunWriter {
         if self.owner != owner || self.method != message.method() || self.room == 0 {
             return false;
         }
-        // Nobody lends a run of a method whose calls stay; a constant, so nothing is paid for it.
+        // No run of a method whose calls cannot leave the process is handed out; a constant, so
+        // free.
         if !message.travels() {
             return false;
         }

@@ -1,11 +1,11 @@
-//! Looking for an answer for a moment before the thread sleeps.
+//! Spinning: an ask polls for its answer for a moment before its thread parks.
 //!
-//! A caller that awaits a single answer puts its processor to sleep, and the answer must wake it.
-//! On a virtual machine that costs more than everything else in a round trip, on both sides and in
-//! processor time too. So the caller lets the other tasks of its runtime go first and then looks
-//! again, for a fraction of a millisecond. Where that does not pay, because answers take longer, it
-//! is tried more and more rarely. One caller of a reference spins at a time, and with a single
-//! processor, which the callee may need, none does.
+//! A thread that asks one thing and waits puts its processor to sleep, and the answer must wake it:
+//! on a virtual machine that costs more than the rest of a round trip, on both sides and in
+//! processor time too. So the asker lets the other tasks of its runtime run first and then polls
+//! again, for a fraction of a millisecond. Where that does not pay, because the answers take
+//! longer, it is retried ever more rarely; one asker of a reference spins at a time; and with a
+//! single processor, which the answerer may need, no asker spins.
 
 use std::future::Future;
 use std::pin::pin;
@@ -16,20 +16,20 @@ use std::time::{Duration, Instant};
 use crate::limits::SPIN_SKIPS_MAX;
 use crate::sync::{AtomicBool, AtomicU32, Ordering};
 
-/// The state of a reference: whether spinning pays.
+/// Measures for one reference whether spinning pays, and limits it.
 #[derive(Debug)]
 pub struct SpinPolicy {
     limit: Duration,
-    /// Somebody looks.
+    /// An asker spins now.
     taken: AtomicBool,
-    /// Times in a row that no answer came in time.
+    /// Spins in a row without an answer in time.
     misses: AtomicU32,
-    /// Asks that do not look before the next one that does.
+    /// Asks that do not spin before the next one that does.
     skips: AtomicU32,
 }
 
 impl SpinPolicy {
-    /// A policy that spins for at most `limit`; never if that is zero or there is one processor
+    /// A policy that spins for at most `limit`; never when that is zero or there is one processor
     /// only.
     pub fn new(limit: Duration) -> SpinPolicy {
         let limit = if is_single_processor() { Duration::ZERO } else { limit };
@@ -41,7 +41,7 @@ impl SpinPolicy {
         }
     }
 
-    /// Begins to look, if it is likely to pay.
+    /// Begins to spin, if it is likely to pay.
     pub(crate) fn begin(&self) -> Option<Spin<'_>> {
         if self.limit.is_zero() {
             return None;
@@ -66,13 +66,13 @@ impl SpinPolicy {
     }
 }
 
-/// The only processor may be needed by the one who answers.
+/// True when the answerer may need the only processor.
 fn is_single_processor() -> bool {
     static SINGLE: OnceLock<bool> = OnceLock::new();
     *SINGLE.get_or_init(|| std::thread::available_parallelism().is_ok_and(|all| all.get() == 1))
 }
 
-/// One ask that looks; dropping it says that there was nothing.
+/// One ask that spins; dropping it counts as a miss unless the answer was found.
 pub(crate) struct Spin<'a> {
     policy: &'a SpinPolicy,
     begun: Instant,
@@ -80,7 +80,7 @@ pub(crate) struct Spin<'a> {
 }
 
 impl Spin<'_> {
-    /// Polls the task again when the runtime has nothing else to do and has seen new input; false
+    /// Schedules another poll for when the runtime has no other work and has seen its events; false
     /// when the time is over.
     pub(crate) fn again(&self, context: &mut Context<'_>) -> bool {
         if self.begun.elapsed() >= self.policy.limit {
@@ -90,7 +90,7 @@ impl Spin<'_> {
         true
     }
 
-    /// The answer is there.
+    /// The answer has arrived.
     pub(crate) fn found(mut self) {
         self.found = true;
     }
@@ -110,7 +110,7 @@ mod tests {
         SpinPolicy { limit: Duration::from_secs(1), ..SpinPolicy::new(Duration::ZERO) }
     }
 
-    /// Asks until the next one that looks, and that one.
+    /// Counts the asks before the next one that spins, and returns both.
     fn until_next(policy: &SpinPolicy) -> (u32, Spin<'_>) {
         (0..).find_map(|skips| policy.begin().map(|spin| (skips, spin))).expect("it ends")
     }

@@ -1,8 +1,8 @@
-//! The state between the producer of a stream and its consumer: the items that were sent and not
-//! taken, and how the stream has ended.
+//! The buffer between the producer of a stream and its consumer: the items that were sent and not
+//! taken, and the end of the stream.
 //!
-//! It stands where the place of an answer stands in the mailbox, so whatever becomes of the call, the
-//! consumer hears of it in the same way as an asker does.
+//! In the mailbox it takes the place of an asker's one-shot, so the consumer is told of the fate of
+//! the call in the same way as an asker.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,33 +12,33 @@ use crate::error::CallErrorKind;
 use crate::limits::{ITEMS_AHEAD, ITEMS_AHEAD_MAX};
 use crate::reply::LocalReply;
 
-/// How a stream has ended: cleanly, or why not.
+/// The end of a stream: clean, or an error.
 type StreamEnd = Result<(), (CallErrorKind, Option<Box<str>>)>;
 
-/// The next result of a stream; nothing after its end.
+/// The next event of a stream: an item or an error; `None` after the end.
 pub(crate) type NextItem<T> = Option<Result<T, (CallErrorKind, Option<Box<str>>)>>;
 
-/// The outcome of an item.
+/// The outcome of offering an item.
 pub(crate) enum Offered<T> {
     In,
-    /// The consumer has to take some first.
+    /// The consumer must take items first.
     Full(T),
-    /// Nobody takes any more.
+    /// The consumer has gone.
     Unwanted(T),
 }
 
 struct FlowState<T> {
     items: VecDeque<T>,
-    /// How many may lie there.
+    /// How many items may be queued.
     ahead: usize,
     end: Option<StreamEnd>,
-    /// The consumer has gone, or has heard of the end.
+    /// The consumer has gone, or has seen the end.
     over: bool,
     consumer: Option<Waker>,
     producer: Option<Waker>,
 }
 
-/// Filled by one producer, emptied by one consumer.
+/// The shared state of a stream: filled by one producer, emptied by one consumer.
 pub(crate) struct Flow<T>(Mutex<FlowState<T>>);
 
 impl<T> Flow<T> {
@@ -53,19 +53,19 @@ impl<T> Flow<T> {
         }))
     }
 
-    /// Sets how many items may lie there, from 1 to [`ITEMS_AHEAD_MAX`].
+    /// Sets how many items may be queued, from 1 to [`ITEMS_AHEAD_MAX`].
     pub(crate) fn set_ahead(&self, items: usize) {
         self.lock().ahead = items.clamp(1, ITEMS_AHEAD_MAX);
     }
 
-    /// Items that may be sent now.
+    /// The number of items that may be sent now.
     pub(crate) fn credit(&self) -> usize {
         let state = self.lock();
         if state.is_wanted() { state.ahead.saturating_sub(state.items.len()) } else { 0 }
     }
 
-    /// Lays an item down if there is credit; otherwise `waker` is woken when there is, or when the
-    /// consumer has gone.
+    /// Queues an item if there is credit; otherwise registers `waker`, which is woken when there is
+    /// credit or when the consumer has gone.
     pub(crate) fn offer(&self, item: T, waker: Option<&Waker>) -> Offered<T> {
         let mut state = self.lock();
         if !state.is_wanted() {
@@ -84,12 +84,12 @@ impl<T> Flow<T> {
         Offered::In
     }
 
-    /// True while somebody takes the items.
+    /// True while a consumer takes the items.
     pub(crate) fn is_wanted(&self) -> bool {
         self.lock().is_wanted()
     }
 
-    /// Ready when nobody takes any more.
+    /// Ready when the consumer has gone.
     pub(crate) fn poll_unwanted(&self, waker: &Waker) -> Poll<()> {
         let mut state = self.lock();
         if !state.is_wanted() {
@@ -99,7 +99,7 @@ impl<T> Flow<T> {
         Poll::Pending
     }
 
-    /// The stream ends behind its items; only the first end counts.
+    /// Ends the stream behind its queued items; only the first end counts.
     pub(crate) fn end(&self, end: StreamEnd) {
         let mut state = self.lock();
         if !state.is_wanted() {
@@ -115,7 +115,8 @@ impl<T> Flow<T> {
     pub(crate) fn poll_next(&self, waker: &Waker) -> Poll<NextItem<T>> {
         let mut state = self.lock();
         if let Some(item) = state.items.pop_front() {
-            // A waiting consumer is woken once for many items: it has taken all earlier ones.
+            // A waiting producer is woken once for many items; a waiting consumer has taken them
+            // all.
             let is_time = state.items.len() <= state.ahead / 2;
             let producer = if is_time { state.producer.take() } else { None };
             drop(state);
@@ -133,7 +134,7 @@ impl<T> Flow<T> {
         Poll::Ready(end.err().map(Err))
     }
 
-    /// The consumer goes away: the producer hears of it at once, and what lies there is dropped.
+    /// The consumer goes away: wakes the producer at once and drops the queued items.
     pub(crate) fn abandon(&self) {
         let mut state = self.lock();
         state.over = true;
@@ -141,12 +142,13 @@ impl<T> Flow<T> {
         let wakers = (state.producer.take(), state.consumer.take());
         drop(state);
         wake(wakers.0);
-        // An item's end may wake others and may panic: not under the lock, and last.
+        // Dropping an item may wake others and may panic: done last and without the lock.
         drop(left);
     }
 
     fn lock(&self) -> MutexGuard<'_, FlowState<T>> {
-        // Whole between two statements, so a panic elsewhere has broken nothing.
+        // The state is consistent between any two statements, so a panic elsewhere has broken
+        // nothing.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -10,47 +10,63 @@ use crate::error::CallErrorKind;
 use crate::reply::Reply;
 use crate::reply::flow::{Flow, Offered};
 
-/// The items that a handler owes, one after the other: a parameter `items: Yield<T>` of a handler that
-/// returns nothing makes the reply of the call a stream of `T`, which the caller takes from a
-/// [`Streaming`](crate::Streaming). The handler may send from inside, if it is `async`, or keep this
-/// in the actor, or move it into a task, and go on.
+/// The producer's end of a stream: a handler sends its reply through it item by item.
+///
+/// A parameter `items: Yield<T>` of a handler that returns nothing makes the reply of the call a
+/// stream of `T`, which the caller takes from a [`Streaming`](crate::Streaming). An `async` handler
+/// may send the items itself; any handler may keep the `Yield` in the actor's state or move it into
+/// a task, and return.
+///
+/// ```
+/// # use wigwag_actor::Yield;
+/// async fn count(mut items: Yield<u64>) {
+///     for number in 0..1_000 {
+///         if items.send(number).await.is_err() {
+///             return; // the consumer has gone
+///         }
+///     }
+///     items.finish();
+/// }
+/// ```
 ///
 /// # Credit
-/// The producer may be [`ITEMS_AHEAD`](crate::limits::ITEMS_AHEAD) items ahead of the consumer, or as
-/// many as the caller has said; then [`send`](Self::send) waits and [`try_send`](Self::try_send)
-/// gives the item back. A producer that waits is woken when half of them are taken. An `async` handler
-/// that sends from inside holds up the calls behind it for as long as its consumer likes.
+/// The producer may be [`ITEMS_AHEAD`](crate::limits::ITEMS_AHEAD) items ahead of the consumer, or
+/// the number that the caller has set; then [`send`](Self::send) waits and
+/// [`try_send`](Self::try_send) gives the item back. A waiting producer is woken when half of the
+/// items are taken. An `async` handler that sends the items itself delays the calls behind it for
+/// as long as its consumer takes.
 ///
 /// # The end
-/// The consumer gets every item that was sent, in order, and then exactly one end:
-/// [`finish`](Self::finish) or the error of [`fail`](Self::fail). If the `Yield` is dropped before
-/// either, the end is `ReplyDropped`, `ActorStopped` if it is dropped with its actor, or `Panicked`
-/// if a panic drops it. A `Yield` that was moved into a task outlives the actor.
+/// The consumer gets every item that was sent, in order, and then one end: that of
+/// [`finish`](Self::finish), the error of [`fail`](Self::fail), or, if the `Yield` is dropped
+/// before either, an error: `ReplyDropped`; `ActorStopped` when it is dropped with its actor;
+/// `Panicked` when a panic drops it. A `Yield` that was moved into a task outlives the actor and
+/// belongs to the task.
 ///
-/// # Where
+/// # Limits
 /// Streams stay in their process. A call from another one is answered with
-/// [`NotSerializable`](CallErrorKind::NotSerializable) and its handler does not run. A call that was told has no
-/// consumer: every item comes back.
+/// [`NotSerializable`](CallErrorKind::NotSerializable) and its handler does not run. A call that
+/// was told has no consumer: every item comes back.
 pub struct Yield<T> {
     reply: Reply<'static>,
     flow: Option<Arc<Flow<T>>>,
 }
 
-/// The consumer has gone; here is the item that it did not want.
+/// The error of a send whose consumer has gone, with the item that was not sent.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Unwanted<T>(pub T);
 
-/// An item that was not sent now, and why.
+/// The error of [`Yield::try_send`], with the item that was not sent.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum NotSent<T> {
-    /// The consumer has to take items first.
+    /// The consumer must take items first.
     NoCredit(T),
     /// The consumer has gone.
     Unwanted(T),
 }
 
 impl<T: Send + 'static> Yield<T> {
-    /// For what `#[wigwag::actor]` writes.
+    /// For the code that `#[wigwag::actor]` generates.
     #[doc(hidden)]
     pub fn new(reply: &mut Reply<'_>) -> Yield<T> {
         let mut reply = reply.take_owned();
@@ -59,7 +75,7 @@ impl<T: Send + 'static> Yield<T> {
             any.downcast::<Flow<T>>().ok()
         });
         if flow.is_none() && reply.is_wanted() {
-            // Somebody has made an ask of the message by hand.
+            // A message built by hand was asked although its method answers with a stream.
             reply.fail(CallErrorKind::BadReply, "the method answers with a stream");
         }
         Yield { reply, flow }
@@ -68,15 +84,15 @@ impl<T: Send + 'static> Yield<T> {
     /// Sends an item, waiting for credit.
     ///
     /// # Errors
-    /// The item, when the consumer has gone.
+    /// [`Unwanted`], with the item, when the consumer has gone.
     ///
     /// # Cancellation
-    /// Dropped while it waits, the item is not sent and is dropped with the future.
+    /// If the future is dropped while it waits, the item is not sent and is dropped with it.
     pub async fn send(&mut self, item: T) -> Result<(), Unwanted<T>> {
         let Some(flow) = &self.flow else { return Err(Unwanted(item)) };
         let mut left = Some(item);
         poll_fn(|context| {
-            // Nobody polls again what was ready.
+            // A future that was ready is not polled again.
             let Some(item) = left.take() else { return Poll::Pending };
             match flow.offer(item, Some(context.waker())) {
                 Offered::In => Poll::Ready(Ok(())),
@@ -93,7 +109,7 @@ impl<T: Send + 'static> Yield<T> {
     /// Sends an item if there is credit.
     ///
     /// # Errors
-    /// The item, and whether it is worth trying again.
+    /// [`NotSent`], with the item: `NoCredit` is worth another attempt, `Unwanted` is not.
     pub fn try_send(&mut self, item: T) -> Result<(), NotSent<T>> {
         let Some(flow) = &self.flow else { return Err(NotSent::Unwanted(item)) };
         match flow.offer(item, None) {
@@ -103,7 +119,7 @@ impl<T: Send + 'static> Yield<T> {
         }
     }
 
-    /// Items that may be sent without waiting; none when the consumer has gone.
+    /// The number of items that may be sent without waiting; 0 when the consumer has gone.
     pub fn credit(&self) -> usize {
         self.flow.as_ref().map_or(0, |flow| flow.credit())
     }
@@ -116,7 +132,7 @@ impl<T: Send + 'static> Yield<T> {
     /// Waits until the consumer has gone.
     ///
     /// # Cancellation
-    /// It may be dropped at any time.
+    /// The future may be dropped at any time without effect.
     pub async fn closed(&mut self) {
         if let Some(flow) = &self.flow {
             poll_fn(|context| flow.poll_unwanted(context.waker())).await;
@@ -130,8 +146,8 @@ impl<T: Send + 'static> Yield<T> {
         }
     }
 
-    /// Ends the stream with an error of the application's own, 0x8000 and above, and what there is to
-    /// say.
+    /// Ends the stream with an error of the application's own: its number, 0x8000 and above, and a
+    /// detail for the reader.
     pub fn fail(mut self, code: u16, detail: &str) {
         self.reply.fail(CallErrorKind::Application(code | 0x8000), detail);
     }
@@ -145,7 +161,7 @@ impl<T> fmt::Debug for Yield<T> {
 }
 
 impl<T> NotSent<T> {
-    /// The item.
+    /// Takes the item back.
     pub fn into_inner(self) -> T {
         match self {
             NotSent::NoCredit(item) | NotSent::Unwanted(item) => item,
@@ -178,7 +194,7 @@ impl<T> fmt::Display for NotSent<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             NotSent::NoCredit(_) => {
-                f.write_str("the consumer has to take items first; wait with send().await")
+                f.write_str("the consumer must take items first; wait with send().await")
             }
             NotSent::Unwanted(_) => {
                 f.write_str("the consumer of the stream has gone; stop producing")

@@ -1,7 +1,7 @@
-//! The answer that a handler owes.
+//! Replies: the answer of a handler to its call.
 //!
 //! A reply is sent once: with a value, or, when it is dropped unsent, as an error. So an asker
-//! always hears something, whatever the handler does.
+//! always gets an outcome, whatever the handler does.
 
 pub(crate) mod one_shot;
 pub mod responder;
@@ -23,17 +23,17 @@ use crate::limits::IDLE_REPLY_BYTES_MAX;
 use crate::reply::one_shot::OneShot;
 use crate::reply::owner::InboundQueueOwner;
 
-/// A local asker's place, without its type.
+/// A local asker's place for its answer, without its type.
 pub(crate) trait LocalReply: Any + Send + Sync {
-    /// False when the asker has gone away.
+    /// False when the asker has gone.
     fn is_awaited(&self) -> bool;
 
-    /// True when the asker has gone away and what was not begun need not be.
+    /// True when the asker has gone and a call that was not begun may be skipped.
     fn is_called_off(&self) -> bool {
         !self.is_awaited()
     }
 
-    /// True while who is woken by `waker` waits for it, if that is known.
+    /// True while the task of `waker` waits for the answer, if that is known.
     fn is_awaited_by(&self, _: &Waker) -> bool {
         false
     }
@@ -41,7 +41,7 @@ pub(crate) trait LocalReply: Any + Send + Sync {
     fn fail(&self, kind: CallErrorKind, detail: Option<&str>);
 }
 
-/// Where a local asker waits; nobody does for a tell.
+/// The place of a local asker; `None` for a tell.
 pub(crate) type Asker = Option<Arc<dyn LocalReply>>;
 
 impl<R: Send + 'static> LocalReply for OneShot<R> {
@@ -62,8 +62,8 @@ impl<R: Send + 'static> LocalReply for OneShot<R> {
     }
 }
 
-/// The caller that waits for an answer, as stored in the mailbox. A remote caller is identified by
-/// its slot; the inbound queue of the call knows the way.
+/// The asker of a call, as stored in the mailbox. A remote asker is identified by its slot; the
+/// inbound queue of the call knows the session.
 #[derive(Clone)]
 pub(crate) enum ReplySlot {
     /// A tell.
@@ -91,19 +91,19 @@ enum ReplyPath<'r> {
     None,
 }
 
-/// Short answers of one run, on their way to the session together: what lies between an actor and
-/// its session is paid once for all of them.
+/// Short answers of one run on their way to the session together: the cost between an actor and its
+/// session is paid once for all of them.
 #[derive(Default)]
 pub(crate) struct ReplyBatch {
     frames: Buffer,
     count: u64,
     joiner: RunBuilder,
-    /// The session takes runs.
+    /// The session accepts runs of answers.
     joins: bool,
 }
 
 impl ReplyBatch {
-    /// Takes an answer in, if it is short whatever its value is.
+    /// Adds an answer, if its encoding is short for all values.
     #[inline(always)]
     fn add<R: Encode>(&mut self, asker: (u32, u32), value: &R) -> bool {
         if R::SMALL_BYTES <= ITEM_BYTES_MAX {
@@ -124,8 +124,8 @@ impl ReplyBatch {
         true
     }
 
-    /// The actor sleeps: what a burst has needed is given back. Those who answer one ask at a time
-    /// keep what that takes.
+    /// The actor sleeps: releases the memory of a burst, but keeps what answering one ask at a time
+    /// needs.
     pub(crate) fn rest(&mut self) {
         if self.frames.capacity() > IDLE_REPLY_BYTES_MAX {
             self.frames = Buffer::new();
@@ -133,7 +133,10 @@ impl ReplyBatch {
     }
 }
 
-/// The answer that a handler owes. Dropped unsent, it tells the asker so.
+/// The reply of a handler to its call. If it is dropped unsent, the asker gets an error.
+///
+/// Handlers written with the macros return their reply or take a [`Responder`](crate::Responder);
+/// its documentation has an example.
 pub struct Reply<'r> {
     slot: ReplySlot,
     path: ReplyPath<'r>,
@@ -147,8 +150,8 @@ impl<'r> Reply<'r> {
         Reply { slot, path, batch: ReplyBatch::default() }
     }
 
-    /// Creates the reply for the calls of a run. The caller hands over the collected replies before
-    /// the actor's turn may end.
+    /// A reply for the calls of a run. The caller must [hand over](Self::hand_over) the collected
+    /// answers before the actor's turn ends.
     pub(crate) fn of_run(
         path: Option<&'r Arc<dyn InboundQueueOwner>>,
         batch: ReplyBatch,
@@ -159,7 +162,7 @@ impl<'r> Reply<'r> {
         reply
     }
 
-    /// Gives the answers that were gathered to the session.
+    /// Passes the collected answers to the session.
     #[inline]
     pub(crate) fn hand_over(&mut self) {
         if self.batch.count > 0 {
@@ -177,13 +180,13 @@ impl<'r> Reply<'r> {
         }
     }
 
-    /// The end of a run: its empty memory, for the next one.
+    /// Ends a run and returns its emptied memory for the next one.
     pub(crate) fn into_batch(mut self) -> ReplyBatch {
         self.hand_over();
         std::mem::take(&mut self.batch)
     }
 
-    /// True when somebody waits: false for a tell.
+    /// True when the call was asked: false for a tell.
     #[inline]
     pub fn is_wanted(&self) -> bool {
         !matches!(self.slot, ReplySlot::Nobody)
@@ -194,7 +197,7 @@ impl<'r> Reply<'r> {
         matches!(self.slot, ReplySlot::Remote { .. })
     }
 
-    /// Checks that an answer is wanted; false too if a caller of this process has gone away.
+    /// True when the call was asked, unless an asker of this process has gone.
     pub(crate) fn is_awaited(&self) -> bool {
         match &self.slot {
             ReplySlot::Nobody => false,
@@ -203,17 +206,17 @@ impl<'r> Reply<'r> {
         }
     }
 
-    /// True when an asker of this process has gone away and the call, if not begun, need not be.
+    /// True when an asker of this process has gone and the call, if not begun, may be skipped.
     pub(crate) fn is_called_off(&self) -> bool {
         matches!(&self.slot, ReplySlot::Local(place) if place.is_called_off())
     }
 
-    /// True while who is woken by `waker` waits for it, in this process and with nothing in between.
+    /// True while the task of `waker` waits for it, in this process and with nothing in between.
     pub(crate) fn is_awaited_by(&self, waker: &Waker) -> bool {
         matches!(&self.slot, ReplySlot::Local(place) if place.is_awaited_by(waker))
     }
 
-    /// The call was handled: whoever still waits hears that there is no answer.
+    /// Ends the handling of the call: an asker that still waits is told that there is no answer.
     #[inline(always)]
     pub(crate) fn end(&mut self) {
         if self.is_wanted() {
@@ -221,13 +224,13 @@ impl<'r> Reply<'r> {
         }
     }
 
-    /// Prepares the reply for the next call.
+    /// Reuses the reply, with its path, for the next call of the run.
     #[inline(always)]
     pub(crate) fn renew(&mut self, slot: ReplySlot) {
         self.slot = slot;
     }
 
-    /// Answers; nothing more can be said then. A tell costs one comparison.
+    /// Sends the answer; later answers are ignored. For a tell it costs one comparison.
     #[inline(always)]
     pub fn send<R: Encode + Send + 'static>(&mut self, value: R) {
         if !R::TRAVELS && self.is_elsewhere() {
@@ -265,12 +268,12 @@ impl<'r> Reply<'r> {
         }
     }
 
-    /// Answers with an error, and with what there is to say about it, if anything.
+    /// Answers with an error, and with a detail for the reader unless that is empty.
     pub fn fail(&mut self, kind: CallErrorKind, detail: &str) {
         self.fail_now(kind, Some(detail).filter(|detail| !detail.is_empty()));
     }
 
-    /// The reply in a form that may outlive the turn.
+    /// Takes the reply out, so that it may outlive the turn.
     pub fn take_owned(&mut self) -> Reply<'static> {
         let slot = std::mem::replace(&mut self.slot, ReplySlot::Nobody);
         let path = self.owner().map_or(ReplyPath::None, |owner| ReplyPath::Owned(owner.clone()));
@@ -312,8 +315,8 @@ thread_local! {
     static ENDING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Drops a handler or a state whose actor has ended: callers that are owed an answer are told so,
-/// and not that no answer was given.
+/// Drops a handler or a state whose actor has ended: pending replies fail with `ActorStopped`
+/// instead of `ReplyDropped`.
 pub(crate) fn while_ending(drop: impl FnOnce()) {
     struct RestoreEnding(bool);
     impl Drop for RestoreEnding {

@@ -1,4 +1,4 @@
-//! The place where one local reply arrives.
+//! The one-shot place where the reply to a local ask arrives.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -13,19 +13,19 @@ pub(crate) type ReplyOutcome<R> = Result<R, (CallErrorKind, Option<Box<str>>)>;
 enum OneShotState<R> {
     Waiting(Option<Waker>),
     Done(ReplyOutcome<R>),
-    /// The outcome was taken, or nobody wants it any more.
+    /// The outcome was taken, or the asker has gone.
     Over,
-    /// Nobody wants the outcome, and the call is to be handled all the same.
+    /// The asker has gone, but the call is still to be handled.
     Disowned,
 }
 
 thread_local! {
-    /// An empty slot, for the next ask of this thread: a caller that asks one thing after the other
-    /// needs no other.
+    /// An empty place for the next ask of this thread; a thread that asks one thing after the other
+    /// allocates no more.
     static SPARE: Cell<Option<Arc<dyn Any + Send + Sync>>> = const { Cell::new(None) };
 }
 
-/// Filled once by the actor, emptied once by the asker.
+/// The place of one reply: filled once by the actor, emptied once by the asker.
 pub(crate) struct OneShot<R>(Mutex<OneShotState<R>>);
 
 impl<R> OneShot<R> {
@@ -33,7 +33,7 @@ impl<R> OneShot<R> {
         OneShot(Mutex::new(OneShotState::Waiting(None)))
     }
 
-    /// Only the first outcome counts.
+    /// Stores the outcome; only the first one counts.
     pub(crate) fn complete(&self, outcome: ReplyOutcome<R>) {
         let mut state = self.lock();
         let OneShotState::Waiting(waker) = &mut *state else {
@@ -62,7 +62,7 @@ impl<R> OneShot<R> {
         }
     }
 
-    /// A place that nobody else knows: the one that this thread has emptied last, if it fits.
+    /// A place with no other holder: the one that this thread emptied last, if its type fits.
     #[inline]
     pub(crate) fn fresh() -> Arc<OneShot<R>>
     where
@@ -72,8 +72,8 @@ impl<R> OneShot<R> {
         spare.and_then(|spare| spare.downcast().ok()).unwrap_or_else(|| Arc::new(OneShot::new()))
     }
 
-    /// Takes the result of [`poll`](Self::poll) without a lock if the caller alone holds the slot:
-    /// any other holder has filled it first.
+    /// Takes the outcome as [`poll`](Self::poll) does, but without a lock when the caller is the
+    /// only holder: every earlier holder has filled it before letting go.
     #[inline]
     pub(crate) fn take(mut place: Arc<OneShot<R>>) -> ReplyOutcome<R>
     where
@@ -94,34 +94,35 @@ impl<R> OneShot<R> {
         matches!(*self.lock(), OneShotState::Waiting(_))
     }
 
-    /// True while who is woken by `waker` waits for the answer.
+    /// True while the task of `waker` waits for the answer.
     pub(crate) fn is_awaited_by(&self, waker: &Waker) -> bool {
         matches!(&*self.lock(), OneShotState::Waiting(Some(asker)) if asker.will_wake(waker))
     }
 
-    /// The asker went away, and what was not begun need not be.
+    /// The asker has gone, and a call that was not begun may be skipped.
     pub(crate) fn abandon(&self) {
         self.close(OneShotState::Over);
     }
 
-    /// The asker went away, and the call is to be handled all the same.
+    /// The asker has gone, but the call is still to be handled.
     pub(crate) fn disown(&self) {
         self.close(OneShotState::Disowned);
     }
 
-    /// True when the call need not be begun any more.
+    /// True when a call that was not begun may be skipped.
     pub(crate) fn is_called_off(&self) -> bool {
         matches!(*self.lock(), OneShotState::Over)
     }
 
     fn close(&self, state: OneShotState<R>) {
-        // The value may be a reference whose end wakes others: it is dropped outside the lock.
+        // Dropping an outcome may drop a reference and wake others: done without the lock.
         let before = std::mem::replace(&mut *self.lock(), state);
         drop(before);
     }
 
     fn lock(&self) -> MutexGuard<'_, OneShotState<R>> {
-        // Whole between two statements, so a panic elsewhere has broken nothing.
+        // The state is consistent between any two statements, so a panic elsewhere has broken
+        // nothing.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

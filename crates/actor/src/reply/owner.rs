@@ -1,34 +1,34 @@
-//! The session that an answer goes to.
+//! The session that the replies to remote calls go to.
 
 use wigwag_wire::Buffer;
 use wigwag_wire::small::DynEncode;
 
 use crate::error::CallErrorKind;
 
-/// A session, as the actor sees it: where replies go and who must know that places are free.
+/// A session, as an actor sees it: it takes replies and is told of freed credit.
 pub trait InboundQueueOwner: Send + Sync {
-    /// Places are free again: `units` of credit were taken out of the lane.
+    /// Places are free again: `units` of credit were taken out of the inbound queue.
     fn freed(&self, units: u64);
 
-    /// Notes that `calls` more calls have finished their handlers.
+    /// The handlers of `calls` more calls have finished.
     fn handled(&self, calls: u64);
 
     /// The actor has stopped.
     fn stopped(&self);
 
-    /// Whether answers to asks that follow each other may be joined to runs.
+    /// Whether answers to consecutive asks may be joined to runs.
     fn joins(&self) -> bool;
 
-    /// Answers to several asks, as REPLY frames or runs of them that lie behind each other; they are
-    /// taken out.
+    /// Sends answers to several asks. `frames` holds REPLY frames, or runs of them, one behind the
+    /// other; the session takes them out.
     fn replies(&self, frames: &mut Buffer, count: u64);
 
-    /// The answer to the ask in `slot`.
+    /// Sends the answer to the ask in `slot`.
     fn reply(&self, slot: u32, generation: u32, value: &dyn DynEncode);
 
-    /// A tell was not understood: no such method, or other arguments.
+    /// A tell was not understood: there is no such method, or it takes other arguments.
     fn undelivered(&self);
 
-    /// The ask in `slot` has no answer.
+    /// The ask in `slot` fails: it has no answer.
     fn fail(&self, slot: u32, generation: u32, kind: CallErrorKind, detail: &str);
 }

@@ -1,4 +1,4 @@
-//! An answer that is given later, or by somebody else.
+//! Answers that are given later, or by another actor or task.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -8,38 +8,56 @@ use wigwag_wire::Encode;
 use crate::error::CallErrorKind;
 use crate::reply::Reply;
 
-/// The answer that a handler owes, as a value: a parameter `answer: Responder<R>` of a handler that
-/// returns nothing makes `R` the reply of the call, and the handler may keep it, answer in a later
-/// call, or hand it on to another actor ([`Local<Responder<R>>`](crate::Local) is an argument). The asker
-/// may be of this process or of another.
+/// The reply of a handler as a value, to be sent later or by another actor or task.
 ///
-/// Dropped without an answer, it tells the asker so: `ReplyDropped`, or `ActorStopped` when it is
-/// dropped with its actor. When the call was told and not asked, nobody hears the answer.
+/// A parameter `answer: Responder<R>` of a handler that returns nothing makes `R` the reply of the
+/// call. The handler may keep it, answer in a later call, or pass it to another actor
+/// ([`Local<Responder<R>>`](crate::Local) is an argument). The asker may be in this process or in
+/// another.
+///
+/// ```
+/// # use std::collections::VecDeque;
+/// # use wigwag_actor::Responder;
+/// /// Asks that wait for a connection.
+/// struct Pool { waiting: VecDeque<Responder<u64>> }
+///
+/// impl Pool {
+///     fn released(&mut self, connection: u64) {
+///         if let Some(answer) = self.waiting.pop_front() {
+///             answer.send(connection);
+///         }
+///     }
+/// }
+/// ```
+///
+/// If it is dropped without an answer, the asker gets an error: `ReplyDropped`, or `ActorStopped`
+/// when it is dropped with its actor. If the call was told and not asked, the answer is dropped.
 pub struct Responder<R> {
     reply: Reply<'static>,
     kind: PhantomData<fn(R)>,
 }
 
 impl<R: Encode + Send + 'static> Responder<R> {
-    /// For what `#[wigwag::actor]` writes.
+    /// For the code that `#[wigwag::actor]` generates.
     #[doc(hidden)]
     pub fn new(reply: &mut Reply<'_>) -> Responder<R> {
         Responder { reply: reply.take_owned(), kind: PhantomData }
     }
 
-    /// Answers.
+    /// Sends the answer.
     pub fn send(mut self, value: R) {
         self.reply.send(value);
     }
 
-    /// Answers with an error of the application's own, 0x8000 and above, and what there is to say.
+    /// Answers with an error of the application's own: its number, 0x8000 and above, and a detail
+    /// for the reader.
     pub fn fail(mut self, code: u16, detail: &str) {
         self.reply.fail(CallErrorKind::Application(code | 0x8000), detail);
     }
 
-    /// True when somebody waits for the answer: false for a tell, and when an asker of this process
-    /// has gone away. An asker that goes before the handler has begun is passed over; a handler that
-    /// runs looks here whether to go on.
+    /// True while an asker waits for the answer: false for a tell, and when an asker of this
+    /// process has gone. A call whose asker goes before the handler has begun is skipped; a running
+    /// handler may check here whether to continue.
     pub fn is_wanted(&self) -> bool {
         self.reply.is_awaited()
     }

@@ -1,4 +1,5 @@
-//! Supervision: actors that start others and start them again, and plans for stopping many.
+//! Supervision: actors that start other actors and restart them when they fail, and plans for an
+//! orderly shutdown.
 
 pub mod stop_plan;
 pub mod supervisor;

@@ -1,4 +1,4 @@
-//! Ending a whole system in good order: stage after stage, each with a time limit.
+//! Stop plans: the orderly shutdown of a system, stage by stage, each with a time limit.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,11 +9,11 @@ use tokio::time::{Instant, timeout};
 use crate::lifecycle::handle::Handle;
 use crate::reason::Reason;
 
-/// In which order the actors of a system end, and how long each may take: first those that let work
-/// in, last those that the others need.
+/// The order in which the actors of a system end, and the time that each stage may take: first the
+/// actors that accept work, last those that the others need.
 ///
 /// The actors of a stage are told to end at the same time; the next stage begins when all of them
-/// have ended. Actors that have not ended when the stage's time is over are killed. So a plan takes
+/// have ended. An actor that has not ended within the stage's time limit is killed. So a plan takes
 /// no longer than the sum of its limits, whatever its actors do.
 ///
 /// ```
@@ -48,28 +48,28 @@ struct StopStage {
     actors: Vec<Handle>,
 }
 
-/// How an actor of a plan has ended.
+/// How one actor of a [`StopPlan`] has ended.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Stopped {
-    /// The stage that it was in.
+    /// The name of its stage.
     pub stage: Arc<str>,
     /// The actor.
     pub actor: Handle,
     /// Why it has ended; its own reason, if that came first.
     pub reason: Reason,
-    /// It had not ended in time.
+    /// True when it had not ended in time.
     pub was_killed: bool,
 }
 
 impl StopPlan {
-    /// One without stages.
+    /// Creates a plan without stages.
     pub fn new() -> StopPlan {
         StopPlan::default()
     }
 
-    /// Appends a stage whose actors end after the current call, as by [`Handle::stop`]. A
-    /// supervisor ends its children first.
+    /// Adds a stage at the end, whose actors end after their current call, as by [`Handle::stop`].
+    /// A supervisor ends its children first.
     pub fn stop(
         self,
         stage: &str,
@@ -79,7 +79,8 @@ impl StopPlan {
         self.stage(stage, limit, false, actors)
     }
 
-    /// Appends a stage whose actors first handle their waiting calls, as by [`Handle::drain`].
+    /// Adds a stage at the end, whose actors first handle the calls that wait, as by
+    /// [`Handle::drain`].
     pub fn drain(
         self,
         stage: &str,
@@ -101,17 +102,17 @@ impl StopPlan {
         self
     }
 
-    /// Ends all actors, stage after stage, and says how each has ended, in the order of the plan.
+    /// Ends all actors, stage by stage, and reports how each has ended, in the order of the plan.
     ///
     /// # Cancellation
-    /// Dropped while it runs, the actors that were told to end do so without a limit; later stages are
-    /// not told.
+    /// If the future is dropped while it runs, the actors that were told to end do so without a
+    /// time limit; the actors of later stages are not told.
     pub async fn run(self) -> Vec<Stopped> {
         let mut all = Vec::new();
         for stage in self.stages {
             let begun = Instant::now();
             for actor in &stage.actors {
-                // An actor that has ended already needs no order.
+                // An actor that has ended already refuses the order, which does not matter.
                 let _ = if stage.drains { actor.drain() } else { actor.stop() };
             }
             for actor in stage.actors {

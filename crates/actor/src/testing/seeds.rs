@@ -1,4 +1,4 @@
-//! One test, many seeds; and the way back to the one that failed.
+//! Running one test under many seeds, and again under the seed that failed.
 
 use std::env::{self, VarError};
 use std::future::Future;
@@ -8,13 +8,23 @@ use super::run;
 /// The environment variable with the one seed that [`seeds`] is to run.
 pub const SEED_VARIABLE: &str = "WIGWAG_SEED";
 
-/// [Runs](run) what `body` makes for each seed, one after the other. A panic goes on, after standard
-/// error was told with which seed it came and how to have that seed alone: with
-/// [`SEED_VARIABLE`] set to it, only that one is run, whether it is one of `all` or not.
+/// [Runs](run) the future that `body` creates for each seed, one after the other. With
+/// [`SEED_VARIABLE`] set, only that seed is run, whether or not it is one of `all`.
+///
+/// A panic is passed on to the caller. Before that, a note on standard error names the seed and how
+/// to run it alone.
+///
+/// ```
+/// use wigwag_actor::testing;
+///
+/// testing::seeds(0..20, |_seed| async {
+///     tokio::task::yield_now().await;
+/// });
+/// ```
 ///
 /// # Panics
-/// With `body`; as [`run`] does; when [`SEED_VARIABLE`] is set to what is no seed; and when there is
-/// none to run, because such a test would show nothing.
+/// When `body` panics; when [`run`] does; when [`SEED_VARIABLE`] is set to a value that is no seed;
+/// and when there is no seed to run, because such a test would show nothing.
 #[track_caller]
 pub fn seeds<F>(all: impl IntoIterator<Item = u64>, mut body: impl FnMut(u64) -> F)
 where
@@ -37,7 +47,7 @@ fn one<F: Future<Output = ()>>(seed: u64, body: &mut impl FnMut(u64) -> F) {
     run(seed, body(seed));
 }
 
-/// The one seed that somebody wants.
+/// The one seed that the variable requests.
 #[track_caller]
 fn wanted(variable: Result<String, VarError>) -> Option<u64> {
     let value = match variable {
@@ -51,7 +61,7 @@ fn wanted(variable: Result<String, VarError>) -> Option<u64> {
     Some(seed)
 }
 
-/// Dropped by a panic, it says how to run this seed alone.
+/// Dropped by a panic, it prints how to run this seed alone.
 struct Hint(u64);
 
 impl Drop for Hint {
@@ -63,7 +73,7 @@ impl Drop for Hint {
     }
 }
 
-/// The harness gives each test's thread the name of the test.
+/// The note for a failed seed. The harness gives the thread of each test the name of the test.
 fn hint(seed: u64, thread: Option<&str>) -> String {
     let again = match thread {
         Some(test) if test != "main" => format!("{SEED_VARIABLE}={seed} cargo test {test}"),

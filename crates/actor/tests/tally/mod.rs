@@ -1,4 +1,4 @@
-//! An actor written by hand, as the macro would write it, with little to do.
+//! A minimal actor written by hand, in the form that the macro generates.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ pub(crate) const SUM: u32 = FIRST_METHOD + 1;
 pub(crate) const STAND: u32 = FIRST_METHOD + 2;
 pub(crate) const PANIC: u32 = FIRST_METHOD + 3;
 
-/// Writes numbers down.
+/// Records numbers.
 #[derive(Default)]
 pub(crate) struct Tally {
     pub(crate) notes: Vec<u64>,
@@ -26,7 +26,7 @@ pub(crate) struct Tally {
     pub(crate) gate: Arc<Gate>,
 }
 
-/// Lets a handler say that it is there, and holds it until it may go on.
+/// Lets a handler report that it has begun, and holds it until it may continue.
 #[derive(Default)]
 pub(crate) struct Gate {
     pub(crate) reached: Notify,
@@ -135,7 +135,7 @@ impl Actor for Tally {
         Handled::Done
     }
 
-    /// Stands at the gate, and answers with all notes.
+    /// Waits at the gate, and answers with all notes.
     async fn handle_later(&mut self, message: TallyMessage, mut reply: Reply<'static>) {
         assert!(matches!(message, TallyMessage::Stand));
         self.gate.reached.notify_one();

@@ -1,8 +1,8 @@
-//! Many asks under way at once, and their answers in the order of the asks.
+//! Pipelines: many asks under way at once, with their answers in the order of the asks.
 //!
-//! An [`Answer`](crate::Answer) is a future for each ask. A caller with thousands of asks of one
-//! actor does not need as many futures: a pipeline numbers its asks, keeps the tag that the caller
-//! gave with each, and takes all answers that have arrived at once.
+//! An [`Answer`](crate::Answer) is one future per ask. A caller with thousands of asks for one
+//! actor does not need as many futures: a pipeline numbers its asks, keeps the caller's context
+//! beside each, and takes all answers that have arrived at once.
 
 mod paged_queue;
 mod receiving;
@@ -23,23 +23,41 @@ use crate::reference::run_writer::{self, RunOwner};
 use crate::reference::{Place, Ref, send};
 use crate::reply::one_shot::OneShot;
 
-/// Many asks of one actor under way at once.
+/// Many asks to one actor under way at once; [`Ref::pipeline`] creates it.
 ///
-/// A tag that is given with a call is returned with its answer. The documentation of the crate
-/// `wigwag` has an example.
+/// The context that the caller gives with each ask comes back with its answer. Answers come in the
+/// order of the asks. The documentation of the crate `wigwag` has a longer example.
 ///
-/// Dropping it gives up the asks that have no answer yet: they are handled all the same, and what
-/// they are answered is thrown away.
+/// ```
+/// # use wigwag_actor::{Call, CallError, Interface, Ref};
+/// # async fn sum<I: Interface>(
+/// #     target: &Ref<I>, get: impl Fn(usize) -> Call<'static, I, u64>,
+/// # ) -> Result<u64, CallError> {
+/// let mut pipeline = target.pipeline::<u64, usize>(100)?;
+/// for index in 0..100 {
+///     pipeline.push(get(index), index).await.map_err(|unsent| unsent.refused.error)?;
+/// }
+/// let mut sum = 0;
+/// while let Some((_index, value)) = pipeline.answer().await {
+///     sum += value?;
+/// }
+/// # Ok(sum)
+/// # }
+/// ```
+///
+/// # Cancellation
+/// Dropping the pipeline gives up the asks that have no answer yet: they are still handled, and
+/// their answers are dropped.
 pub struct Pipeline<I: Interface, R: Answerable, C = ()> {
     target: Ref<I>,
     state: PipelineState<I, R>,
-    /// The tags of asks whose answers were not taken.
+    /// The caller's context of each ask whose answer was not taken.
     contexts: PagedQueue<C>,
     most: usize,
-    /// Asks that were sent. Here and not where they are sent from: a pipeline may go to another
-    /// thread while the first one's turn still holds some.
+    /// Asks that were sent. Counted here and not by the sending turn: a pipeline may move to
+    /// another thread while the first thread's turn still holds some of its asks.
     asked: u64,
-    /// Of these, asks whose answers were taken.
+    /// How many of the asks had their answers taken.
     taken: u64,
 }
 
@@ -49,11 +67,14 @@ enum PipelineState<I: Interface, R> {
 }
 
 impl<I: Interface> Ref<I> {
-    /// A way for many asks at once, up to `most`; see [`Pipeline`]. To another process it has 2,097,152
-    /// places at most; the session holds 65,536 more for other pipelines, and for asks without one.
+    /// Creates a pipeline of up to `most` asks at once; see [`Pipeline`].
+    ///
+    /// # Limits
+    /// To another process a pipeline has at most 2,097,152 places. The session keeps 65,536 more
+    /// for other pipelines and for asks without one.
     ///
     /// # Errors
-    /// `Overloaded` when the session has no room for any; whatever a call would meet.
+    /// `Overloaded` when the session has no place left, and the errors that a call would meet.
     pub fn pipeline<R: Answerable, C>(&self, most: usize) -> Result<Pipeline<I, R, C>, CallError> {
         Pipeline::new(self, most)
     }
@@ -80,7 +101,7 @@ impl<I: Interface, R: Answerable, C> Pipeline<I, R, C> {
         })
     }
 
-    /// Asks whose answers were not taken yet.
+    /// The number of asks whose answers were not taken yet.
     #[inline]
     pub fn len(&self) -> usize {
         (self.asked - self.taken) as usize
@@ -98,7 +119,8 @@ impl<I: Interface, R: Answerable, C> Pipeline<I, R, C> {
         self.len() >= self.most
     }
 
-    /// Asks that may be under way at once; fewer than wanted if the session has no room for so many.
+    /// The number of asks that may be under way at once; less than requested if the session has too
+    /// few places.
     pub fn capacity(&self) -> usize {
         self.most
     }
@@ -106,8 +128,8 @@ impl<I: Interface, R: Answerable, C> Pipeline<I, R, C> {
     /// Sends an ask if there is room now, and hands it back otherwise.
     ///
     /// # Errors
-    /// `Full` when [`is_full`](Self::is_full) or when there is no room on the way; whatever else a
-    /// call may meet; `NoSuchActor` when the call is one of another reference.
+    /// `Full` when [`is_full`](Self::is_full) or when there is no room on the way; `NoSuchActor`
+    /// when the call was made with another reference; the other errors of a call.
     #[inline(always)]
     pub fn try_push(
         &mut self,
@@ -125,8 +147,8 @@ impl<I: Interface, R: Answerable, C> Pipeline<I, R, C> {
         self.try_push_alone(call, context)
     }
 
-    /// An ask that is not added to those before it. Apart, so that the way of nearly all asks of a
-    /// busy pipeline is short.
+    /// Sends an ask that cannot join the batch of the asks before it. A method of its own, so that
+    /// the common path of a busy pipeline stays short.
     #[inline(never)]
     fn try_push_alone(
         &mut self,
@@ -149,15 +171,16 @@ impl<I: Interface, R: Answerable, C> Pipeline<I, R, C> {
         Err(Unsent { refused, context })
     }
 
-    /// Sends an ask, waiting for room on the way, as long as the call's time limit allows; the time
-    /// of the answer is not limited by it.
+    /// Sends an ask, waiting for room on the way as long as the call's time limit allows. The time
+    /// until the answer is not limited.
     ///
     /// # Errors
-    /// As [`try_push`](Self::try_push): when the pipeline itself is full nothing but taking an
-    /// answer makes room, so that is `Full` at once.
+    /// Those of [`try_push`](Self::try_push). Only taking an answer makes room in a full pipeline,
+    /// so a full pipeline gives `Full` at once.
     ///
     /// # Cancellation
-    /// Dropped while it waits, the message is not sent and is dropped with what was given beside it.
+    /// If the future is dropped while it waits, the message is not sent and is dropped with its
+    /// context.
     pub async fn push(
         &mut self,
         call: Call<'_, I, R>,
@@ -200,14 +223,14 @@ impl<I: Interface, R: Answerable, C> Pipeline<I, R, C> {
         }
     }
 
-    /// An ask was sent.
+    /// Counts an ask that was sent.
     #[inline(always)]
     fn note(&mut self, context: C) {
         self.contexts.push(context);
         self.asked += 1;
     }
 
-    /// A call knows its own way; it must be ours.
+    /// Checks that the call was made with this pipeline's reference.
     fn leads_to(&self, target: &Ref<I>) -> Result<(), Box<CallError>> {
         if self.target.is_same(target) { Ok(()) } else { Err(self.elsewhere(target)) }
     }
@@ -252,7 +275,7 @@ impl<I: Interface, R: Answerable, C> Drop for Pipeline<I, R, C> {
     }
 }
 
-/// A sender that is parked, if it is; dropped, it gives up.
+/// A sender that may be parked; dropping it gives up its place in the queue.
 struct ParkedPush<I: Interface> {
     target: Ref<I>,
     ticket: Ticket,

@@ -1,24 +1,25 @@
-//! A queue for the tags of a pipeline's asks, which are pushed and taken by the thousand.
+//! The callers' contexts of outstanding asks: a queue that is pushed to and popped from a thousand
+//! at a time.
 //!
-//! It lies in pages, the front one turned round: so both ends are the end of a `Vec`, which takes half
-//! of what a ring asks the processor for each value.
+//! The queue consists of pages, of which the front one is reversed: so both ends are the end of a
+//! `Vec`, which costs half as many instructions per value as a ring buffer.
 
 use std::collections::VecDeque;
 use std::mem;
 
-/// Values in a page; the last one may be needed when it has fewer.
+/// Values in a page; the last page may be moved to the front with fewer.
 const PAGE: usize = 512;
-/// Empty pages that are kept: what two batches leave behind.
+/// Empty pages that are kept: as many as two batches leave behind.
 const SPARE_PAGES_MAX: usize = 16;
 
-/// The queue. It keeps no count: its owner has one.
+/// A first-in, first-out queue in pages. It keeps no count: its owner has one.
 #[derive(Debug)]
 pub(crate) struct PagedQueue<C> {
-    /// The oldest values, the first of them last.
+    /// The oldest values in reverse order: the oldest one is last.
     front: Vec<C>,
     /// Full pages.
     pages: VecDeque<Vec<C>>,
-    /// The newest values, up to a page of them.
+    /// The newest values, at most one page.
     back: Vec<C>,
     spare: Vec<Vec<C>>,
 }
@@ -51,7 +52,7 @@ impl<C> PagedQueue<C> {
         self.front.pop()
     }
 
-    /// There is no room: the last page is full, or still small.
+    /// Makes room: the last page is full, or still small.
     #[cold]
     #[inline(never)]
     fn turn_over(&mut self) {
@@ -62,7 +63,7 @@ impl<C> PagedQueue<C> {
         self.pages.push_back(mem::replace(&mut self.back, fresh));
     }
 
-    /// The front page is used up. False when there is no other.
+    /// Replaces the front page, which is used up. False when there is no other.
     #[cold]
     #[inline(never)]
     fn refill(&mut self) -> bool {
@@ -85,7 +86,7 @@ mod tests {
     #[test]
     fn values_come_out_as_they_went_in() {
         let (mut paged_queue, mut given, mut taken) = (PagedQueue::new(), 0, 0);
-        // Every step of up to 3,000 values in an order that comes back to none now and then.
+        // Each step pushes up to 3,000 values, in an order that empties the queue now and then.
         for step in 0..4000 {
             for _ in 0..(step * 7919) % 3000 {
                 paged_queue.push(given);

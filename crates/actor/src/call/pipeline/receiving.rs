@@ -1,4 +1,4 @@
-//! How the answers of a pipeline are taken.
+//! Taking the answers of a pipeline.
 
 use std::future::{Future, poll_fn};
 use std::task::{Context, Poll, Waker};
@@ -12,23 +12,23 @@ use crate::error::CallError;
 use crate::reference::answers::TakenAnswer;
 use crate::reference::interface::Interface;
 
-/// An answer with the tag of its ask. The result of the rare path is boxed: written to the place of
-/// the common result, it would force that into memory, stored in parts and loaded at once, for
-/// which a processor must wait.
+/// An answer with the context of its ask. The rare path returns it in a box: if it were written to
+/// the place that the fast path returns in registers, that place would live in memory, stored in
+/// parts and loaded as a whole, which stalls a processor.
 type AnsweredAsk<R, C> = (C, Result<R, CallError>);
 
 impl<I: Interface, R: Answerable, C> Pipeline<I, R, C> {
-    /// The answer to the oldest ask whose answer was not taken, with what was given beside it;
-    /// `None` when there is none.
+    /// The answer to the oldest ask whose answer was not taken, with the context of the ask; `None`
+    /// when no ask is outstanding.
     ///
     /// # Cancellation
-    /// Dropped before it is ready, it has taken nothing.
+    /// A future that is dropped before it is ready has taken nothing.
     #[inline(always)]
     pub fn answer(&mut self) -> impl Future<Output = Option<(C, Result<R, CallError>)>> {
         poll_fn(|context| self.poll_answer(context))
     }
 
-    /// [`answer`](Self::answer) for a future written by hand.
+    /// Polls for the next answer: [`answer`](Self::answer) for a hand-written future.
     #[inline(always)]
     pub fn poll_answer(
         &mut self,
@@ -43,10 +43,11 @@ impl<I: Interface, R: Answerable, C> Pipeline<I, R, C> {
         self.poll_answer_slowly(context.waker()).map(|answer| answer.map(|answer| *answer))
     }
 
-    /// Takes the next answer if it has arrived; `None` if it has not, or if none is due.
+    /// Takes the oldest answer if it has arrived; `None` when it has not, or when no ask is
+    /// outstanding.
     ///
-    /// Within a turn, asks are sent at the end of the turn: a loop that calls this within a turn
-    /// without awaiting anything waits for ever.
+    /// Inside a turn the asks are sent at the end of the turn: a loop that calls this there without
+    /// awaiting anything never ends.
     #[inline(always)]
     pub fn try_answer(&mut self) -> Option<(C, Result<R, CallError>)> {
         if let Some((value, context)) = self.take_short() {
@@ -58,12 +59,12 @@ impl<I: Interface, R: Answerable, C> Pipeline<I, R, C> {
         self.try_answer_slowly().map(|answer| *answer)
     }
 
-    /// Takes the answers that have come, in the order of the asks and at most so many, and says how
-    /// many they were: `each` gets what was given beside the ask, and its answer. It takes less of the
-    /// processor for each than [`try_answer`](Self::try_answer), which is the same otherwise.
+    /// Takes the answers that have arrived, in the order of the asks and at most `most`, and
+    /// returns their number. `each` gets the context of the ask and its answer. It costs less per
+    /// answer than [`try_answer`](Self::try_answer) and is otherwise equivalent.
     ///
     /// # Panics
-    /// When `each` does. That answer is taken then, and those behind it are not.
+    /// When `each` panics. Its answer is then taken; the answers behind it are not.
     #[inline(always)]
     pub fn take_ready(
         &mut self,
@@ -75,7 +76,7 @@ impl<I: Interface, R: Answerable, C> Pipeline<I, R, C> {
         while self.taken < end {
             if let PipelineState::Remote { answers, .. } = &mut self.state {
                 let mut front = answers.front();
-                // An answer that cannot be decoded stays, and the slow path reports it.
+                // An answer that cannot be decoded stays: the slow path reports it.
                 while self.taken < end
                     && let Some(value) = front.short()
                     && let Ok(reply) = R::decode(&mut Reader::new(value))
@@ -96,7 +97,8 @@ impl<I: Interface, R: Answerable, C> Pipeline<I, R, C> {
         (self.taken - before) as usize
     }
 
-    /// A short answer that is there is decoded in place; everything else is rarer and out of line.
+    /// Takes a short answer that has arrived, for the caller to decode in place; all other cases
+    /// are rare and stay out of line.
     #[inline(always)]
     fn take_short(&mut self) -> Option<(&[u8], C)> {
         let PipelineState::Remote { answers, .. } = &mut self.state else { return None };

@@ -1,7 +1,8 @@
-//! A child as its supervisor is told of it, and the task that it runs in.
+//! The specification of a child, and the link from its task to its supervisor.
 //!
-//! A child keeps its address and its mailbox over all its lives: what waits while it is started again
-//! is handled by the next life, and references stay good. Only the call that it failed in is lost.
+//! A child keeps its address and its mailbox over all its lives: mail that waits during a restart
+//! is handled by the next life, and references stay valid. Only the call in which it failed is
+//! lost.
 
 use std::fmt;
 use std::sync::{Arc, Weak};
@@ -22,32 +23,46 @@ use crate::runtime::actor::Actor;
 use crate::runtime::spawn::{ExitGuard, open, run};
 use crate::runtime::this::This;
 
-/// When a child that has ended is started again.
+/// When a supervisor restarts a child that has ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Restart {
     /// Always.
     #[default]
     Permanent,
-    /// After an end that nobody wanted. A later start that fails is such an end, whatever reason
-    /// its `started` hook gives.
+    /// After an unintended end. A later start that fails counts as one, whatever reason its
+    /// `started` hook gives.
     Transient,
-    /// Never; a child that has ended is forgotten, also when it was ended because a sibling failed.
+    /// Never; a child that has ended is removed, also when it was stopped because a sibling failed.
     Temporary,
 }
 
 /// How a supervisor ends a child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shutdown {
-    /// It is asked to stop, and killed when it has not after this time.
+    /// The child is asked to stop, and killed if it has not ended within this time.
     Within(Duration),
-    /// It is killed.
+    /// The child is killed at once.
     AtOnce,
-    /// It is asked to stop and waited for: right for a supervisor, whose own children have their
-    /// times.
+    /// The child is asked to stop, without a time limit: right for a supervisor, whose own children
+    /// have their limits.
     Patient,
 }
 
-/// The specification of a child: all that a supervisor needs to start it, repeatedly.
+/// The specification of a child: how its supervisor starts, restarts and stops it.
+///
+/// [`Supervisor::child`](crate::Supervisor::child) and
+/// [`SupervisorRef::start_child`](crate::SupervisorRef::start_child) take it.
+///
+/// ```
+/// # use std::time::Duration;
+/// # use wigwag_actor::{Actor, Child, Restart, Shutdown, Strategy, Supervisor};
+/// # fn tree<A: Actor>(make: impl Fn() -> A + Send + Sync + 'static) -> Supervisor {
+/// let cache = Child::new("cache", make)
+///     .restart(Restart::Transient)
+///     .shutdown(Shutdown::Within(Duration::from_secs(1)));
+/// Supervisor::new(Strategy::OneForOne).child(cache)
+/// # }
+/// ```
 pub struct Child {
     pub(crate) name: Arc<str>,
     pub(crate) restart: Restart,
@@ -58,8 +73,9 @@ pub struct Child {
 }
 
 impl Child {
-    /// A child of that name, unique in its supervisor; `make` makes the state that each of its lives
-    /// begins with. It is started again whenever it ends, has 5 s to stop and 30 s to start.
+    /// Specifies a child with a name unique in its supervisor; `make` creates the initial state of
+    /// each of its lives. By default it is restarted whenever it ends, and has 5 s to stop and 30 s
+    /// to start.
     pub fn new<A: Actor>(name: &str, make: impl Fn() -> A + Send + Sync + 'static) -> Child {
         Child {
             name: name.into(),
@@ -71,21 +87,21 @@ impl Child {
         }
     }
 
-    /// Sets the rule for restarting the child.
+    /// Sets when the child is restarted.
     #[must_use]
     pub fn restart(mut self, rule: Restart) -> Child {
         self.restart = rule;
         self
     }
 
-    /// Sets the way in which the child is ended.
+    /// Sets how the child is stopped.
     #[must_use]
     pub fn shutdown(mut self, way: Shutdown) -> Child {
         self.shutdown = way;
         self
     }
 
-    /// Sets the time for the child's `started` hook; it is killed if the hook takes longer.
+    /// Sets the time limit of the `started` hook; a child that takes longer is killed.
     #[must_use]
     pub fn start_within(mut self, limit: Duration) -> Child {
         self.start_within = limit;
@@ -99,7 +115,8 @@ impl Child {
         self
     }
 
-    /// Starts the task. Its first start is reported through what is given; later ones to `supervisor`.
+    /// Starts the task. Its first start is reported through the returned receiver, later ones to
+    /// `supervisor`.
     pub(super) fn start(&self, supervisor: &SupervisorLink, number: u64) -> StartedChild {
         self.make.start(supervisor.clone(), number, &self.options)
     }
@@ -113,32 +130,32 @@ impl fmt::Debug for Child {
     }
 }
 
-/// A child whose task has begun.
+/// A child whose task has been started.
 pub(super) struct StartedChild {
     pub(crate) handle: Handle,
-    /// Makes copies of its reference; it keeps the child from ending for want of one.
+    /// Copies a reference to the child, which keeps it from ending for lack of references.
     pub(crate) reference: Box<dyn Fn() -> AnyReference + Send>,
     pub(crate) begun: oneshot::Receiver<Result<(), Reason>>,
 }
 
-/// The supervisor's decision on a child that has ended.
+/// The supervisor's decision about a child that has ended.
 pub(super) enum Verdict {
-    /// It is started again.
+    /// It is restarted.
     Again,
     /// It ends for good.
     Over,
 }
 
-/// The way from a child to its supervisor, which it does not keep alive.
+/// The link from a child to its supervisor, which it does not keep alive.
 #[derive(Clone)]
 pub(super) struct SupervisorLink {
     pub(crate) mailbox: Weak<Mailbox<SupervisorMessage>>,
-    /// True when the supervisor is ending and answers no more.
+    /// True when the supervisor is ending and no longer answers.
     pub(crate) ending: watch::Receiver<bool>,
 }
 
 impl SupervisorLink {
-    /// Tells the supervisor, if it is there still.
+    /// Sends an event to the supervisor, if it still exists.
     pub(super) fn tell(&self, event: ChildEvent) {
         let Some(mailbox) = self.mailbox.upgrade() else { return };
         mailbox.order(ControlMessage::Visit(Box::new(move |actor| {
@@ -150,12 +167,12 @@ impl SupervisorLink {
         })));
     }
 
-    /// Decides on a child that has ended.
+    /// Asks for the supervisor's decision about the end of a child.
     pub(super) async fn verdict(mut self, child: u64, reason: Reason, in_start: bool) -> Verdict {
         let (verdict, judged) = oneshot::channel();
         self.tell(ChildEvent::Ended { child, reason, in_start, verdict });
         tokio::select! {
-            // As in `This::later`.
+            // Biased, as in `This::later`.
             biased;
             verdict = judged => verdict.unwrap_or(Verdict::Over),
             _ = self.ending.wait_for(|ending| *ending) => Verdict::Over,
@@ -163,7 +180,7 @@ impl SupervisorLink {
     }
 }
 
-/// Makes states of one type.
+/// Starts children of one type.
 trait ChildFactory: Send + Sync {
     fn start(
         &self,

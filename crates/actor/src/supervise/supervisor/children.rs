@@ -1,4 +1,4 @@
-//! The children of a supervisor: what comes next for each.
+//! The state transitions of a supervisor's children.
 
 use std::sync::Arc;
 
@@ -113,7 +113,7 @@ impl Supervisor {
         watch_start(entry, supervisor, begun);
     }
 
-    /// Starts a child that waits for it.
+    /// Restarts a child that waits for its restart.
     pub(super) fn start_again(&mut self, this: &This<Supervisor>, at: usize) {
         let supervisor = self.supervisor(this);
         let entry = &mut self.children[at];
@@ -127,8 +127,8 @@ impl Supervisor {
         }
     }
 
-    /// A start has come to its end: `anew` as its state has it, so that the road of one start tells
-    /// nothing of another.
+    /// A start has succeeded or failed. `anew` is as in the child's state, so that a late report of
+    /// one kind of start is not taken for another.
     pub(super) fn began(
         &mut self,
         this: &This<Supervisor>,
@@ -148,7 +148,7 @@ impl Supervisor {
                 if let EntryState::Starting { asker: Some(mut asker), .. } = entry.run() {
                     asker.send::<SupervisorReply<Handle>>(Local(Ok(entry.handle.clone())));
                 }
-                // Killed before its start was known: that was said already, and not heard.
+                // Killed before its start was reported: that notice came earlier and was ignored.
                 if let Some(reason) = entry.handle.reason() {
                     return self.lost(this, at, &reason);
                 }
@@ -167,7 +167,7 @@ impl Supervisor {
         }
     }
 
-    /// A child's life is over, and its task waits to hear what comes next.
+    /// A life of a child has ended, and its task waits for the verdict.
     pub(super) fn ended(
         &mut self,
         this: &This<Supervisor>,
@@ -177,19 +177,18 @@ impl Supervisor {
         verdict: oneshot::Sender<Verdict>,
     ) {
         if !in_start {
-            // It has started, though the road of its first start may be the longer one.
+            // It has started, though the report of its first start may arrive later.
             self.began(this, child, Ok(()), true);
         }
         let Some(at) = self.at(child) else { return };
         if let EntryState::Stopping(why) = &self.children[at].state {
             if let StopCause::Wanted(_) = why {
-                // A waiting caller finds the child ended and its names free; the child's task is
-                // told only later.
+                // Callers find it ended and its names free before its task receives the verdict.
                 self.children[at].handle.actor_cell().clone().end(reason.clone());
             }
             return self.has_stopped(this, at, Some(verdict));
         }
-        // A start that fails is a failure, whatever the hook says that it was.
+        // A start that fails is a failure, whatever reason the hook gives.
         let failed = in_start || !reason.is_wanted();
         let starts = match self.children[at].child.restart {
             Restart::Permanent => true,
@@ -205,7 +204,7 @@ impl Supervisor {
         self.go_on(this);
     }
 
-    /// A child's address is gone: it was killed, or its runtime is.
+    /// A child's address is gone: the child was killed, or its runtime has ended.
     pub(super) fn child_is_gone(&mut self, this: &This<Supervisor>, down: &Down) {
         let Some(at) = self.children.iter().position(|entry| entry.handle == down.actor) else {
             return;
@@ -213,7 +212,7 @@ impl Supervisor {
         match &self.children[at].state {
             EntryState::Ended | EntryState::Starting { anew: true, .. } => {}
             EntryState::Stopping(_) => self.has_stopped(this, at, None),
-            // It was about to be started again; now that is with another address.
+            // It was about to be restarted; now it gets another address.
             EntryState::Waiting(_) => self.children[at].state = EntryState::Waiting(None),
             EntryState::Starting { .. } | EntryState::Running => self.lost(this, at, &down.reason),
         }
@@ -229,7 +228,7 @@ impl Supervisor {
         self.failed(this, at, reason, None);
     }
 
-    /// A child that was asked to stop has.
+    /// A child that was asked to stop has ended.
     fn has_stopped(
         &mut self,
         this: &This<Supervisor>,
@@ -257,7 +256,7 @@ impl Supervisor {
         self.go_on(this);
     }
 
-    /// A child has failed and is to be started again.
+    /// A child has failed and is to be restarted.
     fn failed(
         &mut self,
         this: &This<Supervisor>,
@@ -286,7 +285,7 @@ impl Supervisor {
         self.children[at].set_clock(self.supervisor(this), pause);
     }
 
-    /// A clock that was set has rung.
+    /// A timer has expired.
     pub(super) fn due(&mut self, this: &This<Supervisor>, child: u64, epoch: u64) {
         if self.group_is_due(this, child, epoch) {
             return;
@@ -296,7 +295,7 @@ impl Supervisor {
         };
         match self.children[at].state {
             EntryState::Waiting(_) => self.start_again(this, at),
-            // The next step follows when the child's address is gone.
+            // The next step follows when its address is gone.
             EntryState::Stopping(_) | EntryState::Starting { .. } => {
                 self.children[at].handle.kill();
             }
@@ -312,14 +311,14 @@ impl Supervisor {
 
     fn forget(&mut self, at: usize) {
         self.children.remove(at);
-        // The others have moved up.
+        // The children behind it have moved up.
         if let Some(group) = &mut self.group {
             group.is_shorter(at);
         }
     }
 }
 
-/// Tells the supervisor how a first start went; kills a child that takes too long over it.
+/// Reports the outcome of a first start to the supervisor; kills a child that exceeds its limit.
 fn watch_start(
     entry: &ChildEntry,
     supervisor: SupervisorLink,

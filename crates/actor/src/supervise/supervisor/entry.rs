@@ -1,4 +1,4 @@
-//! One child of a supervisor: what it is doing.
+//! The entry of one child in its supervisor, with its state.
 
 use std::time::Duration;
 
@@ -13,28 +13,28 @@ use crate::reason::Reason;
 use crate::reply::Reply;
 use crate::runtime::this::This;
 
-/// A child.
+/// A child of the supervisor.
 pub(super) struct ChildEntry {
     pub(super) number: u64,
     pub(super) child: Child,
     pub(super) handle: Handle,
     pub(super) reference: Box<dyn Fn() -> AnyReference + Send>,
     pub(super) state: EntryState,
-    /// Counts the changes of `state`, so that a clock that was set for an earlier one is known.
+    /// Counts the changes of `state`, so that a timer set in an earlier state is recognized.
     pub(super) epoch: u64,
-    /// Failures in a row, without a long enough run between two of them.
+    /// Failures in a row, without a long enough life between two of them.
     pub(super) failures: u32,
-    /// When its life has started; `None` before the first, and once its failure is counted.
+    /// The start of its life; `None` before the first, and once its failure is counted.
     pub(super) runs_since: Option<Instant>,
     pub(super) restarts: u64,
-    /// Its first start is not over.
+    /// True until its first start is over.
     pub(super) is_new: bool,
 }
 
 /// The state of a child.
 pub(super) enum EntryState {
-    /// Its `started` hook runs; somebody may wait for it. `anew`: with an address of its own, whose
-    /// start is reported by its own road.
+    /// Its `started` hook runs; a caller may wait for it. `anew`: it has a new address, whose first
+    /// start is reported separately.
     Starting {
         asker: Option<Reply<'static>>,
         anew: bool,
@@ -42,21 +42,22 @@ pub(super) enum EntryState {
     Running,
     /// It was asked to stop.
     Stopping(StopCause),
-    /// It will be started again: by a verdict if its task is there, or anew.
+    /// It will be restarted: by a verdict if its task exists, or anew.
     Waiting(Option<oneshot::Sender<Verdict>>),
     Ended,
 }
 
 /// Why a child was asked to stop.
 pub(super) enum StopCause {
-    /// Somebody wanted it to, and waits.
+    /// A caller requested it and waits.
     Wanted(Reply<'static>),
-    /// Another has failed.
+    /// A sibling has failed.
     Group,
 }
 
 impl ChildEntry {
-    /// Starts a child, monitored; how its start went comes through what is given.
+    /// Starts a child and monitors it; the outcome of the start comes through the returned
+    /// receiver.
     pub(super) fn start(
         child: Child,
         supervisor: &SupervisorLink,
@@ -64,7 +65,7 @@ impl ChildEntry {
     ) -> (ChildEntry, oneshot::Receiver<Result<(), Reason>>) {
         let number = fresh_number();
         let StartedChild { handle, reference, begun } = child.start(supervisor, number);
-        // A mailbox that was made this moment is watched by nobody else.
+        // Cannot fail: the new mailbox has no other watchers.
         let _ = this.monitor(&handle);
         let state = EntryState::Starting { asker: None, anew: true };
         let entry = ChildEntry {
@@ -98,20 +99,21 @@ impl ChildEntry {
         }
     }
 
-    /// Its first start has gone well.
+    /// Its first start has succeeded.
     pub(super) fn has_started(&mut self) {
         self.is_new = false;
         self.run();
     }
 
-    /// A start has gone well; gives the state before it.
+    /// A start has succeeded; returns the state before it.
     pub(super) fn run(&mut self) -> EntryState {
         self.runs_since = Some(Instant::now());
         self.set(EntryState::Running)
     }
 
-    /// Counts a failure; gives how many there were in a row. A life longer than `recovery` ends the
-    /// row before it: the child had recovered. Pauses and failed starts are no part of a life.
+    /// Counts a failure and returns the number of failures in a row. A life longer than `recovery`
+    /// ends the previous row: the child had recovered. Pauses and failed starts are no part of a
+    /// life.
     pub(super) fn count_failure(&mut self, now: Instant, recovery: Duration) -> u32 {
         let recovered = self.runs_since.take().is_some_and(|since| now - since > recovery);
         self.failures = if recovered { 1 } else { self.failures.saturating_add(1) };
@@ -123,7 +125,7 @@ impl ChildEntry {
         std::mem::replace(&mut self.state, state)
     }
 
-    /// Sends `Due` when the time is over, unless the state has changed by then.
+    /// Sets a timer: `Due` is sent after `after`, and ignored if the state has changed by then.
     pub(super) fn set_clock(&self, supervisor: SupervisorLink, after: Duration) {
         let (number, epoch) = (self.number, self.epoch);
         tokio::spawn(async move {
@@ -132,7 +134,7 @@ impl ChildEntry {
         });
     }
 
-    /// Asks it to stop, or kills it.
+    /// Asks the child to stop, or kills it.
     pub(super) fn stop(&mut self, supervisor: SupervisorLink, why: StopCause) {
         self.set(EntryState::Stopping(why));
         match self.child.shutdown {

@@ -1,5 +1,5 @@
-//! Children that live and die together: one has failed, so others are stopped, the last first, and
-//! then all are started in their order.
+//! Groups of children that restart together: when one fails, the group is stopped, the last child
+//! first, and then started in order.
 
 use std::time::Duration;
 
@@ -10,12 +10,12 @@ use super::message::ChildEvent;
 use crate::lifecycle::handle::fresh_number;
 use crate::runtime::this::This;
 
-/// Children that are being started again together.
+/// Children that are being restarted together.
 pub(super) struct Group {
-    /// The first of them.
+    /// The index of the first of them.
     from: usize,
     phase: GroupPhase,
-    /// Before the first start; known by its number.
+    /// The pause before the first start; its timer is identified by `number`.
     pause: Duration,
     number: u64,
 }
@@ -28,7 +28,7 @@ enum GroupPhase {
 }
 
 impl Group {
-    /// The child at `at` is no more.
+    /// The child at `at` was removed.
     pub(super) fn is_shorter(&mut self, at: usize) {
         if at < self.from {
             self.from -= 1;
@@ -37,16 +37,16 @@ impl Group {
 }
 
 impl Supervisor {
-    /// A child has failed: all from `from` on are started again.
+    /// A child has failed: restarts all children from index `from` on.
     pub(super) fn gather(&mut self, this: &This<Supervisor>, from: usize, pause: Duration) {
-        // A child that fails while its group is being started joins another round of it.
+        // A failure while the group is being started begins another round.
         let from = self.group.as_ref().map_or(from, |group| group.from.min(from));
         self.group =
             Some(Group { from, phase: GroupPhase::Stopping, pause, number: fresh_number() });
         self.go_on(this);
     }
 
-    /// Takes the next step of the group, if there is one and it waits for nothing.
+    /// Takes the next step of the group, if there is a group and it waits for nothing.
     pub(super) fn go_on(&mut self, this: &This<Supervisor>) {
         let Some(group) = &mut self.group else { return };
         let from = group.from.min(self.children.len());
@@ -90,7 +90,7 @@ impl Supervisor {
         }
     }
 
-    /// True when a clock was the group's own.
+    /// True when the timer was the group's own.
     pub(super) fn group_is_due(
         &mut self,
         this: &This<Supervisor>,

@@ -1,4 +1,4 @@
-//! The messages to a supervisor, and the reference that callers hold.
+//! The messages of a supervisor, and the reference that callers hold.
 
 use std::any::Any;
 use std::fmt;
@@ -20,7 +20,7 @@ use crate::reference::Ref;
 use crate::runtime::actor::Actor;
 use crate::schema::FIRST_METHOD;
 
-/// Requests of callers; the methods of [`SupervisorRef`] make them.
+/// The calls of a supervisor; the methods of [`SupervisorRef`] make them.
 pub enum SupervisorMessage {
     #[doc(hidden)]
     Start(Box<Child>),
@@ -36,16 +36,15 @@ pub enum SupervisorMessage {
     Find(Arc<str>),
 }
 
-/// Events of children and clocks. They are control messages, so they go before the requests of
-/// callers.
+/// Events from children and timers, sent as control mail: they go before the callers' calls.
 pub(super) enum ChildEvent {
-    /// The first start of an address has come to its end.
+    /// The first start of an address has succeeded or failed.
     Began { child: u64, outcome: Result<(), Reason> },
-    /// A child has started again.
+    /// A child has been restarted.
     Started { child: u64 },
-    /// A life is over, perhaps before it has begun.
+    /// A life has ended, perhaps before it has begun.
     Ended { child: u64, reason: Reason, in_start: bool, verdict: oneshot::Sender<Verdict> },
-    /// A clock has rung that was set in that epoch.
+    /// A timer that was set in that epoch has expired.
     Due { number: u64, epoch: u64 },
 }
 
@@ -65,7 +64,20 @@ impl Message for SupervisorMessage {
     }
 }
 
-/// A supervisor that runs. It ends, with its children, when the last reference is gone.
+/// A reference to a running supervisor. The supervisor ends, with its children, when the last
+/// reference is dropped.
+///
+/// ```
+/// # use wigwag_actor::{Actor, Child, SupervisorError, SupervisorRef};
+/// # async fn add<A: Actor>(tree: &SupervisorRef, child: Child) -> Result<(), SupervisorError> {
+/// tree.start_child(child).await?;
+/// for child in tree.children().await? {
+///     println!("{}: {:?}, {} restarts", child.name, child.state, child.restarts);
+/// }
+/// let reference = tree.child::<A>("cache").await?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct SupervisorRef(Ref<Supervisor>);
 
@@ -81,23 +93,23 @@ impl AsRef<Ref<Supervisor>> for SupervisorRef {
     }
 }
 
-/// A child, as its supervisor knows it.
+/// The state of a child, as [`SupervisorRef::children`] reports it.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ChildInfo {
     /// Its name.
     pub name: Arc<str>,
-    /// The actor; it is the same over all lives, unless it had to be killed.
+    /// The actor; the same over all lives, unless it had to be killed.
     pub handle: Handle,
-    /// The state of the child.
+    /// The phase that it is in.
     pub state: ChildState,
-    /// When it is started again.
+    /// When it is restarted.
     pub restart: Restart,
-    /// How often it was started again.
+    /// How often it was restarted.
     pub restarts: u64,
 }
 
-/// The state of a child.
+/// The phase of a child's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ChildState {
@@ -107,25 +119,25 @@ pub enum ChildState {
     Running,
     /// It was asked to stop.
     Stopping,
-    /// It will be started again, after a pause or after its siblings.
+    /// It will be restarted, after a pause or after its siblings.
     Waiting,
     /// It has ended.
     Ended,
 }
 
-/// Why a supervisor did not do what it was asked.
+/// Why a supervisor did not do what it was asked to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SupervisorError {
-    /// There is a child of that name.
+    /// There is a child of that name already.
     NameTaken(Arc<str>),
     /// There is no child of that name.
     NoSuchChild(Arc<str>),
-    /// The child runs, or is about to.
+    /// The child is running, or is about to.
     StillThere(Arc<str>),
-    /// The child did not start, for this reason; nothing of it is left.
+    /// The child did not start, for this reason; it was removed.
     StartFailed(Reason),
-    /// The supervisor has as many children as it may have.
+    /// The supervisor already has as many children as it may.
     TooManyChildren,
     /// The supervisor has ended, or did not answer.
     Gone,
@@ -138,7 +150,7 @@ impl fmt::Display for SupervisorError {
                 write!(f, "there is a child `{name}`: delete it, or choose another name")
             }
             SupervisorError::NoSuchChild(name) => {
-                write!(f, "there is no child `{name}`: children() tells which there are")
+                write!(f, "there is no child `{name}`: children() lists them")
             }
             SupervisorError::StillThere(name) => {
                 write!(f, "the child `{name}` has not ended: terminate it first")
@@ -148,7 +160,7 @@ impl fmt::Display for SupervisorError {
                 write!(f, "a supervisor has at most {CHILDREN_MAX} children: add one below it")
             }
             SupervisorError::Gone => {
-                f.write_str("the supervisor has ended: look who has stopped it")
+                f.write_str("the supervisor has ended: see what has stopped it")
             }
         }
     }
@@ -163,7 +175,7 @@ impl<M> From<AskError<M>> for SupervisorError {
 }
 
 pub(super) type SupervisorReply<T> = Local<Result<T, SupervisorError>>;
-/// A reference of whatever type.
+/// A reference of any type.
 pub(crate) type AnyReference = Box<dyn Any + Send>;
 
 impl SupervisorRef {
@@ -178,13 +190,14 @@ impl SupervisorRef {
     /// Starts a child behind the others, and waits until it has started.
     ///
     /// # Errors
-    /// `NameTaken`, `TooManyChildren`; `StartFailed` when it did not start, and then it is no child.
+    /// `NameTaken`, `TooManyChildren`; `StartFailed` when it did not start, and then it is not a
+    /// child.
     pub async fn start_child(&self, child: Child) -> Result<Handle, SupervisorError> {
         self.ask(SupervisorMessage::Start(Box::new(child))).await
     }
 
-    /// Ends a child and waits for its end. It can be [restarted](Self::restart_child) or
-    /// [deleted](Self::delete_child); a temporary one is forgotten.
+    /// Stops a child and waits for its end. It can then be [restarted](Self::restart_child) or
+    /// [deleted](Self::delete_child); a temporary child is removed.
     ///
     /// # Errors
     /// `NoSuchChild`.
@@ -195,12 +208,12 @@ impl SupervisorRef {
     /// Starts a child that has ended, and waits until it has started.
     ///
     /// # Errors
-    /// `NoSuchChild`, `StillThere`, `StartFailed`: it stays ended then.
+    /// `NoSuchChild`, `StillThere`; `StartFailed` when it did not start, and then it stays ended.
     pub async fn restart_child(&self, name: &str) -> Result<Handle, SupervisorError> {
         self.ask(SupervisorMessage::Restart(name.into())).await
     }
 
-    /// Forgets a child that has ended.
+    /// Removes a child that has ended.
     ///
     /// # Errors
     /// `NoSuchChild`, `StillThere`.
@@ -208,18 +221,19 @@ impl SupervisorRef {
         self.ask(SupervisorMessage::Delete(name.into())).await
     }
 
-    /// The children in the order of their start.
+    /// Lists the children in the order of their start.
     ///
     /// # Errors
-    /// `Gone`.
+    /// `Gone` when the supervisor has ended.
     pub async fn children(&self) -> Result<Vec<ChildInfo>, SupervisorError> {
         self.ask(SupervisorMessage::Children).await
     }
 
-    /// A reference to the child of that name; `None` when there is none, or one of another type.
+    /// Finds a reference to the child of that name; `None` when there is none, or it has another
+    /// type.
     ///
     /// # Errors
-    /// `Gone`.
+    /// `Gone` when the supervisor has ended.
     pub async fn child<A: Actor>(&self, name: &str) -> Result<Option<A::Ref>, SupervisorError> {
         let found: Option<AnyReference> = self.ask(SupervisorMessage::Find(name.into())).await?;
         Ok(found.and_then(|found| found.downcast().ok()).map(|found| *found))

@@ -1,7 +1,7 @@
-//! Supervisors: actors that start others, and start them again when they fail.
+//! Supervisors: actors that start other actors, and restart them when they fail.
 //!
-//! Read `child` for what a child is, `message` for what callers see, `children` for the children of one
-//! supervisor and what happens to each, `group` for those that live and die together.
+//! Module `child` specifies a child, `message` is the callers' side, `children` has the state
+//! transitions of one supervisor's children, `group` those of children that restart together.
 
 mod child;
 mod group;
@@ -36,30 +36,45 @@ use crate::runtime::life::Life;
 use crate::runtime::this::This;
 use crate::schema::Schema;
 
-/// The children that are restarted when a child has failed.
+/// The children that a supervisor restarts when one has failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Strategy {
-    /// That child.
+    /// The failed child.
     #[default]
     OneForOne,
     /// All children: they are stopped, the last first, and started in their order.
     OneForAll,
-    /// That child and those that were started after it.
+    /// The failed child and those that were started after it.
     RestForOne,
 }
 
-/// An actor that starts its children in order, starts them again when they fail, and stops them, the
+/// An actor that starts its children in order, restarts them when they fail, and stops them, the
 /// last first, when it ends.
 ///
-/// A child keeps its address, its mailbox and the calls that wait in it over all its lives; the call
-/// in which it failed is lost, and its asker hears so. When children fail more often than the
-/// supervisor bears, 3 times in 5 s unless it is told otherwise, it ends itself with
+/// A child keeps its address, its mailbox and its waiting calls over all its lives; the call in
+/// which it failed is lost, and its asker gets an error. When children fail more often than the
+/// [intensity](Self::intensity) allows, 3 times in 5 s by default, the supervisor ends itself with
 /// [`Reason::RestartsExceeded`], which is a failure to the supervisor above it.
+///
+/// ```
+/// # use std::time::Duration;
+/// # use wigwag_actor::{Actor, Child, Strategy, Supervisor};
+/// # fn tree<A: Actor + Default>() -> Supervisor {
+/// Supervisor::new(Strategy::RestForOne)
+///     .child(Child::new("store", A::default))
+///     .child(Child::new("cache", A::default))
+///     .intensity(5, Duration::from_secs(60))
+///     .back_off(Duration::from_millis(100), Duration::from_secs(10))
+/// # }
+/// ```
+///
+/// # Limits
+/// At most [`CHILDREN_MAX`] children.
 pub struct Supervisor {
     strategy: Strategy,
     intensity: Intensity,
     back_off: BackOff,
-    /// Children to be started first.
+    /// The children to start first.
     first: Vec<Child>,
     children: Vec<ChildEntry>,
     group: Option<Group>,
@@ -67,7 +82,7 @@ pub struct Supervisor {
 }
 
 impl Supervisor {
-    /// One without children.
+    /// Creates a supervisor without children.
     pub fn new(strategy: Strategy) -> Supervisor {
         Supervisor {
             strategy,
@@ -80,31 +95,31 @@ impl Supervisor {
         }
     }
 
-    /// Appends a child.
+    /// Adds a child behind the others.
     #[must_use]
     pub fn child(mut self, child: Child) -> Supervisor {
         self.first.push(child);
         self
     }
 
-    /// Allows `most` failures of children within a time; more of them end the supervisor.
+    /// Allows `most` failures of the children within `within`; one more ends the supervisor.
     #[must_use]
     pub fn intensity(mut self, most: u32, within: Duration) -> Supervisor {
         self.intensity = Intensity::new(most, within);
         self
     }
 
-    /// Sets a pause before a child is restarted: `first` after its first failure, twice as long
-    /// after each that follows, at most `most`. A child that has run longer than the intensity's
-    /// time begins with `first` again; pauses and failed starts do not count as running. There is
-    /// no pause by default.
+    /// Sets a pause before restarts: `first` after the first failure of a child, twice as long
+    /// after each further one, at most `most`. A child that has run longer than the intensity's
+    /// time begins with `first` again; pauses and failed starts do not count as running. The
+    /// default is no pause.
     #[must_use]
     pub fn back_off(mut self, first: Duration, most: Duration) -> Supervisor {
         self.back_off = BackOff { first, most };
         self
     }
 
-    /// Handles an event of a child or a clock.
+    /// Handles an event from a child or a timer.
     fn child_event(&mut self, this: &This<Supervisor>, event: ChildEvent) {
         match event {
             ChildEvent::Began { child, outcome } => self.began(this, child, outcome, true),
@@ -120,7 +135,7 @@ impl Supervisor {
         SupervisorLink { mailbox: Arc::downgrade(this.mailbox()), ending: self.ending.subscribe() }
     }
 
-    /// Starts the children that it was made with.
+    /// Starts the children of the specification.
     async fn start_first(&mut self, this: &This<Supervisor>) -> Result<(), Reason> {
         let supervisor = self.supervisor(this);
         for child in std::mem::take(&mut self.first) {
@@ -130,7 +145,7 @@ impl Supervisor {
             self.check_new(&child.name).map_err(|error| failed(&error))?;
             let limit = child.start_within;
             let (entry, begun) = ChildEntry::start(child, &supervisor, this);
-            // Among the others from now on: when this is killed while it waits, all of them end.
+            // Added before the wait: if this supervisor is killed meanwhile, the child ends too.
             self.children.push(entry);
             let why = match tokio::time::timeout(limit, begun).await {
                 Ok(Ok(Ok(()))) => {
@@ -153,7 +168,7 @@ impl Supervisor {
     async fn stop_all(&mut self) {
         self.ending.send_replace(true);
         while let Some(entry) = self.children.last_mut() {
-            // Callers that wait for a decision, or for the end of this child, are released.
+            // Dropping the state releases a task that waits for a verdict, and a caller that waits.
             drop(entry.set(EntryState::Ended));
             let (handle, shutdown) = (entry.handle.clone(), entry.child.shutdown);
             match shutdown {
@@ -171,7 +186,8 @@ impl Supervisor {
                     }
                 }
             }
-            // Not before: when this is killed while it waits, the child is killed with it.
+            // Removed after the wait: if this supervisor is killed meanwhile, the child is killed
+            // too.
             self.children.pop();
         }
     }
@@ -188,7 +204,7 @@ impl Supervisor {
 }
 
 impl Drop for Supervisor {
-    /// No orphans, however it ends.
+    /// Kills the children that are left, however the supervisor ends.
     fn drop(&mut self) {
         for entry in self.children.iter().rev() {
             entry.handle.kill();

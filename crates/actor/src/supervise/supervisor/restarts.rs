@@ -1,11 +1,11 @@
-//! How often children may fail, and how long the next start waits.
+//! Restart intensity and back-off.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Failures of all children of a supervisor within a time.
+/// Counts the failures of all children of a supervisor within a window.
 #[derive(Debug)]
 pub(crate) struct Intensity {
     pub(crate) most: u32,
@@ -18,7 +18,7 @@ impl Intensity {
         Intensity { most, within, failures: VecDeque::new() }
     }
 
-    /// Counts a failure; false when it is one too many.
+    /// Counts a failure; false when it exceeds the limit.
     pub(crate) fn allows(&mut self, now: Instant) -> bool {
         while self.failures.front().is_some_and(|first| now - *first > self.within) {
             self.failures.pop_front();
@@ -28,7 +28,8 @@ impl Intensity {
     }
 }
 
-/// Pauses before a child is started again: twice as long each time that it fails soon.
+/// The pauses before restarts of a child: each twice as long as the one before, while it fails
+/// soon.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BackOff {
     pub(crate) first: Duration,

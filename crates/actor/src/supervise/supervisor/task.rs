@@ -1,4 +1,4 @@
-//! The lives of a child, one after the other.
+//! The task of a child, which runs its lives one after the other.
 
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,29 +18,29 @@ use crate::runtime::spawn::ExitGuard;
 use crate::runtime::worker::{OnStarted, Worker};
 use crate::scheduler::{ActorTask, DirectCall};
 
-/// The result of a start, for whoever waits for it.
+/// Sends the result of a start to the task that waits for it.
 type StartSender = oneshot::Sender<Result<(), Reason>>;
 
-/// A child from its first start to its end for good.
+/// A child from its first start to its final end.
 pub(super) struct ChildTask<A: Actor, F> {
     make: Arc<F>,
     exit_guard: ExitGuard<A::Message>,
     supervisor: SupervisorLink,
     number: u64,
     run_config: RunConfig,
-    /// Until the first start.
+    /// Set until the first start.
     start_sender: Option<StartSender>,
     is_first: bool,
     at: TaskPhase<A>,
 }
 
-/// Where a child is.
+/// The phase of a child's task.
 enum TaskPhase<A: Actor> {
     /// Before a life.
     Start,
-    /// In one; says whether it has begun well.
+    /// In a life; the receiver tells whether its start succeeded.
     Life(Worker<A>, oneshot::Receiver<bool>),
-    /// Behind one: the supervisor says what comes next.
+    /// After a life: the supervisor's verdict is pending.
     Judged(Pin<Box<dyn Future<Output = Verdict> + Send>>, Reason),
     Over,
 }
@@ -67,7 +67,7 @@ impl<A: Actor, F: Fn() -> A + Send + Sync + 'static> ChildTask<A, F> {
         }
     }
 
-    /// Begins a life; false when there is nobody to live it.
+    /// Begins a life; false when the factory panicked.
     fn start(&mut self) {
         let first = self.start_sender.take();
         match catch_unwind(AssertUnwindSafe(&*self.make)) {
@@ -88,7 +88,7 @@ impl<A: Actor, F: Fn() -> A + Send + Sync + 'static> ChildTask<A, F> {
         }
     }
 
-    /// Says how a start went.
+    /// Creates the hook that reports the outcome of a start.
     fn begun(&self, first: Option<StartSender>, starts: oneshot::Sender<bool>) -> OnStarted {
         let (mailbox, above, child) =
             (self.exit_guard.0.clone(), self.supervisor.clone(), self.number);
@@ -96,14 +96,14 @@ impl<A: Actor, F: Fn() -> A + Send + Sync + 'static> ChildTask<A, F> {
             let _ = starts.send(outcome.is_ok());
             match first {
                 Some(start_sender) => {
-                    // A caller that is told of the failed start finds its names free.
+                    // A caller that is told of the failed start must find the names free.
                     if let Err(reason) = &outcome {
                         mailbox.end(reason.clone());
                     }
                     let _ = start_sender.send(outcome);
                 }
                 None if outcome.is_ok() => above.tell(ChildEvent::Started { child }),
-                // Said together with the end.
+                // Reported together with the end.
                 None => {}
             }
         })
