@@ -150,6 +150,7 @@ pub(crate) fn send<I: Interface>(
 
 impl<I: Interface> Ref<I> {
     /// A reference to an actor of another process.
+    #[doc(hidden)]
     pub fn remote(route: Arc<dyn Route<I>>) -> Ref<I> {
         let run_owner = route.run_owner();
         Ref { place: Place::Remote(route, run_owner) }
@@ -173,6 +174,7 @@ impl<I: Interface> Ref<I> {
     }
 
     /// The actor's side for a node that exports it; `None` for an actor of another process.
+    #[doc(hidden)]
     pub fn exported(&self) -> Option<Arc<dyn Exported>> {
         match &self.place {
             Place::Local(local) => Some(Arc::new(local.clone())),
