@@ -17,7 +17,11 @@ use crate::runtime::this::This;
 /// *door`.
 ///
 /// ```
-/// # use wigwag_actor as wigwag;
+/// # mod wigwag {
+/// #     pub use wigwag_actor::*;
+/// #     pub mod state_machine { pub use wigwag_actor::StateMachine; }
+/// #     pub mod timer { pub use wigwag_actor::TimerError; }
+/// # }
 /// use std::time::Duration;
 /// use wigwag::{Call, Interface, This};
 /// use wigwag::state_machine::StateMachine;

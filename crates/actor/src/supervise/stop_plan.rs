@@ -17,7 +17,10 @@ use crate::reason::Reason;
 /// no longer than the sum of its limits, whatever its actors do.
 ///
 /// ```
-/// # use wigwag_actor as wigwag;
+/// # mod wigwag {
+/// #     pub use wigwag_actor::*;
+/// #     pub mod supervise { pub use wigwag_actor::StopPlan; }
+/// # }
 /// use std::time::Duration;
 /// use wigwag::Handle;
 /// use wigwag::supervise::StopPlan;
