@@ -251,6 +251,7 @@ mod tests {
     #[test]
     fn the_output_of_cargo_is_parsed_into_packages_and_edges() {
         let value = serde_json::json!({
+            "target_directory": "/w/target",
             "workspace_members": ["a 1"],
             "packages": [
                 { "id": "a 1", "name": "a", "description": "first", "links": null,
