@@ -45,7 +45,7 @@ pub use call::pipeline::Pipeline;
 pub use call::rate_limiter::RateLimiter;
 pub use call::receipt::{DeliveryStatus, Receipt};
 pub use call::streaming::Streaming;
-pub use call::urgent::{Urgent, UrgentAsk, UrgentTell};
+pub use call::urgent::Urgent;
 pub use call::{Answerable, Call, Tell};
 pub use error::{AskError, CallError, CallErrorKind, Refused, Unsent};
 pub use groups::{Change, ChangeKind, Changes, GroupError, Groups, Snapshot, TellAllReport};

@@ -167,3 +167,7 @@ pub const INLINE_DEPTH_MAX: u32 = 4;
 /// Runs of an actor in one turn that its asker executes inline: the asker's own call, and a few
 /// that arrived with it.
 pub const INLINE_RUNS_MAX: usize = 4;
+
+/// Send buffers that a thread keeps between two turns. An idle thread may keep sessions alive that
+/// have ended meanwhile, so they are few.
+pub(crate) const TURN_BUFFERS_KEPT_MAX: usize = 64;

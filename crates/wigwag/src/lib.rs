@@ -281,7 +281,7 @@ pub mod __private {
     pub use crate::node::runtime::{MainOptions, run_main};
     pub use bytes::Bytes;
     pub use wigwag_actor::runtime::actor::one_by_one;
-    pub use wigwag_actor::runtime::run::SameCalls;
+    pub use wigwag_actor::runtime::run::same_calls::SameCalls;
     pub use wigwag_actor::runtime::side_by_side::{Work, work};
     pub use wigwag_actor::runtime::this::this;
     pub use wigwag_actor::schema::FIRST_METHOD;

@@ -61,10 +61,6 @@ pub const LEASE_SLOTS: usize = 64;
 /// Slots that a turn keeps for its next asks when it takes answers.
 pub const KEPT_SLOTS_MAX: usize = 512;
 
-/// Sessions that a thread keeps its buffers for between two turns. An idle thread may keep sessions
-/// that have ended meanwhile, so they are few.
-pub const LINKS_KEPT_MAX: usize = 64;
-
 /// Characters of an error's text: meant for people, and far below the smallest frame that a peer
 /// accepts by default.
 pub const ERROR_TEXT_CHARS_MAX: usize = 512;

@@ -5,31 +5,35 @@ use std::marker::PhantomData;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker, ready};
-use std::time::Duration;
+use std::time::Instant;
 
 use wigwag_wire::{DecodeError, Reader};
 
+use crate::call::block::block_on_until;
 use crate::call::cycle::{self, CallCycle, WaitGuard};
 use crate::call::{Answerable, TimeLimit, refused};
 use crate::error::{AskError, CallError, CallErrorKind, Refused};
 use crate::lifecycle::handle::AnyActor;
+use crate::limits::ASK_WAIT_MAX;
 use crate::mailbox::backlog::parked::Ticket;
 use crate::reference::interface::Interface;
 use crate::reference::route::{Attempt, SMALL_REPLY_BYTES, Slot};
 use crate::reference::spin::Spin;
-use crate::reference::{LocalRef, Place, Ref, local_batch, send};
-use crate::reply::LocalReply;
+use crate::reference::{LocalRef, Place, Priority, Ref, local_batch, send};
 use crate::reply::one_shot::{OneShot, ReplyOutcome};
+use crate::reply::{Asker, LocalReply};
 use crate::scheduler::{self, DirectCall, InlineRun};
 use crate::turn;
 
-/// The future of [`Call::ask`](crate::Call::ask): an ask that waits for room, then for the reply.
+/// The future of [`Call::ask`](crate::Call::ask) and [`Urgent::ask`](crate::Urgent::ask): an ask
+/// that waits for room, then for the reply.
 #[must_use = "futures do nothing unless they are awaited"]
 pub struct Ask<'a, I: Interface, R: Answerable> {
     target: &'a Ref<I>,
     message: Option<I::Message>,
     ticket: Ticket,
     limit: TimeLimit,
+    priority: Priority,
     answer: Option<Answer<'a, I, R>>,
     spin: Option<Spin<'a>>,
     /// Marks the asking actor as waiting.
@@ -38,12 +42,18 @@ pub struct Ask<'a, I: Interface, R: Answerable> {
 
 impl<'a, I: Interface, R: Answerable> Ask<'a, I, R> {
     #[inline]
-    pub(crate) fn new(target: &'a Ref<I>, message: I::Message, limit: TimeLimit) -> Ask<'a, I, R> {
+    pub(crate) fn new(
+        target: &'a Ref<I>,
+        message: I::Message,
+        limit: TimeLimit,
+        priority: Priority,
+    ) -> Ask<'a, I, R> {
         Ask {
             target,
             message: Some(message),
             ticket: Ticket::default(),
             limit,
+            priority,
             answer: None,
             spin: None,
             waits: None,
@@ -61,7 +71,11 @@ impl<'a, I: Interface, R: Answerable> Ask<'a, I, R> {
     /// # Cancellation
     /// If the future is dropped while it waits, the message is not sent.
     pub async fn sent(mut self) -> Result<Answer<'a, I, R>, Refused<I::Message>> {
-        let outcome = std::future::poll_fn(|context| self.poll_send(context, false)).await;
+        let mode = match self.priority {
+            Priority::Ordinary => AskMode::Later,
+            Priority::Urgent => AskMode::Urgent,
+        };
+        let outcome = std::future::poll_fn(|context| self.poll_send(mode, context)).await;
         match outcome {
             Ok(answer) => Ok(answer),
             Err(error) => Err(refused(self.message.take(), error)),
@@ -74,38 +88,26 @@ impl<'a, I: Interface, R: Answerable> Ask<'a, I, R> {
         &mut self,
         context: &mut Context<'_>,
     ) -> Poll<Result<Answer<'a, I, R>, CallError>> {
-        if let Place::Local(local) = &self.target.place
-            && ready!(scheduler::proceed(context))
-        {
-            let waker = Some(context.waker());
-            let sent =
-                Answer::ask_now(self.target, local, &mut self.message, &mut self.ticket, waker);
-            return self.sent_or_wait(sent, context);
-        }
-        self.poll_send(context, true)
-    }
-
-    fn poll_send(
-        &mut self,
-        context: &mut Context<'_>,
-        now: bool,
-    ) -> Poll<Result<Answer<'a, I, R>, CallError>> {
-        let waker = Some(context.waker());
-        let sent = Answer::send(self.target, &mut self.message, &mut self.ticket, waker, now);
-        self.sent_or_wait(sent, context)
+        let mode = match (&self.target.place, self.priority) {
+            (_, Priority::Urgent) => AskMode::Urgent,
+            (Place::Local(_), _) if ready!(scheduler::proceed(context)) => AskMode::Inline,
+            _ => AskMode::Now,
+        };
+        self.poll_send(mode, context)
     }
 
     #[inline(always)]
-    fn sent_or_wait(
+    fn poll_send(
         &mut self,
-        sent: Attempt<Answer<'a, I, R>>,
+        mode: AskMode,
         context: &mut Context<'_>,
     ) -> Poll<Result<Answer<'a, I, R>, CallError>> {
-        match sent {
+        let waker = Some(context.waker());
+        match Answer::send(self.target, mode, &mut self.message, &mut self.ticket, waker) {
             Attempt::Sent(answer) => Poll::Ready(Ok(answer)),
             Attempt::Failed(error) => Poll::Ready(Err(*error)),
             Attempt::Full => self.limit.poll(context).map(|kind| {
-                self.target.leave(&mut self.ticket);
+                self.target.leave(self.priority, &mut self.ticket);
                 Err(CallError::new(kind, self.target.target()))
             }),
         }
@@ -132,9 +134,23 @@ impl<'a, I: Interface, R: Answerable> Ask<'a, I, R> {
         }
     }
 
-    /// The error of an ask that is given up after `limit`.
-    pub(crate) fn give_up(&mut self, limit: Duration) -> AskError<I::Message> {
-        let error = CallError::new(CallErrorKind::Timeout(limit), self.target.target());
+    /// Waits with the calling thread.
+    pub(crate) fn block(mut self) -> Result<R, AskError<I::Message>> {
+        if turn::is_open() {
+            return Err(self.give_up(CallErrorKind::BlockingInTurn));
+        }
+        let limit = self.limit.keep_by_thread(ASK_WAIT_MAX);
+        match block_on_until(&mut self, Instant::now().checked_add(limit)) {
+            Some(outcome) => outcome,
+            None => Err(self.give_up(CallErrorKind::Timeout(limit))),
+        }
+    }
+
+    /// The error of an ask that is given up.
+    #[cold]
+    fn give_up(&mut self, kind: CallErrorKind) -> AskError<I::Message> {
+        let error = CallError::new(kind, self.target.target());
+        self.answer = None;
         match self.message.take() {
             Some(message) => AskError::Refused(Refused { message, error }),
             None => AskError::Failed(error),
@@ -178,18 +194,13 @@ impl<I: Interface, R: Answerable> Future for Ask<'_, I, R> {
             return Poll::Ready(outcome.map_err(AskError::Failed));
         }
         this.spin.take_if(|spin| !spin.again(context));
-        this.limit.poll(context).map(|kind| {
-            this.answer = None;
-            Err(AskError::Failed(CallError::new(kind, this.target.target())))
-        })
+        this.limit.poll(context).map(|kind| Err(this.give_up(kind)))
     }
 }
 
 impl<I: Interface, R: Answerable> Drop for Ask<'_, I, R> {
     fn drop(&mut self) {
-        if self.ticket.is_parked() {
-            self.target.leave(&mut self.ticket);
-        }
+        self.target.leave(self.priority, &mut self.ticket);
     }
 }
 
@@ -210,71 +221,45 @@ enum AnswerPlace<R> {
     Done,
 }
 
+/// How an ask is sent.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AskMode {
+    /// The answer is awaited later, so the ask may leave with the other messages of the turn.
+    Later,
+    /// The caller polls the answer next.
+    Now,
+    /// The caller polls the answer next, and an idle actor of this process may run on the caller's
+    /// thread.
+    Inline,
+    /// The ask goes ahead of ordinary calls.
+    Urgent,
+}
+
 impl<'a, I: Interface, R: Answerable> Answer<'a, I, R> {
-    /// The answer that an actor of this process will put into `place`.
-    pub(crate) fn local(target: &'a Ref<I>, place: Arc<OneShot<R>>) -> Answer<'a, I, R> {
-        Answer { target, place: AnswerPlace::Local(place), reply: PhantomData }
-    }
-
-    /// Sends the ask to an actor of this process, or, if the actor sleeps, runs it inline to
-    /// answer.
-    #[inline(always)]
-    fn ask_now(
-        target: &'a Ref<I>,
-        local: &LocalRef<I>,
-        message: &mut Option<I::Message>,
-        ticket: &mut Ticket,
-        waker: Option<&Waker>,
-    ) -> Attempt<Answer<'a, I, R>> {
-        local_batch::publish_to(local);
-        let place = OneShot::fresh();
-        let mut asker = Some(place.clone() as Arc<dyn LocalReply>);
-        let sent = match local.push_or_find_asleep(message, &mut asker, ticket, waker) {
-            Ok(sent) => sent,
-            Err(actor) => {
-                if let Some(actor) = InlineRun::begin(actor) {
-                    actor.run(&mut DirectCall { message, asker: &mut asker });
-                }
-                match message {
-                    Some(_) => local.push(message, asker, ticket, waker),
-                    None => Attempt::Sent(()),
-                }
-            }
-        };
-        match sent {
-            Attempt::Sent(()) => Attempt::Sent(Answer::local(target, place)),
-            Attempt::Full => Attempt::Full,
-            Attempt::Failed(error) => Attempt::Failed(error),
-        }
-    }
-
-    /// Sends the ask. `now`: the caller polls the answer next. Always inlined, so that the answer
-    /// is built in its final place: otherwise it would be stored in two halves and loaded as a
-    /// whole right after, which a processor does slowly.
+    /// Sends the ask. Always inlined, so that the answer is built in its final place: otherwise it
+    /// would be stored in two halves and loaded as a whole right after, which a processor does
+    /// slowly.
     #[inline(always)]
     pub(crate) fn send(
         target: &'a Ref<I>,
+        mode: AskMode,
         message: &mut Option<I::Message>,
         ticket: &mut Ticket,
         waker: Option<&Waker>,
-        now: bool,
     ) -> Attempt<Answer<'a, I, R>> {
         let sent = match &target.place {
-            Place::Remote(route, _) => match route.ask(message, ticket, waker, now) {
-                Attempt::Sent(slot) => Attempt::Sent(AnswerPlace::Remote(slot)),
-                Attempt::Full => Attempt::Full,
-                Attempt::Failed(error) => Attempt::Failed(error),
-            },
+            Place::Remote(..) if mode == AskMode::Urgent => return target.not_urgent_there(),
+            Place::Remote(route, _) => {
+                match route.ask(message, ticket, waker, mode != AskMode::Later) {
+                    Attempt::Sent(slot) => Attempt::Sent(AnswerPlace::Remote(slot)),
+                    Attempt::Full => Attempt::Full,
+                    Attempt::Failed(error) => Attempt::Failed(error),
+                }
+            }
             Place::Local(local) => {
                 let place = OneShot::fresh();
                 let asker = Some(place.clone() as Arc<dyn LocalReply>);
-                let pushed = if now {
-                    local_batch::publish_to(local);
-                    local.push(message, asker, ticket, waker)
-                } else {
-                    send(local, message, asker, ticket, waker)
-                };
-                match pushed {
+                match send_local(local, mode, message, asker, ticket, waker) {
                     Attempt::Sent(()) => Attempt::Sent(AnswerPlace::Local(place)),
                     Attempt::Full => Attempt::Full,
                     Attempt::Failed(error) => Attempt::Failed(error),
@@ -368,6 +353,37 @@ impl<I: Interface, R: Answerable> Drop for Answer<'_, I, R> {
             (AnswerPlace::Remote(_), Place::Local(_)) => {}
         }
     }
+}
+
+/// Sends an ask to an actor of this process, or runs the actor to answer it.
+#[inline(always)]
+fn send_local<I: Interface>(
+    local: &LocalRef<I>,
+    mode: AskMode,
+    message: &mut Option<I::Message>,
+    mut asker: Asker,
+    ticket: &mut Ticket,
+    waker: Option<&Waker>,
+) -> Attempt<()> {
+    match mode {
+        AskMode::Later => return send(local, message, asker, ticket, waker),
+        AskMode::Urgent => return local.push_urgent(message, asker, ticket, waker),
+        AskMode::Now | AskMode::Inline => local_batch::publish_to(local),
+    }
+    if mode == AskMode::Inline {
+        match local.push_or_find_asleep(message, &mut asker, ticket, waker) {
+            Ok(sent) => return sent,
+            Err(actor) => {
+                if let Some(actor) = InlineRun::begin(actor) {
+                    actor.run(&mut DirectCall { message, asker: &mut asker });
+                }
+                if message.is_none() {
+                    return Attempt::Sent(());
+                }
+            }
+        }
+    }
+    local.push(message, asker, ticket, waker)
 }
 
 /// The outcome of an ask that an actor of this process has answered.

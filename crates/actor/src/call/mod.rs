@@ -23,14 +23,14 @@ use tokio::runtime::Handle;
 use tokio::time::Sleep;
 use wigwag_wire::Decode;
 
-use crate::call::ask::{Answer, Ask};
+use crate::call::ask::{Answer, Ask, AskMode};
 use crate::call::block::block_on_until;
 use crate::error::{AskError, CallError, CallErrorKind, Refused};
 use crate::limits::{ASK_WAIT_MAX, HANDLER_WAIT_MAX};
 use crate::mailbox::backlog::parked::Ticket;
-use crate::reference::Ref;
 use crate::reference::interface::Interface;
 use crate::reference::route::Attempt;
+use crate::reference::{Priority, Ref};
 use crate::turn;
 
 /// A type that may be the reply to a call: it can be decoded and moved to another thread.
@@ -107,7 +107,7 @@ impl<'a, I: Interface, R> Call<'a, I, R> {
     pub fn try_tell(self) -> Result<(), Refused<I::Message>> {
         match self.target.add(self.message) {
             Ok(()) => Ok(()),
-            Err(message) => try_tell_alone(self.target, message),
+            Err(message) => try_tell_alone(self.target, Priority::Ordinary, message),
         }
     }
 
@@ -126,12 +126,7 @@ impl<'a, I: Interface, R> Call<'a, I, R> {
     /// When it has a time limit, has to wait, and is polled outside a tokio runtime.
     #[inline]
     pub fn tell(self) -> Tell<'a, I> {
-        Tell {
-            target: self.target,
-            message: Some(self.message),
-            ticket: Ticket::default(),
-            limit: TimeLimit::new(self.timeout),
-        }
+        Tell::new(self, Priority::Ordinary)
     }
 
     /// Sends the message, blocking the calling thread while there is no room.
@@ -139,19 +134,7 @@ impl<'a, I: Interface, R> Call<'a, I, R> {
     /// # Errors
     /// Those of [`tell`](Self::tell); `BlockingInTurn` inside an actor or a `wigwag::spawn` task.
     pub fn blocking_tell(self) -> Result<(), Refused<I::Message>> {
-        if turn::is_open() {
-            let error = CallError::new(CallErrorKind::BlockingInTurn, self.target.target());
-            return Err(Refused { message: self.message, error });
-        }
-        let limit = self.timeout.unwrap_or(Duration::MAX);
-        let mut tell = self.without_limit().tell();
-        match block_on_until(&mut tell, Instant::now().checked_add(limit)) {
-            Some(outcome) => outcome,
-            None => {
-                let error = CallError::new(CallErrorKind::Timeout(limit), tell.target.target());
-                Err(refused(tell.message.take(), error))
-            }
-        }
+        self.tell().block()
     }
 }
 
@@ -174,7 +157,8 @@ impl<'a, I: Interface, R: Answerable> Call<'a, I, R> {
     /// runtime there is no default limit; a runtime must have its timers enabled.
     #[inline]
     pub fn ask(self) -> Ask<'a, I, R> {
-        Ask::new(self.target, self.message, TimeLimit::of_ask(self.timeout))
+        let limit = TimeLimit::of_ask(self.timeout);
+        Ask::new(self.target, self.message, limit, Priority::Ordinary)
     }
 
     /// Sends the message if there is room now, and hands it back otherwise; the reply is awaited
@@ -184,12 +168,7 @@ impl<'a, I: Interface, R: Answerable> Call<'a, I, R> {
     /// Those of [`try_tell`](Self::try_tell).
     #[inline(always)]
     pub fn try_ask(self) -> Result<Answer<'a, I, R>, Refused<I::Message>> {
-        let mut message = Some(self.message);
-        match Answer::send(self.target, &mut message, &mut Ticket::default(), None, false) {
-            Attempt::Sent(answer) => Ok(answer),
-            Attempt::Full => Err(full(self.target, message)),
-            Attempt::Failed(error) => Err(refused(message, *error)),
-        }
+        try_ask(self, AskMode::Later)
     }
 
     /// Sends the message and blocks the calling thread until the reply arrives.
@@ -197,17 +176,20 @@ impl<'a, I: Interface, R: Answerable> Call<'a, I, R> {
     /// # Errors
     /// Those of [`ask`](Self::ask); `BlockingInTurn` inside an actor or a `wigwag::spawn` task.
     pub fn blocking_ask(self) -> Result<R, AskError<I::Message>> {
-        let target = self.target;
-        if turn::is_open() {
-            let error = CallError::new(CallErrorKind::BlockingInTurn, target.target());
-            return Err(AskError::Refused(Refused { message: self.message, error }));
-        }
-        let limit = self.timeout.unwrap_or(ASK_WAIT_MAX);
-        let mut ask = self.without_limit().ask();
-        match block_on_until(&mut ask, Instant::now().checked_add(limit)) {
-            Some(outcome) => outcome,
-            None => Err(ask.give_up(limit)),
-        }
+        self.ask().block()
+    }
+}
+
+#[inline(always)]
+fn try_ask<'a, I: Interface, R: Answerable>(
+    call: Call<'a, I, R>,
+    mode: AskMode,
+) -> Result<Answer<'a, I, R>, Refused<I::Message>> {
+    let (target, mut message) = (call.target, Some(call.message));
+    match Answer::send(target, mode, &mut message, &mut Ticket::default(), None) {
+        Attempt::Sent(answer) => Ok(answer),
+        Attempt::Full => Err(full(target, message)),
+        Attempt::Failed(error) => Err(refused(message, *error)),
     }
 }
 
@@ -216,10 +198,11 @@ impl<'a, I: Interface, R: Answerable> Call<'a, I, R> {
 #[inline(never)]
 fn try_tell_alone<I: Interface>(
     target: &Ref<I>,
+    priority: Priority,
     message: I::Message,
 ) -> Result<(), Refused<I::Message>> {
     let mut message = Some(message);
-    match target.tell(&mut message, &mut Ticket::default(), None) {
+    match target.tell(priority, &mut message, &mut Ticket::default(), None) {
         Attempt::Sent(()) => Ok(()),
         Attempt::Full => Err(full(target, message)),
         Attempt::Failed(error) => Err(refused(message, *error)),
@@ -239,13 +222,15 @@ pub(crate) fn refused<M>(message: Option<M>, error: CallError) -> Refused<M> {
     Refused { message: message.expect("only Sent takes the message"), error }
 }
 
-/// The future of [`Call::tell`]: a tell that waits for room.
+/// The future of [`Call::tell`] and [`Urgent::tell`](crate::Urgent::tell): a tell that waits for
+/// room.
 #[must_use = "futures do nothing unless they are awaited"]
 pub struct Tell<'a, I: Interface> {
     target: &'a Ref<I>,
     message: Option<I::Message>,
     ticket: Ticket,
     limit: TimeLimit,
+    priority: Priority,
 }
 
 // Nothing in it is pinned in place: the timer is boxed.
@@ -258,6 +243,7 @@ impl<I: Interface> Future for Tell<'_, I> {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         // A parked sender keeps its place in the queue and must not overtake it here.
         if !self.ticket.is_parked()
+            && self.priority == Priority::Ordinary
             && let Some(message) = self.message.take()
         {
             match self.target.add(message) {
@@ -269,33 +255,48 @@ impl<I: Interface> Future for Tell<'_, I> {
     }
 }
 
-impl<I: Interface> Tell<'_, I> {
+impl<'a, I: Interface> Tell<'a, I> {
+    #[inline(always)]
+    fn new<R>(call: Call<'a, I, R>, priority: Priority) -> Tell<'a, I> {
+        let (limit, ticket) = (TimeLimit::new(call.timeout), Ticket::default());
+        Tell { target: call.target, message: Some(call.message), ticket, limit, priority }
+    }
+
     /// Sends a tell that cannot join the batch of the tells before it. A method of its own, so that
     /// the common path of a busy turn stays short.
     #[inline(never)]
     fn poll_alone(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Refused<I::Message>>> {
-        let this = self;
-        match this.target.tell(&mut this.message, &mut this.ticket, Some(context.waker())) {
+        let waker = Some(context.waker());
+        match self.target.tell(self.priority, &mut self.message, &mut self.ticket, waker) {
             Attempt::Sent(()) => Poll::Ready(Ok(())),
-            Attempt::Failed(error) => Poll::Ready(Err(refused(this.message.take(), *error))),
-            Attempt::Full => match this.limit.poll(context) {
-                Poll::Pending => Poll::Pending,
-                Poll::Ready(kind) => {
-                    this.target.leave(&mut this.ticket);
-                    let error = CallError::new(kind, this.target.target());
-                    Poll::Ready(Err(refused(this.message.take(), error)))
-                }
-            },
+            Attempt::Failed(error) => Poll::Ready(Err(refused(self.message.take(), *error))),
+            Attempt::Full => self.limit.poll(context).map(|kind| Err(self.give_up(kind))),
         }
+    }
+
+    /// Waits with the calling thread.
+    fn block(mut self) -> Result<(), Refused<I::Message>> {
+        if turn::is_open() {
+            return Err(self.give_up(CallErrorKind::BlockingInTurn));
+        }
+        let limit = self.limit.keep_by_thread(Duration::MAX);
+        match block_on_until(&mut self, Instant::now().checked_add(limit)) {
+            Some(outcome) => outcome,
+            None => Err(self.give_up(CallErrorKind::Timeout(limit))),
+        }
+    }
+
+    #[cold]
+    fn give_up(&mut self, kind: CallErrorKind) -> Refused<I::Message> {
+        self.target.leave(self.priority, &mut self.ticket);
+        refused(self.message.take(), CallError::new(kind, self.target.target()))
     }
 }
 
 impl<I: Interface> Drop for Tell<'_, I> {
     #[inline(always)]
     fn drop(&mut self) {
-        if self.ticket.is_parked() {
-            self.target.leave(&mut self.ticket);
-        }
+        self.target.leave(self.priority, &mut self.ticket);
     }
 }
 
@@ -334,6 +335,12 @@ impl TimeLimit {
     #[inline]
     pub(crate) fn of_ask(limit: Option<Duration>) -> TimeLimit {
         TimeLimit { limit, asks: true, timer: None }
+    }
+
+    /// Leaves the time to the thread that waits: returns the limit, which is `default` unless the
+    /// caller set one, and removes it here.
+    fn keep_by_thread(&mut self, default: Duration) -> Duration {
+        self.limit.replace(Duration::MAX).unwrap_or(default)
     }
 
     /// `Ready` when the time is over, with the kind of the resulting error.

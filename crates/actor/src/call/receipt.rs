@@ -13,6 +13,7 @@ use std::task::{Context, Poll};
 use crate::call::ask::{Answer, Ask};
 use crate::call::{Answerable, Call, TimeLimit};
 use crate::error::{CallErrorKind, Refused};
+use crate::reference::Priority;
 use crate::reference::interface::Interface;
 
 /// The delivery status of a message, as a [`Receipt`] reports it.
@@ -84,8 +85,8 @@ impl<'a, I: Interface, R: Answerable> Call<'a, I, R> {
     /// If the future is dropped while it waits for room, the message is not sent. Dropping the
     /// receipt changes nothing: the message is still handled.
     pub async fn receipt(self) -> Result<Receipt<'a, I, R>, Refused<I::Message>> {
-        let answer =
-            Ask::new(self.target, self.message, TimeLimit::new(self.timeout)).sent().await?;
+        let limit = TimeLimit::new(self.timeout);
+        let answer = Ask::new(self.target, self.message, limit, Priority::Ordinary).sent().await?;
         Ok(Receipt { answer: Some(answer) })
     }
 }

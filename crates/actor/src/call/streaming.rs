@@ -13,7 +13,7 @@ use crate::lifecycle::handle::AnyActor;
 use crate::mailbox::backlog::parked::Ticket;
 use crate::reference::interface::Interface;
 use crate::reference::route::Attempt;
-use crate::reference::{Place, Ref, send};
+use crate::reference::{Place, Priority, Ref, send};
 use crate::reply::flow::Flow;
 use crate::turn;
 
@@ -182,9 +182,7 @@ impl<I: Interface, T: Send + 'static> Streaming<I, T> {
     }
 
     fn let_go(&mut self) {
-        if self.ticket.is_parked() {
-            self.target.leave(&mut self.ticket);
-        }
+        self.target.leave(Priority::Ordinary, &mut self.ticket);
         self.flow.abandon();
     }
 }

@@ -107,7 +107,7 @@ impl Handle {
     /// has ended already.
     pub fn drain(&self) -> bool {
         // The unpublished messages of this turn were sent before the drain and must not be refused.
-        crate::turn::local_batches::publish_all();
+        crate::turn::buffers::publish_all();
         self.0.order(ControlMessage::Drain)
     }
 

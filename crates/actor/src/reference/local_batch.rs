@@ -1,13 +1,10 @@
-//! Batches of tells: the messages of the current turn to actors of this process that are not
-//! published yet.
+//! The batch of a turn: messages for one actor of this process that are not published yet.
 //!
 //! The first message of a turn to an actor goes straight into its mailbox; a turn that sends a
 //! second one likely sends many. From then on places are leased some at a time and messages collect
 //! in a chunk of this thread. The chunk is moved into the mailbox when it is full and when the turn
-//! ends: one lock and at most one wake for all of them. The batch used last is cached where [`add`]
-//! finds it at once; every other function here puts it back first.
+//! ends: one lock and at most one wake for all of them.
 
-use std::any::Any;
 use std::sync::Arc;
 use std::task::Waker;
 
@@ -18,7 +15,7 @@ use crate::reference::LocalRef;
 use crate::reference::interface::Interface;
 use crate::reference::route::Attempt;
 use crate::reply::Asker;
-use crate::turn::local_batches::{AnyBatch, BATCHES, LAST_BATCH, LocalBatches};
+use crate::turn::buffers::{self, AfterPublish, TurnBuffer};
 
 /// The messages of one turn for one mailbox.
 struct LocalBatch<I: Interface> {
@@ -29,55 +26,41 @@ struct LocalBatch<I: Interface> {
     room: usize,
 }
 
-/// Downcasts a batch, if it is one for that actor.
+/// The target of an actor's batch in the registry of buffers.
 #[inline(always)]
-fn of<'a, I: Interface>(
-    batch: &'a mut dyn AnyBatch,
-    local: &LocalRef<I>,
-) -> Option<&'a mut LocalBatch<I>> {
-    let any: &mut dyn Any = batch;
-    any.downcast_mut()
-        .filter(|batch: &&mut LocalBatch<I>| Arc::ptr_eq(&batch.local.mailbox, &local.mailbox))
+fn target<I: Interface>(local: &LocalRef<I>) -> usize {
+    Arc::as_ptr(&local.mailbox).addr()
 }
 
-impl<I: Interface> AnyBatch for LocalBatch<I> {
-    fn publish(&mut self) {
+impl<I: Interface> TurnBuffer for LocalBatch<I> {
+    fn publish(&mut self) -> AfterPublish {
         self.local.mailbox.publish(&mut self.mails, self.room, 0);
         self.room = 0;
+        // A batch keeps its actor alive, which must not outlast the turn.
+        AfterPublish::Drop
     }
-
-    fn address(&self) -> usize {
-        Arc::as_ptr(&self.local.mailbox).addr()
-    }
-}
-
-/// Finds the batch for `local`; there is one from the second message on.
-fn find<I: Interface>(
-    batches: &mut LocalBatches,
-    local: &LocalRef<I>,
-) -> Option<Box<dyn AnyBatch>> {
-    batches.settle();
-    let found = batches.take(Arc::as_ptr(&local.mailbox).addr());
-    if found.is_some() {
-        return found;
-    }
-    let number = local.mailbox.number();
-    if batches.recent.replace(number) != Some(number) {
-        return None;
-    }
-    Some(Box::new(LocalBatch { local: local.clone(), mails: MailBatch::default(), room: 0 }))
 }
 
 impl<I: Interface> LocalBatch<I> {
+    fn new(local: &LocalRef<I>) -> Box<LocalBatch<I>> {
+        Box::new(LocalBatch { local: local.clone(), mails: MailBatch::default(), room: 0 })
+    }
+
     /// Moves the messages into the mailbox and leases the next places; false when there are none.
     #[cold]
     fn renew(&mut self) -> bool {
         self.room = self.local.mailbox.publish(&mut self.mails, self.room, RUN_CALLS_MAX);
         self.room > 0
     }
+
+    #[inline(always)]
+    fn push(&mut self, message: I::Message, asker: Asker) {
+        self.mails.push(message, asker);
+        self.room -= 1;
+    }
 }
 
-/// Adds a tell to the cached batch, if that is one for this actor and has room.
+/// Adds a tell to the batch that was used last, if that is one for this actor and has room.
 ///
 /// # Errors
 /// The message, which still must be sent.
@@ -86,18 +69,13 @@ pub(crate) fn add<I: Interface>(
     local: &LocalRef<I>,
     message: I::Message,
 ) -> Result<(), I::Message> {
-    let Some(mut last) = LAST_BATCH.take() else { return Err(message) };
-    let mut left = Some(message);
-    if let Some(batch) = of(&mut *last, local)
-        && batch.room > 0
-        && let Some(message) = left.take()
-    {
-        batch.mails.push(message, None);
-        batch.room -= 1;
-    }
-    // The cell is empty: no foreign code ran in between. So there is nothing to drop.
-    std::mem::forget(LAST_BATCH.replace(Some(last)));
-    left.map_or(Ok(()), Err)
+    buffers::add_to_last(target(local), message, |batch: &mut LocalBatch<I>, message| {
+        if batch.room == 0 {
+            return Err(message);
+        }
+        batch.push(message, None);
+        Ok(())
+    })
 }
 
 /// Sends within a turn.
@@ -108,40 +86,24 @@ pub(crate) fn push<I: Interface>(
     ticket: &mut Ticket,
     waker: Option<&Waker>,
 ) -> Attempt<()> {
-    let batched = BATCHES.with(|batches| {
-        // A send from the drop or the encoding of another message bypasses the batch.
-        let Ok(mut batches) = batches.try_borrow_mut() else {
+    let make = |is_second: bool| is_second.then(|| LocalBatch::new(local));
+    let batched = buffers::with(target(local), make, |batch| {
+        if ticket.is_parked() || batch.room == 0 && !batch.renew() {
+            batch.publish();
             return false;
-        };
-        let Some(mut found) = find(&mut batches, local) else {
-            return false;
-        };
-        let batched = of(&mut *found, local).is_some_and(|batch| {
-            if ticket.is_parked() || batch.room == 0 && !batch.renew() {
-                batch.publish();
-                return false;
-            }
-            if let Some(message) = message.take() {
-                batch.mails.push(message, asker.take());
-                batch.room -= 1;
-            }
-            true
-        });
-        LAST_BATCH.set(Some(found));
-        batched
+        }
+        if let Some(message) = message.take() {
+            batch.push(message, asker.take());
+        }
+        true
     });
-    if !batched {
-        return local.push(message, asker, ticket, waker);
+    match batched {
+        Some(true) => Attempt::Sent(()),
+        _ => local.push(message, asker, ticket, waker),
     }
-    Attempt::Sent(())
 }
 
 /// Publishes the turn's batch for this actor, because a message is about to go there directly.
 pub(crate) fn publish_to<I: Interface>(local: &LocalRef<I>) {
-    let batched = BATCHES.with(|batches| {
-        let mut batches = batches.try_borrow_mut().ok()?;
-        batches.settle();
-        batches.take(Arc::as_ptr(&local.mailbox).addr())
-    });
-    batched.into_iter().for_each(|mut batch| batch.publish());
+    buffers::publish(target(local));
 }

@@ -51,6 +51,15 @@ pub(crate) enum Place<I: Interface> {
     Remote(Arc<dyn Route<I>>, RunOwner),
 }
 
+/// Which queue of the mailbox a call waits in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Priority {
+    /// Behind the calls that were sent before.
+    Ordinary,
+    /// Ahead of all ordinary calls; see [`Call::urgent`](crate::Call::urgent).
+    Urgent,
+}
+
 /// A local reference to an actor; dropping the last one ends the actor.
 pub(crate) struct LocalRef<I: Interface> {
     pub(crate) mailbox: Arc<Mailbox<I::Message>>,
@@ -209,20 +218,43 @@ impl<I: Interface> Ref<I> {
     #[inline]
     pub(crate) fn tell(
         &self,
+        priority: Priority,
         message: &mut Option<I::Message>,
         ticket: &mut Ticket,
         waker: Option<&Waker>,
     ) -> Attempt<()> {
-        match &self.place {
-            Place::Local(local) => send(local, message, None, ticket, waker),
-            Place::Remote(route, _) => route.tell(message, ticket, waker),
+        match (&self.place, priority) {
+            (Place::Local(local), Priority::Ordinary) => send(local, message, None, ticket, waker),
+            (Place::Local(local), Priority::Urgent) => {
+                local.push_urgent(message, None, ticket, waker)
+            }
+            (Place::Remote(route, _), Priority::Ordinary) => route.tell(message, ticket, waker),
+            (Place::Remote(..), Priority::Urgent) => self.not_urgent_there(),
         }
     }
 
-    pub(crate) fn leave(&self, ticket: &mut Ticket) {
-        match &self.place {
-            Place::Local(local) => local.mailbox.leave(ticket),
-            Place::Remote(route, _) => route.leave(ticket),
+    /// The error of an urgent call to an actor of another process.
+    #[cold]
+    pub(crate) fn not_urgent_there<T>(&self) -> Attempt<T> {
+        let why = "an urgent call goes before others only in the actor's own process";
+        let error = CallError::new(CallErrorKind::Remote, self.target()).with_detail(why);
+        Attempt::Failed(Box::new(error))
+    }
+
+    /// Gives up the place of a sender that is parked.
+    #[inline(always)]
+    pub(crate) fn leave(&self, priority: Priority, ticket: &mut Ticket) {
+        if ticket.is_parked() {
+            self.leave_parked(priority, ticket);
+        }
+    }
+
+    #[cold]
+    fn leave_parked(&self, priority: Priority, ticket: &mut Ticket) {
+        match (&self.place, priority) {
+            (Place::Local(local), Priority::Ordinary) => local.mailbox.leave(ticket),
+            (Place::Local(local), Priority::Urgent) => local.mailbox.leave_urgent(ticket),
+            (Place::Remote(route, _), _) => route.leave(ticket),
         }
     }
 }

@@ -8,6 +8,7 @@
 
 use std::cell::Cell;
 use std::mem::ManuallyDrop;
+use std::num::NonZeroUsize;
 
 use wigwag_wire::Buffer;
 use wigwag_wire::run::{ITEM_BEGIN, ITEM_BYTES_MAX, end_item};
@@ -52,6 +53,15 @@ thread_local! {
     static RUN_WRITER: Cell<ManuallyDrop<Option<Box<RunWriter>>>> =
         const { Cell::new(ManuallyDrop::new(None)) };
     static SPARE: Cell<Option<Box<RunWriter>>> = const { Cell::new(None) };
+    /// The target, in the registry of [buffers](crate::turn::buffers), whose run is handed out; 0
+    /// for none.
+    static TARGET: Cell<usize> = const { Cell::new(0) };
+}
+
+/// The target whose run is handed out, in the registry of [buffers](crate::turn::buffers).
+#[inline(always)]
+pub fn handed_out() -> Option<NonZeroUsize> {
+    NonZeroUsize::new(TARGET.get())
 }
 
 /// A writer taken out for use; it goes back even if an encoder panics.
@@ -71,9 +81,19 @@ fn put_back(writer: Box<RunWriter>) {
     RUN_WRITER.set(ManuallyDrop::new(Some(writer)));
 }
 
-/// Hands out the run at the end of `bytes`, which has room for `room` more calls of this method by
-/// this owner. An earlier run must have been taken back.
-pub fn hand_out(owner: RunOwner, method: u32, room: usize, bytes: &mut Buffer) {
+/// Hands out the run at the end of `bytes`, the buffer of `target`, which has room for `room` more
+/// calls of this method by this owner. False while another run is handed out.
+pub fn hand_out(
+    target: NonZeroUsize,
+    owner: RunOwner,
+    method: u32,
+    room: usize,
+    bytes: &mut Buffer,
+) -> bool {
+    if TARGET.get() != 0 {
+        return false;
+    }
+    TARGET.set(target.get());
     let mut writer = SPARE.take().unwrap_or_else(|| {
         Box::new(RunWriter { owner, method, room, handed_out: room, bytes: Buffer::new() })
     });
@@ -82,15 +102,18 @@ pub fn hand_out(owner: RunOwner, method: u32, room: usize, bytes: &mut Buffer) {
     bytes.make_ready(room * (ITEM_BEGIN + ITEM_BYTES_MAX) + SCRATCH_BYTES);
     std::mem::swap(&mut writer.bytes, bytes);
     RUN_WRITER.set(ManuallyDrop::new(Some(writer)));
+    true
 }
 
-/// Takes the run back: moves its bytes to `bytes` and returns the number of added calls. `None`: a
-/// call is being encoded this moment, and its encoder called this.
+/// Takes the run back from callers: moves its bytes to `bytes`, the buffer that it was handed out
+/// from, and returns the number of added calls. `None`: a call is being encoded this moment, and its
+/// encoder called this.
 pub fn take_back(bytes: &mut Buffer) -> Option<usize> {
     let mut writer = ManuallyDrop::into_inner(RUN_WRITER.take())?;
     std::mem::swap(&mut writer.bytes, bytes);
     let added = writer.handed_out - writer.room;
     SPARE.set(Some(writer));
+    TARGET.set(0);
     Some(added)
 }
 
@@ -174,7 +197,8 @@ mod tests {
         let owner = RunOwner::new(false);
         let mut bytes = Buffer::new();
         bytes.push(7);
-        hand_out(owner, 16, room, &mut bytes);
+        assert!(hand_out(NonZeroUsize::MIN, owner, 16, room, &mut bytes));
+        assert_eq!(super::handed_out(), Some(NonZeroUsize::MIN));
         assert!(bytes.is_empty());
         owner
     }
@@ -199,9 +223,20 @@ mod tests {
     }
 
     #[test]
+    fn one_run_is_handed_out_at_a_time() {
+        let owner = handed_out(2);
+        let other = RunOwner::new(false);
+        assert!(!hand_out(NonZeroUsize::MAX, other, 16, 2, &mut Buffer::new()));
+        assert!(add(owner, &One::Byte(2)) && !add(other, &One::Byte(3)));
+        assert_eq!(back(), (1, vec![7, 1, 2]));
+        assert!(hand_out(NonZeroUsize::MAX, other, 16, 2, &mut Buffer::new()));
+        assert_eq!(back(), (0, vec![]));
+    }
+
+    #[test]
     fn another_method_does_not_join() {
         let owner = RunOwner::new(false);
-        hand_out(owner, 17, 9, &mut Buffer::new());
+        assert!(hand_out(NonZeroUsize::MIN, owner, 17, 9, &mut Buffer::new()));
         assert!(!add(owner, &One::Byte(1)));
         assert_eq!(back(), (0, vec![]));
     }

@@ -13,7 +13,7 @@ use crate::options::ActorOptions;
 use crate::reason::Reason;
 use crate::reply::Reply;
 use crate::runtime::life::Life;
-use crate::runtime::run::SameCalls;
+use crate::runtime::run::same_calls::SameCalls;
 use crate::runtime::side_by_side::Work;
 
 /// An actor: state behind an interface, with handlers for its messages. The attribute

@@ -5,20 +5,16 @@
 //! returns, whether the poll is ready, pending or unwinding; so no message waits in a thread that
 //! the actor has left, and the order of an actor's messages is the order of its turns.
 
-pub(crate) mod local_batches;
+pub mod buffers;
 
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 
-/// A function to call when the outermost turn of this thread ends.
-pub type AtEnd = fn();
-
 thread_local! {
     static DEPTH: Cell<u32> = const { Cell::new(0) };
     static IN_HANDLER: Cell<bool> = const { Cell::new(false) };
     static SIDE_BY_SIDE: Cell<bool> = const { Cell::new(false) };
-    static AT_END: Cell<Option<AtEnd>> = const { Cell::new(None) };
 }
 
 /// True while the calling thread is inside a turn.
@@ -51,13 +47,6 @@ impl Drop for SideBySideGuard {
     fn drop(&mut self) {
         SIDE_BY_SIDE.set(self.0);
     }
-}
-
-/// Registers `publish` to be called once when this thread's turn ends, however often it is
-/// registered.
-#[inline]
-pub fn at_end(publish: AtEnd) {
-    AT_END.set(Some(publish));
 }
 
 /// An open turn; dropping it ends the turn.
@@ -94,13 +83,8 @@ impl Drop for Turn {
         IN_HANDLER.set(self.handler_before);
         let depth = DEPTH.get() - 1;
         if depth == 0 {
-            local_batches::publish_all();
-            // The depth still counts this turn while publishing: sends made by publishing are
-            // published too.
-            while let Some(publish) = AT_END.take() {
-                publish();
-                local_batches::publish_all();
-            }
+            // The depth still counts this turn, so that sends made by publishing are published too.
+            buffers::publish_all();
         }
         DEPTH.set(depth);
     }
@@ -120,40 +104,26 @@ pub async fn in_turns<F: Future>(future: F) -> F::Output {
 mod tests {
     use super::*;
 
-    thread_local! {
-        static PUBLISHED: Cell<u32> = const { Cell::new(0) };
-    }
-
-    fn publish() {
-        PUBLISHED.set(PUBLISHED.get() + 1);
-    }
-
     #[test]
-    fn the_outermost_turn_publishes_once() {
+    fn a_turn_inside_another_restores_what_the_outer_one_was() {
         {
             let _outer = open(true);
-            at_end(publish);
             {
                 let _inner = open(false);
-                at_end(publish);
                 assert!(!is_handler());
             }
             assert!(is_handler());
-            assert_eq!(PUBLISHED.get(), 0);
         }
         assert!(!is_open());
-        assert_eq!(PUBLISHED.get(), 1);
     }
 
     #[test]
-    fn a_panicking_turn_publishes_too() {
+    fn a_panicking_turn_ends() {
         let caught = std::panic::catch_unwind(|| {
             let _turn = open(true);
-            at_end(publish);
             panic!("on purpose");
         });
         assert!(caught.is_err());
-        assert_eq!(PUBLISHED.get(), 1);
-        assert!(!is_open());
+        assert!(!is_open() && !is_handler());
     }
 }

@@ -30,7 +30,4 @@
 //! # Ok(()) }
 //! ```
 
-pub use wigwag_actor::{
-    Answer, Answerable, Ask, Message, NotSent, Tell, Unsent, Unwanted, Urgent, UrgentAsk,
-    UrgentTell,
-};
+pub use wigwag_actor::{Answer, Answerable, Ask, Message, NotSent, Tell, Unsent, Unwanted, Urgent};

@@ -8,8 +8,9 @@ use wigwag_link::frame::Frame;
 use wigwag_link::{Code, write};
 
 use super::Node;
+use wigwag_actor::turn;
+
 use crate::session::Session;
-use crate::session::buffers;
 
 /// The outcome of [`Node::close`]: what was not delivered or answered in time.
 ///
@@ -87,7 +88,7 @@ impl Node {
     pub async fn close(&self, deadline: Duration) -> CloseReport {
         let end = Instant::now() + deadline;
         self.inner.stop_listening();
-        buffers::publish_all();
+        turn::buffers::publish_all();
         let sessions = self.inner.sessions().iter().cloned().collect();
         let report = close_sessions(sessions, end, "this node was closed").await;
         self.inner.exports.clear();

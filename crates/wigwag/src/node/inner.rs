@@ -20,6 +20,8 @@ use super::dial::{DialedSession, PendingSessions};
 use super::options::NodeOptions;
 use super::sessions::SessionTable;
 use super::{drive, runtime};
+use wigwag_actor::turn;
+
 use crate::error::NodeError;
 use crate::events::{Announcer, SessionChange};
 use crate::exports::Exports;
@@ -28,7 +30,7 @@ use crate::lock::lock;
 use crate::random;
 use crate::session::connection::SessionConnection;
 use crate::session::resumption::Resumption;
-use crate::session::{Session, SessionOwner, SessionStart, buffers};
+use crate::session::{Session, SessionOwner, SessionStart};
 
 pub(crate) struct Inner {
     pub(crate) node: u128,
@@ -173,7 +175,7 @@ impl SessionOwner for Inner {
 impl Drop for Inner {
     fn drop(&mut self) {
         self.stop_listening();
-        buffers::publish_all();
+        turn::buffers::publish_all();
         let sessions = std::mem::take(&mut *self.sessions());
         let living = sessions.iter().filter(|session| session.sending().ended.is_none());
         let sessions: Vec<Arc<Session>> = living.cloned().collect();

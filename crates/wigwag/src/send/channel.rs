@@ -7,15 +7,14 @@ use std::sync::Arc;
 use std::task::{Poll, Waker};
 
 use bytes::Bytes;
-use wigwag_actor::{Attempt, CallError, CallErrorKind, Message, Slot, SmallReply, Ticket, turn};
+use wigwag_actor::{Attempt, CallError, CallErrorKind, Slot, SmallReply, Ticket, turn};
 use wigwag_link::frame::Frame;
 use wigwag_link::send_half::CallRefused;
 use wigwag_link::write;
 use wigwag_wire::Buffer;
-use wigwag_wire::run::RunBuilder;
-use wigwag_wire::small::Scratch;
 
 use crate::limits::{CODEC_FIXED, PILE_BYTES};
+use crate::send::encoding::{Arguments, Encoding};
 use crate::session::buffers::{self, EncodeOutcome, RunHandout};
 use crate::session::{Attached, SendState, Session};
 
@@ -29,36 +28,9 @@ pub(crate) struct Channel {
     pub(crate) is_fixed: bool,
 }
 
-/// The arguments of a call.
-pub(crate) trait Arguments {
-    /// Encodes the arguments into a window if they are short for all their values; with `fixed`, in
-    /// the form of fixed width if they have one.
-    fn encode_small(&self, fixed: bool, window: &mut Scratch, place: usize) -> Option<usize>;
-
-    /// Appends the encoded arguments.
-    fn encode(&self, fixed: bool, out: &mut Buffer);
-}
-
-impl<M: Message> Arguments for M {
-    #[inline(always)]
-    fn encode_small(&self, fixed: bool, window: &mut Scratch, place: usize) -> Option<usize> {
-        if fixed && let Some(end) = self.encode_fixed(window, place) {
-            return Some(end);
-        }
-        Message::encode_small(self, window, place)
-    }
-
-    #[inline]
-    fn encode(&self, fixed: bool, out: &mut Buffer) {
-        if !(fixed && out.small_if(|window| self.encode_fixed(window, 0))) {
-            self.encode_arguments(out);
-        }
-    }
-}
-
 /// The caller's next step after a call was published on the shared path.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum AfterSend {
+pub(crate) enum AfterSend {
     /// The caller goes on: wake the driver if the outbox was empty.
     Continue,
     /// The caller polls the answer next, which flushes.
@@ -93,175 +65,65 @@ impl Channel {
         }
     }
 
-    /// Sends a tell.
+    /// Sends a tell, or an ask from a slot that the caller owns.
     ///
     /// In a turn: no lock, and no allocation in steady state. Outside: one lock, and one wake of
     /// the driver if nothing was waiting.
     #[inline(always)]
-    pub(crate) fn tell(
+    pub(crate) fn send(
         &self,
         handout: Option<&RunHandout<'_>>,
-        method: u32,
-        arguments: &impl Arguments,
+        asker: Option<(u32, u32)>,
+        (method, arguments): (u32, &impl Arguments),
         ticket: &mut Ticket,
         waker: Option<&Waker>,
+        then: AfterSend,
     ) -> Attempt<()> {
-        let join = |run: &mut RunBuilder, out: &mut Buffer| {
-            let small =
-                |window: &mut Scratch, place| arguments.encode_small(self.is_fixed, window, place);
-            run.tell(out, self.number, method, small)
-        };
-        if !ticket.is_parked() && buffers::join(&self.session, self.number, handout, join) {
-            return Attempt::Sent(());
-        }
-        self.tell_unjoined(method, arguments, ticket, waker)
-    }
-
-    /// Sends a tell that is not joined to a run. A function of its own, so that the common path
-    /// stays short.
-    #[inline(never)]
-    fn tell_unjoined(
-        &self,
-        method: u32,
-        arguments: &impl Arguments,
-        ticket: &mut Ticket,
-        waker: Option<&Waker>,
-    ) -> Attempt<()> {
-        let write_frame = |out: &mut Buffer| {
-            write::tell(out, self.number, method, |out| arguments.encode(self.is_fixed, out))
-        };
-        let encode = |out: &mut Buffer| {
-            let small =
-                |window: &mut Scratch, place| arguments.encode_small(self.is_fixed, window, place);
-            write::small_tell(out, self.number, method, small).unwrap_or_else(|| write_frame(out))
-        };
-        let note = |run: &mut RunBuilder| run.note_tell(self.number, method);
-        self.send(encode, note, &write_frame, ticket, waker)
-    }
-
-    /// Sends an ask from a slot that the caller owns.
-    #[inline(always)]
-    pub(crate) fn ask_in_slot(
-        &self,
-        handout: &RunHandout<'_>,
-        asker: (u32, u32),
-        method: u32,
-        arguments: &impl Arguments,
-        ticket: &mut Ticket,
-        waker: Option<&Waker>,
-    ) -> Attempt<()> {
-        let join = |run: &mut RunBuilder, out: &mut Buffer| {
-            let small =
-                |window: &mut Scratch, place| arguments.encode_small(self.is_fixed, window, place);
-            run.ask(out, self.number, asker, method, small)
-        };
-        if !ticket.is_parked() && buffers::join(&self.session, self.number, Some(handout), join) {
-            return Attempt::Sent(());
-        }
-        self.ask_in_slot_unjoined(asker, method, arguments, ticket, waker)
-    }
-
-    /// Sends an ask from a slot, not joined to a run.
-    #[inline(never)]
-    fn ask_in_slot_unjoined(
-        &self,
-        asker: (u32, u32),
-        method: u32,
-        arguments: &impl Arguments,
-        ticket: &mut Ticket,
-        waker: Option<&Waker>,
-    ) -> Attempt<()> {
-        let write_frame = |out: &mut Buffer| {
-            write::ask(out, self.number, asker, method, |out| arguments.encode(self.is_fixed, out))
-        };
-        let encode = |out: &mut Buffer| {
-            let small =
-                |window: &mut Scratch, place| arguments.encode_small(self.is_fixed, window, place);
-            write::small_ask(out, self.number, asker, method, small)
-                .unwrap_or_else(|| write_frame(out))
-        };
-        let note = |run: &mut RunBuilder| run.note_ask(self.number, asker, method);
-        self.send(encode, note, &write_frame, ticket, waker)
-    }
-
-    /// Encodes into the turn's buffer with `encode`, or takes the shared path with `write_frame`.
-    #[inline(always)]
-    fn send(
-        &self,
-        encode: impl FnOnce(&mut Buffer) -> usize,
-        note: impl FnOnce(&mut RunBuilder),
-        write_frame: &dyn Fn(&mut Buffer) -> usize,
-        ticket: &mut Ticket,
-        waker: Option<&Waker>,
-    ) -> Attempt<()> {
+        let call =
+            Encoding { channel: self.number, method, asker, fixed: self.is_fixed, arguments };
         if !ticket.is_parked() {
-            match buffers::call(&self.session, self.number, encode, note) {
-                EncodeOutcome::Done(()) => return Attempt::Sent(()),
+            match buffers::call(&self.session, &call, handout) {
+                EncodeOutcome::Done => return Attempt::Sent(()),
                 EncodeOutcome::NotHere => {}
                 EncodeOutcome::TooLarge => return Attempt::Failed(Box::new(self.too_large(None))),
             }
         }
-        self.send_shared(write_frame, ticket, waker, AfterSend::Continue)
+        self.send_shared(&|out| call.write(out), ticket, waker, then)
     }
 
     /// Sends an ask, which takes credit and a slot, both or neither.
     #[inline(always)]
     pub(crate) fn ask(
         &self,
-        method: u32,
-        arguments: &impl Arguments,
+        call: (u32, &impl Arguments),
         ticket: &mut Ticket,
         waker: Option<&Waker>,
         now: bool,
     ) -> Attempt<Slot> {
-        let write_frame = |out: &mut Buffer, asker| {
-            write::ask(out, self.number, asker, method, |out| arguments.encode(self.is_fixed, out))
-        };
-        if !ticket.is_parked() {
-            let encode = |out: &mut Buffer, asker| {
-                let small = |window: &mut Scratch, place| {
-                    arguments.encode_small(self.is_fixed, window, place)
-                };
-                write::small_ask(out, self.number, asker, method, small)
-                    .unwrap_or_else(|| write_frame(out, asker))
-            };
-            match buffers::ask(&self.session, self.number, encode) {
-                EncodeOutcome::Done((number, generation)) => {
-                    return Attempt::Sent(Slot::new(number, generation));
-                }
-                EncodeOutcome::NotHere => {}
-                EncodeOutcome::TooLarge => return Attempt::Failed(Box::new(self.too_large(None))),
-            }
-        }
-        let then = if now { AfterSend::Poll } else { AfterSend::Continue };
-        self.ask_shared(&write_frame, ticket, waker, then)
-    }
-
-    #[inline(never)]
-    fn ask_shared(
-        &self,
-        encode: &dyn Fn(&mut Buffer, (u32, u32)) -> usize,
-        ticket: &mut Ticket,
-        waker: Option<&Waker>,
-        then: AfterSend,
-    ) -> Attempt<Slot> {
-        let Some(asker) = self.session.asks.open() else {
+        let Some((number, generation)) = buffers::open_slot(&self.session) else {
             self.park_for_slot(ticket, waker);
             return Attempt::Full;
         };
-        let (number, generation) = asker;
-        let outcome = self.send_shared(&|out: &mut Buffer| encode(out, asker), ticket, waker, then);
-        if let Attempt::Sent(()) = outcome {
-            return Attempt::Sent(Slot::new(number, generation));
+        let then = if now { AfterSend::Poll } else { AfterSend::Continue };
+        match self.send(None, Some((number, generation)), call, ticket, waker, then) {
+            Attempt::Sent(()) => Attempt::Sent(Slot::new(number, generation)),
+            refused => {
+                self.close_slot(number, generation);
+                match refused {
+                    Attempt::Failed(error) => Attempt::Failed(error),
+                    _ => Attempt::Full,
+                }
+            }
         }
+    }
+
+    /// Gives back the slot of an ask that was not sent.
+    #[cold]
+    fn close_slot(&self, number: u32, generation: u32) {
         if let Some(slot) = self.session.asks.slot(number) {
             slot.close_unsent(generation);
         }
-        self.session.free_slot(number);
-        match outcome {
-            Attempt::Failed(error) => Attempt::Failed(error),
-            _ => Attempt::Full,
-        }
+        buffers::free_slot(&self.session, number);
     }
 
     /// Takes the reply if it has arrived and is small.

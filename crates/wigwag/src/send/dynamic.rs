@@ -10,7 +10,8 @@ use wigwag_actor::{Attempt, CallError, CallErrorKind, Slot, Ticket};
 use wigwag_wire::small::Scratch;
 use wigwag_wire::{Buffer, Decode, Reader};
 
-use crate::send::channel::{Arguments, Channel};
+use crate::send::channel::{AfterSend, Channel};
+use crate::send::encoding::Arguments;
 
 /// The number of the method that every actor has.
 const DESCRIBE: u32 = 0;
@@ -116,7 +117,8 @@ impl Dynamic {
         poll_fn(|context| {
             let waker = Some(context.waker());
             let ticket = &mut parked.ticket;
-            match self.channel.tell(None, number, &EncodedArguments(arguments), ticket, waker) {
+            let (call, then) = ((number, &EncodedArguments(arguments)), AfterSend::Continue);
+            match self.channel.send(None, None, call, ticket, waker, then) {
                 Attempt::Sent(()) => Poll::Ready(Ok(())),
                 Attempt::Full => Poll::Pending,
                 Attempt::Failed(error) => Poll::Ready(Err(*error)),
@@ -197,7 +199,7 @@ async fn ask(
             Some(slot) => slot,
             None => {
                 let waker = Some(context.waker());
-                match channel.ask(method, arguments, &mut parked.ticket, waker, true) {
+                match channel.ask((method, arguments), &mut parked.ticket, waker, true) {
                     Attempt::Sent(slot) => *pending.slot.insert(slot),
                     Attempt::Full => return Poll::Pending,
                     Attempt::Failed(error) => return Poll::Ready(Err(*error)),

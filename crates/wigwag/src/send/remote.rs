@@ -16,7 +16,7 @@ use wigwag_actor::{
 };
 
 use crate::replies::ring::Ring;
-use crate::send::channel::Channel;
+use crate::send::channel::{AfterSend, Channel};
 use crate::send::dynamic::Described;
 use crate::session::buffers::RunHandout;
 
@@ -104,8 +104,15 @@ impl<I: Interface> RemotePipeline<I> for RingPipeline<I> {
             method: call.method(),
             ring: Some((&self.ring, next + 1, most)),
         };
-        let asker = self.ring.asker(next);
-        let sent = self.remote.channel.ask_in_slot(&handout, asker, number, call, ticket, waker);
+        let asker = Some(self.ring.asker(next));
+        let sent = self.remote.channel.send(
+            Some(&handout),
+            asker,
+            (number, call),
+            ticket,
+            waker,
+            AfterSend::Continue,
+        );
         if let Attempt::Sent(()) = sent {
             *message = None;
         } else {
@@ -165,7 +172,8 @@ impl<I: Interface> Route<I> for Remote<I> {
             Err(error) => return Attempt::Failed(Box::new(error)),
         };
         let handout = RunHandout { run_owner: self.run_owner, method: call.method(), ring: None };
-        let sent = self.channel.tell(Some(&handout), number, call, ticket, waker);
+        let (then, handout) = (AfterSend::Continue, Some(&handout));
+        let sent = self.channel.send(handout, None, (number, call), ticket, waker, then);
         if let Attempt::Sent(()) = sent {
             *message = None;
         }
@@ -187,7 +195,7 @@ impl<I: Interface> Route<I> for Remote<I> {
             Ok(number) => number,
             Err(error) => return Attempt::Failed(Box::new(error)),
         };
-        let sent = self.channel.ask(number, call, ticket, waker, now);
+        let sent = self.channel.ask((number, call), ticket, waker, now);
         if let Attempt::Sent(_) = sent {
             *message = None;
         }

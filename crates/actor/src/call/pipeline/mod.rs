@@ -20,7 +20,7 @@ use crate::reference::answers::Answers;
 use crate::reference::interface::Interface;
 use crate::reference::route::{Attempt, RemotePipeline};
 use crate::reference::run_writer::{self, RunOwner};
-use crate::reference::{Place, Ref, send};
+use crate::reference::{Place, Priority, Ref, send};
 use crate::reply::one_shot::OneShot;
 
 /// Many asks to one actor under way at once; [`Ref::pipeline`] creates it.
@@ -283,8 +283,6 @@ struct ParkedPush<I: Interface> {
 
 impl<I: Interface> Drop for ParkedPush<I> {
     fn drop(&mut self) {
-        if self.ticket.is_parked() {
-            self.target.leave(&mut self.ticket);
-        }
+        self.target.leave(Priority::Ordinary, &mut self.ticket);
     }
 }

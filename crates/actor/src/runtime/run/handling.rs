@@ -4,19 +4,16 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::error::CallErrorKind;
 use crate::letters::Origin;
-use crate::lifecycle::control::Control;
 use crate::lifecycle::handle::AnyActor;
 use crate::mailbox::backlog::chunk::Chunk;
 use crate::mailbox::ready_queues::{Provenance, Source};
 use crate::mailbox::{Mailbox, refuse};
-use crate::message::Message;
 use crate::reason::Reason;
 use crate::reply::{Asker, Reply, ReplyBatch, ReplySlot};
 use crate::runtime::actor::{Actor, Handled};
-#[cfg(feature = "testing")]
-use crate::runtime::run::one_by_one::OneByOne;
-use crate::runtime::run::spans::{Spanned, Spans};
-use crate::runtime::run::{self, ChunkRun, EncodedCalls, Remaining, RunPause, is_gone};
+use crate::runtime::run::sources::{EncodedCalls, enter, is_gone};
+use crate::runtime::run::spans::{NoSpans, Spans};
+use crate::runtime::run::{CallSource, ChunkRun, Remaining, RunPause, run_calls};
 use crate::runtime::side_by_side::PendingCall;
 #[cfg(feature = "testing")]
 use crate::scheduler::is_queued_only;
@@ -113,31 +110,28 @@ pub(crate) fn handle_chunk<A: Actor>(
     let Some(mut chunk) = calls.chunk.take() else { return ChunkEnd::Done };
     let (provenance, control) = (calls.provenance(), mailbox.control());
     let owner = provenance.owner;
-    // The call of a timer begins now or never: no control mail goes before it.
-    let none = calls.source.is_timer().then(Control::new);
-    let control = none.as_ref().unwrap_or(control);
     let memory = replies.as_deref_mut().map(std::mem::take).unwrap_or_default();
     let mut reply = Reply::of_run(owner, memory);
     let (pause, left) = match (&mut chunk, owner) {
         (Chunk::Frames(frames), Some(owner)) => {
             owner.freed(std::mem::take(&mut frames.units));
             let count = frames.calls - frames.skip;
-            let calls = EncodedCalls::new(frames, owner);
-            handle_spanned(actor, calls, spans, (count, provenance), control, &mut reply)
+            let run = ChunkRun::new(EncodedCalls::new(frames, owner, control), count, provenance);
+            handle_run(actor, run, spans, &mut reply, || control.is_marked())
         }
         (Chunk::Frames(_), None) => (Ok(RunPause::End), Remaining::Frames(0)),
         (Chunk::Mails(mails), _) => {
             let count = mails.len();
-            let calls = mails.drain();
-            #[cfg(feature = "testing")]
-            if spans.is_none() && is_queued_only() {
-                let run = ChunkRun::new(OneByOne(calls), count, provenance);
-                handle_run(actor, run, control, &mut reply)
+            let run = ChunkRun::new(mails.drain(), count, provenance);
+            if calls.source.is_timer() {
+                // The call of a timer begins now or never: no control mail goes before it.
+                handle_run(actor, run, spans, &mut reply, || false)
             } else {
-                handle_spanned(actor, calls, spans, (count, provenance), control, &mut reply)
+                let pacing = Pacing::new();
+                handle_run(actor, run, spans, &mut reply, || {
+                    control.is_marked() || pacing.breaks_off()
+                })
             }
-            #[cfg(not(feature = "testing"))]
-            handle_spanned(actor, calls, spans, (count, provenance), control, &mut reply)
         }
     };
     if pause.is_err() {
@@ -184,69 +178,115 @@ pub(crate) fn handle_one<A: Actor>(
         None => ReplySlot::Nobody,
     };
     let mut reply = Reply::new(slot, None);
-    let actor = actor.as_mut()?;
-    let handled = catch_unwind(AssertUnwindSafe(|| match spans {
-        None => actor.handle(message, &mut reply),
-        Some(spans) => spans.of(message.method()).in_scope(|| actor.handle(message, &mut reply)),
-    }));
+    let handled = handle_call(actor.as_mut()?, message, &mut reply, spans);
     let left = || Unhandled::none(mailbox.origin_of(&Source::Local));
     match handled {
-        Ok(Handled::Done) => {
-            reply.end();
-            None
-        }
-        Ok(Handled::Later(message)) => Some(ChunkEnd::Later(message, reply.take_owned(), left())),
-        Ok(Handled::SideBySide(message)) => {
+        Ok(RunPause::End | RunPause::Orders) => None,
+        Ok(RunPause::Later(message)) => Some(ChunkEnd::Later(message, reply.take_owned(), left())),
+        Ok(RunPause::SideBySide(message)) => {
             let (owner, left) = (None, left());
             let (reply, origin) = (reply.take_owned(), left.origin);
             Some(ChunkEnd::SideBySide(PendingCall { message, reply, owner, origin }, left))
         }
-        Err(payload) => {
+        Err(reason) => {
             mailbox.failed();
             reply.fail(CallErrorKind::Panicked, "");
-            Some(ChunkEnd::Failed(Reason::panicked(&*payload), left()))
+            Some(ChunkEnd::Failed(reason, left()))
         }
     }
 }
 
-/// Why a run stands still, or why its actor ends.
+/// Why a run pauses, or why its actor ends.
 type PauseResult<M> = Result<RunPause<M>, Reason>;
 
-/// Handles a run of calls, each in a span of its own if the actor was started so.
-fn handle_spanned<'a, A: Actor, S: run::CallSource<A>>(
+/// Handles one call whose reply is set.
+#[inline(always)]
+pub(crate) fn handle_call<A: Actor>(
     actor: &mut A,
-    calls: S,
-    spans: Option<Spans>,
-    (count, provenance): (usize, Provenance<'a, A::Message>),
-    control: &Control,
+    message: A::Message,
     reply: &mut Reply<'_>,
-) -> (PauseResult<A::Message>, Remaining<A::Message>)
-where
-    Spanned<S>: run::CallSource<A>,
-{
-    match spans {
-        None => handle_run(actor, ChunkRun::new(calls, count, provenance), control, reply),
-        Some(spans) => {
-            let run = ChunkRun::new(Spanned { calls, spans }, count, provenance);
-            handle_run(actor, run, control, reply)
+    spans: Option<Spans>,
+) -> PauseResult<A::Message> {
+    let handled = caught(|| match spans {
+        None => enter(actor, message, reply, NoSpans),
+        Some(spans) => enter_in_span(actor, message, reply, spans),
+    });
+    Ok(match handled? {
+        Handled::Done => {
+            reply.end();
+            RunPause::End
         }
-    }
+        Handled::Later(message) => RunPause::Later(message),
+        Handled::SideBySide(message) => RunPause::SideBySide(message),
+    })
 }
 
+#[cold]
+fn enter_in_span<A: Actor>(
+    actor: &mut A,
+    message: A::Message,
+    reply: &mut Reply<'_>,
+    spans: Spans,
+) -> Handled<A::Message> {
+    enter(actor, message, reply, spans)
+}
+
+#[inline(always)]
+fn caught<T>(enter: impl FnOnce() -> T) -> Result<T, Reason> {
+    catch_unwind(AssertUnwindSafe(enter)).map_err(|payload| Reason::panicked(&*payload))
+}
+
+/// Handles the calls of a chunk; returns those that have not begun.
 fn handle_run<A: Actor>(
     actor: &mut A,
-    mut run: ChunkRun<'_, A, impl run::CallSource<A>>,
-    control: &Control,
+    mut run: ChunkRun<'_, A, impl CallSource<A>>,
+    spans: Option<Spans>,
     reply: &mut Reply<'_>,
+    breaks_off: impl Fn() -> bool,
 ) -> (PauseResult<A::Message>, Remaining<A::Message>) {
-    let pause = catch_unwind(AssertUnwindSafe(|| run.source.handle(actor, reply, control)));
+    let source = &mut run.source;
+    let pause = caught(|| match spans {
+        None => run_calls(source, actor, reply, NoSpans, breaks_off),
+        Some(spans) => run_in_spans(source, actor, reply, spans, breaks_off),
+    });
     // Done here, because the turn may end next.
     reply.hand_over();
-    match pause {
-        Ok(pause) => {
-            let broke_off = matches!(pause, RunPause::Later(_) | RunPause::SideBySide(_));
-            (Ok(pause), run.finish(broke_off))
+    let broke_off = !matches!(pause, Ok(RunPause::End | RunPause::Orders));
+    (pause, run.finish(broke_off))
+}
+
+#[cold]
+fn run_in_spans<A: Actor>(
+    source: &mut impl CallSource<A>,
+    actor: &mut A,
+    reply: &mut Reply<'_>,
+    spans: Spans,
+    breaks_off: impl Fn() -> bool,
+) -> RunPause<A::Message> {
+    run_calls(source, actor, reply, spans, breaks_off)
+}
+
+/// How many calls of a chunk are handled before the actor yields.
+struct Pacing {
+    #[cfg(feature = "testing")]
+    begun: std::cell::Cell<bool>,
+}
+
+impl Pacing {
+    fn new() -> Pacing {
+        Pacing {
+            #[cfg(feature = "testing")]
+            begun: std::cell::Cell::new(false),
         }
-        Err(payload) => (Err(Reason::panicked(&*payload)), run.finish(true)),
+    }
+
+    /// True after each call while a test has actors [run from the queue
+    /// only](crate::scheduler::QueuedOnly).
+    #[inline(always)]
+    fn breaks_off(&self) -> bool {
+        #[cfg(feature = "testing")]
+        return is_queued_only() && self.begun.replace(true);
+        #[cfg(not(feature = "testing"))]
+        false
     }
 }

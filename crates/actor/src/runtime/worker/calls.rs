@@ -1,13 +1,13 @@
 //! Handling calls: those of a chunk, those put aside, and those that waited for their key.
 
 use super::Worker;
-use super::guarded::{caught, finish};
+use super::guarded::finish;
 use crate::error::CallErrorKind;
 use crate::lifecycle::handle::AnyActor;
 use crate::mailbox::stash::Stashed;
-use crate::runtime::actor::{Actor, Handled};
-use crate::runtime::run::handling::{ChunkEnd, Unhandled, handle_chunk};
-use crate::runtime::run::spans;
+use crate::runtime::actor::Actor;
+use crate::runtime::run::RunPause;
+use crate::runtime::run::handling::{ChunkEnd, Unhandled, handle_call, handle_chunk};
 use crate::runtime::side_by_side::PendingCall;
 
 impl<A: Actor> Worker<A> {
@@ -23,15 +23,14 @@ impl<A: Actor> Worker<A> {
         let Some((message, mut reply, origin)) = unstashed.and_then(Stashed::begin) else {
             return true;
         };
-        let span = spans::span::<A>(spans, &message);
-        match caught(|| span.in_scope(|| actor.handle(message, &mut reply))) {
-            Ok(Handled::Done) => reply.end(),
-            Ok(Handled::Later(message)) => {
+        match handle_call(actor, message, &mut reply, spans) {
+            Ok(RunPause::End | RunPause::Orders) => {}
+            Ok(RunPause::Later(message)) => {
                 let left = Unhandled::none(None);
                 let later = (message, reply, left);
                 self.do_boxed(|actor, mailbox| finish(actor, mailbox, later, spans));
             }
-            Ok(Handled::SideBySide(message)) => {
+            Ok(RunPause::SideBySide(message)) => {
                 // Its session counted it when it was put aside.
                 self.take(
                     PendingCall { message, reply, owner: None, origin: Some(origin) },

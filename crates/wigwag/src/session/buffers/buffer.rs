@@ -1,8 +1,11 @@
 //! The send buffer of the current turn for one session: encoded frames, leased credit, free slots.
 
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::task::Waker;
 
+use wigwag_actor::reference::run_writer;
+use wigwag_actor::turn::buffers::{AfterPublish, TurnBuffer};
 use wigwag_link::limits::units;
 use wigwag_link::{Code, write};
 use wigwag_wire::Buffer;
@@ -11,8 +14,9 @@ use wigwag_wire::small::DynEncode;
 
 use crate::limits::{LEASE_SLOTS, LEASE_UNITS_MAX, SMALL_ANSWER, TURN_BYTES};
 use crate::replies::ring::Ring;
+use crate::send::encoding::{Arguments, Encoding};
 use crate::session::Session;
-use crate::session::buffers::EncodeOutcome;
+use crate::session::buffers::{EncodeOutcome, RunHandout};
 use crate::session::outcome::UnsentCalls;
 
 /// The send buffer of the current turn for one session.
@@ -20,16 +24,18 @@ pub(crate) struct SendBuffer {
     pub(crate) session: Arc<Session>,
     pub(crate) encoded: Buffer,
     /// Answers in `encoded`.
-    pub(crate) answers: u64,
-    pub(crate) run: RunBuilder,
-    /// The ring whose asks the current run holds, and the number of the first ask that may be
-    /// added.
-    pub(crate) ring: Option<(Arc<Ring>, u64)>,
+    answers: u64,
+    run: RunBuilder,
+    /// The current run is handed out to the caller's reference.
+    is_handed_out: bool,
+    /// The ring whose asks the run that is handed out holds, and the number of the first ask that
+    /// may be added.
+    ring: Option<(Arc<Ring>, u64)>,
     /// The current channel, which was called last, and the credit leased for it.
-    pub(crate) channel: u64,
-    pub(crate) credit: u64,
+    channel: u64,
+    credit: u64,
     /// Calls on the current channel in `encoded`.
-    pub(crate) calls: u64,
+    calls: u64,
     /// Leases of the other channels, by channel number.
     leases: Vec<Lease>,
     /// Channels that this turn has called.
@@ -53,6 +59,20 @@ struct Lease {
     is_registered: bool,
 }
 
+impl TurnBuffer for SendBuffer {
+    fn publish(&mut self) -> AfterPublish {
+        if !self.take_back_run() {
+            return AfterPublish::Busy;
+        }
+        self.publish_frames();
+        if std::mem::take(&mut self.flush) {
+            self.session.flush();
+        }
+        // The next turn of this thread most likely sends to the same sessions.
+        if self.session.has_ended() { AfterPublish::Drop } else { AfterPublish::Keep }
+    }
+}
+
 impl SendBuffer {
     pub(crate) fn new(session: &Arc<Session>) -> SendBuffer {
         SendBuffer {
@@ -60,6 +80,7 @@ impl SendBuffer {
             encoded: Buffer::new(),
             answers: 0,
             run: RunBuilder::default(),
+            is_handed_out: false,
             ring: None,
             channel: u64::MAX,
             credit: 0,
@@ -71,30 +92,73 @@ impl SendBuffer {
         }
     }
 
+    /// Takes back the run that was handed out. False inside an encoder that itself sends: that
+    /// encoder holds the run.
     #[inline(always)]
-    pub(crate) fn call(
-        &mut self,
-        channel: u64,
-        encode: impl FnOnce(&mut Buffer) -> usize,
-    ) -> EncodeOutcome<()> {
+    pub(crate) fn take_back_run(&mut self) -> bool {
+        !self.is_handed_out || self.take_back_run_now()
+    }
+
+    fn take_back_run_now(&mut self) -> bool {
+        let Some(added) = run_writer::take_back(&mut self.encoded) else { return false };
+        self.is_handed_out = false;
+        self.run.note_items(added);
+        self.calls += added as u64;
+        self.credit = self.credit.saturating_sub(added as u64);
+        if let Some((ring, first)) = self.ring.take() {
+            ring.raise_sent(first + added as u64);
+        }
+        true
+    }
+
+    /// Hands out the run that a call was just joined to, if the run has room.
+    pub(crate) fn hand_out_run(&mut self, target: NonZeroUsize, handout: &RunHandout<'_>) {
+        let most = handout.ring.map_or(usize::MAX, |(_, _, most)| most);
+        let room = self.run.room().min(self.credit as usize).min(most);
+        let (owner, method) = (handout.run_owner, handout.method);
+        if room > 0 && run_writer::hand_out(target, owner, method, room, &mut self.encoded) {
+            self.ring = handout.ring.map(|(ring, next, _)| (ring.clone(), next));
+            self.is_handed_out = true;
+        }
+    }
+
+    /// Joins a call to the current run. False if it is of another kind or not short, or if the
+    /// lease has no credit.
+    #[inline(always)]
+    pub(crate) fn join(&mut self, call: &Encoding<'_, impl Arguments>) -> bool {
+        let is_open = self.channel == call.channel && self.credit > 0;
+        if !is_open || !call.join(&mut self.run, &mut self.encoded) {
+            return false;
+        }
+        self.credit -= 1;
+        self.call_written();
+        true
+    }
+
+    /// Writes a call as a frame. Without credit, nothing is written.
+    #[inline(never)]
+    pub(crate) fn call(&mut self, call: &Encoding<'_, impl Arguments>) -> EncodeOutcome {
         self.run.close(&mut self.encoded);
         let before = self.encoded.len();
-        let body = encode(&mut self.encoded);
+        let body = call.write(&mut self.encoded);
         if body as u64 > self.session.identity.limits.frame_max {
             self.encoded.truncate(before);
             return EncodeOutcome::TooLarge;
         }
-        if !self.charge(channel, units(body)) {
+        if !self.charge(call.channel, units(body)) {
             self.encoded.truncate(before);
             return EncodeOutcome::NotHere;
         }
         self.call_written();
-        EncodeOutcome::Done(())
+        if self.session.runs {
+            call.note(&mut self.run);
+        }
+        EncodeOutcome::Done
     }
 
     /// Counts a call that was just encoded, and publishes when a segment is full.
     #[inline(always)]
-    pub(crate) fn call_written(&mut self) {
+    fn call_written(&mut self) {
         self.calls += 1;
         if self.encoded.len() >= TURN_BYTES {
             self.publish_and_flush();
@@ -103,7 +167,7 @@ impl SendBuffer {
 
     #[cold]
     pub(crate) fn publish_and_flush(&mut self) {
-        self.publish();
+        self.publish_frames();
         self.session.flush();
     }
 
@@ -125,7 +189,7 @@ impl SendBuffer {
     /// Charges `cost` to the lease, and extends the lease if it is too small. False if there is no
     /// credit.
     #[inline]
-    pub(crate) fn charge(&mut self, channel: u64, cost: u64) -> bool {
+    fn charge(&mut self, channel: u64, cost: u64) -> bool {
         if self.channel == channel && self.credit >= cost {
             self.credit -= cost;
             return true;
@@ -134,7 +198,7 @@ impl SendBuffer {
     }
 
     #[cold]
-    pub(crate) fn charge_slow(&mut self, channel: u64, cost: u64) -> bool {
+    fn charge_slow(&mut self, channel: u64, cost: u64) -> bool {
         self.switch_to(channel);
         if self.credit >= cost {
             self.credit -= cost;
@@ -172,7 +236,7 @@ impl SendBuffer {
     }
 
     /// Makes `channel` the current one.
-    pub(crate) fn switch_to(&mut self, channel: u64) {
+    fn switch_to(&mut self, channel: u64) {
         if self.channel == channel {
             return;
         }
@@ -196,6 +260,15 @@ impl SendBuffer {
         }
     }
 
+    /// Appends answers that are encoded already.
+    pub(crate) fn answers(&mut self, frames: &[u8], count: u64) {
+        self.run.close(&mut self.encoded);
+        self.encoded.extend(frames);
+        self.answers += count;
+        self.flush = true;
+    }
+
+    /// Appends the answer to one ask.
     pub(crate) fn answer(&mut self, asker: (u32, u32), value: &dyn DynEncode, frame_max: u64) {
         self.run.close(&mut self.encoded);
         let before = self.encoded.len();
@@ -215,11 +288,12 @@ impl SendBuffer {
 
     /// True if the peer leaves so much unacknowledged that large replies are refused.
     #[cold]
-    pub(crate) fn is_overfull(&self) -> bool {
+    fn is_overfull(&self) -> bool {
         self.session.sending().sender.outbox.is_overfull()
     }
 
-    pub(crate) fn publish(&mut self) {
+    /// Publishes the frames and gives the leases back. The caller flushes.
+    pub(crate) fn publish_frames(&mut self) {
         self.run.close(&mut self.encoded);
         self.store_lease();
         if !self.slots.is_empty() {

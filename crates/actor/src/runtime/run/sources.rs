@@ -1,0 +1,155 @@
+//! Where the calls of a run come from: a chunk of local mail, or the frames of a session.
+
+use std::sync::Arc;
+
+use wigwag_wire::call::Calls;
+use wigwag_wire::{DecodeError, Reader};
+
+use crate::error::CallErrorKind;
+use crate::lifecycle::control::Control;
+use crate::mailbox::backlog::chunk::Frames;
+use crate::mailbox::mail_batch::MailDrain;
+use crate::mailbox::ready_queues::Provenance;
+use crate::mailbox::{refuse_askers, refuse_calls};
+use crate::message::Message;
+use crate::reply::owner::InboundQueueOwner;
+use crate::reply::{LocalReply, Reply, ReplySlot};
+use crate::runtime::actor::{Actor, Handled};
+use crate::runtime::run::same_calls::SameCalls;
+use crate::runtime::run::spans::CallScope;
+use crate::runtime::run::{CallSource, Remaining};
+
+/// True when only the mailbox still holds the reply slot: the asker is gone, and its call is not
+/// begun unless it asked only for a receipt. One load, of a cache line that the answer needs next.
+#[inline(always)]
+pub(crate) fn is_gone(asker: &Arc<dyn LocalReply>) -> bool {
+    Arc::strong_count(asker) == 1 && asker.is_called_off()
+}
+
+/// Enters the handler of one message.
+#[inline(always)]
+pub(crate) fn enter<A: Actor>(
+    actor: &mut A,
+    message: A::Message,
+    reply: &mut Reply<'_>,
+    scope: impl CallScope,
+) -> Handled<A::Message> {
+    scope.enter(message.method(), || actor.handle(message, reply))
+}
+
+impl<A: Actor> CallSource<A> for MailDrain<'_, A::Message> {
+    #[inline(always)]
+    fn enter_next(
+        &mut self,
+        actor: &mut A,
+        reply: &mut Reply<'_>,
+        scope: impl CallScope,
+    ) -> Option<Handled<A::Message>> {
+        let (message, asker) = self.next()?;
+        // For a tell the reply is as the call before left it: without an asker.
+        if let Some(asker) = asker {
+            if is_gone(&asker) {
+                return Some(Handled::Done);
+            }
+            reply.renew(ReplySlot::Local(asker));
+        }
+        Some(enter(actor, message, reply, scope))
+    }
+
+    fn left(&self) -> usize {
+        MailDrain::left(self)
+    }
+
+    fn keep(&mut self) -> Remaining<A::Message> {
+        Remaining::Mails(self.collect())
+    }
+
+    fn refuse(&mut self, provenance: Provenance<'_, A::Message>) {
+        refuse_askers(self, provenance.origin);
+    }
+}
+
+/// Calls of a session.
+pub(crate) struct EncodedCalls<'a> {
+    calls: Calls<'a>,
+    owner: &'a Arc<dyn InboundQueueOwner>,
+    control: &'a Control,
+}
+
+impl<'a> EncodedCalls<'a> {
+    pub(crate) fn new(
+        frames: &'a Frames,
+        owner: &'a Arc<dyn InboundQueueOwner>,
+        control: &'a Control,
+    ) -> EncodedCalls<'a> {
+        EncodedCalls { calls: frames.left(), owner, control }
+    }
+
+    #[cold]
+    fn reply_not_understood<A: Actor>(
+        &self,
+        method: u32,
+        error: Option<DecodeError>,
+        reply: &mut Reply<'_>,
+    ) {
+        if !reply.is_wanted() {
+            return self.owner.undelivered();
+        }
+        match error {
+            None => reply.fail(CallErrorKind::NoSuchMethod, ""),
+            Some(error) => {
+                let detail = format!("{}: {error}", A::SCHEMA.method_name(method));
+                let kind = match error {
+                    DecodeError::NotSerializable => CallErrorKind::NotSerializable,
+                    _ => CallErrorKind::BadArguments,
+                };
+                reply.fail(kind, &detail);
+            }
+        }
+    }
+}
+
+impl<A: Actor> CallSource<A> for EncodedCalls<'_> {
+    #[inline(always)]
+    fn enter_next(
+        &mut self,
+        actor: &mut A,
+        reply: &mut Reply<'_>,
+        scope: impl CallScope,
+    ) -> Option<Handled<A::Message>> {
+        // Nearly all calls of a busy session come in runs, so runs are tried first.
+        let (method, handled) = if !scope.is_separate()
+            && let Some(run) = self.calls.run()
+        {
+            let method = run.method();
+            let mut same = SameCalls { run, control: self.control };
+            (method, actor.handle_run(method, &mut same, reply))
+        } else {
+            let call = self.calls.next()?;
+            // For a tell the reply is as the call before left it: without an asker.
+            if let Some((slot, generation)) = call.asker {
+                reply.renew(ReplySlot::Remote { slot, generation });
+            }
+            let (method, mut arguments) = (call.method, Reader::new(call.arguments));
+            (method, scope.enter(method, || actor.handle_encoded(method, &mut arguments, reply)))
+        };
+        match handled {
+            Ok(Some(handled)) => return Some(handled),
+            Ok(None) => self.reply_not_understood::<A>(method, None, reply),
+            Err(error) => self.reply_not_understood::<A>(method, Some(error), reply),
+        }
+        Some(Handled::Done)
+    }
+
+    fn left(&self) -> usize {
+        self.calls.clone().count()
+    }
+
+    fn keep(&mut self) -> Remaining<A::Message> {
+        Remaining::Frames(std::mem::take(&mut self.calls).count())
+    }
+
+    fn refuse(&mut self, provenance: Provenance<'_, A::Message>) {
+        refuse_calls(std::mem::take(&mut self.calls), provenance);
+    }
+}

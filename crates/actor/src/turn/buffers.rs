@@ -1,0 +1,318 @@
+//! The send buffers of the current turn: what a thread has sent and not yet published.
+//!
+//! A buffer collects what one turn sends to one target: messages for a mailbox of this process
+//! (`reference::local_batch`), or encoded frames for a session with another one. This registry
+//! holds all buffers of a thread. It finds the buffer of a target, and it publishes all of them
+//! when the turn ends.
+
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+
+use crate::limits::TURN_BUFFERS_KEPT_MAX;
+
+/// What the current turn has sent to one target and not yet published.
+pub trait TurnBuffer: Any {
+    /// Publishes the content.
+    fn publish(&mut self) -> AfterPublish;
+}
+
+/// What becomes of a buffer that was to be published.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AfterPublish {
+    /// The buffer is empty and is dropped.
+    Drop,
+    /// The buffer is empty, and the thread's next turns find it again.
+    Keep,
+    /// Nothing was published: this was called from within the encoding of one of the buffer's
+    /// messages. The turn around it publishes.
+    Busy,
+}
+
+/// The buffers of one thread.
+struct TurnBuffers {
+    /// The target that was last looked for and had no buffer.
+    missed: usize,
+    /// The entry that was used last.
+    last: usize,
+    entries: Vec<Entry>,
+}
+
+struct Entry {
+    /// The address of the target, which the buffer keeps alive.
+    target: usize,
+    buffer: Box<dyn TurnBuffer>,
+}
+
+thread_local! {
+    static BUFFERS: RefCell<TurnBuffers> = const {
+        RefCell::new(TurnBuffers { missed: 0, last: 0, entries: Vec::new() })
+    };
+    /// A turn has looked for a buffer since the buffers were published.
+    static IS_USED: Cell<bool> = const { Cell::new(false) };
+}
+
+impl TurnBuffers {
+    #[inline]
+    fn find(&mut self, target: usize) -> Option<&mut Entry> {
+        if self.entries.get(self.last).is_none_or(|last| last.target != target) {
+            self.last = self.entries.iter().position(|entry| entry.target == target)?;
+        }
+        self.entries.get_mut(self.last)
+    }
+
+    #[cold]
+    fn add<B: TurnBuffer>(
+        &mut self,
+        target: usize,
+        make: impl FnOnce(bool) -> Option<Box<B>>,
+    ) -> Option<&mut Entry> {
+        let buffer = make(std::mem::replace(&mut self.missed, target) == target)?;
+        self.last = self.entries.len();
+        self.entries.push(Entry { target, buffer });
+        self.entries.last_mut()
+    }
+
+    /// Puts `entries` back in front of those that were created since; returns what is not kept.
+    #[cold]
+    fn merge(&mut self, mut entries: Vec<Entry>, most: usize) -> Vec<Entry> {
+        let created = &self.entries;
+        let is_new = |entry: &mut Entry| created.iter().any(|one| one.target == entry.target);
+        let mut dropped: Vec<Entry> = entries.extract_if(.., is_new).collect();
+        dropped.extend(entries.drain(most.min(entries.len())..));
+        entries.append(&mut self.entries);
+        self.entries = entries;
+        dropped
+    }
+
+    /// Takes the buffer of `target` out.
+    fn take(&mut self, target: usize) -> Option<Box<dyn TurnBuffer>> {
+        let at = self.entries.iter().position(|entry| entry.target == target)?;
+        Some(self.entries.swap_remove(at).buffer)
+    }
+}
+
+/// Runs `work` on this turn's buffer for `target`. If there is none, `make` may create it; it is
+/// told whether `target` was also the last one that had none.
+///
+/// Returns `None` without a buffer, outside a turn, and inside `make` or `work`: a message that is
+/// sent while another one is encoded or dropped takes the way of a message outside a turn.
+#[inline]
+pub fn with<B: TurnBuffer, T>(
+    target: usize,
+    make: impl FnOnce(bool) -> Option<Box<B>>,
+    work: impl FnOnce(&mut B) -> T,
+) -> Option<T> {
+    BUFFERS.with(|buffers| {
+        let mut buffers = buffers.try_borrow_mut().ok()?;
+        if !IS_USED.get() {
+            if !super::is_open() {
+                return None;
+            }
+            IS_USED.set(true);
+        }
+        let buffers = &mut *buffers;
+        // Searched twice, because a borrow that is returned lasts in the other branch as well.
+        let entry = match buffers.find(target).is_some() {
+            true => buffers.entries.get_mut(buffers.last),
+            false => buffers.add(target, make),
+        };
+        let buffer: &mut dyn Any = &mut *entry?.buffer;
+        buffer.downcast_mut().map(work)
+    })
+}
+
+/// Gives `message` to this turn's buffer for `target`, if that is the buffer that was used last.
+///
+/// # Errors
+/// The message, if that is another buffer, or what `add` returns.
+#[inline(always)]
+pub(crate) fn add_to_last<B: TurnBuffer, M>(
+    target: usize,
+    message: M,
+    add: impl FnOnce(&mut B, M) -> Result<(), M>,
+) -> Result<(), M> {
+    BUFFERS.with(|buffers| {
+        let Ok(mut buffers) = buffers.try_borrow_mut() else { return Err(message) };
+        let last = buffers.last;
+        if let Some(entry) = buffers.entries.get_mut(last)
+            && entry.target == target
+            && let Some(buffer) = (&mut *entry.buffer as &mut dyn Any).downcast_mut()
+        {
+            add(buffer, message)
+        } else {
+            Err(message)
+        }
+    })
+}
+
+/// Publishes this turn's buffer for `target`, so that what is sent next by another way follows it.
+pub fn publish(target: usize) {
+    if !IS_USED.get() {
+        return;
+    }
+    let taken = BUFFERS.with(|buffers| buffers.try_borrow_mut().ok()?.take(target));
+    let Some(mut buffer) = taken else { return };
+    if buffer.publish() != AfterPublish::Drop {
+        put_back(vec![Entry { target, buffer }], usize::MAX);
+    }
+}
+
+/// Publishes all buffers of this thread.
+#[inline]
+pub fn publish_all() {
+    // What publishing itself sends is published too.
+    while IS_USED.take() {
+        if publish_entries() {
+            IS_USED.set(true);
+            return;
+        }
+    }
+}
+
+/// Publishes all buffers; true if one of them was busy.
+fn publish_entries() -> bool {
+    let taken = BUFFERS.with(|buffers| {
+        let Ok(mut buffers) = buffers.try_borrow_mut() else { return Vec::new() };
+        buffers.missed = 0;
+        std::mem::take(&mut buffers.entries)
+    });
+    let (mut entries, mut is_busy) = (taken, false);
+    if entries.is_empty() {
+        return false;
+    }
+    entries.retain_mut(|entry| {
+        let after = entry.buffer.publish();
+        is_busy |= after == AfterPublish::Busy;
+        after != AfterPublish::Drop
+    });
+    put_back(entries, if is_busy { usize::MAX } else { TURN_BUFFERS_KEPT_MAX });
+    is_busy
+}
+
+/// Puts buffers back that were taken out: at most `most`, because an idle thread keeps their targets
+/// alive. Buffers that were created meanwhile stay.
+#[inline]
+fn put_back(entries: Vec<Entry>, most: usize) {
+    let dropped = BUFFERS.with(|buffers| {
+        let Ok(mut buffers) = buffers.try_borrow_mut() else { return entries };
+        if buffers.entries.is_empty() && entries.len() <= most {
+            buffers.entries = entries;
+            return Vec::new();
+        }
+        buffers.merge(entries, most)
+    });
+    // Outside the borrow: a target that goes with its last buffer may drop messages that send.
+    drop(dropped);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::turn::open;
+
+    thread_local! {
+        static PUBLISHED: Cell<u32> = const { Cell::new(0) };
+    }
+
+    struct Sum {
+        sum: u32,
+        stays: bool,
+    }
+
+    impl TurnBuffer for Sum {
+        fn publish(&mut self) -> AfterPublish {
+            PUBLISHED.set(PUBLISHED.get() + std::mem::take(&mut self.sum));
+            if self.stays { AfterPublish::Keep } else { AfterPublish::Drop }
+        }
+    }
+
+    fn add(target: usize, stays: bool, amount: u32) -> Option<u32> {
+        let make = |_| Some(Box::new(Sum { sum: 0, stays }));
+        with(target, make, |buffer: &mut Sum| {
+            buffer.sum += amount;
+            buffer.sum
+        })
+    }
+
+    #[test]
+    fn a_buffer_is_published_once_at_the_end_of_the_outermost_turn() {
+        {
+            let _outer = open(true);
+            assert_eq!(add(8, false, 1), Some(1));
+            {
+                let _inner = open(false);
+                assert_eq!(add(16, false, 10), Some(10));
+            }
+            assert_eq!(add(8, false, 2), Some(3), "the buffer of a target is found again");
+            assert_eq!(PUBLISHED.get(), 0);
+        }
+        assert_eq!(PUBLISHED.get(), 13);
+    }
+
+    #[test]
+    fn there_is_no_buffer_outside_a_turn_and_inside_the_work_on_another() {
+        assert_eq!(add(8, true, 1), None);
+        let _turn = open(false);
+        let nested = with(
+            8,
+            |_| Some(Box::new(Sum { sum: 0, stays: true })),
+            |_: &mut Sum| add(16, true, 1),
+        );
+        assert_eq!(nested, Some(None));
+    }
+
+    #[test]
+    fn a_panicking_turn_publishes_its_buffers() {
+        let caught = std::panic::catch_unwind(|| {
+            let _turn = open(true);
+            add(8, false, 5);
+            panic!("on purpose");
+        });
+        assert!(caught.is_err());
+        assert_eq!(PUBLISHED.get(), 5);
+    }
+
+    #[test]
+    fn buffers_that_stay_are_bounded_and_empty_in_the_next_turn() {
+        {
+            let _turn = open(false);
+            for target in 1..=2 * TURN_BUFFERS_KEPT_MAX {
+                add(target, true, 1);
+            }
+        }
+        let kept = BUFFERS.with_borrow(|buffers| buffers.entries.len());
+        assert_eq!(kept, TURN_BUFFERS_KEPT_MAX);
+        let _turn = open(false);
+        assert_eq!(add(1, true, 7), Some(7), "nothing is left of the turn before");
+    }
+
+    #[test]
+    fn a_published_buffer_has_nothing_left_for_the_end_of_the_turn() {
+        {
+            let _turn = open(false);
+            add(8, true, 1);
+            publish(8);
+            assert_eq!(PUBLISHED.get(), 1);
+            add(8, true, 2);
+        }
+        assert_eq!(PUBLISHED.get(), 3);
+    }
+
+    #[test]
+    fn the_maker_learns_that_a_target_is_missed_twice_in_a_row() {
+        let _turn = open(false);
+        let told = Cell::new(None);
+        let miss = |target| {
+            with(
+                target,
+                |again| {
+                    told.set(Some(again));
+                    None
+                },
+                |_: &mut Sum| (),
+            );
+            told.take()
+        };
+        assert_eq!([miss(8), miss(8), miss(16), miss(8)], [false, true, false, false].map(Some));
+    }
+}
