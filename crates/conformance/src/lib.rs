@@ -112,7 +112,7 @@ macro_rules! protocol_conformance {
             request_reply:
                 each_request_has_its_reply
                 many_requesters_each_get_their_own_reply
-                a_request_outlives_the_one_who_was_to_answer
+                a_request_outlives_the_socket_that_was_to_answer
                 a_request_is_asked_again_when_no_reply_comes
                 without_resending_a_lost_request_is_told
                 a_second_request_cancels_the_first

@@ -76,7 +76,7 @@ pub async fn many_requesters_each_get_their_own_reply(env: &TestEnv) {
 
 /// The first rep takes the request and goes without an answer. The second one, at the same place,
 /// gets the same request, though nobody asked again.
-pub async fn a_request_outlives_the_one_who_was_to_answer(env: &TestEnv) {
+pub async fn a_request_outlives_the_socket_that_was_to_answer(env: &TestEnv) {
     let (first, address) = listening(env).await;
     let req = dialling(&address).await;
     let asking = tokio::spawn(async move { (req.ask("still there?").await, req) });

@@ -187,7 +187,7 @@ fn look_again(peers: &Peers, name: &str, played: &str, mut hidden: Vec<Row>) {
 /// With Ping and Pong every reply is right, so the evidence is in what came too early, what was
 /// open at once, and what was left unread.
 #[test]
-fn fixed_payloads_hide_nobody_who_reads_a_quarter() {
+fn fixed_payloads_expose_a_participant_that_reads_a_quarter() {
     let _alone = crate::alone();
     let peers = Peers::new("fixed");
     peers.add("quarter", "fixed", "broken-one-byte", &["pingpong.server"]);

@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn who_promises_no_order_and_who_is_mixed_stand_apart() {
+    fn unordered_and_mixed_cells_have_tables_of_their_own() {
         let results = rich();
         let layout = Layout::of(&results);
         let named = |kind| layout.tables.iter().filter(move |table| table.kind == kind);

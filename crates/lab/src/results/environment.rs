@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_pinned_the_lab_is_told_and_the_commit_stands_behind_the_version() {
+    fn the_pinning_is_reported_and_the_commit_is_behind_the_version() {
         let status =
             |list: &str| format!("Name:\tx\nCpus_allowed:\tf\nCpus_allowed_list:\t{list}\n");
         assert_eq!(pinning(&status("0-3"), "0-3"), "none");

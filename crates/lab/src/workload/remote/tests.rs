@@ -147,7 +147,7 @@ fn a_relay_doubles_the_wire_and_cuts_that_are_missing_are_told() {
 
 /// A participant whose sessions outlive a cut has the cell; others say why not.
 #[test]
-fn only_who_resumes_is_cut() {
+fn only_participants_that_resume_are_cut() {
     let all = Participant::embedded(Path::new("none"));
     let of = |name: &str| all.iter().find(|it| it.name() == name).unwrap();
     assert!(Cell::Cuts.is_for(of("wigwag")) && Cell::Cuts.why_absent(of("wigwag")).is_none());
