@@ -29,8 +29,8 @@ fn wrong_headers() -> Vec<(&'static [u8; 8], HeaderError)> {
     ]
 }
 
-/// Each stranger gets our header, nothing more, and is disconnected and counted; a partner that
-/// comes after them is served.
+/// Each peer with a wrong header gets the listener's header and nothing more, and is disconnected
+/// and counted; a partner that dials after them is served.
 pub async fn a_listener_turns_each_wrong_header_away(env: &TestEnv) {
     let pull = Pull::new();
     let address = pull.listen(&env.address()).await.expect("listens");
@@ -101,8 +101,8 @@ async fn dial_and_hang_up(address: &Address, listener: &dyn wigwag_net::Listener
     refused.expect_err("refused").kind
 }
 
-/// Somebody connects and says nothing: after the handshake time the connection is closed, and
-/// meanwhile others are served.
+/// A peer connects and sends nothing: after the handshake time its connection is closed, and other
+/// peers are served meanwhile.
 pub async fn a_silent_stranger_is_shown_out(env: &TestEnv) {
     let pull = Pull::new();
     let address = pull.listen(&env.address()).await.expect("listens");

@@ -1,10 +1,11 @@
 //! The promises of every transport, protocol and codec, tested once for all of them.
 //!
-//! Each promise is a function in here; the macros make one test of each for one implementation, so
-//! `tests/*.rs` has one line for each. A new transport gets all promises with that line.
+//! Each promise is a function of this crate. The macros make one test of each promise for one
+//! implementation, so the files in `tests/` have one line for each implementation, and a new
+//! transport is tested for all promises by such a line.
 //!
-//! Nothing waits for time to pass: a test waits for events, and [`run`] ends one that waits for an
-//! event which does not come.
+//! Tests wait for events and not for time to pass; [`run`] ends a test that waits for an event
+//! which does not come.
 #![forbid(unsafe_code)]
 
 use std::future::Future;
@@ -36,10 +37,10 @@ pub mod fuzz;
 
 pub use test_env::TestEnv;
 
-/// A test that takes longer waits for something that will not happen.
+/// The time after which a test is taken to wait for an event that does not come.
 const TEST_MAX: Duration = Duration::from_secs(60);
 
-/// Runs a test with two workers, as the machines have that run us.
+/// Runs a test with two workers, the number of processors of the machines that run the tests.
 pub fn run(test: impl Future<Output = ()>) {
     let runtime =
         Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime");
@@ -50,14 +51,14 @@ pub fn run(test: impl Future<Output = ()>) {
     });
 }
 
-/// Waits until `happened`; for what nobody announces.
+/// Waits until `happened` returns true, for a state that no event announces.
 pub(crate) async fn eventually(happened: impl Fn() -> bool) {
     while !happened() {
         pause().await;
     }
 }
 
-/// Lets everybody else run.
+/// Lets the other tasks run.
 pub(crate) async fn pause() {
     tokio::time::sleep(Duration::from_millis(1)).await;
 }
