@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_found_is_made_small() {
+    fn a_counterexample_is_minimized() {
         let needle = |input: &[u8]| input.windows(2).any(|pair| pair == b"ab");
         assert_eq!(shrink(b"xxxxabxxxx".to_vec(), needle), b"ab");
     }

@@ -49,12 +49,12 @@ fn hunt(name: &str) {
 }
 
 #[test]
-fn a_header_is_taken_for_what_it_is() {
+fn a_header_is_accepted_if_and_only_if_it_is_one() {
     hunt("header");
 }
 
 #[test]
-fn any_split_gives_the_same_events_and_they_encode_to_what_came() {
+fn any_split_gives_the_same_events_and_they_encode_to_the_received_bytes() {
     hunt("framing");
 }
 
@@ -64,12 +64,12 @@ fn raw_and_ordinary_sockets_agree_on_every_message() {
 }
 
 #[test]
-fn no_history_gives_out_what_was_not_taken_in() {
+fn no_history_returns_a_message_that_was_not_received() {
     hunt("protocol");
 }
 
 #[test]
-fn whatever_is_cut_both_ends_of_a_session_hear_all_of_it_once_in_order() {
+fn both_ends_of_a_session_receive_all_frames_once_and_in_order_despite_cuts() {
     hunt("session");
 }
 

@@ -140,7 +140,7 @@ impl Protocol for Doubling {
 }
 
 #[test]
-fn a_socket_that_gives_out_more_than_it_took_in_is_found() {
+fn a_socket_that_returns_a_message_twice_is_found() {
     let choose: protocol::SocketFactory = |choice| match choice {
         9 => Box::new(Doubling::default()),
         _ => protocol::make_socket(choice),
@@ -154,11 +154,11 @@ fn is_found_in_a_session(faults: Faults) {
 }
 
 #[test]
-fn an_end_that_acknowledges_what_it_never_got_is_found() {
+fn an_end_that_acknowledges_frames_it_never_received_is_found() {
     is_found_in_a_session(Faults { acks_ahead: 1, ..Faults::default() });
 }
 
 #[test]
-fn an_end_that_takes_in_again_what_comes_again_is_found() {
+fn an_end_that_accepts_resent_frames_again_is_found() {
     is_found_in_a_session(Faults { skips_deduplication: true, ..Faults::default() });
 }

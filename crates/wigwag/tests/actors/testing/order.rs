@@ -73,7 +73,7 @@ fn story(seed: u64) -> Vec<(usize, u32)> {
 }
 
 #[test]
-fn the_same_seed_tells_the_same_story() {
+fn the_same_seed_gives_the_same_run() {
     let stories: Vec<_> = (0..50).map(story).collect();
     let again: Vec<_> = (0..50).map(story).collect();
     assert_eq!(stories, again);
