@@ -41,7 +41,7 @@ fn wigwag_and_the_limit_do_every_cell_as_ordered() {
     assert!(of_wigwag[0]["runs"][0]["grown_bytes"].as_u64() < Some(16 << 20), "{of_wigwag:?}");
 }
 
-/// A row of a longer run says why somebody is not in it.
+/// A row of a longer run contains the reason why a participant is not in it.
 #[test]
 fn a_participant_without_a_workload_has_a_reason_in_its_row() {
     let _alone = crate::alone();

@@ -1,4 +1,4 @@
-//! Where a run takes place: what its figures depend on and a reader cannot see.
+//! The environment of a run, on which its figures depend.
 
 use std::fs;
 use std::thread;
@@ -38,7 +38,8 @@ fn version(commit: Option<&str>) -> String {
     commit.map_or(version.to_owned(), |commit| format!("{version} ({commit})"))
 }
 
-/// The lab pins nobody to a processor; whoever started it may have, and its programs inherit that.
+/// The pinning that the programs inherit from the process that started the lab, which itself pins
+/// no program.
 fn pinning(status: &str, online: &str) -> String {
     let allowed = field(status, "Cpus_allowed_list");
     match allowed == online || allowed.is_empty() {

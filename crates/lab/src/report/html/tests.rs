@@ -127,7 +127,7 @@ fn throughput_is_drawn_with_every_cut_in_it() {
     assert_eq!(drawn(&results, "Throughput across cuts</h4>"), 0);
 }
 
-/// The server stands above the line and the client below it, and the legend says who is who.
+/// The server is above the line and the client below it, and the legend names both.
 #[test]
 fn both_programs_of_a_pair_are_told_apart() {
     let mut results = rich();

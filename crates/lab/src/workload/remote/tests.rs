@@ -54,7 +54,7 @@ fn right_ones_are_right() {
     }
 }
 
-/// It counts what it was told there would be, and never looked at it.
+/// The participant reports the ordered number of messages without reading them.
 #[test]
 fn what_was_counted_when_it_was_sent_and_never_processed_is_seen() {
     let unread = SenderCounts { count: 1_000, sum: 0, reordered: 0 };
@@ -77,7 +77,7 @@ fn answers_from_a_cache_do_not_add_up() {
     assert!(judged.void[0].contains("sum of the replies"), "{judged:?}");
 }
 
-/// The server never saw the asks: somebody before it answered, and rightly.
+/// The server never saw the asks: another process before it answered, and correctly.
 #[test]
 fn right_answers_without_the_server_are_seen_at_the_server() {
     let once = SenderCounts::expected(ORDER.seed, 0, 1);
