@@ -25,7 +25,7 @@ pub async fn a_bus_reaches_its_neighbours_only(env: &TestEnv) {
 }
 
 /// In a star, the socket in the middle forwards a message to all peers but its origin.
-pub async fn a_star_reaches_everybody(env: &TestEnv) {
+pub async fn a_star_reaches_all_sockets(env: &TestEnv) {
     let middle = Star::new();
     let address = middle.listen(&env.address()).await.expect("listens");
     let ends = [Star::new(), Star::new(), Star::new()];

@@ -128,7 +128,7 @@ pub async fn surveys_run_side_by_side(env: &TestEnv) {
 
 /// Three subscribers with topics of their own share one connection; a subscriber that does not read
 /// loses only its own messages.
-pub async fn each_context_hears_its_own_topics(env: &TestEnv) {
+pub async fn each_context_receives_its_own_topics(env: &TestEnv) {
     const MANY: usize = 5000;
     let sub = Sub::new();
     let address = sub.listen(&env.address()).await.expect("listens");

@@ -93,7 +93,7 @@ pub async fn work_passes_in_order_and_a_full_end_stops_the_source(env: &TestEnv)
 }
 
 /// While no worker is connected, the forwarder takes no message, so none counts as received.
-pub async fn nothing_is_taken_that_cannot_be_put(env: &TestEnv) {
+pub async fn no_message_is_taken_that_cannot_be_forwarded(env: &TestEnv) {
     let (front, back, clients, workers, running) = listening!(env, raw::Pull, raw::Push);
     let push = Push::new();
     push.dial(&clients).await.expect("dials");
@@ -231,7 +231,7 @@ pub async fn a_bus_passes_to_the_other_bus(env: &TestEnv) {
 }
 
 /// Two stars become one: all sockets but the sender receive the message, once.
-pub async fn a_star_passes_to_everybody(env: &TestEnv) {
+pub async fn a_star_passes_to_all_sockets(env: &TestEnv) {
     let (front, back, one, other, running) = listening!(env, raw::Star, raw::Star);
     let stars = [Star::new(), Star::new(), Star::new(), Star::new()];
     for (number, star) in stars.iter().enumerate() {
@@ -252,7 +252,7 @@ pub async fn a_star_passes_to_everybody(env: &TestEnv) {
 
 /// A reflected bus or star sends to all peers but the origin; a reflected pair with many peers
 /// sends back to the origin.
-pub async fn reflectors_pass_on_where_it_came_in(env: &TestEnv) {
+pub async fn reflectors_send_out_of_the_socket_that_received(env: &TestEnv) {
     macro_rules! meet {
         ($end:ty, $middle:expr) => {{
             let address = $middle.listen(&env.address()).await.expect("listens").to_string();

@@ -59,7 +59,7 @@ impl PipeWatcher for RecordingWatcher {
 }
 
 /// The events of a pipe arrive in order, and the last one has the counts of its messages.
-pub async fn a_watcher_hears_of_each_pipe_from_first_to_last(env: &TestEnv) {
+pub async fn a_watcher_gets_the_events_of_each_pipe_in_order(env: &TestEnv) {
     let log = PipeEventLog::accepting(1);
     let (pull, push) = (Pull::new(), Push::new());
     pull.watch_pipes(RecordingWatcher(log.clone()));
@@ -112,7 +112,7 @@ pub async fn a_watcher_may_refuse(env: &TestEnv) {
 }
 
 /// Refusals by the protocol are reported, too.
-pub async fn a_watcher_hears_what_the_protocol_refuses(env: &TestEnv) {
+pub async fn a_watcher_is_notified_of_refusals_by_the_protocol(env: &TestEnv) {
     let log = PipeEventLog::accepting(9);
     let pair = Pair::new();
     pair.watch_pipes(RecordingWatcher(log.clone()));
@@ -181,7 +181,7 @@ pub async fn one_pipe_can_be_closed(env: &TestEnv) {
 }
 
 /// Each unwanted message of a peer is counted by its pipe and by the socket.
-pub async fn what_a_peer_sends_in_vain_is_counted_by_reason(env: &TestEnv) {
+pub async fn unwanted_messages_of_a_peer_are_counted_by_reason(env: &TestEnv) {
     let rep = Rep::new();
     let address: wigwag_net::Address = rep.listen(&env.address()).await.expect("listens").into();
     let mut by_hand = transport::dial(&address).await.expect("a connection");

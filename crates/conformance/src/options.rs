@@ -35,7 +35,7 @@ pub async fn a_later_priority_is_sent_to_only_when_the_first_is_full(env: &TestE
 }
 
 /// The message of the peer with the highest priority is received first, though it arrived last.
-pub async fn a_first_priority_is_heard_first(env: &TestEnv) {
+pub async fn a_first_priority_is_received_first(env: &TestEnv) {
     const EACH: usize = 20;
     let pull = Pull::new();
     let mut pushers = Vec::new();
@@ -167,7 +167,7 @@ pub async fn lingering_without_a_limit_delivers_everything(env: &TestEnv) {
 }
 
 /// Messages that the user never took are counted at the close.
-pub async fn what_nobody_took_is_counted_at_the_close(env: &TestEnv) {
+pub async fn untaken_messages_are_counted_at_the_close(env: &TestEnv) {
     let (pull, push) = (Pull::new(), Push::new());
     let address = pull.listen(&env.address()).await.expect("listens");
     push.dial(&address.to_string()).await.expect("dials");

@@ -49,7 +49,7 @@ pub async fn a_pair_talks_both_ways_at_once(env: &TestEnv) {
 
 /// A second dialer is disconnected, and the connected pair is not affected. When the first dialer
 /// leaves, the second one, which keeps dialing, gets its place.
-pub async fn a_third_is_turned_away(env: &TestEnv) {
+pub async fn a_third_peer_is_refused(env: &TestEnv) {
     let (left, right, address) = pair(env).await;
     left.send("one").await.expect("sent");
     assert_eq!(right.recv().await.expect("a message"), "one");
@@ -74,7 +74,7 @@ pub async fn a_third_is_turned_away(env: &TestEnv) {
 
 /// Both ends send until both are full, and read only then: neither waits for the other for ever,
 /// and nothing is lost.
-pub async fn a_pair_that_is_full_both_ways_comes_free_again(env: &TestEnv) {
+pub async fn a_pair_that_is_full_both_ways_recovers(env: &TestEnv) {
     const MANY: u32 = 200_000;
     let (left, right, _) = pair(env).await;
     right_is_connected(&left, &right).await;

@@ -59,7 +59,7 @@ pub async fn each_of_many_peers_is_known_and_answered(env: &TestEnv) {
 
 /// One peer does not read, and two senders to it wait, while senders to the other peer do not. When
 /// it reads again, both messages arrive.
-pub async fn a_full_peer_lets_only_its_own_senders_wait(env: &TestEnv) {
+pub async fn only_senders_to_a_full_peer_wait(env: &TestEnv) {
     let (hub, pairs) = hub(env, 2).await;
     for pair in &pairs {
         pair.send("here").await.expect("sent");

@@ -99,7 +99,7 @@ pub async fn two_workers_share_the_work(env: &TestEnv) {
 
 /// A pusher whose peer does not read is refused after a bounded number of messages and gets its
 /// message back. When the puller reads, it receives all accepted messages in order.
-pub async fn a_pusher_stops_when_nobody_pulls_and_nothing_is_lost(env: &TestEnv) {
+pub async fn a_pusher_stops_without_a_reader_and_nothing_is_lost(env: &TestEnv) {
     /// Far more than the queues of both ends and all buffers between them can hold.
     const MANY: u32 = 200_000;
     const LENGTH: usize = 1000;
@@ -160,7 +160,7 @@ pub async fn a_closing_pusher_waits_until_its_peer_has_read(env: &TestEnv) {
 }
 
 /// A thousand sockets dial at once and send one word each, and all words arrive.
-pub async fn a_thousand_pushers_are_all_heard(env: &TestEnv) {
+pub async fn messages_of_a_thousand_pushers_all_arrive(env: &TestEnv) {
     const PUSHERS: u32 = 1000;
     let (pull, address) = pulling(env).await;
     let pushers: Vec<_> = (0..PUSHERS)

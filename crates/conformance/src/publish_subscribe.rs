@@ -24,7 +24,7 @@ async fn subscribed(publisher: &Pub, address: &Address, topics: &[&'static str])
 }
 
 /// Each subscriber receives the messages that begin with one of its topics, once and in order.
-pub async fn each_subscriber_hears_its_topics(env: &TestEnv) {
+pub async fn each_subscriber_receives_its_topics(env: &TestEnv) {
     let (publisher, address) = publishing(env).await;
     let all = subscribed(&publisher, &address, &[""]).await;
     let wind = subscribed(&publisher, &address, &["wind", "wind/north"]).await;
@@ -75,7 +75,7 @@ pub async fn a_slow_subscriber_loses_alone(env: &TestEnv) {
 }
 
 /// Without subscribers a message is discarded, which is no error.
-pub async fn nobody_need_listen(env: &TestEnv) {
+pub async fn publishing_without_subscribers_is_no_error(env: &TestEnv) {
     let (publisher, address) = publishing(env).await;
     publisher.send("unheard").await.expect("sent");
     let sub = subscribed(&publisher, &address, &[""]).await;

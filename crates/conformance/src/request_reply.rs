@@ -115,7 +115,7 @@ pub async fn a_request_is_asked_again_when_no_reply_comes(env: &TestEnv) {
 }
 
 /// With resending off, the caller gets an error for a lost request.
-pub async fn without_resending_a_lost_request_is_told(env: &TestEnv) {
+pub async fn without_resending_a_lost_request_is_an_error(env: &TestEnv) {
     let (rep, address) = listening(env).await;
     let req = Req::with_resend(None);
     req.dial(&address.to_string()).await.expect("dials");

@@ -14,7 +14,7 @@ use crate::{TestEnv, eventually};
 
 /// Dialing an address without a listener fails: the error contains the address, and the socket is
 /// unchanged.
-pub async fn dialling_nobody_is_an_error_that_leaves_nothing(env: &TestEnv) {
+pub async fn dialling_without_a_listener_fails_without_side_effects(env: &TestEnv) {
     let (address, _kept) = env.unused_address();
     let push = Push::new();
     let refused = push.dial(&address).await.expect_err("nobody is there");

@@ -24,7 +24,7 @@ async fn responding(surveyor: &Surveyor, address: &Address) -> Respondent {
 }
 
 /// All respondents are asked, and each answer arrives.
-pub async fn everybody_is_asked_and_heard(env: &TestEnv) {
+pub async fn all_respondents_are_asked_and_answer(env: &TestEnv) {
     let (surveyor, address) = surveying(env).await;
     let mut respondents = Vec::new();
     for _ in 0..5 {

@@ -163,7 +163,7 @@ pub async fn closing_ends_our_own_reader(env: &TestEnv) {
 }
 
 /// Dialing an address without a listener fails with an error that says so.
-pub async fn dialling_nobody_is_refused(env: &TestEnv) {
+pub async fn dialling_without_a_listener_is_refused(env: &TestEnv) {
     let (address, _kept) = env.unused_address();
     let address: Address = address.parse().expect("an address");
     let refused = transport::dial(&address).await.err().expect("refused");
@@ -232,7 +232,7 @@ pub async fn a_thousand_dials_at_once_are_accepted(env: &TestEnv) {
 
 /// A writer finds no room long before the flood is written. Once the peer reads, it continues, and
 /// nothing is lost.
-pub async fn a_writer_stops_when_nobody_reads(env: &TestEnv) {
+pub async fn a_writer_stops_without_a_reader(env: &TestEnv) {
     let (left, mut right) = connected(env).await;
     let chunk = body(3, 64 * 1024);
     let mut written = 0;

@@ -50,7 +50,7 @@ pub(crate) struct Mailbox<M> {
     actor_type: Arc<ActorType>,
     method: fn(&M) -> u32,
     control: Control,
-    /// Number of local references. At zero, the actor ends when it has handled its mail.
+    /// The number of local references. At zero, the actor ends when it has handled its mail.
     references: AtomicUsize,
     /// True while the actor handles a call and its waker is registered all the same, so that a
     /// registered waker alone does not mean that the actor is idle.

@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_role_that_somebody_has_not_is_refused() {
+    fn a_role_that_a_participant_lacks_is_refused() {
         let refused = play("wigwag", "pingpong.server").unwrap_err().to_string();
         assert!(refused.contains("wigwag") && refused.contains("pingpong.server"), "{refused}");
     }

@@ -378,7 +378,7 @@ mod tests {
     const SOON: Duration = Duration::from_secs(10);
 
     #[test]
-    fn a_program_that_keeps_the_contract_is_heard_and_ends() {
+    fn a_program_that_follows_the_contract_gives_its_account_and_ends() {
         let mut program = shell(r#"echo READY; read go; echo "{\"said\": \"$go\"}""#);
         assert_eq!(program.ready(SOON, false), Ok(None));
         program.go().unwrap();
@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_tells_its_port_and_ends_when_told() {
+    fn a_server_prints_its_port_and_ends_on_request() {
         let mut program = shell("echo READY 123; read end");
         assert_eq!(program.ready(SOON, true), Ok(Some(123)));
         assert_eq!(program.stop(SOON), Ok(()));

@@ -69,7 +69,7 @@ fn the_document_comes_out_of_the_page_as_it_went_in() {
 
 /// Even if a void row carried figures, the page would not show them.
 #[test]
-fn a_void_row_has_no_number_and_its_reason_is_told() {
+fn a_void_row_has_no_number_and_its_reason_is_shown() {
     let mut results = rich();
     let row = results.rows.iter_mut().find(|row| row.participant == "go").unwrap();
     row.verdict = Verdict::Void;

@@ -113,7 +113,7 @@ fn times_that_cannot_be_leave_no_number() {
 
 /// A run through the relay: both ways over one device, and fewer cuts than were ordered.
 #[test]
-fn a_relay_doubles_the_wire_and_cuts_that_are_missing_are_told() {
+fn a_relay_doubles_the_wire_and_missing_cuts_are_reported() {
     let program = Path::new("none");
     let all = Participant::embedded(program);
     let wigwag = all.iter().find(|it| it.name() == "wigwag").unwrap();

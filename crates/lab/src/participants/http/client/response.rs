@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_http_is_told() {
+    fn input_that_is_not_http_is_reported() {
         for (bytes, what) in [
             ("hello", "no status line of HTTP/1.x"),
             ("HTTP/2.0 200 OK\r\n\r\n", "no status line of HTTP/1.x"),
