@@ -32,7 +32,7 @@ impl<M> Backlog<M> {
 
     /// Enqueues a call, taking the message out of its `Option`, or parks the sender if there is no
     /// room. No allocation in steady state. Also returns the call that was dropped for lack of
-    /// room, which the caller passes to [`lose`].
+    /// room, which the caller passes to [`lose`](super::lose).
     #[inline]
     pub(crate) fn push(
         &mut self,

@@ -38,7 +38,7 @@ impl RequestKind {
 pub(super) struct Violation {
     /// The fault in words that follow a count: `a status other than 200`.
     pub(super) what: &'static str,
-    /// What was received.
+    /// The received bytes, or the lack of them.
     pub(super) saw: String,
 }
 
