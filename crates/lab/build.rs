@@ -1,15 +1,15 @@
-//! Tells the lab which commit it is built from, for its documents.
+//! Passes to the lab the commit that it is built from, for its documents.
 //!
-//! At run time the checkout may have moved on, and a program that was copied elsewhere has none, so
-//! only the build knows. It is asked of git where the crate lies in the project's own checkout, and
-//! of what `cargo package` notes in a package. Where neither is there, nothing is told: a build
-//! never fails over this, and nothing is fetched.
+//! Only the build knows the commit: at run time the checkout may have changed, and a copied program
+//! has none. It is read from git in the project's own checkout, and from the notes of `cargo
+//! package` in a package. Without either, no commit is passed: a build never fails for this reason,
+//! and nothing is fetched.
 
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// Digits of a commit: enough to find it by.
+/// The number of digits of a commit, enough to identify it.
 const DIGITS: usize = 10;
 
 /// The sources of the program, as seen from this folder; a change elsewhere does not change it.
@@ -32,8 +32,8 @@ fn main() {
     }
 }
 
-/// The commit of the checkout, with a word about what is not in it. A checkout around a copy of
-/// this crate in another project is none of ours, so it must begin two folders up.
+/// The commit of the checkout, with a note if there are uncommitted changes. The checkout must
+/// begin two folders up: a checkout around a copy of this crate is that of another project.
 fn of_checkout() -> Option<String> {
     if !Path::new("../../.git").exists() {
         return None;

@@ -125,20 +125,20 @@ fn setting() -> Setting {
 impl Setting {
     fn session(&self) -> (Arc<Session>, Box<dyn InboundQueue>) {
         let session = Arc::new(Session::default());
-        let lane = self.exported.open_inbound_queue(session.clone());
-        (session, lane)
+        let queue = self.exported.open_inbound_queue(session.clone());
+        (session, queue)
     }
 }
 
-fn note(lane: &mut Box<dyn InboundQueue>, number: u64) {
+fn note(queue: &mut Box<dyn InboundQueue>, number: u64) {
     let mut arguments = Buffer::default();
     Encode::encode(&[number], &mut arguments);
-    accept(lane, NOTE, arguments.as_slice(), UNITS, None);
+    accept(queue, NOTE, arguments.as_slice(), UNITS, None);
 }
 
 /// Accepts one call, as it would arrive over channel 3.
 fn accept(
-    lane: &mut Box<dyn InboundQueue>,
+    queue: &mut Box<dyn InboundQueue>,
     method: u32,
     arguments: &[u8],
     units: u64,
@@ -156,12 +156,12 @@ fn accept(
     frame.push(if asker.is_some() { ASK } else { TELL });
     varint::put(&mut frame, body.len() as u64);
     frame.extend(body.as_slice());
-    lane.accept(frame.as_slice(), 1, units);
+    queue.accept(frame.as_slice(), 1, units);
 }
 
 /// An ask without arguments, from `slot`.
-fn ask(lane: &mut Box<dyn InboundQueue>, method: u32, slot: u32) {
-    accept(lane, method, &[0x90], 1, Some((slot, slot + 100)));
+fn ask(queue: &mut Box<dyn InboundQueue>, method: u32, slot: u32) {
+    accept(queue, method, &[0x90], 1, Some((slot, slot + 100)));
 }
 
 #[tokio::test(start_paused = true)]
@@ -211,12 +211,12 @@ async fn sessions_and_local_senders_take_turns() {
 #[tokio::test(start_paused = true)]
 async fn places_are_free_when_a_run_begins_and_calls_count_when_they_have_ended() {
     let setting = setting();
-    let (session, mut lane) = setting.session();
-    note(&mut lane, 1);
-    ask(&mut lane, STAND, 7);
-    note(&mut lane, 2);
+    let (session, mut queue) = setting.session();
+    note(&mut queue, 1);
+    ask(&mut queue, STAND, 7);
+    note(&mut queue, 2);
     assert_eq!(session.heard(), Heard::default());
-    lane.publish();
+    queue.publish();
     setting.gate.reached.notified().await;
     let heard = session.heard();
     // The call before the one that waits has ended.
@@ -233,13 +233,13 @@ async fn places_are_free_when_a_run_begins_and_calls_count_when_they_have_ended(
 #[tokio::test(start_paused = true)]
 async fn replies_go_out_before_an_async_handler_waits_and_before_a_panic_is_told() {
     let setting = setting();
-    let (session, mut lane) = setting.session();
-    ask(&mut lane, SUM, 1);
-    ask(&mut lane, SUM, 2);
-    ask(&mut lane, STAND, 3);
-    ask(&mut lane, SUM, 4);
-    ask(&mut lane, PANIC, 5);
-    lane.publish();
+    let (session, mut queue) = setting.session();
+    ask(&mut queue, SUM, 1);
+    ask(&mut queue, SUM, 2);
+    ask(&mut queue, STAND, 3);
+    ask(&mut queue, SUM, 4);
+    ask(&mut queue, PANIC, 5);
+    queue.publish();
     setting.gate.reached.notified().await;
     let sum = |slot| (slot, slot + 100, vec![0]);
     assert_eq!(session.heard().replies, [sum(1), sum(2)]);
@@ -272,14 +272,14 @@ async fn replies_reach_the_slot_that_asked() {
 #[tokio::test(start_paused = true)]
 async fn what_is_not_understood_is_answered_and_the_rest_is_handled() {
     let setting = setting();
-    let (session, mut lane) = setting.session();
-    accept(&mut lane, 99, &[0x90], 1, None);
-    accept(&mut lane, 99, &[0x90], 1, Some((1, 1)));
-    accept(&mut lane, NOTE, &[0x91], 1, Some((2, 1)));
-    accept(&mut lane, NOTE, &[0x91], 1, None);
-    note(&mut lane, 1);
-    ask(&mut lane, SUM, 3);
-    lane.publish();
+    let (session, mut queue) = setting.session();
+    accept(&mut queue, 99, &[0x90], 1, None);
+    accept(&mut queue, 99, &[0x90], 1, Some((1, 1)));
+    accept(&mut queue, NOTE, &[0x91], 1, Some((2, 1)));
+    accept(&mut queue, NOTE, &[0x91], 1, None);
+    note(&mut queue, 1);
+    ask(&mut queue, SUM, 3);
+    queue.publish();
     let heard = session.until(|heard| heard.handled > 0).await;
     assert_eq!((heard.freed, heard.handled, heard.undelivered), (UNITS + 5, 6, 2));
     let no_such = (1, 1, CallErrorKind::NoSuchMethod);
@@ -291,14 +291,14 @@ async fn what_is_not_understood_is_answered_and_the_rest_is_handled() {
 #[tokio::test(start_paused = true)]
 async fn a_panic_fails_its_asker_stops_the_rest_and_counts_what_was_finished() {
     let setting = setting();
-    let (session, mut lane) = setting.session();
+    let (session, mut queue) = setting.session();
     let (other, mut other_lane) = setting.session();
     for number in 0..5 {
-        note(&mut lane, number);
+        note(&mut queue, number);
     }
-    ask(&mut lane, PANIC, 1);
-    ask(&mut lane, SUM, 2);
-    lane.publish();
+    ask(&mut queue, PANIC, 1);
+    ask(&mut queue, SUM, 2);
+    queue.publish();
     ask(&mut other_lane, SUM, 3);
     other_lane.publish();
     let heard = session.until(|heard| heard.stopped > 0).await;
@@ -314,9 +314,9 @@ async fn a_panic_fails_its_asker_stops_the_rest_and_counts_what_was_finished() {
 
     // Calls that arrive now are refused at once, and their credit returns.
     let before = session.heard().freed;
-    note(&mut lane, 9);
-    ask(&mut lane, SUM, 4);
-    lane.publish();
+    note(&mut queue, 9);
+    ask(&mut queue, SUM, 4);
+    queue.publish();
     let heard = session.heard();
     assert_eq!(heard.freed, before + UNITS + 1);
     assert_eq!(heard.failures.last(), Some(&(4, 104, CallErrorKind::ActorStopped)));
@@ -325,9 +325,9 @@ async fn a_panic_fails_its_asker_stops_the_rest_and_counts_what_was_finished() {
 #[tokio::test(start_paused = true)]
 async fn an_actor_that_ends_tells_its_sessions() {
     let setting = setting();
-    let (session, mut lane) = setting.session();
-    note(&mut lane, 1);
-    lane.publish();
+    let (session, mut queue) = setting.session();
+    note(&mut queue, 1);
+    queue.publish();
     drop((setting.tally, setting.exported));
     let heard = session.until(|heard| heard.stopped > 0).await;
     // Calls that were there before are handled before the end.
@@ -338,12 +338,12 @@ async fn an_actor_that_ends_tells_its_sessions() {
 #[tokio::test(start_paused = true)]
 async fn a_session_that_ends_leaves_the_calls_that_it_has_handed_over() {
     let setting = setting();
-    let (session, mut lane) = setting.session();
-    note(&mut lane, 5);
-    ask(&mut lane, SUM, 1);
-    lane.publish();
-    note(&mut lane, 6);
-    drop(lane);
+    let (session, mut queue) = setting.session();
+    note(&mut queue, 5);
+    ask(&mut queue, SUM, 1);
+    queue.publish();
+    note(&mut queue, 6);
+    drop(queue);
     let heard = session.until(|heard| heard.handled > 0).await;
     assert_eq!((heard.freed, heard.handled), (UNITS + 1, 2));
     assert_eq!(heard.replies, [(1, 101, vec![5])]);
@@ -353,13 +353,13 @@ async fn a_session_that_ends_leaves_the_calls_that_it_has_handed_over() {
 #[tokio::test(start_paused = true)]
 async fn asks_that_a_session_left_behind_hear_of_the_actors_end() {
     let setting = setting();
-    let (session, mut lane) = setting.session();
+    let (session, mut queue) = setting.session();
     let (other, mut other_lane) = setting.session();
     ask(&mut other_lane, PANIC, 1);
     other_lane.publish();
-    ask(&mut lane, SUM, 2);
-    lane.publish();
-    drop(lane);
+    ask(&mut queue, SUM, 2);
+    queue.publish();
+    drop(queue);
     other.until(|heard| heard.stopped > 0).await;
     let heard = session.heard();
     assert_eq!(heard.failures, [(2, 102, CallErrorKind::ActorStopped)]);
@@ -368,9 +368,9 @@ async fn asks_that_a_session_left_behind_hear_of_the_actors_end() {
 #[tokio::test(start_paused = true)]
 async fn a_lane_to_an_actor_that_has_stopped_says_so_and_refuses() {
     let setting = setting();
-    let (session, mut lane) = setting.session();
-    ask(&mut lane, PANIC, 1);
-    lane.publish();
+    let (session, mut queue) = setting.session();
+    ask(&mut queue, PANIC, 1);
+    queue.publish();
     session.until(|heard| heard.stopped > 0).await;
     let (late, mut late_lane) = setting.session();
     assert_eq!(late.heard().stopped, 1);

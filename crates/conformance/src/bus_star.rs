@@ -4,7 +4,7 @@ use wigwag_net::socket::{Bus, Pair0, SocketErrorKind, Star};
 
 use crate::{TestEnv, eventually, pause};
 
-/// On a bus each hears all that it is connected to, and nobody passes anything on.
+/// A bus socket receives the messages of all sockets that it is connected to, and forwards none.
 pub async fn a_bus_reaches_its_neighbours_only(env: &TestEnv) {
     let middle = Bus::new();
     let address = middle.listen(&env.address()).await.expect("listens");
@@ -24,8 +24,8 @@ pub async fn a_bus_reaches_its_neighbours_only(env: &TestEnv) {
     }
 }
 
-/// In a star the one in the middle passes on, to all but the one it came from.
-pub async fn a_star_reaches_everybody(env: &TestEnv) {
+/// In a star, the socket in the middle forwards a message to all peers but its origin.
+pub async fn a_star_reaches_all_sockets(env: &TestEnv) {
     let middle = Star::new();
     let address = middle.listen(&env.address()).await.expect("listens");
     let ends = [Star::new(), Star::new(), Star::new()];
@@ -42,7 +42,7 @@ pub async fn a_star_reaches_everybody(env: &TestEnv) {
     assert!(matches!(ends[0].try_recv().expect_err("its own").kind, SocketErrorKind::Empty));
 }
 
-/// A pair of version 0 talks both ways, to one peer.
+/// A pair of version 0 exchanges messages both ways with one peer.
 pub async fn a_pair_of_version_0_has_one_peer(env: &TestEnv) {
     let listening = Pair0::new();
     let address = listening.listen(&env.address()).await.expect("listens");

@@ -16,7 +16,7 @@ use wigwag_net::socket::{
 
 use crate::{TestEnv, pause};
 
-/// A call that should end, and what it ended with; nothing when it did something else.
+/// A call that should end, and the result it ended with; `None` when it did something else.
 type PendingCall = (&'static str, oneshot::Receiver<Option<SocketError>>);
 
 #[derive(Clone, Copy, Debug)]
@@ -33,13 +33,13 @@ enum CloseMethod {
     Drop,
 }
 
-/// One of the situations in which every call is tried.
+/// A situation in which each call is tried.
 #[derive(Clone, Copy, Debug)]
 struct CloseCase {
     number: usize,
     kind: CallKind,
     method: CloseMethod,
-    /// A peer is connected, which says nothing.
+    /// A silent peer is connected.
     peer: bool,
     /// The calls had time to begin before the close.
     calls_started: bool,
@@ -70,7 +70,7 @@ macro_rules! start_call {
         let (done, ended) = oneshot::channel();
         match $kind {
             CallKind::Async => drop(tokio::spawn(async move {
-                // Nobody listens any more when the test has failed already.
+                // The receiver is gone when the test has failed already.
                 let _ = done.send(refused(caller.$call($($word)?).await));
             })),
             CallKind::Blocking => drop(thread::spawn(move || {
@@ -81,12 +81,12 @@ macro_rules! start_call {
     }};
 }
 
-/// A socket of ours, and a peer that is connected to it if the case has one.
+/// The socket under test, and a peer that is connected to it if the case has one.
 macro_rules! connected_pair {
     ($env:expr, $case:expr, $socket:ident, $peer:ident) => {{
         let (socket, peer) = ($socket::new(), $peer::new());
         if $case.peer {
-            // Nobody can wait until a dropped socket has let go of its address.
+            // There is no way to wait until a dropped socket has released its address.
             let name = format!("{}-{}", stringify!($socket), $case.number);
             let address = socket.listen(&$env.named_address(&name)).await.expect("listens");
             peer.dial(&address.to_string()).await.expect("dials");
@@ -98,12 +98,12 @@ macro_rules! connected_pair {
     }};
 }
 
-/// Closes the socket as the case says, and holds the calls to the promise.
+/// Closes the socket as the case says, and checks the promise for the calls.
 macro_rules! close_and_check {
     ($case:expr, $socket:expr, $peer:expr, $pending:expr) => {{
         let (case, socket, pending): (CloseCase, _, Vec<PendingCall>) = ($case, $socket, $pending);
         if case.calls_started {
-            // That a call waits is told to nobody; the other half of the cases does without.
+            // No event announces that a call waits; the other half of the cases does not pause.
             for _ in 0..3 {
                 pause().await;
             }
@@ -126,7 +126,8 @@ macro_rules! close_and_check {
     }};
 }
 
-/// A context ends with its socket, whoever closes it, and even when only the context is left of it.
+/// The calls of a context end when its socket is closed in any way, even when the context is the
+/// last handle that is left.
 pub async fn closing_ends_the_contexts_that_wait(env: &TestEnv) {
     for case in cases(&[CloseMethod::Close, CloseMethod::BlockingClose, CloseMethod::Drop]) {
         let kind = case.kind;
@@ -177,7 +178,8 @@ pub async fn closing_ends_the_contexts_that_wait(env: &TestEnv) {
     }
 }
 
-/// The socket's own calls end, whoever closes it; while they run, no handle is the last.
+/// The socket's own calls end when it is closed. Each call holds a handle, so the drop of the last
+/// handle is not tried.
 pub async fn closing_ends_the_sockets_own_calls(env: &TestEnv) {
     for case in cases(&[CloseMethod::Close, CloseMethod::BlockingClose]) {
         let kind = case.kind;
@@ -212,22 +214,22 @@ pub async fn closing_ends_the_sockets_own_calls(env: &TestEnv) {
     }
 }
 
-/// Threads without a runtime ask and answer as fast as they can, and either socket is closed in the
-/// middle of it: those who answered end, and so do those who asked when theirs is closed too.
+/// Threads without a runtime ask and answer as fast as they can, and the sockets are closed one
+/// after the other: the answering threads end, and then the asking ones.
 pub async fn closing_ends_threads_at_work(env: &TestEnv) {
     for round in 0..20 {
         let (at, kept) = (env.named_address(&round.to_string()), round % 2 == 0);
         let (done, over) = oneshot::channel();
         thread::spawn(move || {
             work_and_close(&at, kept);
-            // Nobody listens any more when the test has failed already.
+            // The receiver is gone when the test has failed already.
             let _ = done.send(());
         });
         over.await.expect("no thread panics");
     }
 }
 
-/// The rep is closed, or its last handle dropped; then the req.
+/// Closes the rep, or drops its last handle, and then the req.
 fn work_and_close(at: &str, kept: bool) {
     let (rep, req) = (Rep::new(), Req::new());
     let address = rep.blocking_listen(at).expect("listens").to_string();

@@ -1,4 +1,4 @@
-//! The promises of contexts: many exchanges on one socket, none of which disturbs another.
+//! The promises of contexts: many independent exchanges on one socket.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -18,14 +18,15 @@ async fn joined(env: &TestEnv, req: Req) -> (Req, Rep) {
     (req, rep)
 }
 
-/// A hundred ask over one connection and four answer; nobody gets the reply to another's question.
+/// A hundred contexts ask over one connection and four answer; each gets the reply to its own
+/// question.
 pub async fn many_questions_at_once_each_get_their_own_answer(env: &TestEnv) {
     let (req, rep) = joined(env, Req::new()).await;
     for _ in 0..4 {
         let worker = rep.context().expect("a context");
         tokio::spawn(async move {
             while let Ok(question) = worker.recv().await {
-                // Others overtake this one now and then.
+                // Lets other replies overtake this one.
                 tokio::task::yield_now().await;
                 let reply = [b"re ".as_slice(), &question].concat();
                 worker.send(reply).await.expect("sent");
@@ -51,7 +52,8 @@ pub async fn many_questions_at_once_each_get_their_own_answer(env: &TestEnv) {
     assert_eq!(req.statistics().counters.dropped(), 0);
 }
 
-/// One of two contexts goes with its question; the reply to that is late, the other's is not.
+/// One of two contexts is dropped with its question; the reply to it counts as late, and the other
+/// context gets its reply.
 pub async fn a_dropped_context_cancels_its_question(env: &TestEnv) {
     let (req, rep) = joined(env, Req::new()).await;
     let (kept, dropped) = (req.context().expect("one"), req.context().expect("two"));
@@ -72,8 +74,8 @@ pub async fn a_dropped_context_cancels_its_question(env: &TestEnv) {
     assert_eq!((counters.cancelled, counters.dropped_late), (1, 1));
 }
 
-/// The future of an ask is dropped before its reply comes: the question does not come again, while
-/// that of another context, older and unanswered, does.
+/// The future of an ask is dropped before its reply arrives: its question is not resent, while the
+/// older, unanswered question of another context is.
 pub async fn a_dropped_ask_is_not_asked_again(env: &TestEnv) {
     let resending = Req::with_resend(Some(Duration::from_millis(20)));
     let (req, rep) = joined(env, resending).await;
@@ -100,7 +102,7 @@ pub async fn a_dropped_ask_is_not_asked_again(env: &TestEnv) {
     assert!(matches!(nothing.kind, SocketErrorKind::NothingAsked), "{nothing}");
 }
 
-/// Two surveys at once: each hears its own answers, and the end of one is not that of the other.
+/// Two surveys run at once: each gets its own answers, and the end of one does not end the other.
 pub async fn surveys_run_side_by_side(env: &TestEnv) {
     let surveyor = Surveyor::new();
     let address = surveyor.listen(&env.address()).await.expect("listens");
@@ -124,9 +126,9 @@ pub async fn surveys_run_side_by_side(env: &TestEnv) {
     eventually(|| surveyor.statistics().counters.dropped_late == 1).await;
 }
 
-/// One connection, three subscribers with topics of their own; the one that does not read loses
-/// nothing but its own.
-pub async fn each_context_hears_its_own_topics(env: &TestEnv) {
+/// Three subscribers with topics of their own share one connection; a subscriber that does not read
+/// loses only its own messages.
+pub async fn each_context_receives_its_own_topics(env: &TestEnv) {
     const MANY: usize = 5000;
     let sub = Sub::new();
     let address = sub.listen(&env.address()).await.expect("listens");
@@ -156,7 +158,8 @@ pub async fn each_context_hears_its_own_topics(env: &TestEnv) {
     assert!(missed > 0, "its queue is bounded");
 }
 
-/// One context too many is refused; a dropped one makes room; those of a closed socket say so.
+/// A context beyond the limit is refused, a dropped context makes room, and calls of the contexts
+/// of a closed socket fail.
 pub async fn contexts_are_bounded_and_end_with_their_socket(env: &TestEnv) {
     let (req, _rep) = joined(env, Req::new()).await;
     let mut contexts: Vec<_> =

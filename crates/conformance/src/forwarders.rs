@@ -24,7 +24,7 @@ fn reflecting(socket: impl Into<End>) -> JoinHandle<Forwarded> {
     tokio::spawn(async move { forwarder.run().await })
 }
 
-/// Both sockets listen.
+/// Listens with both sockets.
 macro_rules! listening {
     ($env:expr, $front:ty, $back:ty) => {{
         let (front, back) = (<$front>::new(), <$back>::new());
@@ -70,8 +70,8 @@ pub async fn requests_and_replies_pass(env: &TestEnv) {
     assert_eq!((counts.forwarded, counts.dropped), (2 * 10 * LENGTHS.len() as u64, 0));
 }
 
-/// Nobody pulls: the pusher stops, after as much as the queues on the way hold. Then all of it comes,
-/// in order.
+/// While the puller does not read, the pusher stops once the queues on the way are full. Then all
+/// messages arrive in order.
 pub async fn work_passes_in_order_and_a_full_end_stops_the_source(env: &TestEnv) {
     let (_front, _back, clients, workers, running) = listening!(env, raw::Pull, raw::Push);
     let (push, pull) = (Push::new(), Pull::new());
@@ -92,8 +92,8 @@ pub async fn work_passes_in_order_and_a_full_end_stops_the_source(env: &TestEnv)
     running.abort();
 }
 
-/// While no worker is connected, work stays where it came in, and its sender is not told a lie.
-pub async fn nothing_is_taken_that_cannot_be_put(env: &TestEnv) {
+/// While no worker is connected, the forwarder takes no message, so none counts as received.
+pub async fn no_message_is_taken_that_cannot_be_forwarded(env: &TestEnv) {
     let (front, back, clients, workers, running) = listening!(env, raw::Pull, raw::Push);
     let push = Push::new();
     push.dial(&clients).await.expect("dials");
@@ -102,13 +102,14 @@ pub async fn nothing_is_taken_that_cannot_be_put(env: &TestEnv) {
     }
     eventually(|| push.statistics().pipes_open == 1).await;
     pause().await;
-    assert_eq!(front.statistics().counters.received, 0, "nobody could have it");
+    assert_eq!(front.statistics().counters.received, 0, "no worker could take it");
     let pull = Pull::new();
     pull.dial(&workers).await.expect("dials");
     for number in 0..10 {
         assert_eq!(pull.recv().await.expect("a message"), format!("{number}"));
     }
-    // The worker leaves while the forwarder waits for work: the next piece waits for another one.
+    // The worker leaves while the forwarder waits for work: the next message waits for another
+    // worker.
     pull.close().await;
     eventually(|| back.statistics().pipes_open == 0).await;
     push.send("for another").await.expect("sent");
@@ -144,7 +145,7 @@ pub async fn what_is_published_passes(env: &TestEnv) {
     assert_eq!(running.await.expect("no panic").forwarded, 3);
 }
 
-/// Everybody behind the forwarder is asked, and everybody's answer comes back.
+/// All respondents behind the forwarder get the survey, and all answers come back.
 pub async fn surveys_pass(env: &TestEnv) {
     let (front, back, surveyors, respondents, running) =
         listening!(env, raw::Respondent, raw::Surveyor);
@@ -194,7 +195,7 @@ pub async fn pairs_pass_both_ways(env: &TestEnv) {
             front.close().await;
             let counts = running.await.expect("no panic");
             assert_eq!((counts.forwarded, counts.dropped), (1000, 0));
-            // A socket that is only dropped frees its address later, and the next one wants it.
+            // A dropped socket would free its address later, and the next round needs it.
             back.close().await;
         }};
     }
@@ -229,8 +230,8 @@ pub async fn a_bus_passes_to_the_other_bus(env: &TestEnv) {
     running.abort();
 }
 
-/// Two stars become one: everybody but the sender hears it, once.
-pub async fn a_star_passes_to_everybody(env: &TestEnv) {
+/// Two stars become one: all sockets but the sender receive the message, once.
+pub async fn a_star_passes_to_all_sockets(env: &TestEnv) {
     let (front, back, one, other, running) = listening!(env, raw::Star, raw::Star);
     let stars = [Star::new(), Star::new(), Star::new(), Star::new()];
     for (number, star) in stars.iter().enumerate() {
@@ -249,8 +250,9 @@ pub async fn a_star_passes_to_everybody(env: &TestEnv) {
     running.abort();
 }
 
-/// bus and star pass on to all but the origin; pair with many peers sends back to it.
-pub async fn reflectors_pass_on_where_it_came_in(env: &TestEnv) {
+/// A reflected bus or star sends to all peers but the origin; a reflected pair with many peers
+/// sends back to the origin.
+pub async fn reflectors_send_out_of_the_socket_that_received(env: &TestEnv) {
     macro_rules! meet {
         ($end:ty, $middle:expr) => {{
             let address = $middle.listen(&env.address()).await.expect("listens").to_string();
@@ -290,7 +292,7 @@ pub async fn reflectors_pass_on_where_it_came_in(env: &TestEnv) {
     assert_eq!(running.await.expect("no panic").forwarded, 2);
 }
 
-/// One asks and leaves; its reply is dropped and counted, and the others go on.
+/// A client asks and leaves; its reply is dropped and counted, and the other clients are served.
 pub async fn a_client_that_leaves_costs_only_its_reply(env: &TestEnv) {
     let (front, _back, clients, workers, running) = listening!(env, raw::Rep, raw::Req);
     let rep = Rep::new();
@@ -313,7 +315,7 @@ pub async fn a_client_that_leaves_costs_only_its_reply(env: &TestEnv) {
     assert_eq!((counts.forwarded, counts.dropped), (4, 1));
 }
 
-/// Whichever socket is closed, or dropped, ends the forwarder; the other one stays open.
+/// Closing or dropping either socket ends the forwarder; the other socket stays open.
 pub async fn a_forwarder_ends_with_either_socket(env: &TestEnv) {
     let (front, _back, ..) = &listening!(env, raw::Rep, raw::Req);
     front.close().await;

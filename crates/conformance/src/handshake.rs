@@ -29,9 +29,9 @@ fn wrong_headers() -> Vec<(&'static [u8; 8], HeaderError)> {
     ]
 }
 
-/// Each stranger gets our header, nothing more, and is disconnected and counted; a partner that
-/// comes after them is served.
-pub async fn a_listener_turns_each_wrong_header_away(env: &TestEnv) {
+/// Each peer with a wrong header gets the listener's header and nothing more, and is disconnected
+/// and counted; a partner that dials after them is served.
+pub async fn a_listener_refuses_each_wrong_header(env: &TestEnv) {
     let pull = Pull::new();
     let address = pull.listen(&env.address()).await.expect("listens");
     let mut turned_away = 0;
@@ -65,7 +65,7 @@ pub async fn a_listener_turns_each_wrong_header_away(env: &TestEnv) {
 }
 
 /// The dialer's error says what the peer speaks.
-pub async fn a_dialer_names_each_wrong_header(env: &TestEnv) {
+pub async fn a_dialer_reports_each_wrong_header(env: &TestEnv) {
     let (listener, address) = listen(env).await;
     for (wrong, expected) in wrong_headers() {
         let push = Push::new();
@@ -101,9 +101,9 @@ async fn dial_and_hang_up(address: &Address, listener: &dyn wigwag_net::Listener
     refused.expect_err("refused").kind
 }
 
-/// Somebody connects and says nothing: after the handshake time the connection is closed, and
-/// meanwhile others are served.
-pub async fn a_silent_stranger_is_shown_out(env: &TestEnv) {
+/// A peer connects and sends nothing: after the handshake time its connection is closed, and other
+/// peers are served meanwhile.
+pub async fn a_silent_peer_is_disconnected(env: &TestEnv) {
     let pull = Pull::new();
     let address = pull.listen(&env.address()).await.expect("listens");
     let mut silent = transport::dial(&address).await.expect("a connection");

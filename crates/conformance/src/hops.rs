@@ -1,4 +1,4 @@
-//! Chains and rings of forwarders: how far a message goes, and that it does not go for ever.
+//! Chains and rings of forwarders: the number of hops that a message may take.
 
 use std::time::Duration;
 
@@ -9,8 +9,8 @@ use wigwag_sp::limits::Hops;
 use crate::forwarders::forwarding;
 use crate::{TestEnv, eventually};
 
-/// A chain of so many forwarders: where to ask, where the last one listens for its worker, and what
-/// must live as long.
+/// A chain of forwarders: the address to ask at, the address at which the last one listens for its
+/// worker, and the tasks and sockets to keep alive.
 async fn chain(env: &TestEnv, forwarders: usize) -> (String, String, Vec<(raw::Rep, raw::Req)>) {
     let mut sockets: Vec<(raw::Rep, raw::Req)> = Vec::new();
     let (mut entry, mut exit) = (String::new(), String::new());
@@ -20,7 +20,7 @@ async fn chain(env: &TestEnv, forwarders: usize) -> (String, String, Vec<(raw::R
         if number == 0 {
             entry = front.listen(&place("front")).await.expect("listens").to_string();
         } else {
-            // The one before listens with its back.
+            // The back of the forwarder before listens.
             front.dial(&exit).await.expect("dials");
         }
         exit = back.listen(&place("back")).await.expect("listens").to_string();
@@ -30,8 +30,8 @@ async fn chain(env: &TestEnv, forwarders: usize) -> (String, String, Vec<(raw::R
     (entry, exit, sockets)
 }
 
-/// Behind six forwarders a request has seven words, behind seven eight, and it is answered; behind
-/// eight it has nine and is dropped where it arrives.
+/// Behind six forwarders a request has seven words, behind seven it has eight, and it is answered.
+/// Behind eight forwarders it has nine, and the receiver drops it.
 pub async fn a_chain_of_forwarders_is_as_long_as_the_limit(env: &TestEnv) {
     for forwarders in [1, 6, 7] {
         let (entry, exit, sockets) = chain(env, forwarders).await;
@@ -54,7 +54,7 @@ pub async fn a_chain_of_forwarders_is_as_long_as_the_limit(env: &TestEnv) {
     req.send("too far").await.expect("sent");
     eventually(|| rep.statistics().counters.dropped_too_many_hops == 1).await;
     rep.close().await;
-    // The limit is the receiver's to set.
+    // The receiver sets the limit.
     patient.dial(&exit).await.expect("dials");
     req.send("not too far").await.expect("sent");
     assert_eq!(patient.recv().await.expect("a request"), "not too far");
@@ -88,8 +88,8 @@ pub async fn a_chain_of_pairs_is_as_long_as_the_limit(env: &TestEnv) {
     }
 }
 
-/// Two forwarders that are each other's workers: the request goes round until it has nine words, and
-/// then it is gone.
+/// Two forwarders are each other's workers: the request goes round until it has nine words, and is
+/// then dropped.
 pub async fn a_ring_of_forwarders_ends_a_request(env: &TestEnv) {
     let fronts = [raw::Rep::new(), raw::Rep::new()];
     let backs = [raw::Req::new(), raw::Req::new()];
@@ -113,7 +113,7 @@ pub async fn a_ring_of_forwarders_ends_a_request(env: &TestEnv) {
     assert_eq!(forwarded, 8, "one for each hop that is allowed");
 }
 
-/// So does a survey, which goes to everybody at each turn.
+/// A survey in a ring ends too, though each forwarder sends it to all its peers.
 pub async fn a_ring_of_forwarders_ends_a_survey(env: &TestEnv) {
     let fronts = [raw::Respondent::new(), raw::Respondent::new()];
     let backs = [raw::Surveyor::new(), raw::Surveyor::new()];

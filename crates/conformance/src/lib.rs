@@ -1,10 +1,11 @@
 //! The promises of every transport, protocol and codec, tested once for all of them.
 //!
-//! Each promise is a function in here; the macros make one test of each for one implementation, so
-//! `tests/*.rs` has one line for each. A new transport gets all promises with that line.
+//! Each promise is a function of this crate. The macros make one test of each promise for one
+//! implementation, so the files in `tests/` have one line for each implementation, and a new
+//! transport is tested for all promises by such a line.
 //!
-//! Nothing waits for time to pass: a test waits for events, and [`run`] ends one that waits for an
-//! event which does not come.
+//! Tests wait for events and not for time to pass; [`run`] ends a test that waits for an event
+//! which does not come.
 #![forbid(unsafe_code)]
 
 use std::future::Future;
@@ -36,10 +37,10 @@ pub mod fuzz;
 
 pub use test_env::TestEnv;
 
-/// A test that takes longer waits for something that will not happen.
+/// The time after which a test is taken to wait for an event that does not come.
 const TEST_MAX: Duration = Duration::from_secs(60);
 
-/// Runs a test with two workers, as the machines have that run us.
+/// Runs a test with two workers, the number of processors of the machines that run the tests.
 pub fn run(test: impl Future<Output = ()>) {
     let runtime =
         Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime");
@@ -50,14 +51,14 @@ pub fn run(test: impl Future<Output = ()>) {
     });
 }
 
-/// Waits until `happened`; for what nobody announces.
+/// Waits until `happened` returns true, for a state that no event announces.
 pub(crate) async fn eventually(happened: impl Fn() -> bool) {
     while !happened() {
         pause().await;
     }
 }
 
-/// Lets everybody else run.
+/// Lets the other tasks run.
 pub(crate) async fn pause() {
     tokio::time::sleep(Duration::from_millis(1)).await;
 }
@@ -90,15 +91,15 @@ macro_rules! transport_conformance {
                 a_peer_that_closes_in_the_middle_is_noticed
                 a_finished_direction_leaves_the_other_open
                 closing_ends_our_own_reader
-                dialling_nobody_is_refused
+                dialling_without_a_listener_is_refused
                 an_address_is_listened_at_once
                 single_bytes_come_through
                 a_thousand_dials_at_once_are_accepted
-                a_writer_stops_when_nobody_reads;
+                a_writer_stops_without_a_reader;
             handshake:
-                a_listener_turns_each_wrong_header_away
-                a_dialer_names_each_wrong_header
-                a_silent_stranger_is_shown_out;
+                a_listener_refuses_each_wrong_header
+                a_dialer_reports_each_wrong_header
+                a_silent_peer_is_disconnected;
         }
     };
 }
@@ -112,73 +113,73 @@ macro_rules! protocol_conformance {
             request_reply:
                 each_request_has_its_reply
                 many_requesters_each_get_their_own_reply
-                a_request_outlives_the_one_who_was_to_answer
+                a_request_outlives_the_socket_that_was_to_answer
                 a_request_is_asked_again_when_no_reply_comes
-                without_resending_a_lost_request_is_told
+                without_resending_a_lost_request_is_an_error
                 a_second_request_cancels_the_first
                 a_reply_needs_a_request
                 malformed_requests_are_counted_and_the_pipe_goes_on;
             pipeline:
                 a_pipeline_keeps_order_and_content
                 two_workers_share_the_work
-                a_pusher_stops_when_nobody_pulls_and_nothing_is_lost
+                a_pusher_stops_without_a_reader_and_nothing_is_lost
                 a_closing_pusher_waits_until_its_peer_has_read
-                a_thousand_pushers_are_all_heard
+                messages_of_a_thousand_pushers_all_arrive
                 what_was_accepted_is_written_before_the_close;
             pair:
                 a_pair_talks_both_ways_at_once
-                a_third_is_turned_away
-                a_pair_that_is_full_both_ways_comes_free_again
+                a_third_peer_is_refused
+                a_pair_that_is_full_both_ways_recovers
                 a_pair_finds_its_restarted_peer
                 a_peer_that_sets_reserved_bits_is_disconnected;
             publish_subscribe:
-                each_subscriber_hears_its_topics
+                each_subscriber_receives_its_topics
                 a_topic_can_be_taken_back
                 a_slow_subscriber_loses_alone
-                nobody_need_listen;
+                publishing_without_subscribers_is_no_error;
             survey:
-                everybody_is_asked_and_heard
+                all_respondents_are_asked_and_answer
                 a_survey_ends_with_its_time
                 a_new_survey_ends_the_old_one
                 an_answer_needs_a_survey;
             bus_star:
                 a_bus_reaches_its_neighbours_only
-                a_star_reaches_everybody
+                a_star_reaches_all_sockets
                 a_pair_of_version_0_has_one_peer;
             contexts:
                 many_questions_at_once_each_get_their_own_answer
                 a_dropped_context_cancels_its_question
                 a_dropped_ask_is_not_asked_again
                 surveys_run_side_by_side
-                each_context_hears_its_own_topics
+                each_context_receives_its_own_topics
                 contexts_are_bounded_and_end_with_their_socket;
             closing:
                 closing_ends_the_contexts_that_wait
                 closing_ends_the_sockets_own_calls
                 closing_ends_threads_at_work;
             raw:
-                a_raw_socket_shows_the_way_back
+                a_raw_socket_returns_replies_by_their_headers
                 a_raw_reply_to_a_peer_that_left_is_counted
-                a_raw_rep_drops_what_has_come_too_far
+                a_raw_rep_drops_messages_with_too_many_hops
                 a_raw_bus_passes_to_all_but_the_origin
-                a_raw_sub_hears_everything
-                a_raw_pusher_stops_when_nobody_pulls
-                a_raw_header_that_nobody_takes_comes_back;
+                a_raw_sub_receives_all_topics
+                a_raw_pusher_stops_without_a_reader
+                a_malformed_raw_header_is_handed_back;
             pair_many:
                 each_of_many_peers_is_known_and_answered
-                a_full_peer_lets_only_its_own_senders_wait
+                only_senders_to_a_full_peer_wait
                 a_peer_that_leaves_ends_the_wait_for_it
                 two_pairs_of_many_talk;
             forwarders:
                 requests_and_replies_pass
                 work_passes_in_order_and_a_full_end_stops_the_source
-                nothing_is_taken_that_cannot_be_put
+                no_message_is_taken_that_cannot_be_forwarded
                 what_is_published_passes
                 surveys_pass
                 pairs_pass_both_ways
                 a_bus_passes_to_the_other_bus
-                a_star_passes_to_everybody
-                reflectors_pass_on_where_it_came_in
+                a_star_passes_to_all_sockets
+                reflectors_send_out_of_the_socket_that_received
                 a_client_that_leaves_costs_only_its_reply
                 a_forwarder_ends_with_either_socket;
             hops:
@@ -187,7 +188,7 @@ macro_rules! protocol_conformance {
                 a_ring_of_forwarders_ends_a_request
                 a_ring_of_forwarders_ends_a_survey;
             socket:
-                dialling_nobody_is_an_error_that_leaves_nothing
+                dialling_without_a_listener_fails_without_side_effects
                 the_wrong_partner_is_named
                 a_message_over_the_limit_ends_the_connection
                 closing_ends_the_calls_that_wait
@@ -197,24 +198,24 @@ macro_rules! protocol_conformance {
                 a_dropped_send_passes_its_turn_on;
             options:
                 a_later_priority_is_sent_to_only_when_the_first_is_full
-                a_first_priority_is_heard_first
+                a_first_priority_is_received_first
                 queues_have_the_length_that_was_set
                 each_dialer_and_listener_has_its_own_receive_limit
                 without_lingering_the_rest_is_dropped_and_counted
                 lingering_without_a_limit_delivers_everything
-                what_nobody_took_is_counted_at_the_close
+                untaken_messages_are_counted_at_the_close
                 a_dial_in_the_background_waits_for_its_peer
                 a_listener_is_closed_alone
                 a_dialer_is_closed_alone
                 the_hop_limit_can_be_set;
             observation:
-                a_watcher_hears_of_each_pipe_from_first_to_last
+                a_watcher_gets_the_events_of_each_pipe_in_order
                 a_watcher_may_refuse
-                a_watcher_hears_what_the_protocol_refuses
+                a_watcher_is_notified_of_refusals_by_the_protocol
                 messages_and_bytes_are_counted_both_ways
                 failed_handshakes_are_counted_by_reason
                 one_pipe_can_be_closed
-                what_a_peer_sends_in_vain_is_counted_by_reason;
+                unwanted_messages_of_a_peer_are_counted_by_reason;
         }
     };
 }

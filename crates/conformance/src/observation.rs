@@ -13,7 +13,7 @@ use wigwag_wire::{ProtocolNumber, ReadBuf};
 use crate::transport::write_all;
 use crate::{TestEnv, eventually};
 
-/// Writes down what it hears, and lets in so many.
+/// An observer that records the events of all pipes, and accepts a limited number of peers.
 #[derive(Default)]
 struct PipeEventLog {
     remaining: Mutex<usize>,
@@ -58,8 +58,8 @@ impl PipeWatcher for RecordingWatcher {
     }
 }
 
-/// The moments of a pipe come in their order, with what went over it at the end.
-pub async fn a_watcher_hears_of_each_pipe_from_first_to_last(env: &TestEnv) {
+/// The events of a pipe arrive in order, and the last one has the counts of its messages.
+pub async fn a_watcher_gets_the_events_of_each_pipe_in_order(env: &TestEnv) {
     let log = PipeEventLog::accepting(1);
     let (pull, push) = (Pull::new(), Push::new());
     pull.watch_pipes(RecordingWatcher(log.clone()));
@@ -76,7 +76,7 @@ pub async fn a_watcher_hears_of_each_pipe_from_first_to_last(env: &TestEnv) {
     match address.scheme() {
         "tcp" | "inproc" => assert_eq!((local, credentials), (true, false)),
         "ipc" | "abstract" => assert_eq!((local, credentials), (true, true)),
-        // Others may not know.
+        // Other transports may not know it.
         _ => {}
     }
     let dialled = push.pipes().remove(0).info;
@@ -89,7 +89,7 @@ pub async fn a_watcher_hears_of_each_pipe_from_first_to_last(env: &TestEnv) {
     assert!(log.events().iter().all(|(id, _)| *id == pipe.info.id.0));
 }
 
-/// A peer that the watcher refuses never becomes a pipe, and both ends can tell.
+/// A peer that the watcher refuses never becomes a pipe, and both ends report it.
 pub async fn a_watcher_may_refuse(env: &TestEnv) {
     let log = PipeEventLog::accepting(1);
     let pull = Pull::new();
@@ -104,7 +104,7 @@ pub async fn a_watcher_may_refuse(env: &TestEnv) {
     assert_eq!(pull.statistics().pipes_opened, 1);
     let refused = "refused: the peer was turned away: the house is full".to_owned();
     assert!(log.events().iter().any(|(_, what)| *what == refused), "{:?}", log.events());
-    // On the side that dials, the caller hears it.
+    // On the dialing side, the caller gets the error.
     let push = Push::new();
     push.watch_pipes(RecordingWatcher(PipeEventLog::accepting(0)));
     let error = push.dial(&address.to_string()).await.expect_err("nobody is let in");
@@ -112,7 +112,7 @@ pub async fn a_watcher_may_refuse(env: &TestEnv) {
 }
 
 /// Refusals by the protocol are reported, too.
-pub async fn a_watcher_hears_what_the_protocol_refuses(env: &TestEnv) {
+pub async fn a_watcher_is_notified_of_refusals_by_the_protocol(env: &TestEnv) {
     let log = PipeEventLog::accepting(9);
     let pair = Pair::new();
     pair.watch_pipes(RecordingWatcher(log.clone()));
@@ -125,7 +125,8 @@ pub async fn a_watcher_hears_what_the_protocol_refuses(env: &TestEnv) {
     eventually(|| log.events().iter().any(|(_, what)| what.contains("one peer at a time"))).await;
 }
 
-/// Messages and bytes are the same at both ends, and the socket's are the sum of its pipes'.
+/// The counts of messages and bytes are the same at both ends, and those of a socket are the sums
+/// of those of its pipes.
 pub async fn messages_and_bytes_are_counted_both_ways(env: &TestEnv) {
     const HEADER: u64 = 4;
     let (rep, req) = (Rep::new(), Req::new());
@@ -146,7 +147,7 @@ pub async fn messages_and_bytes_are_counted_both_ways(env: &TestEnv) {
     assert_eq!(req.pipes().remove(0).statistics.traffic, asked);
 }
 
-/// Each stranger is counted by what was wrong with it.
+/// Each failed handshake is counted by its reason.
 pub async fn failed_handshakes_are_counted_by_reason(env: &TestEnv) {
     let pull = Pull::new();
     let address: wigwag_net::Address = pull.listen(&env.address()).await.expect("listens").into();
@@ -165,7 +166,7 @@ pub async fn failed_handshakes_are_counted_by_reason(env: &TestEnv) {
     assert_eq!((seen, numbers.handshakes_failed), ((1, 1, 1), 3));
 }
 
-/// A pipe that is closed by its number is gone, and the peer comes back as after any other end.
+/// Closing a pipe by its number disconnects the peer, which redials as after any other disconnect.
 pub async fn one_pipe_can_be_closed(env: &TestEnv) {
     let (pull, push) = (Pull::new(), Push::new());
     let address = pull.listen(&env.address()).await.expect("listens");
@@ -179,8 +180,8 @@ pub async fn one_pipe_can_be_closed(env: &TestEnv) {
     assert_eq!(pull.recv().await.expect("a message"), "again");
 }
 
-/// Every unwanted message of a peer counts with its pipe and with the socket.
-pub async fn what_a_peer_sends_in_vain_is_counted_by_reason(env: &TestEnv) {
+/// Each unwanted message of a peer is counted by its pipe and by the socket.
+pub async fn unwanted_messages_of_a_peer_are_counted_by_reason(env: &TestEnv) {
     let rep = Rep::new();
     let address: wigwag_net::Address = rep.listen(&env.address()).await.expect("listens").into();
     let mut by_hand = transport::dial(&address).await.expect("a connection");

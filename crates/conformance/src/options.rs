@@ -15,7 +15,7 @@ fn rank(rank: u8) -> Priority {
     Priority::new(rank).expect("1 to 16")
 }
 
-/// The peer of the first rank gets everything while it has room, the other one what is over.
+/// The peer of the first priority gets all messages while it has room; the other one gets the rest.
 pub async fn a_later_priority_is_sent_to_only_when_the_first_is_full(env: &TestEnv) {
     let (first, second, push) = (Pull::new(), Pull::new(), Push::new());
     for (pull, rank) in [(&second, rank(2)), (&first, rank(1))] {
@@ -28,14 +28,14 @@ pub async fn a_later_priority_is_sent_to_only_when_the_first_is_full(env: &TestE
         push.send(number.to_be_bytes().to_vec()).await.expect("sent");
         assert_eq!(first.recv().await.expect("a message").as_ref(), number.to_be_bytes());
     }
-    // Nobody reads at the first one: before long the second one hears.
+    // The first peer does not read, so it is full after some messages.
     let flood = tokio::spawn(async move { while push.send(vec![0; 50_000]).await.is_ok() {} });
     second.recv().await.expect("a message");
     flood.abort();
 }
 
-/// The message of the peer with the highest priority is given out first, though it came last.
-pub async fn a_first_priority_is_heard_first(env: &TestEnv) {
+/// The message of the peer with the highest priority is received first, though it arrived last.
+pub async fn a_first_priority_is_received_first(env: &TestEnv) {
     const EACH: usize = 20;
     let pull = Pull::new();
     let mut pushers = Vec::new();
@@ -111,10 +111,10 @@ pub async fn each_dialer_and_listener_has_its_own_receive_limit(env: &TestEnv) {
 
 /// Closing without lingering drops what waits, and each of those messages is counted.
 ///
-/// The peer takes one message and then nobody reads, so a message longer than all that lies between
-/// the two is never written to its end, and what stands behind it waits for certain.
+/// The peer takes one message and then stops reading. A message longer than all buffers between the
+/// two is never written completely, so the messages behind it wait for certain.
 pub async fn without_lingering_the_rest_is_dropped_and_counted(env: &TestEnv) {
-    /// More than the kernel holds for a connection: Linux lets both ends of tcp have 36 MiB.
+    /// More than the kernel buffers for a connection: up to 36 MiB for both ends of tcp on Linux.
     const LONG: usize = 64 * 1024 * 1024;
     let (pull, push) = (Pull::new(), Push::new());
     pull.set_receive_queue(QueueLength::new(1).expect("in range"));
@@ -126,7 +126,7 @@ pub async fn without_lingering_the_rest_is_dropped_and_counted(env: &TestEnv) {
     eventually(|| pull.statistics().traffic.messages_received == 1).await;
     push.send("read, and no room for it").await.expect("sent");
     push.send(vec![1; LONG]).await.expect("sent");
-    // There is room again once the long one is on its way.
+    // There is room again once the long message is being written.
     push.send(vec![1; 10_000]).await.expect("sent");
     let mut accepted = 4;
     while push.try_send(vec![1; 10_000]).is_ok() {
@@ -137,7 +137,7 @@ pub async fn without_lingering_the_rest_is_dropped_and_counted(env: &TestEnv) {
     let left = numbers.counters.dropped_unsent;
     assert!(left > 0, "nothing was left");
     assert_eq!(accepted, numbers.traffic.messages_sent + left, "{numbers:?}");
-    // Data that was given to the connection has arrived, except for what was cut off.
+    // Messages that were written to the connection have arrived, except for the truncated one.
     let certain = numbers.traffic.messages_sent - numbers.messages_cut_off;
     assert!(certain > 0, "{numbers:?}");
     for _ in 0..certain {
@@ -145,7 +145,7 @@ pub async fn without_lingering_the_rest_is_dropped_and_counted(env: &TestEnv) {
     }
 }
 
-/// Closing without a limit waits for a peer that takes its time.
+/// Closing with unlimited lingering waits for a slow peer.
 pub async fn lingering_without_a_limit_delivers_everything(env: &TestEnv) {
     let (pull, push) = (Pull::new(), Push::new());
     push.set_linger(None);
@@ -167,7 +167,7 @@ pub async fn lingering_without_a_limit_delivers_everything(env: &TestEnv) {
 }
 
 /// Messages that the user never took are counted at the close.
-pub async fn what_nobody_took_is_counted_at_the_close(env: &TestEnv) {
+pub async fn untaken_messages_are_counted_at_the_close(env: &TestEnv) {
     let (pull, push) = (Pull::new(), Push::new());
     let address = pull.listen(&env.address()).await.expect("listens");
     push.dial(&address.to_string()).await.expect("dials");
@@ -175,7 +175,8 @@ pub async fn what_nobody_took_is_counted_at_the_close(env: &TestEnv) {
         push.send("x").await.expect("sent");
     }
     push.close().await;
-    // The queue is full, so the peer's end has not been seen, and the rest lies in the read buffer.
+    // The queue is full, so the end of the peer has not been read, and the rest is in the read
+    // buffer.
     eventually(|| pull.statistics().traffic.messages_received >= 1024).await;
     pull.close().await;
     let numbers = pull.statistics();
@@ -185,7 +186,7 @@ pub async fn what_nobody_took_is_counted_at_the_close(env: &TestEnv) {
     assert!(numbers.messages_unread > 0, "{numbers:?}");
 }
 
-/// A peer that is not there yet is dialled until it is, and after it has gone.
+/// A background dialer dials until its peer listens, and again after the peer has gone.
 pub async fn a_dial_in_the_background_waits_for_its_peer(env: &TestEnv) {
     let (address, kept) = env.unused_address();
     let push = Push::new();
@@ -212,7 +213,8 @@ pub async fn a_dial_in_the_background_waits_for_its_peer(env: &TestEnv) {
     assert!(!dialer.is_open() && pull.statistics().pipes_opened == 0);
 }
 
-/// One of two listeners is closed: its peers go, its address is free, the other goes on.
+/// One of two listeners is closed: its peers are disconnected, its address is free, and the other
+/// listener keeps working.
 pub async fn a_listener_is_closed_alone(env: &TestEnv) {
     let pull = Pull::new();
     let other = env.fresh();
@@ -236,7 +238,7 @@ pub async fn a_listener_is_closed_alone(env: &TestEnv) {
     first.close().await;
 }
 
-/// The dialer's connection ends and is not made again; its unsent messages go to another peer.
+/// Closing a dialer ends its connection for good; its unsent messages go to another peer.
 pub async fn a_dialer_is_closed_alone(env: &TestEnv) {
     let (first, second, push) = (Pull::new(), Pull::new(), Push::new());
     let address = first.listen(&env.address()).await.expect("listens");
@@ -254,7 +256,7 @@ pub async fn a_dialer_is_closed_alone(env: &TestEnv) {
     assert_eq!((error.pipes_opened, error.pipes_closed, error.redials), (2, 1, 0));
 }
 
-/// A hop limit that is set holds for messages to come.
+/// A hop limit applies to messages that arrive after it was set.
 pub async fn the_hop_limit_can_be_set(env: &TestEnv) {
     let (pair, rep) = (Pair::new(), Rep::new());
     pair.set_hops_max(Hops::try_from(255).expect("in range"));

@@ -47,9 +47,9 @@ pub async fn a_pair_talks_both_ways_at_once(env: &TestEnv) {
     assert_eq!(right.statistics().counters.dropped(), 0);
 }
 
-/// A second dialer is disconnected, and the two that talk do not notice. When one of them leaves,
-/// the other one who waits gets its place.
-pub async fn a_third_is_turned_away(env: &TestEnv) {
+/// A second dialer is disconnected, and the connected pair is not affected. When the first dialer
+/// leaves, the second one, which keeps dialing, gets its place.
+pub async fn a_third_peer_is_refused(env: &TestEnv) {
     let (left, right, address) = pair(env).await;
     left.send("one").await.expect("sent");
     assert_eq!(right.recv().await.expect("a message"), "one");
@@ -61,7 +61,7 @@ pub async fn a_third_is_turned_away(env: &TestEnv) {
     left.close().await;
     let waiting = tokio::spawn(async move { (third.recv().await, third) });
     loop {
-        // The place may still be that of the one who left; then this goes nowhere, as it should.
+        // The peer that left may still be connected; then this message is lost, as it should be.
         right.send("three").await.expect("sent");
         if waiting.is_finished() {
             break;
@@ -72,9 +72,9 @@ pub async fn a_third_is_turned_away(env: &TestEnv) {
     assert_eq!(heard.expect("a message"), "three");
 }
 
-/// Both ends send until nothing more fits, and only then does anybody read: neither waits for the
-/// other for ever, and nothing is lost.
-pub async fn a_pair_that_is_full_both_ways_comes_free_again(env: &TestEnv) {
+/// Both ends send until both are full, and read only then: neither waits for the other for ever,
+/// and nothing is lost.
+pub async fn a_pair_that_is_full_both_ways_recovers(env: &TestEnv) {
     const MANY: u32 = 200_000;
     let (left, right, _) = pair(env).await;
     right_is_connected(&left, &right).await;
@@ -109,19 +109,20 @@ async fn right_is_connected(left: &Pair, right: &Pair) {
     assert_eq!(right.recv().await.expect("a message"), "hello");
 }
 
-/// The listener goes and another comes to its place; the dialer finds it by itself.
+/// The listener is replaced by another one at the same address; the dialer reconnects by itself.
 pub async fn a_pair_finds_its_restarted_peer(env: &TestEnv) {
     let (left, right, address) = pair(env).await;
     right_is_connected(&left, &right).await;
     right.close().await;
     let again = Pair::new();
     again.listen(&address.to_string()).await.expect("listens");
-    again.send("back again").await.expect("sent to whoever dials");
+    again.send("back again").await.expect("sent to the peer that redials");
     assert_eq!(left.recv().await.expect("a message"), "back again");
     assert_eq!(left.statistics().pipes_opened, 2);
 }
 
-/// RFC sp-pair-01 by hand: hops 0 and 8 are heard, 9 is dropped, reserved bits end the connection.
+/// Raw bytes per RFC sp-pair-01: messages with 0 and 8 hops are received, one with 9 hops is
+/// dropped, and reserved bits end the connection.
 pub async fn a_peer_that_sets_reserved_bits_is_disconnected(env: &TestEnv) {
     let listening = Pair::new();
     let address = listening.listen(&env.address()).await.expect("listens");

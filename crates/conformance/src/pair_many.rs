@@ -21,7 +21,7 @@ async fn hub(env: &TestEnv, peers: usize) -> (PairMany, Vec<Pair>) {
     (hub, pairs)
 }
 
-/// Twenty peers speak at once, and each hears the answer to what it said.
+/// Twenty peers send at once, and each receives the answers to its own messages.
 pub async fn each_of_many_peers_is_known_and_answered(env: &TestEnv) {
     let (hub, pairs) = hub(env, 20).await;
     let answering = tokio::spawn(async move {
@@ -47,7 +47,7 @@ pub async fn each_of_many_peers_is_known_and_answered(env: &TestEnv) {
         pairs.push(one.await.expect("all its answers"));
     }
     let hub = answering.await.expect("no panic");
-    // Without a name each gets one of twenty.
+    // Without a named peer, each of the twenty gets one of twenty messages.
     for _ in 0..20 {
         hub.send("to anybody").await.expect("sent");
     }
@@ -57,9 +57,9 @@ pub async fn each_of_many_peers_is_known_and_answered(env: &TestEnv) {
     assert_eq!(hub.statistics().counters.dropped(), 0);
 }
 
-/// One peer does not read, and two senders wait for it; those to the other one do not. When it reads
-/// again, both get through.
-pub async fn a_full_peer_lets_only_its_own_senders_wait(env: &TestEnv) {
+/// One peer does not read, and two senders to it wait, while senders to the other peer do not. When
+/// it reads again, both messages arrive.
+pub async fn only_senders_to_a_full_peer_wait(env: &TestEnv) {
     let (hub, pairs) = hub(env, 2).await;
     for pair in &pairs {
         pair.send("here").await.expect("sent");
@@ -69,7 +69,8 @@ pub async fn a_full_peer_lets_only_its_own_senders_wait(env: &TestEnv) {
     assert_ne!(first, second);
     let large = vec![0_u8; 100_000];
     let mut full = 0;
-    // The reader on the other side takes some, so full means: not even after a while.
+    // The peer's reader takes some messages, so the peer is full only if there is no room for a
+    // while.
     let mut waiting = loop {
         let mut sending = Box::pin(hub.send_to(first, large.clone()));
         let patience = std::time::Duration::from_millis(500);
@@ -88,7 +89,7 @@ pub async fn a_full_peer_lets_only_its_own_senders_wait(env: &TestEnv) {
     for number in 0..100_u8 {
         hub.send_to(second, vec![number]).await.expect("there is room");
     }
-    // Which of the pairs is which the numbers do not say: the second one holds what has one byte.
+    // The numbers do not tell which pair is which: the second one has the messages of one byte.
     let (mut quick, mut slow) = (0, 0);
     for pair in pairs {
         let pair = Arc::new(pair);

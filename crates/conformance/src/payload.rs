@@ -1,7 +1,7 @@
-//! Bodies whose every byte can be checked.
+//! Message bodies of which each byte can be checked.
 
-/// Lengths around each threshold on the way: empty, the copy limit, the share limit, the write and
-/// read sizes, and odd ones between.
+/// Body lengths around each threshold of the implementation: empty, the copy limit, the share
+/// limit, the write and read sizes, and odd lengths between them.
 pub const LENGTHS: [usize; 18] = [
     0, 1, 7, 8, 9, 100, 1023, 1024, 1025, 16_383, 16_384, 65_535, 65_536, 65_537, 131_072, 262_143,
     262_145, 300_000,
@@ -12,7 +12,7 @@ pub fn body(number: usize, length: usize) -> Vec<u8> {
     let mut state = (number as u64) << 32 | length as u64;
     let mut bytes = Vec::with_capacity(length + 8);
     while bytes.len() < length {
-        // The step of a well-known multiplicative generator: cheap, and no byte repeats in place.
+        // The step of a well-known multiplicative generator: cheap, and without repetition.
         state =
             state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         bytes.extend_from_slice(&state.to_be_bytes());

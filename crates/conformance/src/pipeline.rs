@@ -10,7 +10,7 @@ use crate::payload::{LENGTHS, body, check};
 use crate::transport::{listen, read_to_end, write_all};
 use crate::{TestEnv, eventually, pause};
 
-/// Time in which a close that must wait does not end. A longer one finds no more faults.
+/// The time for which a close that must wait is observed. A longer time finds no more faults.
 const STILL: Duration = Duration::from_millis(20);
 
 async fn pulling(env: &TestEnv) -> (Pull, Address) {
@@ -60,7 +60,7 @@ pub async fn two_workers_share_the_work(env: &TestEnv) {
         pull.dial(&address.to_string()).await.expect("dials");
         workers.push(pull);
     }
-    // Both must be known before the work is dealt out.
+    // Both workers must be connected before the first message is sent.
     eventually(|| push.statistics().pipes_open == 2).await;
     let working: Vec<_> = workers
         .into_iter()
@@ -81,7 +81,7 @@ pub async fn two_workers_share_the_work(env: &TestEnv) {
     for number in 0..MESSAGES {
         push.send(number.to_be_bytes().to_vec()).await.expect("sent");
     }
-    // One end for each: they take turns, since both are idle by then or equally busy.
+    // One end mark for each: the workers take turns, since both are idle by then or equally busy.
     let (mut done, mut open) = (Vec::new(), Vec::new());
     for worker in working {
         while !worker.is_finished() {
@@ -97,10 +97,10 @@ pub async fn two_workers_share_the_work(env: &TestEnv) {
     assert!(done.into_iter().eq(0..MESSAGES), "each exactly once");
 }
 
-/// A pusher that nobody reads is refused after a bounded number of messages, gets its message
-/// back, and when the puller reads it finds all that was accepted, in order.
-pub async fn a_pusher_stops_when_nobody_pulls_and_nothing_is_lost(env: &TestEnv) {
-    /// Far more than the queues of both ends and all that lies between them can hold.
+/// A pusher whose peer does not read is refused after a bounded number of messages and gets its
+/// message back. When the puller reads, it receives all accepted messages in order.
+pub async fn a_pusher_stops_without_a_reader_and_nothing_is_lost(env: &TestEnv) {
+    /// Far more than the queues of both ends and all buffers between them can hold.
     const MANY: u32 = 200_000;
     const LENGTH: usize = 1000;
     let (pull, address) = pulling(env).await;
@@ -112,7 +112,7 @@ pub async fn a_pusher_stops_when_nobody_pulls_and_nothing_is_lost(env: &TestEnv)
     };
     let mut accepted = 0;
     let mut refusals = 0;
-    // It is full for good once it stays full while the connection's task has had its turns.
+    // The socket is full for good once it stays full after the connection's task has run.
     while refusals < 50 {
         match push.try_send(message(accepted)) {
             Ok(()) => (accepted, refusals) = (accepted + 1, 0),
@@ -136,7 +136,7 @@ pub async fn a_pusher_stops_when_nobody_pulls_and_nothing_is_lost(env: &TestEnv)
 /// A push that closes ends its own direction, and keeps the connection until the peer has read to
 /// the end and closed as well.
 pub async fn a_closing_pusher_waits_until_its_peer_has_read(env: &TestEnv) {
-    /// Longer than the test may take, so that it cannot be what ends the close.
+    /// Longer than the test may take, so that the close cannot end for this reason.
     const LINGER: Duration = Duration::from_secs(600);
     let (listener, address) = listen(env).await;
     let push = Push::new();
@@ -159,8 +159,8 @@ pub async fn a_closing_pusher_waits_until_its_peer_has_read(env: &TestEnv) {
     closing.await.expect("closed");
 }
 
-/// A thousand sockets dial at once, say one word each and are all heard.
-pub async fn a_thousand_pushers_are_all_heard(env: &TestEnv) {
+/// A thousand sockets dial at once and send one word each, and all words arrive.
+pub async fn messages_of_a_thousand_pushers_all_arrive(env: &TestEnv) {
     const PUSHERS: u32 = 1000;
     let (pull, address) = pulling(env).await;
     let pushers: Vec<_> = (0..PUSHERS)

@@ -23,8 +23,8 @@ async fn subscribed(publisher: &Pub, address: &Address, topics: &[&'static str])
     sub
 }
 
-/// Each hears what begins with one of its topics, once and in order.
-pub async fn each_subscriber_hears_its_topics(env: &TestEnv) {
+/// Each subscriber receives the messages that begin with one of its topics, once and in order.
+pub async fn each_subscriber_receives_its_topics(env: &TestEnv) {
     let (publisher, address) = publishing(env).await;
     let all = subscribed(&publisher, &address, &[""]).await;
     let wind = subscribed(&publisher, &address, &["wind", "wind/north"]).await;
@@ -54,7 +54,8 @@ pub async fn a_topic_can_be_taken_back(env: &TestEnv) {
     assert_eq!(sub.recv().await.expect("a message"), "b1");
 }
 
-/// A subscriber that does not read loses, and the publisher counts it; one that reads does not.
+/// A subscriber that does not read loses messages, which the publisher counts; one that reads does
+/// not.
 pub async fn a_slow_subscriber_loses_alone(env: &TestEnv) {
     const LENGTH: usize = 10_000;
     let (publisher, address) = publishing(env).await;
@@ -73,8 +74,8 @@ pub async fn a_slow_subscriber_loses_alone(env: &TestEnv) {
     assert_eq!(slow.statistics().counters.dropped(), 0);
 }
 
-/// Without subscribers a message is gone, and that is no error.
-pub async fn nobody_need_listen(env: &TestEnv) {
+/// Without subscribers a message is discarded, which is no error.
+pub async fn publishing_without_subscribers_is_no_error(env: &TestEnv) {
     let (publisher, address) = publishing(env).await;
     publisher.send("unheard").await.expect("sent");
     let sub = subscribed(&publisher, &address, &[""]).await;

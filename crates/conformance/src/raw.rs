@@ -1,5 +1,4 @@
-//! The promises of raw sockets: the header is separate, and nothing is sent that the user did not
-//! send.
+//! The promises of raw sockets: the header is separate, and only messages of the user are sent.
 
 use std::time::Duration;
 
@@ -15,9 +14,9 @@ fn message(header: &'static [u8], body: &'static str) -> RawMessage {
     RawMessage { header: header.into(), body: body.into() }
 }
 
-/// Two ask a raw rep; the replies go by their headers, in the other order. A raw req sends what it is
-/// given, and gets the same words back.
-pub async fn a_raw_socket_shows_the_way_back(env: &TestEnv) {
+/// Two sockets ask a raw rep, whose replies follow their headers, in the other order. A raw req
+/// sends the header that it is given, and gets the same words back.
+pub async fn a_raw_socket_returns_replies_by_their_headers(env: &TestEnv) {
     let rep = raw::Rep::new();
     let address = rep.listen(&env.address()).await.expect("listens").to_string();
     let asking = [Req::new(), Req::new()];
@@ -58,8 +57,8 @@ pub async fn a_raw_reply_to_a_peer_that_left_is_counted(env: &TestEnv) {
     assert_eq!(rep.statistics().counters.dropped_pipe_gone, 1);
 }
 
-/// RFC sp-request-reply-01 by hand: seven and eight words pass, nine are dropped.
-pub async fn a_raw_rep_drops_what_has_come_too_far(env: &TestEnv) {
+/// Raw bytes per RFC sp-request-reply-01: seven and eight words pass, nine are dropped.
+pub async fn a_raw_rep_drops_messages_with_too_many_hops(env: &TestEnv) {
     let rep = raw::Rep::new();
     let address = rep.listen(&env.address()).await.expect("listens");
     let by_hand = transport::dial(&address).await.expect("a connection");
@@ -100,8 +99,8 @@ pub async fn a_raw_bus_passes_to_all_but_the_origin(env: &TestEnv) {
     }
 }
 
-/// No topics, no filter.
-pub async fn a_raw_sub_hears_everything(env: &TestEnv) {
+/// A raw sub has no topics and does not filter.
+pub async fn a_raw_sub_receives_all_topics(env: &TestEnv) {
     let sub = raw::Sub::new();
     let address = sub.listen(&env.address()).await.expect("listens");
     let publisher = Pub::new();
@@ -114,8 +113,8 @@ pub async fn a_raw_sub_hears_everything(env: &TestEnv) {
     }
 }
 
-/// The queues are bounded, the sender waits, and in the end everything has arrived in order.
-pub async fn a_raw_pusher_stops_when_nobody_pulls(env: &TestEnv) {
+/// The queues are bounded and the sender waits; in the end all messages have arrived in order.
+pub async fn a_raw_pusher_stops_without_a_reader(env: &TestEnv) {
     let pull = Pull::new();
     let address = pull.listen(&env.address()).await.expect("listens");
     let push = raw::Push::new();
@@ -142,8 +141,8 @@ pub async fn a_raw_pusher_stops_when_nobody_pulls(env: &TestEnv) {
     assert_eq!(push.statistics().counters.dropped(), 0);
 }
 
-/// The header is refused where somebody can mend it, and the peer never sees it.
-pub async fn a_raw_header_that_nobody_takes_comes_back(env: &TestEnv) {
+/// A malformed header is refused at the sender, which can mend it, and the peer never sees it.
+pub async fn a_malformed_raw_header_is_handed_back(env: &TestEnv) {
     let rep = Rep::new();
     let address = rep.listen(&env.address()).await.expect("listens");
     let req = raw::Req::new();

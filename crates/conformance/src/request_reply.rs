@@ -24,7 +24,7 @@ async fn dialling(address: &Address) -> Req {
     req
 }
 
-/// Requests of every length come in order, and each is answered with its own reply.
+/// Requests of every length arrive in order, and each gets its own reply.
 pub async fn each_request_has_its_reply(env: &TestEnv) {
     let (rep, address) = listening(env).await;
     let req = dialling(&address).await;
@@ -44,7 +44,7 @@ pub async fn each_request_has_its_reply(env: &TestEnv) {
     assert_eq!(req.statistics().counters.resent, 0);
 }
 
-/// Twenty ask one; nobody gets the reply to another's question.
+/// Twenty sockets ask one; each gets the replies to its own questions.
 pub async fn many_requesters_each_get_their_own_reply(env: &TestEnv) {
     let (rep, address) = listening(env).await;
     let mut asking = Vec::new();
@@ -74,9 +74,9 @@ pub async fn many_requesters_each_get_their_own_reply(env: &TestEnv) {
     answering.abort();
 }
 
-/// The first rep takes the request and goes without an answer. The second one, at the same place,
-/// gets the same request, though nobody asked again.
-pub async fn a_request_outlives_the_one_who_was_to_answer(env: &TestEnv) {
+/// The first rep takes the request and is closed without an answer. The second one, at the same
+/// address, gets the same request without another ask.
+pub async fn a_request_outlives_the_socket_that_was_to_answer(env: &TestEnv) {
     let (first, address) = listening(env).await;
     let req = dialling(&address).await;
     let asking = tokio::spawn(async move { (req.ask("still there?").await, req) });
@@ -91,8 +91,8 @@ pub async fn a_request_outlives_the_one_who_was_to_answer(env: &TestEnv) {
     assert_eq!(req.statistics().counters.resent, 1);
 }
 
-/// The first copy of each request is not answered: after the resend delay another one comes, from
-/// the very same call.
+/// The first copy of each request is not answered: after the resend delay another copy arrives,
+/// from the same call.
 pub async fn a_request_is_asked_again_when_no_reply_comes(env: &TestEnv) {
     let (rep, address) = listening(env).await;
     let req = Req::with_resend(Some(Duration::from_millis(30)));
@@ -114,8 +114,8 @@ pub async fn a_request_is_asked_again_when_no_reply_comes(env: &TestEnv) {
     answering.abort();
 }
 
-/// With resending off the caller hears of the loss and decides.
-pub async fn without_resending_a_lost_request_is_told(env: &TestEnv) {
+/// With resending off, the caller gets an error for a lost request.
+pub async fn without_resending_a_lost_request_is_an_error(env: &TestEnv) {
     let (rep, address) = listening(env).await;
     let req = Req::with_resend(None);
     req.dial(&address.to_string()).await.expect("dials");
@@ -127,8 +127,8 @@ pub async fn without_resending_a_lost_request_is_told(env: &TestEnv) {
     assert!(lost.to_string().contains(&address.to_string()), "{lost}");
 }
 
-/// Two tasks share a socket: the first one's question is cancelled, and it does not get the
-/// second one's reply.
+/// Two tasks share a socket: the question of the second task cancels that of the first, which does
+/// not get the reply to the second.
 pub async fn a_second_request_cancels_the_first(env: &TestEnv) {
     let (rep, address) = listening(env).await;
     let req = Arc::new(dialling(&address).await);
@@ -155,7 +155,7 @@ pub async fn a_second_request_cancels_the_first(env: &TestEnv) {
     assert_eq!((counters.cancelled, counters.dropped_late), (1, 1));
 }
 
-/// Out of turn, a message comes back.
+/// A reply without a request is refused, and the message is handed back.
 pub async fn a_reply_needs_a_request(env: &TestEnv) {
     let (rep, address) = listening(env).await;
     let refused = rep.send("unasked").await.expect_err("no request");
@@ -166,8 +166,8 @@ pub async fn a_reply_needs_a_request(env: &TestEnv) {
     assert!(matches!(nothing.kind, SocketErrorKind::NothingAsked));
 }
 
-/// RFC sp-request-reply-01 by hand: too short, without an end, over nine words; then eight words,
-/// which pass.
+/// Raw bytes per RFC sp-request-reply-01: too short, without a last word, and with nine words; then
+/// eight words, which pass.
 pub async fn malformed_requests_are_counted_and_the_pipe_goes_on(env: &TestEnv) {
     let (rep, address) = listening(env).await;
     let by_hand = transport::dial(&address).await.expect("a connection");

@@ -12,8 +12,9 @@ use wigwag_wire::{Fault, FramingError, HeaderError};
 
 use crate::{TestEnv, eventually};
 
-/// The error names the place, and the socket is as it was.
-pub async fn dialling_nobody_is_an_error_that_leaves_nothing(env: &TestEnv) {
+/// Dialing an address without a listener fails: the error contains the address, and the socket is
+/// unchanged.
+pub async fn dialling_without_a_listener_fails_without_side_effects(env: &TestEnv) {
     let (address, _kept) = env.unused_address();
     let push = Push::new();
     let refused = push.dial(&address).await.expect_err("nobody is there");
@@ -25,7 +26,7 @@ pub async fn dialling_nobody_is_an_error_that_leaves_nothing(env: &TestEnv) {
     assert!(matches!(nobody.error.kind, SocketErrorKind::NoPeer { .. }));
 }
 
-/// A push socket dials a push socket: each end hears of it.
+/// A push socket dials a push socket: both ends report the wrong partner.
 pub async fn the_wrong_partner_is_named(env: &TestEnv) {
     let listening = Push::new();
     let address = listening.listen(&env.address()).await.expect("listens");
@@ -40,7 +41,8 @@ pub async fn the_wrong_partner_is_named(env: &TestEnv) {
     assert!(error.to_string().contains("PUSH socket"), "{error}");
 }
 
-/// The pipe is closed, and the error is told where the limit is; what came before is not lost.
+/// A message over the limit closes the pipe, and the end with the limit reports the error. Messages
+/// before it are not lost.
 pub async fn a_message_over_the_limit_ends_the_connection(env: &TestEnv) {
     const LIMIT: usize = 1000;
     let pull = Pull::new();
@@ -52,7 +54,7 @@ pub async fn a_message_over_the_limit_ends_the_connection(env: &TestEnv) {
     push.send(vec![2; LIMIT + 1]).await.expect("sent");
     assert_eq!(pull.recv().await.expect("at the limit"), vec![1; LIMIT]);
     eventually(|| pull.statistics().pipes_punished == 1).await;
-    // The pusher comes back by itself, and smaller messages pass.
+    // The pusher redials by itself, and smaller messages pass.
     eventually(|| push.statistics().pipes_opened == 2).await;
     push.send(vec![3; LIMIT]).await.expect("sent");
     assert_eq!(pull.recv().await.expect("again"), vec![3; LIMIT]);
@@ -81,7 +83,7 @@ pub async fn closing_ends_the_calls_that_wait(env: &TestEnv) {
     assert!(pull.listen(&env.address()).await.is_err());
 }
 
-/// After close the next socket can listen at the same address.
+/// After a close another socket can listen at the same address.
 pub async fn closing_frees_the_address(env: &TestEnv) {
     let first = Pull::new();
     let address = first.listen(&env.address()).await.expect("listens");
@@ -103,7 +105,7 @@ pub async fn closing_frees_the_address(env: &TestEnv) {
     assert_eq!(second.recv().await.expect("a message"), "to the second");
 }
 
-/// Without a peer that is the reason; with a silent one it is the time.
+/// The error of a call that times out says whether there was no peer or the peer was silent.
 pub async fn a_timeout_says_what_was_missing(env: &TestEnv) {
     let short = Some(Duration::from_millis(20));
     let push = Push::new();
@@ -122,7 +124,7 @@ pub async fn a_timeout_says_what_was_missing(env: &TestEnv) {
     assert_eq!(silent.fault(), Fault::Peer);
 }
 
-/// A recv is begun and dropped, again and again; every message is still there.
+/// Calls of recv are begun and dropped repeatedly; no message is lost.
 pub async fn a_dropped_recv_loses_nothing(env: &TestEnv) {
     let pull = Pull::new();
     let address = pull.listen(&env.address()).await.expect("listens");
@@ -146,7 +148,7 @@ pub async fn a_dropped_recv_loses_nothing(env: &TestEnv) {
     }
 }
 
-/// The first of two waiting senders is woken and dropped: the second gets the turn.
+/// The first of two waiting senders is woken and dropped: the second one sends.
 pub async fn a_dropped_send_passes_its_turn_on(env: &TestEnv) {
     let push = Push::new();
     let mut first = Box::pin(push.send("given up"));

@@ -9,7 +9,7 @@ use crate::{TestEnv, eventually};
 
 async fn surveying(env: &TestEnv) -> (Surveyor, Address) {
     let surveyor = Surveyor::new();
-    // None of these tests waits for its end, one apart.
+    // Long, because only one test waits for the end, and it sets a time of its own.
     surveyor.set_survey_time(Some(Duration::from_secs(30)));
     let address = surveyor.listen(&env.address()).await.expect("listens");
     (surveyor, address.into())
@@ -23,8 +23,8 @@ async fn responding(surveyor: &Surveyor, address: &Address) -> Respondent {
     respondent
 }
 
-/// Everybody is asked, and each answer comes.
-pub async fn everybody_is_asked_and_heard(env: &TestEnv) {
+/// All respondents are asked, and each answer arrives.
+pub async fn all_respondents_are_asked_and_answer(env: &TestEnv) {
     let (surveyor, address) = surveying(env).await;
     let mut respondents = Vec::new();
     for _ in 0..5 {
@@ -64,8 +64,7 @@ pub async fn a_survey_ends_with_its_time(env: &TestEnv) {
     eventually(|| surveyor.statistics().counters.dropped_late == 1).await;
 }
 
-/// A call that waits for the old survey is told that there is a new one, and only the new answers
-/// arrive.
+/// A new survey ends the old one: answers to the old one are dropped, and only new ones arrive.
 pub async fn a_new_survey_ends_the_old_one(env: &TestEnv) {
     let (surveyor, address) = surveying(env).await;
     let respondent = responding(&surveyor, &address).await;

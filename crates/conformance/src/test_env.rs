@@ -1,4 +1,4 @@
-//! Addresses that nobody else uses.
+//! Addresses for tests that no other test uses.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -7,10 +7,10 @@ use std::sync::Mutex;
 
 use tokio::net::TcpSocket;
 
-/// Rooms made so far in this process.
+/// The number of environments created so far in this process.
 static CREATED: Mutex<u32> = Mutex::new(0);
 
-/// A place for one test: its addresses are its own, and its files go when it does.
+/// The environment of one test: its addresses are unique, and its files are removed with it.
 ///
 /// The pattern is an address in which `{dir}` stands for a fresh folder and `{name}` for a fresh
 /// name.
@@ -22,7 +22,7 @@ pub struct TestEnv {
 }
 
 impl TestEnv {
-    /// A fresh place.
+    /// Creates an environment.
     pub fn new(pattern: &'static str) -> TestEnv {
         let number = {
             let mut created = CREATED.lock().expect("no test panics here");
@@ -35,30 +35,30 @@ impl TestEnv {
         TestEnv { pattern, name, folder }
     }
 
-    /// Another place of the same kind, for a second listener.
+    /// Another environment with the same pattern, for a second listener.
     pub fn fresh(&self) -> TestEnv {
         TestEnv::new(self.pattern)
     }
 
-    /// Where to listen. The address that the listener says is the one to dial.
+    /// The address to listen at. The address to dial is the one that the listener returns.
     pub fn address(&self) -> String {
         self.pattern.replace("{dir}", &self.folder.to_string_lossy()).replace("{name}", &self.name)
     }
 
-    /// Another place to listen, for a test that needs several.
+    /// Another address to listen at, for a test that needs several.
     pub fn named_address(&self, name: &str) -> String {
         let address = self.address();
         // A port of 0 is another port each time.
         if address.starts_with("tcp:") { address } else { format!("{address}-{name}") }
     }
 
-    /// An address at which nobody listens, and what keeps it so.
+    /// An address without a listener, and the socket that keeps it reserved.
     pub fn unused_address(&self) -> (String, Option<TcpSocket>) {
         let address = self.address();
         let Some(local) = address.strip_prefix("tcp://") else {
             return (address, None);
         };
-        // A port that is bound but not listened at cannot be given to anybody else.
+        // A port that is bound without a listener cannot be assigned to another socket.
         let local: SocketAddr = local.parse().expect("numbers");
         let socket = if local.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() };
         let socket = socket.expect("a socket");

@@ -12,7 +12,7 @@ use wigwag_wire::ReadBuf;
 use crate::TestEnv;
 use crate::payload::{LENGTHS, body, check};
 
-/// The largest message of these tests, and then some.
+/// More than the largest message of these tests.
 const LIMIT: usize = 1024 * 1024;
 
 /// More than any transport holds between a writer and a reader.
@@ -33,7 +33,7 @@ async fn connected(env: &TestEnv) -> (Connection, Connection) {
     (dialled, accepted)
 }
 
-/// Writes all of `bytes`, waiting for room.
+/// Writes all of `bytes` and waits for room.
 pub(crate) async fn write_all(outlet: &dyn Outlet, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
         match outlet.try_write(&[IoSlice::new(bytes)]) {
@@ -65,7 +65,7 @@ fn writing_half(connection: &Connection) -> Connection {
     }
 }
 
-/// Messages of every length go both ways at once and come out as they went in.
+/// Messages of every length go both ways at once and arrive unchanged and in order.
 pub async fn messages_keep_their_order_and_content(env: &TestEnv) {
     let (left, right) = connected(env).await;
     let talk = |mut connection: Connection, ours: usize, theirs: usize| async move {
@@ -113,7 +113,7 @@ pub async fn both_directions_flow_at_once(env: &TestEnv) {
     right.await.expect("right");
 }
 
-/// Whole messages arrive, the half one does not, and writing to the closed end fails.
+/// Complete messages arrive, the partial one does not, and writing to the closed end fails.
 pub async fn a_peer_that_closes_in_the_middle_is_noticed(env: &TestEnv) {
     let (left, mut right) = connected(env).await;
     send_message(&left, b"whole").await.expect("sent");
@@ -138,7 +138,7 @@ pub async fn a_finished_direction_leaves_the_other_open(env: &TestEnv) {
     let (mut left, mut right) = connected(env).await;
     send_message(&left, b"the last").await.expect("sent");
     if !left.outlet.finish() {
-        // A transport without such an end changes nothing.
+        // A transport that cannot end one direction leaves it open.
         send_message(&left, b"one more").await.expect("sent");
         return;
     }
@@ -152,7 +152,7 @@ pub async fn a_finished_direction_leaves_the_other_open(env: &TestEnv) {
     assert_eq!(answer.expect("a message"), "the answer");
 }
 
-/// Close ends both directions, at our end too.
+/// Closing ends both directions, also the reader of the end that closes.
 pub async fn closing_ends_our_own_reader(env: &TestEnv) {
     let (left, mut right) = connected(env).await;
     let outlet: Arc<dyn Outlet> = right.outlet.clone();
@@ -162,8 +162,8 @@ pub async fn closing_ends_our_own_reader(env: &TestEnv) {
     drop(left);
 }
 
-/// Nobody listens: an error that says so.
-pub async fn dialling_nobody_is_refused(env: &TestEnv) {
+/// Dialing an address without a listener fails with an error that says so.
+pub async fn dialling_without_a_listener_is_refused(env: &TestEnv) {
     let (address, _kept) = env.unused_address();
     let address: Address = address.parse().expect("an address");
     let refused = transport::dial(&address).await.err().expect("refused");
@@ -171,8 +171,8 @@ pub async fn dialling_nobody_is_refused(env: &TestEnv) {
     assert!(refused.to_string().contains(&address.to_string()));
 }
 
-/// The second listener is refused, the first is none the worse, and when it goes the address is
-/// free.
+/// A second listener at an address is refused without an effect on the first, and when the first
+/// one is dropped the address is free.
 pub async fn an_address_is_listened_at_once(env: &TestEnv) {
     let (first, address) = listen(env).await;
     let second = transport::listen(&address, ListenOptions::default()).await;
@@ -204,7 +204,7 @@ pub async fn single_bytes_come_through(env: &TestEnv) {
     writer.await.expect("written");
 }
 
-/// A thousand dial at once; each is accepted and heard.
+/// A thousand dialers dial at once; each is accepted and its bytes arrive.
 pub async fn a_thousand_dials_at_once_are_accepted(env: &TestEnv) {
     const DIALS: u32 = 1000;
     let (listener, address) = listen(env).await;
@@ -230,9 +230,9 @@ pub async fn a_thousand_dials_at_once_are_accepted(env: &TestEnv) {
     assert!(heard.into_iter().eq(0..DIALS));
 }
 
-/// A writer finds no room long before the flood is written; once somebody reads it goes on, and
+/// A writer finds no room long before the flood is written. Once the peer reads, it continues, and
 /// nothing is lost.
-pub async fn a_writer_stops_when_nobody_reads(env: &TestEnv) {
+pub async fn a_writer_stops_without_a_reader(env: &TestEnv) {
     let (left, mut right) = connected(env).await;
     let chunk = body(3, 64 * 1024);
     let mut written = 0;

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// Why a program ends without its account.
+/// The reason why a program ends without its account.
 pub type Failure = Box<dyn Error + Send + Sync>;
 
 /// The orders of a program; a number that was not ordered is 0.
@@ -35,10 +35,10 @@ pub(crate) struct Orders {
     pub(crate) cell: String,
     /// Requests are `Ping` and replies `Pong`.
     pub(crate) fixed: bool,
-    /// Takes its time when the clock has stopped.
+    /// Whether it delays its end after the clock has stopped.
     pub(crate) lingers: bool,
-    /// So long is waited for an answer: a stall of the server's runtime fits, and a quick run still
-    /// ends in time.
+    /// The time to wait for an answer: long enough for a stall of the server's runtime, and short
+    /// enough for a quick run to end in time.
     pub(crate) answer_max: Duration,
 }
 
@@ -68,13 +68,13 @@ impl Orders {
     }
 }
 
-/// A line on standard output, at once.
+/// Prints a line on standard output, at once.
 pub(crate) fn print_line(line: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     writeln!(out, "{line}").and_then(|()| out.flush())
 }
 
-/// READY, then waits for GO.
+/// Prints READY, then waits for GO.
 pub(crate) fn ready_and_go() -> Result<(), Failure> {
     print_line("READY")?;
     let mut line = String::new();
@@ -85,17 +85,18 @@ pub(crate) fn ready_and_go() -> Result<(), Failure> {
     }
 }
 
-/// The account, then waits for the end of the input: so long the program's memory can be read.
+/// Prints the account, then waits for the end of the input, until which the program's memory can be
+/// read.
 pub(crate) fn print_line_and_wait(line: &str) -> io::Result<()> {
     print_line(line)?;
     io::stdin().lock().read_to_end(&mut Vec::new())?;
     Ok(())
 }
 
-/// READY with a port; from now on the process ends when its standard input does.
+/// Prints READY with a port; from then on the process ends when its standard input does.
 pub(crate) fn ready_until_input_ends(port: u16) -> io::Result<()> {
     thread::spawn(|| {
-        // An error means as well that nobody is there any more.
+        // An error also means that the lab has gone.
         let _ = io::stdin().lock().read_to_end(&mut Vec::new());
         process::exit(0);
     });
@@ -118,7 +119,7 @@ impl PayloadDraws {
     }
 }
 
-/// One draw.
+/// Draws a number.
 #[inline]
 pub(crate) fn step(mut x: u32) -> u32 {
     x ^= x << 13;

@@ -1,4 +1,4 @@
-//! The demo: a preset of the lab's own harness, and what it came to as one small document.
+//! The demo: a preset of the lab's own harness, and its result as one small document.
 //!
 //! The demo runs five cells of raw and wigwag in short windows. They are interleaved, verified and
 //! judged as in every other run of the lab.
@@ -54,7 +54,7 @@ pub fn options(program: &Path, rounds: usize, seed: u64) -> Options {
     }
 }
 
-/// Which direction is good, beside every ratio.
+/// The direction in which a ratio is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Better {
@@ -64,15 +64,15 @@ pub enum Better {
     Lower,
 }
 
-/// Everything that a run of the demo found.
+/// The result of a run of the demo.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Report {
     /// [`SCHEMA`].
     pub schema: String,
-    /// Over all cells of wigwag, trials before the first round included. It stands first because no
-    /// figure counts without it.
+    /// The fate of all messages of wigwag in all cells, including trials before the first round.
+    /// It comes first because no figure counts without it.
     pub verified: Verified,
-    /// Over all cells of raw.
+    /// The fate of all messages of raw in all cells.
     pub raw_verified: Verified,
     /// True when Ctrl-C ended the run early.
     pub interrupted: bool,
@@ -88,7 +88,7 @@ pub struct Report {
     pub rtt: Option<RoundTrip>,
     /// Tells within one process.
     pub local_tell: Option<Local>,
-    /// Why a cell has no figure: its place, and what went wrong.
+    /// The cells without a figure, and what went wrong in each.
     #[serde(skip)]
     pub void: Vec<String>,
 }
@@ -130,7 +130,8 @@ pub struct RoundTrip {
     pub cpu_ns_per_message: Spread,
 }
 
-/// Tells within one process and their limit: two threads that hand chunks of messages to each other.
+/// Tells within one process and their limit: two threads that hand chunks of messages to each
+/// other.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Local {
     /// Nanoseconds for a message.

@@ -1,4 +1,4 @@
-//! Participants: programs that lie within the lab's own, and those of the peers' folders.
+//! Participants: programs embedded in the lab's own, and those of the peers' folders.
 
 pub mod peer;
 pub mod embedded;
@@ -18,25 +18,25 @@ use crate::participants::peer::Peer;
 /// A participant.
 #[derive(Clone, Debug)]
 pub enum Participant {
-    /// Its programs are this one, called with a hidden command.
+    /// A participant whose programs are this program, called with a hidden command.
     Embedded {
         /// The embedded participant.
         it: embedded::Embedded,
         /// The program that has the hidden command.
         program: PathBuf,
     },
-    /// Its programs lie in a folder.
+    /// A participant whose programs are in a folder.
     Peer(Peer),
 }
 
 impl Participant {
-    /// Everybody embedded, known-bad ones last.
+    /// All embedded participants, known-bad ones last.
     pub fn embedded(program: &Path) -> Vec<Participant> {
         let all = embedded::all();
         all.map(|it| Participant::Embedded { it, program: program.to_owned() }).collect()
     }
 
-    /// Its name.
+    /// The name of the participant.
     pub fn name(&self) -> &str {
         match self {
             Participant::Embedded { it, .. } => it.name,
@@ -44,7 +44,7 @@ impl Participant {
         }
     }
 
-    /// True if it must come out void or flagged.
+    /// True if the participant is known to be bad and must be void or flagged.
     pub fn is_known_bad(&self) -> bool {
         match self {
             Participant::Embedded { it, .. } => it.known_bad,
@@ -52,7 +52,7 @@ impl Participant {
         }
     }
 
-    /// It promises order.
+    /// True if the participant promises order.
     pub fn is_ordered(&self) -> bool {
         match self {
             Participant::Embedded { .. } => true,
@@ -60,7 +60,7 @@ impl Participant {
         }
     }
 
-    /// Its sessions of remote outlive their connections.
+    /// True if its sessions in remote outlive their connections.
     pub fn resumes(&self) -> bool {
         match self {
             Participant::Embedded { it, .. } => it.resumes,
@@ -76,7 +76,7 @@ impl Participant {
         }
     }
 
-    /// It has a program for the role, installed or not.
+    /// True if it has a program for the role, installed or not.
     pub fn has_role(&self, role: Role) -> bool {
         match self {
             Participant::Embedded { it, .. } => it.roles.contains(&role),
@@ -84,7 +84,7 @@ impl Participant {
         }
     }
 
-    /// Of remote it can be ordered to do `cell`.
+    /// True if it can be ordered to run `cell` of remote.
     pub fn knows_remote_cell(&self, cell: &str) -> bool {
         match self {
             Participant::Embedded { it, .. } => it.cells.contains(&cell),
@@ -92,7 +92,7 @@ impl Participant {
         }
     }
 
-    /// Of counter it can be ordered to do `cell`.
+    /// True if it can be ordered to run `cell` of counter.
     pub fn knows_counter_cell(&self, cell: &str) -> bool {
         match self {
             Participant::Embedded { it, .. } => it.inside.contains(&cell),
@@ -100,7 +100,7 @@ impl Participant {
         }
     }
 
-    /// Why it has no such thing as `cell` of counter, if it does the others.
+    /// The reason why it lacks `cell` of counter, if it runs others.
     pub fn why_no_counter_cell(&self, cell: &str) -> String {
         let said = match self {
             Participant::Embedded { it, .. } => {
@@ -123,7 +123,7 @@ impl Participant {
         }
     }
 
-    /// Why it cannot run, with what mends that.
+    /// The reason why it cannot run, with a remedy.
     pub fn why_missing(&self) -> Option<String> {
         match self {
             Participant::Embedded { .. } => None,
@@ -131,7 +131,7 @@ impl Participant {
         }
     }
 
-    /// Its version, in its own words.
+    /// The version that the participant reports.
     pub fn version(&self) -> Option<String> {
         match self {
             Participant::Embedded { .. } => Some(env!("CARGO_PKG_VERSION").to_owned()),
@@ -139,7 +139,7 @@ impl Participant {
         }
     }
 
-    /// Lines of its programs.
+    /// The number of lines of its programs.
     pub fn source_lines(&self) -> Option<u64> {
         match self {
             Participant::Embedded { it, .. } => it.source_lines,

@@ -21,11 +21,11 @@ pub const SCHEMA: &str = "wigwag.lab/1";
 pub struct Results {
     /// [`SCHEMA`].
     pub schema: String,
-    /// Where it ran.
+    /// The machine of the run.
     pub environment: Environment,
     /// Short windows and embedded participants only.
     pub quick: bool,
-    /// Somebody stopped it; what was measured until then is here.
+    /// The run was stopped; the results have what was measured until then.
     pub interrupted: bool,
     /// Share of one core that the lab itself took, from the beginning to the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -53,7 +53,7 @@ pub struct Environment {
     pub congestion_control: String,
     /// Files that a process may open.
     pub open_files_max: u64,
-    /// Which processors the programs were pinned to; the lab itself pins nobody.
+    /// The processors that the programs were pinned to; the lab itself pins no program.
     #[serde(default)]
     pub pinning: String,
     /// The load of the last minute when the run began.
@@ -70,11 +70,12 @@ pub enum Verdict {
     Valid,
     /// Valid, with something that a reader must know.
     Flagged,
-    /// It lost, doubled, changed or faked messages, or did not do as ordered. It has no number.
+    /// The participant lost, duplicated, changed or faked messages, or did not follow its orders.
+    /// It has no number.
     Void,
-    /// It was not run, and the reason says what would mend that.
+    /// The participant was not run, and the reason contains a remedy.
     NotInstalled,
-    /// It has no such thing, and the reason says why.
+    /// The participant does not support the cell, for the given reason.
     Absent,
 }
 
@@ -97,13 +98,13 @@ pub struct Row {
     pub cell: String,
     /// Its name.
     pub participant: String,
-    /// Its version, in its own words.
+    /// The version that the participant reports.
     pub version: Option<String>,
     /// A participant that must come out void or flagged.
     pub known_bad: bool,
     /// Whether a number was earned.
     pub verdict: Verdict,
-    /// Why it is not simply valid: one sentence each.
+    /// The reasons why the row is not valid without reservation, one sentence each.
     pub reasons: Vec<String>,
     /// The witness of its numbers.
     pub witness: Witness,
@@ -237,7 +238,8 @@ pub struct ThreadShare {
     /// The program of the thread: a place in the run's `sides`, where there are two.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub side: Option<usize>,
-    /// The share of a processor that it took in each stretch of the run; in a row's last run alone.
+    /// The share of a processor that it took in each stretch of the run; in a row's last run
+    /// alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub over_time: Vec<f64>,
 }
@@ -289,6 +291,7 @@ pub struct Latency {
     pub samples: u64,
     /// Those that were sent later than 1 ms after they were due.
     pub late: u64,
-    /// Upper ends in microseconds, ascending, and how many lie below each and above the one before.
+    /// Upper ends in microseconds, ascending, and how many lie below each and above the one
+    /// before.
     pub bins: Vec<(f64, u64)>,
 }

@@ -1,8 +1,8 @@
 //! A run: every participant in every cell, round by round in shuffled order, in fresh processes.
 //!
 //! A first trial finds out how many messages fill a window, and whether the participant keeps the
-//! contract at all; one that does not is VOID and costs no more time. A window that was not quiet is
-//! tried again.
+//! contract at all; one that does not is VOID and costs no more time. A window that was not quiet
+//! is tried again.
 
 pub mod series;
 pub mod quiet;
@@ -23,7 +23,7 @@ use crate::run::series::Series;
 use crate::trial::{CONTRACT, Deadlines, Outcome, QUICK, TrialError, run_trial};
 use crate::workload::{Cell, Entry, Judgement, Order, Workload, relayed};
 
-/// Rounds of a run, if nobody says otherwise.
+/// The number of rounds of a run, by default.
 pub const ROUNDS: usize = 5;
 /// Rounds of a quick run.
 pub const ROUNDS_QUICK: usize = 3;
@@ -40,7 +40,7 @@ const NAIVE_MAX: Duration = Duration::from_secs(300);
 const FIXED_MAX: Duration = Duration::from_secs(120);
 /// How often a window that was not quiet is tried again.
 const RETRIES: usize = 2;
-/// Asks of a window at a fixed rate, for somebody who is very slow.
+/// The least number of asks of a window at a fixed rate, for a very slow participant.
 const PACED_MIN: u64 = 100;
 /// Trials until the number of messages is known, at most.
 pub const CALIBRATIONS: usize = 4;
@@ -240,7 +240,7 @@ impl Coordinator<'_> {
                 let messages = paced.rate as f64 * self.window_length(&paced.entry).as_secs_f64();
                 paced.messages = (messages as u64).clamp(PACED_MIN, size.most);
             }
-            // Stopped before there was one, which is nobody's fault.
+            // Stopped before there was one, which is not the participant's fault.
             Err(_) if self.stop.load(Ordering::Relaxed) => {}
             Err(why) => paced.make_void(format!("there is no rate to go by: {why}")),
         }
@@ -312,7 +312,7 @@ impl Coordinator<'_> {
         series.take_trial(judged.clone()).then_some((judged, outcome))
     }
 
-    /// A quick run asks whether a bad one is found out; how fast it is nobody wants to know.
+    /// A quick run shows whether a bad participant is found out; its speed does not matter.
     fn asks_no_rate(&self, series: &Series<'_>) -> bool {
         self.is_short() && series.entry.is_known_bad()
     }

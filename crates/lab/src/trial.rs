@@ -1,4 +1,4 @@
-//! One measurement: fresh processes, one GO, the accounts, and what it has cost.
+//! One measurement: fresh processes, one GO, the accounts, and the costs.
 
 pub mod relay_program;
 
@@ -17,7 +17,7 @@ use crate::trial::relay_program::RelayProgram;
 /// Processes are looked at so often.
 const SAMPLE_EVERY: Duration = Duration::from_millis(50);
 
-/// How long a program may take; the contract's, or shorter for a quick run.
+/// The time limits of a program: those of the contract, or shorter ones for a quick run.
 #[derive(Clone, Copy, Debug)]
 pub struct Deadlines {
     /// Until READY.
@@ -63,7 +63,7 @@ pub struct ProgramSpec {
     pub command: Command,
     /// Its environment.
     pub orders: Vec<(&'static str, String)>,
-    /// It belongs to the participant that is measured, not to the lab.
+    /// Whether it belongs to the participant that is measured, and not to the lab.
     pub measured: bool,
     /// The clock stops when its account has been read.
     pub stops_clock: bool,
@@ -74,28 +74,28 @@ pub struct ProgramSpec {
     pub memory_max: u64,
 }
 
-/// Programs that are started together. The worker is told the server's port.
+/// The programs that are started together. The worker gets the server's port.
 pub struct TrialPrograms {
-    /// It listens.
+    /// The program that listens.
     pub server: Option<ProgramSpec>,
-    /// It gets GO and ends by itself.
+    /// The program that gets GO and ends by itself.
     pub worker: ProgramSpec,
-    /// They have a network of their own, whose bytes are counted.
+    /// Whether the programs have a network of their own, whose bytes are counted.
     pub staged: bool,
-    /// It stands between them, and the worker is told its port instead of the server's.
+    /// The relay between them, if there is one; the worker gets its port instead of the server's.
     pub relay: Option<relay_program::RelaySpec>,
 }
 
 /// The outcome of a trial.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
-    /// From GO to the account of the one who received.
+    /// The time from GO to the account of the receiver.
     pub seconds: f64,
     /// The server's account.
     pub server: String,
     /// The worker's account.
     pub worker: String,
-    /// Its second one, if it gives two.
+    /// The second account of the worker, if it gives two.
     pub afterword: String,
     /// The cost of the measured programs.
     pub cost: Cost,
@@ -117,18 +117,18 @@ pub struct Outcome {
     pub relay: Option<RelayAccount>,
 }
 
-/// Why there is no outcome.
+/// The reason why a trial has no outcome.
 #[derive(Clone, Debug)]
 pub enum TrialError {
-    /// Somebody asked the run to stop.
+    /// The run was asked to stop.
     Stopped,
     /// A program broke the contract.
     Broke {
-        /// Which one.
+        /// The program.
         title: String,
         /// How.
         fault: ProgramFault,
-        /// It is the lab's own, so the participant may be innocent.
+        /// Whether it is the lab's own, so that the participant may be innocent.
         ours: bool,
     },
 }
@@ -180,7 +180,7 @@ impl RunningProgram {
         Ok((player, port.unwrap_or(0)))
     }
 
-    /// Only what was waited for counts, so a process that nobody waited for is not in it.
+    /// Only processes that were reaped count, so a process that was not waited for is not included.
     fn cpu_after_the_clock(&self) -> f64 {
         let whole = self.program.cpu_seconds().unwrap_or(0.0);
         (whole - self.tree.spent_before() - self.tree.spent()).max(0.0)
@@ -212,7 +212,7 @@ impl RunningProgram {
         Ok(())
     }
 
-    /// It has not given all its accounts.
+    /// True when the program has not given all its accounts.
     fn owes_account(&self) -> bool {
         let given = usize::from(self.account.is_some()) + usize::from(self.afterword.is_some());
         given < self.accounts

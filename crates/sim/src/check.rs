@@ -1,9 +1,9 @@
-//! The promises that hold for every seed: a simple model that is told of every call at four points.
+//! The promises that hold for every seed: a simple model, which records each call at four points.
 //!
-//! A call is *sent* when its frame is published, *arrives* when it is put into its lane, is
-//! *handled* when an actor has taken it out, and an ask is *completed* once. For each attachment
-//! the later lists are copies of the beginning of the earlier ones; when the story ends well they
-//! are equal. The model knows nothing of frames, credit or numbers on the wire.
+//! A call is *sent* when its frame is published, *arrives* when it is put into its inbound queue,
+//! is *handled* when an actor has taken it out, and an ask is *completed* once. For each attachment
+//! the later lists are prefixes of the earlier ones; at a normal end they are equal. The model
+//! knows nothing of frames, credit or numbers on the wire.
 
 use core::fmt;
 use core::ops::Range;
@@ -17,7 +17,7 @@ use crate::setup::Side;
 pub struct Violation {
     /// The promise.
     pub rule: &'static str,
-    /// The observation that breaks the rule.
+    /// The observation that breaks it.
     pub detail: String,
 }
 
@@ -34,7 +34,7 @@ impl fmt::Display for Violation {
     }
 }
 
-/// `Ok` if `holds`.
+/// Returns an error unless `holds`.
 pub fn must(
     holds: bool,
     rule: &'static str,
@@ -43,12 +43,12 @@ pub fn must(
     if holds { Ok(()) } else { Err(Violation::new(rule, detail())) }
 }
 
-/// Numbers of one run, over both nodes.
+/// The counts of one run, over both nodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Calls published.
     pub sent: u64,
-    /// Calls that an actor took out of its lane.
+    /// Calls that an actor took out of its inbound queue.
     pub handled: u64,
     /// Asks among those published.
     pub asks: u64,
@@ -61,9 +61,9 @@ struct AttachmentModel {
     sent: u64,
     arrived: u64,
     handled: u64,
-    /// Asks by number, and whether their completion has come.
+    /// The asks by number, and whether they were completed.
     asks: BTreeMap<u64, bool>,
-    /// The actor stopped after so many calls.
+    /// The number of calls after which the actor stopped.
     stopped: Option<u64>,
 }
 
@@ -78,7 +78,7 @@ impl Oracle {
         self.attachments.entry((call.caller, call.attachment)).or_default()
     }
 
-    /// A call was published.
+    /// Records that a call was published.
     pub fn sent(&mut self, call: CallId, is_ask: bool) -> Result<(), Violation> {
         let attachment = self.of(call);
         let in_order = call.number == attachment.sent;
@@ -90,7 +90,7 @@ impl Oracle {
         Ok(())
     }
 
-    /// A call was put into its lane.
+    /// Records that a call was put into its inbound queue.
     pub fn arrived(&mut self, call: CallId) -> Result<(), Violation> {
         let attachment = self.of(call);
         let in_order = call.number == attachment.arrived && call.number < attachment.sent;
@@ -100,7 +100,7 @@ impl Oracle {
         Ok(())
     }
 
-    /// An actor took a call out of its lane.
+    /// Records that an actor took a call out of its inbound queue.
     pub fn handled(&mut self, call: CallId) -> Result<(), Violation> {
         let attachment = self.of(call);
         let in_order = call.number == attachment.handled && call.number < attachment.arrived;
@@ -110,13 +110,13 @@ impl Oracle {
         Ok(())
     }
 
-    /// The reply or the error of an ask has come.
+    /// Records that the reply or the error of an ask was received.
     pub fn completed(&mut self, call: CallId) -> Result<(), Violation> {
         let before = self.of(call).asks.insert(call.number, true);
         must(before == Some(false), "an ask is completed once", || format!("{call:?}: {before:?}"))
     }
 
-    /// The receiver says that the first `count` calls were handled.
+    /// Checks the receiver's report that the first `count` calls were handled.
     pub fn reported_handled(&mut self, call: CallId, count: u64) -> Result<(), Violation> {
         let handled = self.of(call).handled;
         must(count <= handled, "nobody claims calls that were not handled", || {
@@ -124,7 +124,7 @@ impl Oracle {
         })
     }
 
-    /// The receiver says that it has stopped after `accepted` calls.
+    /// Records the receiver's report that its actor has stopped after `accepted` calls.
     pub fn reported_stopped(&mut self, call: CallId, accepted: u64) -> Result<(), Violation> {
         let attachment = self.of(call);
         attachment.stopped = Some(accepted);
@@ -134,8 +134,8 @@ impl Oracle {
         })
     }
 
-    /// A session has done its work, that of the attachments from `ids` on: all that was sent has
-    /// arrived.
+    /// Checks, for a session that has finished its work, the attachments from `ids` on: all calls
+    /// that were sent have arrived.
     pub fn check_all_done(&self, ids: Range<u64>) -> Result<(), Violation> {
         let mine = self.attachments.iter().filter(|((_, id), _)| ids.contains(id));
         for (key, attachment) in mine {
@@ -156,7 +156,7 @@ impl Oracle {
         Ok(())
     }
 
-    /// The session was cut, and the sender says that this call was certainly not delivered.
+    /// Checks the sender's report, after a cut, that this call was certainly not delivered.
     pub fn not_delivered(&mut self, call: CallId) -> Result<(), Violation> {
         let arrived = self.of(call).arrived;
         must(call.number >= arrived, "what is called not delivered never arrived", || {
@@ -164,7 +164,7 @@ impl Oracle {
         })
     }
 
-    /// The session was cut, and the sender says that this call was certainly handled.
+    /// Checks the sender's report, after a cut, that this call was certainly handled.
     pub fn delivered(&mut self, call: CallId) -> Result<(), Violation> {
         let handled = self.of(call).handled;
         must(call.number < handled, "what is called delivered was handled", || {
@@ -172,7 +172,7 @@ impl Oracle {
         })
     }
 
-    /// The numbers so far.
+    /// The counts so far.
     pub fn totals(&self) -> Totals {
         let mut totals = Totals::default();
         for attachment in self.attachments.values() {
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_is_lost_doubled_or_early_is_seen() {
+    fn a_call_that_is_lost_duplicated_or_early_is_detected() {
         assert!(sent(3).arrived(call(1)).is_err(), "lost");
         let mut oracle = sent(3);
         oracle.arrived(call(0)).expect("first");

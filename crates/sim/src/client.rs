@@ -1,7 +1,8 @@
-//! The half of the application that calls: attachments, tells, asks, waiting for credit.
+//! The calling half of the application: attachments, tells, asks, waiting for credit.
 //!
-//! It sleeps when it has no credit, no room or no slot, and only a frame from the peer wakes it. So
-//! a wake-up that the protocol loses leaves it asleep, and the world sees that not all was done.
+//! The client sleeps when it has no credit, no room or no slot, and only a frame from the peer
+//! wakes it. So if the protocol loses a wake-up, the client stays asleep, and the world finds that
+//! it has not finished.
 
 use wigwag_link::frame::Frame;
 
@@ -25,7 +26,7 @@ enum AttachmentState {
     Closed,
 }
 
-/// Why an attachment sleeps.
+/// The reason why an attachment sleeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum BlockedOn {
     Nothing,
@@ -40,13 +41,13 @@ struct Attachment {
     channel: u64,
     state: AttachmentState,
     blocked_on: BlockedOn,
-    /// Calls that it will make.
+    /// The number of calls that it will make.
     total: u64,
-    /// It stays attached when they are made.
+    /// Whether it stays attached when all calls were made.
     stays_attached: bool,
-    /// The place in the session of each call made so far.
+    /// The sequence number of each call made so far.
     sent: Vec<u64>,
-    /// Calls of which the receiver says that they were handled.
+    /// The number of calls that the receiver has reported as handled.
     handled: u64,
 }
 
@@ -63,7 +64,7 @@ pub struct DeliveryCounts {
     pub delivered: u64,
     /// Certainly never arrived.
     pub not_delivered: u64,
-    /// Nobody on this side can know.
+    /// Unknown to this side.
     pub unknown: u64,
 }
 
@@ -71,19 +72,19 @@ pub struct DeliveryCounts {
 #[derive(Debug)]
 pub struct Client {
     side: Side,
-    /// The id of its first attachment: each session of a world has ids of its own.
+    /// The id of the first attachment: each session of a world has ids of its own.
     first_id: u64,
     workload: Workload,
     peer: Limits,
     attachments: Vec<Attachment>,
-    /// There was no channel free at the last try.
+    /// No channel was free at the last attempt.
     channels_exhausted: bool,
     slots: Slots<PendingAsk>,
     pending: Vec<(u32, u32)>,
     turn: Buffer,
 }
 
-/// Bytes of a body beside the arguments, at most: channel, slot, generation, method.
+/// The most bytes of a body beside the arguments: channel, slot, generation, method.
 const CALL_HEAD_BYTES: u64 = 20;
 
 impl Client {
@@ -110,24 +111,24 @@ impl Client {
             && (pending as u64) < self.peer.attach_pending_max
     }
 
-    /// True when every attachment was made and every call on it, or its actor has stopped.
+    /// True when all attachments and all calls on them were made, or their actors have stopped.
     pub fn is_done(&self) -> bool {
         let done = |one: &Attachment| one.is_finished() || one.state == AttachmentState::Closed;
         self.attachments.len() as u64 == self.workload.attachments
             && self.attachments.iter().all(done)
     }
 
-    /// Calls that it has made.
+    /// The number of calls that it has made.
     pub fn calls(&self) -> u64 {
         self.attachments.iter().map(|one| one.sent.len() as u64).sum()
     }
 
-    /// True when a turn would get on.
+    /// True when a turn could make progress.
     pub fn has_work(&self) -> bool {
         self.can_attach() || self.attachments.iter().any(Attachment::is_ready)
     }
 
-    /// One turn of its senders.
+    /// Runs one turn of its senders.
     pub fn turn(&mut self, sender: &mut SendHalf, shared: &mut Shared) -> Result<(), Violation> {
         if self.can_attach() && shared.random.chance(50) {
             self.attach(sender, shared);

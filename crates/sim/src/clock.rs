@@ -1,4 +1,4 @@
-//! The only clock of the world. It moves when the world says so.
+//! The only clock of the world, which the world advances.
 
 use core::time::Duration;
 
@@ -11,12 +11,12 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// The time at this moment of the story.
+    /// The current time.
     pub fn now(&self) -> Time {
         self.now
     }
 
-    /// Goes on to `time`; a time that has passed changes nothing.
+    /// Advances to `time`; a time in the past changes nothing.
     pub fn advance_to(&mut self, time: Time) {
         self.now = self.now.max(time);
     }

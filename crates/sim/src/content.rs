@@ -1,14 +1,14 @@
-//! The contents of calls and replies: bytes that tell each of them from every other.
+//! The contents of calls and replies: bytes that are different for each of them.
 //!
-//! The receiver makes them anew from the numbers in front and compares, so a byte that went astray
-//! anywhere is seen where it arrives.
+//! The receiver generates them again from the numbers at the front and compares, so a misplaced
+//! byte is detected where it arrives.
 
 use wigwag_wire::{Buffer, Reader};
 
 use crate::random::mix;
 use crate::setup::Side;
 
-/// A call's place in the story: the n-th of an attachment, which has an id of its own.
+/// The identity of a call: the n-th of an attachment, which has an id of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CallId {
     /// The node that called.
@@ -19,7 +19,7 @@ pub struct CallId {
     pub number: u64,
 }
 
-/// Bytes that every content has in front.
+/// The number of bytes at the front of each content.
 pub const CONTENT_BYTES_MIN: u64 = 16;
 
 const REPLY_MARK: u64 = 0x5245_504C_5900_0000;
@@ -29,12 +29,12 @@ impl CallId {
         mix(self.number ^ mix(self.attachment ^ mix(self.caller as u64)))
     }
 
-    /// True when it is an ask, of which there are `percent` in 100.
+    /// True when the call is an ask, as `percent` in 100 are.
     pub fn is_ask(self, percent: u64) -> bool {
         self.hash() % 100 < percent
     }
 
-    /// Bytes of its arguments, from `least` to `most`. Most calls are small if they may be.
+    /// The number of bytes of its arguments, from `least` to `most`; small for most calls.
     pub fn bytes(self, least: u64, most: u64) -> u64 {
         let hash = self.hash() / 100;
         let most = if hash.is_multiple_of(4) { most } else { most.min(100) };

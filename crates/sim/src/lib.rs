@@ -1,12 +1,13 @@
-//! A seeded world for the pure crates: two nodes, a network between them, and somebody who watches.
+//! A seeded world for the pure crates: two nodes, a network between them, and a model that checks
+//! them.
 //!
-//! Everything that happens follows from one number, the seed: every message, the delay of each
-//! chunk of bytes, the place where a connection is cut. So a failure is a number, and the same
-//! number repeats it with all its events. There is no thread, no socket and no wall time in here.
+//! All events follow from one number, the seed: every message, the delay of each chunk of bytes,
+//! the place where a connection is cut. So a failure is identified by its seed, which repeats it
+//! with all its events. The crate uses no threads, sockets or wall time.
 //!
-//! Read in this order: [`network`] (what happens to bytes), [`peer`] (the machine that a node is
-//! on a connection), [`client`] and [`server`] (a made-up application), [`check`] (what must hold),
-//! [`world`] (turns the wheel).
+//! Read in this order: [`network`] (the transport of bytes), [`peer`] (the state machine of a node
+//! on a connection), [`client`] and [`server`] (a simple application), [`check`] (the promises),
+//! [`world`] (the event loop).
 #![forbid(unsafe_code)]
 
 pub mod clock;

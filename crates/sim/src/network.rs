@@ -1,8 +1,8 @@
 //! The transport of bytes between two nodes.
 //!
 //! A connection is two wires. A wire keeps the order of its bytes, as a stream socket does, and
-//! nothing else: it tears what was written together, joins what was written apart, takes its time,
-//! holds only so much, goes dead, or is cut at a byte.
+//! nothing else: it splits and joins what was written, delays it, has a limited capacity, goes
+//! dead, or is cut at a byte.
 
 use core::time::Duration;
 use std::collections::VecDeque;
@@ -12,36 +12,36 @@ use wigwag_wire::Time;
 use crate::clock::micros;
 use crate::random::Random;
 
-/// How a wire treats its bytes.
+/// The properties of a wire.
 #[derive(Clone, Debug)]
 pub struct Profile {
-    /// Bytes of the longest chunk.
+    /// The number of bytes of the longest chunk.
     pub chunk_max: u64,
     /// The shortest and the longest time that a chunk takes, in microseconds.
     pub delay_us: (u64, u64),
-    /// Chance in percent that a chunk is joined to the one before it.
+    /// The chance in percent that a chunk is joined to the one before it.
     pub join_percent: u64,
-    /// Bytes that may be under way; beyond them the writer must wait.
+    /// The number of bytes that may be in flight; beyond it the writer must wait.
     pub capacity: usize,
 }
 
-/// A wire's end, for the byte at which it comes.
+/// The way in which a wire ends, and the byte at which it ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Breakage {
-    /// From this byte on nothing arrives, and nobody is told.
+    /// From this byte on nothing arrives, and neither end is notified.
     Dead(u64),
-    /// From this byte on nothing arrives, and both ends will hear of it.
+    /// From this byte on nothing arrives, and both ends are notified.
     Cut(u64),
 }
 
-/// An error of the network itself, which no real one makes: it shows that somebody would notice.
+/// An error of the network that no real one makes, planted to show that the checks detect it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Damage {
-    /// The chunk of that number is lost, those after it arrive.
+    /// The chunk with this number is lost, and later ones arrive.
     Drop(u64),
-    /// It arrives twice.
+    /// The chunk arrives twice.
     Double(u64),
-    /// It changes places with the one before.
+    /// The chunk and the one before it are swapped.
     Swap(u64),
 }
 
@@ -58,16 +58,16 @@ pub struct Wire {
     breakage: Option<Breakage>,
     damage: Option<Damage>,
     in_flight: VecDeque<Chunk>,
-    /// Bytes that the writer's socket buffer holds.
+    /// The bytes in the writer's socket buffer.
     buffered_bytes: usize,
-    /// Bytes written so far, the lost ones too.
+    /// The number of bytes written so far, including lost ones.
     written: u64,
     chunks: u64,
     severed: bool,
 }
 
 impl Wire {
-    /// A wire that does all that is asked of it.
+    /// A wire without faults.
     pub fn new(profile: Profile) -> Wire {
         Wire {
             profile,
@@ -81,7 +81,7 @@ impl Wire {
         }
     }
 
-    /// A wire that breaks somewhere.
+    /// A wire that ends at a byte.
     pub fn with_breakage(mut self, breakage: Breakage) -> Wire {
         self.breakage = Some(breakage);
         self
@@ -93,17 +93,17 @@ impl Wire {
         self
     }
 
-    /// Bytes that may be written now.
+    /// The number of bytes that may be written now.
     pub fn room(&self) -> usize {
         self.profile.capacity.saturating_sub(self.buffered_bytes)
     }
 
-    /// When the next chunk arrives.
+    /// The time at which the next chunk arrives.
     pub fn next_due(&self) -> Option<Time> {
         self.in_flight.front().map(|chunk| chunk.due)
     }
 
-    /// The chunk that has arrived by `now`.
+    /// Takes the chunk that has arrived by `now`.
     pub fn deliver(&mut self, now: Time) -> Option<Vec<u8>> {
         self.in_flight.front().filter(|chunk| chunk.due <= now)?;
         let chunk = self.in_flight.pop_front()?;
@@ -116,17 +116,17 @@ impl Wire {
         matches!(self.breakage, Some(Breakage::Cut(at)) if self.written > at)
     }
 
-    /// The connection is gone: nothing that is written from now on arrives.
+    /// Ends the wire: bytes that are written from now on do not arrive.
     pub fn sever(&mut self) {
         self.severed = true;
     }
 
-    /// Bytes in flight are lost too.
+    /// Ends the wire and loses the bytes in flight too.
     pub fn drop_in_flight(&mut self) {
         self.in_flight.clear();
     }
 
-    /// Takes as many of `bytes` as there is room for, and says how many.
+    /// Writes as many of `bytes` as there is room for; returns how many.
     pub fn write(&mut self, bytes: &[u8], now: Time, random: &mut Random) -> usize {
         let taken = bytes.len().min(self.room());
         let whole = self.written + taken as u64;
@@ -137,7 +137,7 @@ impl Wire {
         };
         let (mut rest, lost) = bytes[..taken].split_at((end - self.written) as usize);
         self.written = whole;
-        // Lost bytes stay in the writer's socket buffer, which nobody empties any more.
+        // Lost bytes stay in the writer's socket buffer, which is not emptied any more.
         self.buffered_bytes += lost.len();
         while !rest.is_empty() {
             let length = random.between(1, self.profile.chunk_max).min(rest.len() as u64);

@@ -1,9 +1,9 @@
 //! One end of a connection without sockets: SP header, framing, PAIR1, opening, session.
 //!
-//! The node wires the same parts to a socket under locks; here they are one [`ConnectionStateMachine`]. The
-//! reader of the events drives the application, and tells the machine with [`Peer::fail`] when the
-//! other side broke a rule. A [`Session`] outlives its connection: it is taken from one end and given
-//! to the next.
+//! The node connects the same parts to a socket under locks; here they are one
+//! [`ConnectionStateMachine`]. The reader of the events drives the application, and calls
+//! [`Peer::fail`] when the other side has broken a rule. A [`Session`] outlives its connection: it
+//! is taken from one end and passed to the next.
 
 use core::fmt;
 
@@ -28,33 +28,33 @@ use faults::{drop_replies, renumber};
 use session::SentBatch;
 pub use session::Session;
 
-/// Which end of the connection this is, with what it has drawn at random.
+/// The role of an end of a connection, with its random numbers.
 #[derive(Clone, Copy, Debug)]
 pub enum Role {
-    /// It dials and draws the session's id.
+    /// The end dials and has chosen the session's id.
     Dialer {
         /// The session's id.
         session: u128,
     },
-    /// It dials for a session that has lost its connection.
+    /// The end dials to resume a session that has lost its connection.
     Resuming,
-    /// It listens and draws the token.
+    /// The end listens and has chosen the token.
     Listener {
         /// The session's token.
         token: u128,
-        /// How long it keeps a session that was cut, in milliseconds.
+        /// The time for which it keeps a session that has lost its connection, in milliseconds.
         ttl_ms: u64,
     },
 }
 
-/// Why a connection is over.
+/// The error that ends a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PeerError {
     /// The first eight bytes are not those of a PAIR1 socket.
     Header(HeaderError),
     /// The bytes cannot be cut into messages.
     Framing(FramingError),
-    /// The opening or the session ends.
+    /// The opening or the session has failed.
     Link(LinkError),
     /// The opening took too long.
     OpeningTimeout,
@@ -89,27 +89,28 @@ impl From<LinkError> for PeerError {
     }
 }
 
-/// The events of the bytes that were read.
+/// An event in the bytes that were read.
 #[derive(Debug)]
 pub enum Event<'a> {
     /// The session is open.
     Opened(Opened),
-    /// A returning dialer has the listener's HELLO: it is to [claim](Peer::claim) its session.
+    /// A resuming dialer has the listener's HELLO and must [claim](Peer::claim) its session.
     PeerKnown,
-    /// A dialer claims a session: [let it in](Peer::readmit) or [refuse](Peer::fail).
+    /// A dialer claims a session, to be [accepted](Peer::readmit) or [refused](Peer::fail).
     ResumeRequested(Claim, [u8; PROOF_BYTES]),
-    /// The returning dialer was let in: the session goes on with [`Peer::attach_session`].
+    /// The claim of a resuming dialer was accepted: the session continues with
+    /// [`Peer::attach_session`].
     Resumed(Resumed),
-    /// A batch has come; read it to its end.
+    /// A batch was received and must be read to its end.
     Batch(ReceivedBatch<'a>),
 }
 
-/// A batch that has come, and the session that it is for.
+/// A received batch, and the session that it is for.
 #[derive(Debug)]
 pub struct ReceivedBatch<'a> {
-    /// The reading side, which is to [receive](Dispatcher::receive) the message.
+    /// The reading half, which must [receive](Dispatcher::receive) the message.
     pub dispatcher: &'a mut Dispatcher<usize>,
-    /// The sending half, which the application of the session lends to it.
+    /// The sending half, which the application of the session lends to the reading half.
     pub sender: &'a mut SendHalf,
     /// The message, with its PAIR1 header.
     pub message: &'a [u8],
@@ -117,11 +118,11 @@ pub struct ReceivedBatch<'a> {
 
 #[derive(Debug)]
 enum ConnectionState {
-    /// The partner's SP header has not come.
+    /// The partner's SP header was not received yet.
     AwaitingHeader,
     Opening,
     Open(Box<Session>),
-    /// The session has gone on to another connection.
+    /// The session has moved to another connection.
     Detached,
 }
 
@@ -131,21 +132,22 @@ pub struct Peer {
     framing: Framing,
     limits: Limits,
     offered: u64,
-    /// Calls that an open session hands over at once.
+    /// The most calls that an open session passes on at once.
     calls_max: usize,
     role: Role,
     state: ConnectionState,
     opening: Opening,
     opening_deadline: Time,
-    /// Our SP header is on its way.
+    /// This end's SP header was written.
     header_sent: bool,
-    /// Opening messages that wait to be written, and the one that waits for the partner's header.
+    /// Messages of the opening that wait to be written.
     opening_messages: Vec<Buffer>,
+    /// The HELLO that waits for the partner's header.
     hello: Option<Buffer>,
     /// The message that the last event borrows.
     message: Vec<u8>,
     faults: Faults,
-    /// The time of the last call that brought it.
+    /// The time as of the last call that passed it.
     now: Time,
 }
 
@@ -181,7 +183,7 @@ impl Peer {
         }
     }
 
-    /// Sets how many calls an open session hands over at once.
+    /// Sets how many calls an open session passes on at once.
     pub fn with_calls_max(mut self, calls_max: usize) -> Peer {
         self.calls_max = calls_max;
         self
@@ -213,7 +215,7 @@ impl Peer {
         }
     }
 
-    /// The session, to go on over another connection; this end can deliver nothing more.
+    /// Takes the session, to continue over another connection; this end can deliver nothing more.
     pub fn take_session(&mut self) -> Option<Box<Session>> {
         match std::mem::replace(&mut self.state, ConnectionState::Detached) {
             ConnectionState::Open(session) => Some(session),
@@ -224,12 +226,12 @@ impl Peer {
         }
     }
 
-    /// True when it carried a session that has gone on.
+    /// True when it has carried a session that has moved on.
     pub fn is_detached(&self) -> bool {
         matches!(self.state, ConnectionState::Detached)
     }
 
-    /// How messages stand on the connection.
+    /// The framing of messages on the connection.
     pub fn framing(&self) -> Framing {
         self.framing
     }
@@ -245,10 +247,10 @@ impl Peer {
         self.opening_messages.push(message);
     }
 
-    /// Lets the dialer that has claimed `session` in: it goes on over this connection.
+    /// Accepts a dialer's claim of `session`, which continues over this connection.
     ///
     /// # Errors
-    /// The claim names frames that cannot be sent again.
+    /// The claim needs frames that cannot be sent again.
     pub fn readmit(
         &mut self,
         claim: &Claim,
@@ -261,17 +263,17 @@ impl Peer {
         Ok(())
     }
 
-    /// A planted error: replies before number `end` do not go out again.
+    /// Plants an error: replies before number `end` are not sent again.
     pub fn drop_replies_before(&mut self, end: u64) {
         self.faults.drops_replies_before = end;
     }
 
-    /// The session goes on over this connection.
+    /// Continues the session over this connection.
     pub fn attach_session(&mut self, session: Box<Session>) {
         self.state = ConnectionState::Open(session);
     }
 
-    /// The other side broke a rule: what it is to be told goes out with the next output.
+    /// Fails the session because the other side broke a rule, which the next output tells it.
     pub fn fail(&mut self, error: &PeerError) {
         let close_code = match error {
             PeerError::Link(error) => error.close_code(),
@@ -287,12 +289,12 @@ impl Peer {
         }
     }
 
-    /// It is `now`: what goes out next is said then.
+    /// Sets the time for the next output.
     pub fn set_now(&mut self, now: Time) {
         self.now = now;
     }
 
-    /// A planted error: more is acknowledged than has come.
+    /// Plants an error: more is acknowledged than was received.
     fn ack_ahead(&mut self, now: Time) {
         let (ahead, ConnectionState::Open(session)) = (self.faults.acks_ahead, &mut self.state)
         else {

@@ -1,7 +1,7 @@
-//! Chance from a seed: splitmix64 (Steele, Lea, Flood 2014).
+//! Random numbers from a seed: splitmix64 (Steele, Lea, Flood 2014).
 //!
-//! Written out here, so that a seed from an old log still tells the same story after a library has
-//! changed its mind.
+//! Implemented here, so that a seed from an old log still gives the same run after a library has
+//! changed its generator.
 
 /// A stream of numbers that follows from its seed.
 #[derive(Clone, Debug)]

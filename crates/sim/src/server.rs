@@ -1,4 +1,4 @@
-//! The half of the application that is called: lanes, actors with a will of their own, answers.
+//! The called half of the application: inbound queues, actors, answers.
 //!
 //! Calls are queued as they arrive. At random times an actor takes some out, answers at once or
 //! later, or stops. The contents of the queues are compared with the granted credit.
@@ -28,14 +28,16 @@ struct QueuedCall {
 #[derive(Debug)]
 struct InboundQueue {
     channel: u64,
-    /// The channel is attached to this lane and to no later one.
+    /// The channel is attached to this inbound queue and to no later one.
     is_open: bool,
     calls: VecDeque<QueuedCall>,
-    /// Units that lie in the lane, that the sender has used, that were taken out.
+    /// The units of the calls that wait in the queue.
     queued: u64,
+    /// The units that the sender has used.
     used: u64,
+    /// The units that were taken out.
     freed: u64,
-    /// Calls handed to the actor.
+    /// The number of calls passed to the actor.
     handled_calls: u64,
     /// The grant of a channel that has ended, until its last call is handled.
     grant: Option<Grant>,
@@ -58,7 +60,7 @@ pub struct Server {
     /// Answers for which the outbox had no room.
     unsent_answers: VecDeque<((u32, u32), Answer)>,
     mutant: Option<Mutant>,
-    /// Occasions until the mutant strikes, for those that strike once.
+    /// The number of occasions until a planted error that occurs once occurs.
     trigger_in: u64,
 }
 
@@ -76,14 +78,14 @@ impl Server {
         }
     }
 
-    /// True when a turn would get on.
+    /// True when a turn could make progress.
     pub fn has_work(&self) -> bool {
         !self.deferred.is_empty()
             || !self.unsent_answers.is_empty()
             || self.queues.iter().any(|queue| !queue.calls.is_empty())
     }
 
-    /// Nothing happens any more: each sender has more than half of its window again.
+    /// Checks, when all work is done, that each sender has more than half of its window again.
     pub fn check_credit_returned(&self, sender: &mut SendHalf) -> Result<(), Violation> {
         for queue in self.queues.iter().filter(|queue| queue.is_open) {
             let Some(grant) = sender.granted(queue.channel) else {
@@ -97,7 +99,8 @@ impl Server {
         Ok(())
     }
 
-    /// Each living channel, with the units that its sender may use and the calls that were handled.
+    /// The open channels, with the units that their senders may use and the calls that were
+    /// handled.
     pub fn channel_counts(&self, sender: &mut SendHalf) -> Vec<(u64, u64, u64)> {
         let open = self.queues.iter().filter(|queue| queue.is_open);
         let mut units =
@@ -105,7 +108,7 @@ impl Server {
         open.filter_map(|queue| Some((queue.channel, units(queue)?, queue.handled_calls))).collect()
     }
 
-    /// The session goes on over another connection.
+    /// Notes that the session continues over another connection.
     pub fn resumed(&mut self, sender: &mut SendHalf) {
         if self.mutant != Some(Mutant::CreditByDelta) {
             return;
@@ -115,7 +118,7 @@ impl Server {
         }
     }
 
-    /// True once, at an occasion that chance has chosen, for the planted error.
+    /// True once, at a random occasion, for the planted error.
     pub fn triggers(&mut self, mutant: Mutant) -> bool {
         if self.mutant != Some(mutant) {
             return false;
@@ -124,7 +127,7 @@ impl Server {
         self.trigger_in == u64::MAX
     }
 
-    /// The caller of an ask does not wait any more.
+    /// Cancels an ask whose caller waits no longer.
     pub fn cancelled(&mut self, asker: (u64, u64)) {
         let queued = self.queues.iter_mut().flat_map(|queue| queue.calls.iter_mut());
         for queued in queued.chain(self.deferred.iter_mut()) {
@@ -133,7 +136,7 @@ impl Server {
         }
     }
 
-    /// A channel is open; gives the number of its lane.
+    /// Opens a channel; returns the number of its inbound queue.
     pub fn open(&mut self, channel: u64) -> usize {
         self.queues.push(InboundQueue {
             channel,
@@ -148,7 +151,7 @@ impl Server {
         self.queues.len() - 1
     }
 
-    /// The sender is done with a channel. Queued calls are still handled.
+    /// Closes a channel that the sender has detached from. Queued calls are still handled.
     pub fn close(&mut self, at: usize, grant: Option<Grant>, sender: &mut SendHalf) {
         let queue = &mut self.queues[at];
         queue.is_open = false;
@@ -156,7 +159,7 @@ impl Server {
         queue.close_if_empty(sender);
     }
 
-    /// Calls have come for a lane.
+    /// Accepts calls for an inbound queue.
     pub fn calls(
         &mut self,
         at: usize,
@@ -181,7 +184,7 @@ impl Server {
         shared: &mut Shared,
     ) -> Result<(), Violation> {
         if !self.queues[at].is_open {
-            // Its sender did not know yet.
+            // The sender did not know yet that the actor has stopped.
             let asker = call.asker.into_iter();
             asker.for_each(|asker| self.answer(asker, Answer::Error(Code::ACTOR_STOPPED), sender));
             return Ok(());
@@ -213,14 +216,14 @@ impl Server {
         grant.check(queue.used).map_err(|error| Violation::new("used <= limit", error))?;
         let places = grant.window();
         let fits = queue.queued <= places && grant.announced() <= queue.freed + places;
-        must(fits, "a lane has places for all that was granted", || {
+        must(fits, "an inbound queue has places for all that was granted", || {
             format!("{} queued, {places} places, {} granted", queue.queued, grant.announced())
         })
     }
 }
 
 impl InboundQueue {
-    /// The last call of a channel that has ended was handled: its places are free.
+    /// Frees the grant of a channel that has ended, after its last call was handled.
     fn close_if_empty(&mut self, sender: &mut SendHalf) {
         if self.calls.is_empty()
             && let Some(grant) = self.grant.take()

@@ -17,10 +17,10 @@ pub enum Side {
 }
 
 impl Side {
-    /// Both, in order.
+    /// Both sides, in order.
     pub const BOTH: [Side; 2] = [Side::Dialer, Side::Listener];
 
-    /// The one at the other end.
+    /// The other side.
     pub fn other(self) -> Side {
         match self {
             Side::Dialer => Side::Listener,
@@ -29,7 +29,7 @@ impl Side {
     }
 }
 
-/// A planted error: whoever watches the world must notice each of them.
+/// A planted error, which the checks of the world must detect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mutant {
     /// The network loses a chunk and goes on.
@@ -42,21 +42,21 @@ pub enum Mutant {
     CreditTwice,
     /// A node never gives back credit.
     CreditNever,
-    /// A node acknowledges a frame that it never got.
+    /// A node acknowledges a frame that it has never received.
     AckUnaccepted,
     /// A node answers an ask twice.
     ReplyTwice,
     /// A node forgets a call that it accepted.
     ForgetCall,
-    /// A node acknowledges a batch whose head has come, before the rest has.
+    /// A node acknowledges a batch when it has received only its head.
     AckOnRead,
-    /// A node acknowledges a whole batch of which it has handed over half.
+    /// A node acknowledges a whole batch of which it has passed on half.
     HalfAck,
-    /// A node goes on reading the old connection after the session has left it.
+    /// A node continues to read the old connection after the session has left it.
     NoFence,
-    /// A node does not skip what comes again.
+    /// A node does not skip frames that are sent again.
     NoDedup,
-    /// After a resume a node grants once more what it had granted before.
+    /// After a resume a node grants again what it had granted before.
     CreditByDelta,
     /// A node that resumes begins one frame too late.
     ReplayTooLate,
@@ -67,7 +67,7 @@ pub enum Mutant {
 }
 
 impl Mutant {
-    /// All of them.
+    /// All planted errors.
     pub const ALL: [Mutant; 16] = [
         Mutant::DropChunk,
         Mutant::DoubleChunk,
@@ -87,7 +87,7 @@ impl Mutant {
         Mutant::ReplyNotResent,
     ];
 
-    /// It shows only where connections break and sessions go on.
+    /// Whether it shows only where connections break and sessions are resumed.
     fn needs_faults(self) -> bool {
         use Mutant::*;
         matches!(
@@ -103,60 +103,60 @@ impl Mutant {
     }
 }
 
-/// How the application of one node behaves.
+/// The behavior of the application of one node.
 #[derive(Clone, Copy, Debug)]
 pub struct Workload {
-    /// Channels that it opens, one after the other or several at a time.
+    /// The number of channels that it opens, one after the other or several at a time.
     pub attachments: u64,
-    /// Calls on each, at most.
+    /// The most calls on each channel.
     pub calls_max: u64,
-    /// Bytes of each call's arguments, at least and at most.
+    /// The least number of bytes of each call's arguments.
     pub bytes_min: u64,
-    /// See `bytes_min`.
+    /// The greatest number of bytes of each call's arguments.
     pub bytes_max: u64,
-    /// Calls that are asks, in percent.
+    /// The share of asks among the calls, in percent.
     pub ask_percent: u64,
     /// The longest pause between two turns of its senders, in microseconds.
     pub sender_pause_us: u64,
     /// The longest pause between two turns of its actors, in microseconds.
     pub actor_pause_us: u64,
-    /// Turns in which an actor stops, in percent.
+    /// The share of turns in which an actor stops, in percent.
     pub stop_percent: u64,
-    /// Asks that are cancelled, in percent of turns.
+    /// The share of turns in which an ask is cancelled, in percent.
     pub cancel_percent: u64,
 }
 
-/// Two nodes that hold one session with each other.
+/// Two nodes that have one session with each other.
 #[derive(Debug)]
 pub struct PairSetup {
     /// The identities of the nodes.
     pub identities: [Identity; 2],
-    /// How they behave.
+    /// The behavior of their applications.
     pub workload: [Workload; 2],
 }
 
 /// The faults of connections and nodes.
 #[derive(Clone, Debug, Default)]
 pub struct FaultPlan {
-    /// Connections that will break; those after them hold.
+    /// The number of connections that will break; later ones hold.
     pub breaks: u64,
-    /// How long a session is kept after a cut, in milliseconds; 0: not at all.
+    /// The time for which a session is kept after a cut, in milliseconds; 0: not at all.
     pub ttl_ms: u64,
-    /// A node dies at this time and comes back knowing nothing.
+    /// The time at which a node dies and restarts without its state.
     pub restart: Option<(Side, Time)>,
-    /// Times in which a node stands still.
+    /// The times in which a node is suspended.
     pub freezes: Vec<(Side, Time, Time)>,
-    /// Of a hundred dials for a cut session, those that come twice.
+    /// The share of dials for a cut session that are made twice, in percent.
     pub double_dial_percent: u64,
 }
 
 impl FaultPlan {
-    /// The first moment from `time` on from which nobody will stand still any more.
+    /// The first moment from `time` on after which no node is suspended any more.
     pub fn quiet_after(&self, time: Time) -> Time {
         self.freezes.iter().map(|(.., until)| *until).fold(time, Time::max)
     }
 
-    /// The first moment from `time` on at which a node of `side` does not stand still.
+    /// The first moment from `time` on at which a node of `side` is not suspended.
     pub fn awake_after(&self, side: Side, time: Time) -> Time {
         let frozen = self.freezes.iter().filter(|(frozen, ..)| *frozen == side);
         frozen.fold(
@@ -168,10 +168,10 @@ impl FaultPlan {
     }
 }
 
-/// The world before it begins.
+/// The choices of a seed for a world.
 #[derive(Debug)]
 pub struct Setup {
-    /// How messages stand on the wires.
+    /// The framing of messages on the wires.
     pub framing: Framing,
     /// The pairs of nodes.
     pub pairs: Vec<PairSetup>,
@@ -181,11 +181,12 @@ pub struct Setup {
     damage: Option<(Side, Damage)>,
 }
 
-/// Chunks among which the damaged one is: the story must still be going on.
+/// The number of first chunks of which one is damaged, few enough that the session has not ended by
+/// then.
 const DAMAGED_AMONG: u64 = 30;
 
 impl Setup {
-    /// Draws a world.
+    /// Chooses a world at random.
     pub fn draw(random: &mut Random, mutant: Option<Mutant>) -> Setup {
         let framing = random.pick(&[Framing::Tcp, Framing::Ipc]);
         let scenario = match random.below(400) {
@@ -243,7 +244,7 @@ fn fault_plan(random: &mut Random) -> FaultPlan {
         20..=44 => FaultPlan { breaks: 1, ..FaultPlan::default() },
         45..=84 => FaultPlan { restart: None, ..many_faults(random) },
         85..=92 => many_faults(random),
-        // The time that a session is kept is over now and then before the dialer is back.
+        // Occasionally the time for which a session is kept ends before the dialer has redialed.
         _ => FaultPlan { ttl_ms: random.between(1, 4000), ..many_faults(random) },
     }
 }
@@ -268,11 +269,11 @@ fn many_faults(random: &mut Random) -> FaultPlan {
 /// The kind of run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Scenario {
-    /// Anything.
+    /// No restriction.
     Mixed,
-    /// The network tears everything into bytes, so little is sent.
+    /// The network splits everything into single bytes, so little is sent.
     Torn,
-    /// Megabytes over a long way: the unacked window fills.
+    /// Megabytes over a slow network: the unacked window fills.
     Flood,
 }
 
@@ -348,7 +349,7 @@ fn profile(random: &mut Random, scenario: Scenario) -> Profile {
     }
 }
 
-/// Most breaks come in the middle of the session, some in its opening.
+/// The byte at which a wire breaks: mostly in the middle of the session, sometimes in its opening.
 fn breakage(random: &mut Random) -> Breakage {
     let at = match random.below(10) {
         0..=1 => random.below(300),

@@ -1,8 +1,8 @@
-//! The asker's table: where each answer arrives (section 6).
+//! The asker's table of slots, at which answers arrive (section 6).
 //!
-//! A slot is taken when an ask is sent and free again when its one completion has come *and* been
-//! fetched. An asker that went away leaves its slot taken until then: so a late reply meets its own
-//! dead slot and never a new caller. The generation is a check, not the protection.
+//! A slot is taken when an ask is sent, and free again when its one completion was received *and*
+//! fetched. The slot of an asker that has gone stays taken until then, so a late reply never meets
+//! another ask. The generation is a check, not the protection.
 
 #[derive(Debug)]
 struct Slot<T> {
@@ -19,7 +19,7 @@ pub struct Slots<T> {
 }
 
 impl<T> Slots<T> {
-    /// A table of at most `max` slots, what the peer said that it holds for us.
+    /// A table of at most `max` slots, the number that the peer has announced.
     pub fn new(max: u64) -> Slots<T> {
         Slots {
             slots: Vec::new(),
@@ -28,7 +28,7 @@ impl<T> Slots<T> {
         }
     }
 
-    /// Takes a slot; index and generation. `None`: all are in use.
+    /// Takes a slot; returns its index and generation, or `None` if all are in use.
     pub fn take(&mut self, value: T) -> Option<(u32, u32)> {
         let Some(index) = self.free.pop() else {
             return self.take_another(value);

@@ -1,7 +1,7 @@
 //! The events of a run, in order.
 //!
-//! Every event goes into a hash, so that two runs can be compared for nothing. The lines are only
-//! kept when somebody wants to read them, and of a very long story only the last.
+//! Every event goes into a hash, by which two runs are compared cheaply. Lines of text are recorded
+//! on request only, and of a very long run only the last ones.
 
 use core::fmt;
 use std::collections::VecDeque;
@@ -11,10 +11,10 @@ use wigwag_wire::Time;
 use crate::random::mix;
 use crate::setup::Side;
 
-/// Lines that are kept; what broke a promise is seldom farther back.
+/// The number of lines that are kept; the cause of a broken promise is seldom farther back.
 const ENTRIES_MAX: usize = 50_000;
 
-/// The story of one run.
+/// The trace of one run.
 #[derive(Debug, Default)]
 pub struct Trace {
     hash: u64,
@@ -37,13 +37,12 @@ impl Trace {
         Trace { entries: record.then(VecDeque::new), ..Trace::default() }
     }
 
-    /// Adds an event with two numbers that mean what its name says.
+    /// Adds an event with two numbers, whose meaning its name gives.
     pub fn note(&mut self, at: Time, side: Side, name: &'static str, first: u64, second: u64) {
         self.events += 1;
         for part in [at.as_nanos(), side as u64, first, second] {
             self.hash = mix(self.hash ^ part);
         }
-        // The name's length and ends tell the kinds apart well enough.
         let name_hash = name.bytes().fold(0_u64, |sum, byte| sum * 31 + u64::from(byte) % 31);
         self.hash = mix(self.hash ^ name_hash);
         if let Some(entries) = &mut self.entries {
@@ -54,12 +53,12 @@ impl Trace {
         }
     }
 
-    /// A number that follows from every event so far.
+    /// The hash of all events so far.
     pub fn hash(&self) -> u64 {
         self.hash
     }
 
-    /// How many events there were.
+    /// The number of events so far.
     pub fn events(&self) -> u64 {
         self.events
     }

@@ -1,8 +1,8 @@
-//! Turns the wheel: picks what is due next, lets it happen, looks at what must hold.
+//! The event loop: picks the next action that is due, performs it, and checks the invariants.
 //!
-//! Up to three pairs of nodes hold a session each. Their connections break as the weather wants it,
-//! and then there is quiet: every session goes on until all is done, or ends on both sides with a
-//! fate for each call.
+//! Up to three pairs of nodes have one session each. Their connections break as the setup says, and
+//! later ones hold: every session continues until all work is done, or ends on both sides with an
+//! outcome for each call.
 
 use wigwag_link::{Code, LinkError};
 use wigwag_wire::{ConnectionStateMachine, Time};
@@ -25,29 +25,29 @@ mod invariants;
 use connection::Connection;
 use node::{HandshakeEvent, Node, ReadError};
 
-/// Which world, and what to keep of it.
+/// The options of a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
-    /// The number from which all follows.
+    /// The seed, from which all events follow.
     pub seed: u64,
-    /// An error to plant.
+    /// The error to plant, if any.
     pub mutant: Option<Mutant>,
-    /// Keep the story, not only its hash.
+    /// Whether to keep the lines of the trace, and not only its hash.
     pub record: bool,
 }
 
 /// The result of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// Calls over both directions.
+    /// The calls of both directions.
     pub totals: Totals,
-    /// Connections that took a session up again.
+    /// The number of connections on which a session was resumed.
     pub resumes: u64,
-    /// Sessions that ended early, and what each side says of its calls.
+    /// The sessions that ended early, with the outcomes of the calls as each side reports them.
     pub ended_sessions: Vec<[DeliveryCounts; 2]>,
 }
 
-/// A run and its story.
+/// The result of a run and its trace.
 #[derive(Debug)]
 pub struct Run {
     /// The report, or the promise that was broken.
@@ -59,16 +59,16 @@ pub struct Run {
 /// The state that all parts of the world share.
 #[derive(Debug)]
 pub struct Shared {
-    /// Chance.
+    /// The random numbers.
     pub random: Random,
-    /// The model.
+    /// The model that checks the promises.
     pub oracle: Oracle,
     trace: Trace,
     clock: Clock,
 }
 
 impl Shared {
-    /// Adds an event to the story.
+    /// Adds an event to the trace.
     pub fn note(&mut self, side: Side, what: &'static str, first: u64, second: u64) {
         self.trace.note(self.clock.now(), side, what, first, second);
     }
@@ -77,18 +77,18 @@ impl Shared {
 /// Actions that can be due. The first number of each is a connection, or a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Action {
-    /// A chunk that this side has written arrives at the other.
+    /// A chunk that this side has written arrives at the other side.
     Deliver(usize, Side),
     Tick(usize, Side),
     ClientTurn(usize, Side),
     ServerTurn(usize, Side),
     /// This side notices the cut.
     NoticeCut(usize, Side),
-    /// The dialer tries to come back.
+    /// The dialer redials.
     Redial(usize),
-    /// The session was kept for long enough.
+    /// The time for which the session is kept is over.
     Expire(usize, Side),
-    /// The nodes of this side die and come back.
+    /// The nodes of this side die and restart.
     Restart(Side),
 }
 
@@ -102,16 +102,16 @@ struct World {
     cuts: u64,
 }
 
-/// More events than any seed needs; a story that is longer goes in circles. A megabyte that goes byte
-/// by byte has two million.
+/// More events than any seed needs; a longer run is in a loop. A megabyte that is sent byte by byte
+/// takes two million.
 const EVENTS_MAX: u64 = 20_000_000;
 
-/// After so long everything must have ended. Some wires carry a kilobyte a second.
+/// The simulated time after which all sessions must have ended. Some wires carry a kilobyte a
+/// second.
 const RUN_TIME_MAX: Time = Time::from_nanos(4_000_000_000_000);
 
-/// Simulated time after all work is done: for the last acks, and for heartbeats longer than the
-/// longest silence that is tolerated, 17 s. A connection that had gone dead before is noticed then,
-/// and another one is made.
+/// The simulated time to run after all work is done: for the last acks, and longer than the longest
+/// tolerated silence, 17 s, so that a connection that had gone dead before is noticed and replaced.
 const LINGER_US: u64 = 20_000_000;
 
 /// Runs the world of `options` to its end.
@@ -149,7 +149,7 @@ impl World {
         Ok(Report { totals: self.shared.oracle.totals(), resumes: self.resumes, ended_sessions })
     }
 
-    /// Ends a session in good order, unless something was cut since there were `cuts`.
+    /// Closes a session in good order, unless a connection was cut since there were `cuts` cuts.
     fn close_session(&mut self, pair: usize, cuts: u64) -> Result<(), Violation> {
         let first = self.shared.random.pick(&Side::BOTH);
         let World { pairs, connections, .. } = self;
@@ -163,7 +163,7 @@ impl World {
         must(heard, "a goodbye arrives", || format!("{first:?} said it"))
     }
 
-    /// Lets things happen until `is_enough`.
+    /// Performs actions until `is_enough` returns true.
     fn run_until(&mut self, is_enough: impl Fn(&mut World) -> bool) -> Result<(), Violation> {
         while !is_enough(self) {
             let Some((at, action)) = self.next_action() else {
@@ -221,7 +221,7 @@ impl World {
         next
     }
 
-    /// Plans the next turn of whoever has work.
+    /// Plans the next turn of each node that has work.
     fn schedule(&mut self, pair: usize, side: Side) {
         let node = &mut self.pairs[pair][side as usize];
         let now = self.shared.clock.now();
@@ -302,7 +302,7 @@ impl World {
         self.read(at, side)
     }
 
-    /// Reads what has come to an end.
+    /// Reads the bytes that an end has received.
     fn read(&mut self, at: usize, side: Side) -> Result<(), Violation> {
         loop {
             let World { pairs, connections, shared, .. } = self;

@@ -17,7 +17,7 @@ struct Collector;
 
 /// Installs the collector; called once in a process.
 pub fn collect() {
-    tracing::subscriber::set_global_default(Collector).expect("nobody else collects");
+    tracing::subscriber::set_global_default(Collector).expect("no other collector is installed");
 }
 
 /// Waits for a line that contains all of `words`.

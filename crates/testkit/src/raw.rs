@@ -52,7 +52,7 @@ pub fn identity() -> Identity {
     }
 }
 
-/// HELLO of `who`.
+/// A HELLO with the identity `who`.
 pub fn hello(who: Identity) -> Vec<u8> {
     Opening::dial(who, 7).1.as_slice().to_vec()
 }
@@ -289,7 +289,7 @@ impl Raw {
         let message = self.message().await?;
         let mut reader = Reader::new(&message);
         let header = BatchHeader::decode(&mut reader).expect("a node sends sound batches");
-        assert_eq!(header.first_seq, self.received, "no gaps, nothing twice");
+        assert_eq!(header.first_seq, self.received, "frames arrive once and without gaps");
         self.received += header.count;
         while !reader.is_empty() {
             let next = Frame::next(&mut reader, u64::MAX);
@@ -369,7 +369,7 @@ impl Raw {
 /// Connects to `tcp://host:port`.
 pub async fn connect(address: &str) -> TcpStream {
     let address = address.strip_prefix("tcp://").expect("a tcp address");
-    let stream = TcpStream::connect(address).await.expect("somebody listens");
+    let stream = TcpStream::connect(address).await.expect("a listener");
     stream.set_nodelay(true).expect("a living socket");
     stream
 }

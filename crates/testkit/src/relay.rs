@@ -24,7 +24,7 @@ pub enum Fault {
     Tear,
     /// Both ends see the end of the stream.
     End,
-    /// Nothing is forwarded any more in either direction, and neither end is told.
+    /// Nothing is forwarded any more in either direction, and neither end is notified.
     Silence,
     /// Nothing is forwarded to the listener any more; the other direction continues.
     HalfSilence,

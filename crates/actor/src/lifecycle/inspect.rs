@@ -214,7 +214,7 @@ mod tests {
     type OfSupervisor = Mailbox<<Supervisor as Interface>::Message>;
 
     #[tokio::test(start_paused = true)]
-    async fn an_actor_that_never_looks_finds_no_order_of_those_who_have_gone() {
+    async fn a_summary_request_that_timed_out_leaves_no_order_behind() {
         let mailbox = Arc::new(OfSupervisor::new(Supervisor::SCHEMA, 1, WhenFull::Wait));
         let handle = Handle::new(mailbox.clone());
         for _ in 0..10 {

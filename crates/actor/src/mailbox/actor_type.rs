@@ -9,15 +9,15 @@ use crate::schema::Schema;
 /// The data that all actors of one type share.
 pub(crate) struct ActorType {
     pub(crate) schema: &'static Schema,
-    /// The type's name, for errors.
+    /// The name of the type, for errors.
     pub(crate) target: Arc<str>,
 }
 
-/// By the place of the schema; as many as the program has types of actors.
+/// The known types, by the address of their schema; one for each actor type of the program.
 static ACTOR_TYPES: Mutex<BTreeMap<usize, Arc<ActorType>>> = Mutex::new(BTreeMap::new());
 
 thread_local! {
-    /// The one that was asked for last.
+    /// The type that this thread asked for last.
     static RECENT: RefCell<Option<Arc<ActorType>>> = const { RefCell::new(None) };
 }
 
@@ -31,7 +31,7 @@ pub(crate) fn shared(schema: &'static Schema) -> Arc<ActorType> {
         return actor_type;
     }
     let place = std::ptr::from_ref(schema).addr();
-    // Whole between two statements, so a panic elsewhere has broken nothing.
+    // The map is consistent between any two statements, so a panic elsewhere has broken nothing.
     let mut known = ACTOR_TYPES.lock().unwrap_or_else(PoisonError::into_inner);
     let new = || Arc::new(ActorType { schema, target: schema.name.into() });
     let actor_type = known.entry(place).or_insert_with(new).clone();
@@ -47,7 +47,7 @@ mod tests {
     static OTHER: Schema = Schema::new("other", &[]);
 
     #[test]
-    fn what_is_known_of_a_type_is_shared_between_threads() {
+    fn the_data_of_a_type_is_shared_between_threads() {
         let here = shared(&ONE);
         assert_eq!(&*shared(&OTHER).target, "other");
         assert!(Arc::ptr_eq(&here, &shared(&ONE)));

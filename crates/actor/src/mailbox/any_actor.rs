@@ -1,4 +1,4 @@
-//! The mailbox as the actor without its type.
+//! The mailbox as an actor without its type.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -77,7 +77,7 @@ impl<M: Send + 'static> AnyActor for Mailbox<M> {
     }
 
     fn end(self: Arc<Self>, reason: Reason) {
-        // Before the end can be seen: whoever sees it finds the mailbox shut.
+        // Before the end becomes visible: a caller that sees the end must find the mailbox shut.
         self.shut();
         let Some(watchers) = self.control.end(&reason) else { return };
         self.close();

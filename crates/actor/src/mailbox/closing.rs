@@ -1,4 +1,5 @@
-//! How a mailbox ends: what is let in no more, what is handled still, and who hears of the rest.
+//! Sealing and closing of a mailbox: which mail is refused, which is still handled, and which
+//! askers are notified.
 
 use std::task::Waker;
 
@@ -14,7 +15,7 @@ use crate::mailbox::ready_queues::{Provenance, ReadyQueues, Source};
 use crate::reply::Reply;
 
 impl<M> Mailbox<M> {
-    /// Lets nothing in any more; what is in is handled still.
+    /// Stops accepting mail; mail that waits is still handled. Timers that are not due are dropped.
     pub(crate) fn seal(&self)
     where
         M: Send + 'static,
@@ -48,41 +49,43 @@ impl<M> Mailbox<M> {
         self.lock().local.is_closed()
     }
 
-    /// The end is near: nothing is let in any more, whatever becomes of what is in.
+    /// Stops accepting mail because the actor ends; [`close`](Self::close) refuses the mail that
+    /// waits.
     pub(super) fn shut(&self) {
         self.lock().closed = true;
         self.seal_queues();
     }
 
-    /// A call has ended its actor. Its caller finds the mailbox closed, unless another life of the
-    /// actor continues with it.
+    /// Shuts the mailbox after a call has ended its actor and before the asker is notified, so that
+    /// the asker finds it shut. A mailbox that another life of the actor may continue stays open.
     pub(crate) fn failed(&self) {
         if !self.lock().succeeded {
             self.shut();
         }
     }
 
-    /// The actor is supervised: after a failure another life of it may go on with the mailbox, so
-    /// [`failed`](Self::failed) leaves it open.
+    /// Notes that the actor is supervised: after a failure another life of it may continue with the
+    /// mailbox, so [`failed`](Self::failed) leaves it open.
     pub(crate) fn set_succeeded(&self) {
         self.lock().succeeded = true;
     }
 
-    /// The actor is gone: closes all queues, refuses the calls that wait, tells the sessions, and
-    /// wakes the senders that wait for room. The mailbox was shut before; watchers are told
-    /// afterwards.
+    /// Closes all queues after the actor's end, refuses the calls that wait, notifies the sessions,
+    /// and wakes the senders that wait for room. The caller has shut the mailbox before and
+    /// notifies the watchers afterwards.
     pub(super) fn close(&self)
     where
         M: Send + 'static,
     {
         let timers = self.lock().ready.timers();
-        // Before its queues are: none is listed any more when it has closed.
+        // Before the queues are closed: closed timers list no queue any more.
         if let Some(timers) = timers {
             timers.close();
         }
         let mut state = self.lock();
         let session_queues = state.ready.session_queues();
-        // Not before: the list alone keeps a lane that its session has let go of with mail in it.
+        // After the session queues were collected: when a session has dropped its queue with mail
+        // in it, the list holds the only strong reference to the queue.
         let ready = std::mem::replace(&mut state.ready, ReadyQueues::LocalOnly(false));
         drop(state);
         if let Some(urgent) = ready.urgent() {
@@ -106,8 +109,7 @@ impl<M> Mailbox<M> {
     }
 }
 
-/// Tells everybody who waits for an answer to one of the calls that the actor has stopped; the others
-/// are lost.
+/// Refuses the calls of a chunk: asks fail with `ActorStopped`, tells are reported as lost.
 pub(crate) fn refuse<M>(chunk: Chunk<M>, provenance: Provenance<'_, M>) {
     match chunk {
         Chunk::Mails(mut mails) => refuse_askers(&mut mails.drain(), provenance.origin),

@@ -1,7 +1,7 @@
-//! Calls of local senders, as they wait.
+//! Batches of calls of local senders.
 //!
-//! Messages lie densely, and beside them the places of those who wait for an answer, if any do. So
-//! a chunk of tells, which goes from one core's cache to another's, is no larger than the messages.
+//! The messages are stored densely, and the askers, if there are any, in a list of their own. So a
+//! chunk of tells, which moves from one core's cache to another's, is no larger than its messages.
 
 use std::iter::Peekable;
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use std::vec::Drain;
 
 use crate::reply::{Asker, LocalReply};
 
-/// Calls in order.
+/// A batch of calls, in order.
 pub(crate) struct MailBatch<M> {
     messages: Vec<M>,
-    /// With the place of the message, counted up.
+    /// The askers, each with the index of its message, in ascending order.
     askers: Vec<(usize, Arc<dyn LocalReply>)>,
 }
 
@@ -23,8 +23,9 @@ impl<M> Default for MailBatch<M> {
 }
 
 impl<M> MailBatch<M> {
-    /// With room for one call, and for its asker, so that one who comes after many tells finds it
-    /// there. No more: many actors are asked one question at a time.
+    /// Creates a batch with room for one call and one asker. The asker's room is there from the
+    /// start, so that the first ask after many tells need not allocate. There is no more, because
+    /// many actors get one ask at a time.
     pub(crate) fn of_one() -> MailBatch<M> {
         MailBatch { messages: Vec::with_capacity(1), askers: Vec::with_capacity(1) }
     }
@@ -45,7 +46,7 @@ impl<M> MailBatch<M> {
         self.messages.push(message);
     }
 
-    /// Takes the first one out.
+    /// Takes out the first call.
     pub(crate) fn pop_first(&mut self) -> Option<(M, Asker)> {
         if self.messages.is_empty() {
             return None;
@@ -57,7 +58,7 @@ impl<M> MailBatch<M> {
         Some((message, asker))
     }
 
-    /// Takes all of `other` in behind its own.
+    /// Moves all calls of `other` to the end of this batch.
     pub(crate) fn append(&mut self, other: &mut MailBatch<M>) {
         let before = self.messages.len();
         self.messages.append(&mut other.messages);
@@ -69,7 +70,7 @@ impl<M> MailBatch<M> {
         self.askers.clear();
     }
 
-    /// Takes them out one by one; those that are not taken are dropped with the iterator.
+    /// Takes out the calls one by one; calls that are not taken are dropped with the iterator.
     pub(crate) fn drain(&mut self) -> MailDrain<'_, M> {
         MailDrain {
             messages: self.messages.drain(..),
@@ -87,22 +88,21 @@ impl<M> FromIterator<(M, Asker)> for MailBatch<M> {
     }
 }
 
-/// Calls that are taken out.
+/// An iterator that takes the calls out of a [`MailBatch`].
 pub(crate) struct MailDrain<'a, M> {
     messages: Drain<'a, M>,
     askers: Peekable<Drain<'a, (usize, Arc<dyn LocalReply>)>>,
-    /// The place of the next message.
+    /// The index of the next message.
     at: usize,
 }
 
 impl<M> MailDrain<'_, M> {
-    /// How many are left.
+    /// The number of calls that are left.
     pub(crate) fn left(&self) -> usize {
         self.messages.len()
     }
 
-    /// Those that are left and that nobody waits for an answer to go to `lost`; gives who waits for
-    /// the others.
+    /// Passes the tells that are left to `lost`, and returns the askers of the other calls.
     pub(crate) fn split(&mut self, mut lost: impl FnMut(&M)) -> Vec<Arc<dyn LocalReply>> {
         let askers: Vec<_> = self.askers.by_ref().collect();
         let mut asked = askers.iter().map(|(at, _)| *at).peekable();
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn an_asker_stays_with_its_message_however_they_come_together() {
+    fn an_asker_stays_with_its_message_when_batches_are_joined() {
         let (mut one, mut other) = (MailBatch::default(), MailBatch::default());
         for number in 0..5 {
             one.push(number, if number % 2 == 0 { asker() } else { None });
@@ -150,7 +150,7 @@ mod tests {
         let asked: Vec<i32> =
             taking.by_ref().take(7).filter_map(|(message, asker)| asker.map(|_| message)).collect();
         assert_eq!((asked, taking.left()), (vec![0, 2, 4], 3));
-        // The eighth, which is asked, and two that are not.
+        // Three calls are left: an ask and two tells.
         let mut told = Vec::new();
         assert_eq!(taking.split(|message| told.push(*message)).len(), 1);
         assert_eq!(told, [12, 14]);

@@ -1,9 +1,10 @@
-//! Where the mail of an actor waits.
+//! The mailbox of an actor: the queues in which its mail waits.
 //!
-//! A mailbox is a list of queues that have mail: one for all local senders, one (a lane) for each
-//! session. The actor serves them in turn, a chunk each, so a flood from one peer delays the
-//! others by a chunk. A queue is listed when its first mail comes, and that is the only moment at
-//! which a sender may have to wake the actor. Control mail lies apart (`control`), and before it.
+//! A mailbox has a queue for all local senders and an inbound queue for each session, and a list of
+//! those that have mail. The actor serves the listed queues in turn, one chunk each, so a flood
+//! from one peer delays the others by a chunk. A queue is listed when its first mail arrives, which
+//! is the only moment at which a sender may have to wake the actor. Control mail is kept apart
+//! (`lifecycle::control`) and goes before all other mail.
 
 pub mod backlog;
 pub(crate) mod ready_queues;
@@ -42,46 +43,51 @@ use crate::reply::owner::InboundQueueOwner;
 use crate::schema::Schema;
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, MutexGuard, Ordering};
 
-/// All the mail of one actor.
+/// The mailbox of one actor.
 pub(crate) struct Mailbox<M> {
     number: u64,
-    /// The actor's type, for errors.
+    /// The data of the actor's type, for errors and reports.
     actor_type: Arc<ActorType>,
     method: fn(&M) -> u32,
     control: Control,
-    /// Local references; without one the actor ends when the mail does.
+    /// The number of local references. At zero, the actor ends when it has handled its mail.
     references: AtomicUsize,
-    /// It handles a call though its waker lies here.
+    /// True while the actor handles a call and its waker is registered all the same, so that a
+    /// registered waker alone does not mean that the actor is idle.
     handles: AtomicBool,
     state: Mutex<MailboxState<M>>,
 }
 
 /// The actor's next step.
 pub(crate) enum NextMail<M> {
-    /// There is control mail.
+    /// Handle control mail.
     Orders,
-    /// This call of a local sender. `only`: nothing else waits, and whatever comes next wakes the actor,
-    /// so that it may sleep when it [rests](Mailbox::rests).
+    /// Handle this call of a local sender. `only`: no other call waits and the actor's waker is
+    /// registered, so that the actor may sleep after [`rests`](Mailbox::rests) without another
+    /// poll.
     Call { message: M, asker: Asker, only: bool },
-    /// These calls.
+    /// Handle these calls.
     Calls(TakenCalls<M>),
-    /// Nothing any more: nobody can send, and all was handled.
+    /// End: no more mail can arrive, and all mail was handled.
     Over,
 }
 
-/// A chunk for the actor, and the queue that it came from and returns to.
+/// A chunk of calls, and the queue that it was taken from and returns to.
 pub(crate) type TakenCalls<M> = (Chunk<M>, Source<M>);
 
 struct MailboxState<M> {
-    /// Messages of local senders, and the senders that wait for room.
+    /// Calls of local senders, and the senders that wait for room.
     local: Backlog<M>,
     ready: ReadyQueues<M>,
+    /// The actor's waker while it waits for mail.
     actor: Option<Waker>,
-    /// No mail is let in any more: the actor ends when what is in was handled.
+    /// The mailbox accepts no new mail, and the actor ends when it has handled the mail that
+    /// waits.
     sealed: bool,
+    /// The mailbox accepts no new mail, because the actor ends or has ended.
     closed: bool,
     own_thread: bool,
-    /// The actor may be restarted after a failure, so mail is still let in then.
+    /// The actor may be restarted after a failure, so a failure does not close the mailbox.
     succeeded: bool,
 }
 
@@ -114,7 +120,7 @@ impl<M> Mailbox<M> {
         &self.actor_type.target
     }
 
-    /// One call of a local sender.
+    /// Enqueues a call of a local sender, or parks the sender if there is no room.
     pub(crate) fn push(
         &self,
         message: &mut Option<M>,
@@ -125,9 +131,11 @@ impl<M> Mailbox<M> {
         self.push_locked(self.lock(), message, asker, ticket, waker)
     }
 
-    /// Pushes a message, unless the actor is idle and nothing waits: then it returns the actor's
-    /// waker and enqueues nothing, and a caller that can begin the actor with it may hand the call
-    /// over itself. The waker stays registered.
+    /// Pushes a call, or returns the actor's waker and enqueues nothing: when the waker is
+    /// registered and a call of this sender would be the next one. A caller that can begin the
+    /// actor by the waker may hand the call over directly. The waker stays registered, also
+    /// while the actor handles a call that was handed over, so the attempt to begin the actor
+    /// may fail.
     #[inline]
     pub(crate) fn push_or_find_asleep(
         &self,
@@ -162,14 +170,15 @@ impl<M> Mailbox<M> {
         pushed
     }
 
-    /// A tell was refused, because the actor has ended.
+    /// Reports a tell that was refused because the mailbox accepts no new mail.
     #[cold]
     pub(crate) fn lost(&self, message: &M) {
         self.origin().lost(Loss::Refused, message);
     }
 
-    /// Accepts the batch of a local sender's turn; returns the places that it may fill next, out of
-    /// the `want` that it asks for. Unused leased places are returned.
+    /// Accepts the batch of a local sender's turn, and leases the sender up to `want` places for
+    /// its next messages; returns how many. `unused` is the number of places leased before that
+    /// the sender gives back.
     pub(crate) fn publish(&self, mails: &mut MailBatch<M>, unused: usize, want: usize) -> usize {
         if mails.is_empty() && unused == 0 && want == 0 {
             return 0;
@@ -186,13 +195,13 @@ impl<M> Mailbox<M> {
         leased
     }
 
-    /// A local sender that waited gives up.
+    /// Removes a parked local sender that gives up.
     pub(crate) fn leave(&self, ticket: &mut Ticket) {
         let woken = self.lock().local.leave(ticket);
         woken.into_iter().for_each(Wakers::wake);
     }
 
-    /// The queue has got its first mail: the actor must hear of it.
+    /// Adds a queue that was empty to the list of queues with mail, and wakes the actor.
     pub(crate) fn list(&self, queue: Source<M>) {
         let mut state = self.lock();
         state.ready.push_last(queue);
@@ -201,11 +210,13 @@ impl<M> Mailbox<M> {
         actor.into_iter().for_each(Waker::wake);
     }
 
-    /// A queue for one session.
+    /// Opens an inbound queue for one session. If the mailbox accepts no new mail, the queue is
+    /// closed and its owner is notified at once.
     pub(crate) fn open_inbound_queue(
         &self,
         owner: Arc<dyn InboundQueueOwner>,
     ) -> Arc<SessionQueue<M>> {
+        // Unbounded, because the session's credit bounds it.
         let queue = Queue::new(usize::MAX, WhenFull::Wait);
         let session_queue = Arc::new(SessionQueue { queue, owner });
         let mut state = self.lock();
@@ -219,8 +230,8 @@ impl<M> Mailbox<M> {
         session_queue
     }
 
-    /// Returns the actor's next step. `has_running`: calls have been begun, so the actor is not
-    /// finished.
+    /// Returns the actor's next step. `has_running`: calls that run side by side are not finished,
+    /// so the actor does not end for lack of mail.
     pub(crate) fn poll_next(&self, context: &Context<'_>, has_running: bool) -> Poll<NextMail<M>> {
         loop {
             if self.control.is_marked() {
@@ -228,7 +239,8 @@ impl<M> Mailbox<M> {
             }
             let mut state = self.lock();
             let Some(source) = state.ready.pop() else {
-                // A thread that sets the mark looks for the actor's waker next, under this lock.
+                // Checked again under the lock: a thread that sets the mark then takes this lock to
+                // wake the actor, so it either sets the mark before this check or finds the waker.
                 if self.control.is_marked() {
                     continue;
                 }
@@ -240,7 +252,7 @@ impl<M> Mailbox<M> {
                 return Poll::Pending;
             };
             let Some(queue) = source.queue() else {
-                // A sender of single messages is served without moving a chunk back and forth.
+                // A single call is taken without a chunk, which would have to be given back.
                 if let Some((message, asker, more)) = state.local.take_first() {
                     let only = !more && !has_running && self.is_only(&state);
                     if only {
@@ -264,39 +276,39 @@ impl<M> Mailbox<M> {
         }
     }
 
-    /// No mail waits, and the actor would not end for want of references.
+    /// True when no queue has mail and more mail may arrive, so that the actor would wait for mail.
     fn is_only(&self, state: &MailboxState<M>) -> bool {
         !state.ready.has_mail() && !state.sealed && self.references.load(Ordering::Acquire) > 0
     }
 
-    /// A call is handled that has not lain here.
+    /// Marks the actor as busy with a call that was handed over directly and was never enqueued.
     pub(crate) fn works(&self) {
         self.handles.store(true, Ordering::Relaxed);
     }
 
-    /// The only call was handled.
+    /// Ends the mark that [`works`](Self::works) or an `only` call has set: the call was handled.
     pub(crate) fn rests(&self) {
         self.handles.store(false, Ordering::Relaxed);
     }
 
-    /// The actor has a thread of its own, on which nobody else runs it.
+    /// Notes that the actor has a thread of its own, so that no asker runs it inline.
     pub(crate) fn has_own_thread(&self) {
         self.lock().own_thread = true;
     }
 
-    /// The actor sleeps before it has looked for mail once.
+    /// Registers the waker of a new actor that sleeps before its first poll.
     pub(crate) fn sleeps(&self, actor: Waker) {
         let mut state = self.lock();
         state.actor = Some(actor);
     }
 
-    /// For those who hear of lost calls.
+    /// Describes this mailbox in reports of lost calls.
     pub(crate) fn origin(&self) -> Origin<M> {
         Origin { number: self.number, schema: self.actor_type.schema, method: self.method }
     }
 
-    /// As [`origin`](Self::origin), for the calls of one queue. `None` for a timer, whose lost calls
-    /// are not reported.
+    /// Returns the [`origin`](Self::origin) of the calls of one queue; `None` for a timer, whose
+    /// lost calls are not reported.
     pub(crate) fn origin_of(&self, source: &Source<M>) -> Option<Origin<M>> {
         if source.is_timer() { None } else { Some(self.origin()) }
     }
@@ -305,16 +317,18 @@ impl<M> Mailbox<M> {
         Provenance { owner: source.owner(), origin: self.origin_of(source) }
     }
 
-    /// There is one local reference more.
+    /// Counts a new local reference.
     pub(crate) fn refer(&self) {
-        // Nothing is published: who refers has a reference, or is the actor itself.
+        // Relaxed, because a new reference publishes nothing: its creator has a reference, or is
+        // the actor itself or a timer of it.
         self.references.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// One is gone; without any the actor ends when the mail does.
+    /// Counts a local reference as dropped. After the last one, wakes the actor, which ends when it
+    /// has handled its mail.
     pub(crate) fn release(&self) {
-        // Pairs with the load in `poll_next`. That one is made under the lock: either it sees that
-        // nobody is left, or the actor's waker lies here when the lock is ours.
+        // Pairs with the load in `poll_next`, which is made under the lock: either it sees zero, or
+        // the actor's waker is registered when `wake_actor` takes the lock.
         if self.references.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.wake_actor();
         }
@@ -326,13 +340,15 @@ impl<M> Mailbox<M> {
     }
 
     fn lock(&self) -> MutexGuard<'_, MailboxState<M>> {
-        // Whole between two statements, so a panic elsewhere has broken nothing.
+        // The state is consistent between any two statements, so a panic elsewhere has broken
+        // nothing.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl<M> MailboxState<M> {
-    /// The actor, if it sleeps and a call by the holder of `ticket` would be the next one.
+    /// Returns the actor's waker, if it is registered, a call of the holder of `ticket` would be
+    /// the next one, and the actor may run inline.
     #[inline]
     fn asleep(&self, ticket: &Ticket) -> Option<&Waker> {
         let is_next = !self.ready.has_mail() && self.local.has_room(ticket);
@@ -347,7 +363,8 @@ impl<M> MailboxState<M> {
         }
     }
 
-    /// Lists the local queue if `pushed` says so; gives the actor, to be woken.
+    /// Lists the local queue if `pushed` says so, and then returns the actor's waker, to be woken
+    /// without the lock.
     #[inline]
     fn list(&mut self, pushed: &Pushed) -> Option<Waker> {
         let Pushed::In { list: true } = pushed else { return None };
@@ -356,8 +373,8 @@ impl<M> MailboxState<M> {
     }
 }
 
-/// The actor has taken something out of the local queue: lists it again if there is `more`, and wakes
-/// the senders who find room now.
+/// Finishes taking mail out of the local queue: lists the queue again if it has `more`, releases
+/// the lock, and wakes the parked senders for which there is room now.
 #[inline]
 fn took_local<M>(mut state: MutexGuard<'_, MailboxState<M>>, more: bool) {
     if more {
@@ -369,7 +386,7 @@ fn took_local<M>(mut state: MutexGuard<'_, MailboxState<M>>, more: bool) {
 }
 
 impl<M: Send + 'static> Mailbox<M> {
-    /// The actor's timers; from now on it has some.
+    /// Returns the actor's timers, creating them for the first one.
     pub(crate) fn timers(self: &Arc<Self>) -> Result<Arc<Timers<M>>, TimerError> {
         let mut state = self.lock();
         if state.closed || state.sealed {
@@ -384,8 +401,9 @@ impl<M: Send + 'static> Mailbox<M> {
 mod tests {
     use super::*;
 
-    /// With its counts and the allocator's this takes 272 bytes, and the job beside it 192 and 16 in
-    /// the table of its crew: 480 for an idle actor.
+    /// With the counts of its `Arc` and the allocator's overhead, a mailbox of this size takes 272
+    /// bytes. The actor's job takes 192 bytes and a slot of 16 bytes in the scheduler: 480 bytes
+    /// for an idle actor.
     const MAILBOX_BYTES_MAX: usize = 248;
 
     #[test]

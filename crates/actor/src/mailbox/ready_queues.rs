@@ -1,7 +1,8 @@
-//! Which queues of a mailbox have mail, and whose turn is next.
+//! The list of the queues of a mailbox that have mail, in the order in which they are served.
 //!
-//! Most actors never meet a session and have no timer: for them it is one word that says whether the
-//! local queue has mail. The list of queues is there from the first lane, timer or urgent call on.
+//! Most actors have neither a session nor a timer: for them the list is one word, which says
+//! whether the local queue has mail. The first inbound queue, timer, urgent call or stashed call
+//! allocates the full list.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
@@ -13,7 +14,7 @@ use crate::mailbox::stash::Stash;
 use crate::mailbox::timers::Timers;
 use crate::reply::owner::InboundQueueOwner;
 
-/// The queue of one session.
+/// The inbound queue of one session.
 pub(crate) struct SessionQueue<M> {
     pub(crate) queue: Queue<M>,
     pub(crate) owner: Arc<dyn InboundQueueOwner>,
@@ -23,19 +24,20 @@ pub(crate) struct SessionQueue<M> {
 pub(crate) enum Source<M> {
     /// The queue of the local senders.
     Local,
+    /// The inbound queue of a session.
     Session(Arc<SessionQueue<M>>),
-    /// The one call of a timer: it begins as soon as it is taken out, so that it is in here, and can
-    /// be withdrawn, until then.
+    /// The queue of a timer, which holds one call at most. The call begins as soon as it is taken
+    /// out, so it can be withdrawn until it begins.
     Timer(Arc<Queue<M>>),
     /// The queue of urgent calls.
     Urgent(Arc<Queue<M>>),
 }
 
-/// Whom calls of a queue concern beside their actor.
+/// The parties that the calls of a queue concern beside their actor.
 pub(crate) struct Provenance<'a, M> {
     /// The session that answers go to.
     pub(crate) owner: Option<&'a Arc<dyn InboundQueueOwner>>,
-    /// For those who hear of lost calls.
+    /// The actor as described in reports of lost calls; `None` when they are not reported.
     pub(crate) origin: Option<Origin<M>>,
 }
 
@@ -48,7 +50,7 @@ impl<M> Clone for Provenance<'_, M> {
 impl<M> Copy for Provenance<'_, M> {}
 
 impl<M> Source<M> {
-    /// The session that it belongs to.
+    /// The session that the queue belongs to.
     pub(crate) fn owner(&self) -> Option<&Arc<dyn InboundQueueOwner>> {
         match self {
             Source::Local | Source::Timer(_) | Source::Urgent(_) => None,
@@ -85,27 +87,28 @@ impl<M> Clone for Source<M> {
     }
 }
 
-/// The queues with mail, in the order of their turns.
+/// The queues with mail, in the order in which they are served.
 pub(crate) enum ReadyQueues<M> {
-    /// There is the local queue alone; true when it has mail.
+    /// The mailbox has a local queue only; true when it has mail.
     LocalOnly(bool),
     Many(Box<ManyQueues<M>>),
 }
 
-/// From the first session, timer or urgent call on.
+/// The queues of a mailbox that has more than a local queue, or a stash.
 pub(crate) struct ManyQueues<M> {
     listed: VecDeque<Source<M>>,
-    /// Every lane that was opened; for closing. Lanes whose session is gone drop out.
+    /// All inbound queues, with mail or without. Queues that were dropped are removed when another
+    /// one is opened.
     session_queues: Vec<Weak<SessionQueue<M>>>,
     timers: Option<Arc<Timers<M>>>,
     urgent: Option<Arc<Queue<M>>>,
-    /// Calls that the actor has put aside.
+    /// The calls that the actor has stashed.
     stash: Stash<M>,
     precedence: Precedence,
 }
 
 impl<M> ReadyQueues<M> {
-    /// Gives the queue the last turn.
+    /// Adds the queue at the end, or the urgent queue where its precedence puts it.
     pub(crate) fn push_last(&mut self, queue: Source<M>) {
         match self {
             ReadyQueues::LocalOnly(local) if matches!(queue, Source::Local) => *local = true,
@@ -114,7 +117,7 @@ impl<M> ReadyQueues<M> {
         }
     }
 
-    /// Gives the queue the next turn.
+    /// Adds the queue at the front, behind urgent mail.
     pub(crate) fn push_first(&mut self, queue: Source<M>) {
         match self {
             ReadyQueues::LocalOnly(local) if matches!(queue, Source::Local) => *local = true,
@@ -123,7 +126,7 @@ impl<M> ReadyQueues<M> {
         }
     }
 
-    /// The queue that is served next.
+    /// Takes the queue that is served next off the list.
     pub(crate) fn pop(&mut self) -> Option<Source<M>> {
         match self {
             ReadyQueues::LocalOnly(local) => std::mem::take(local).then_some(Source::Local),
@@ -131,7 +134,7 @@ impl<M> ReadyQueues<M> {
         }
     }
 
-    /// True when a queue has mail.
+    /// True when a queue is listed.
     pub(crate) fn has_mail(&self) -> bool {
         match self {
             ReadyQueues::LocalOnly(local) => *local,
@@ -165,7 +168,7 @@ impl<M> ReadyQueues<M> {
         self.many().timers.get_or_insert_with(new).clone()
     }
 
-    /// The queue of urgent calls, if there ever was one.
+    /// The queue of urgent calls; `None` before the first urgent call.
     pub(crate) fn urgent(&self) -> Option<&Arc<Queue<M>>> {
         match self {
             ReadyQueues::LocalOnly(_) => None,
@@ -177,7 +180,7 @@ impl<M> ReadyQueues<M> {
         self.many().urgent.get_or_insert_with(|| Arc::new(new())).clone()
     }
 
-    /// Calls that the actor has put aside, if it ever has.
+    /// The stash; `None` when nothing but a local queue was ever used.
     pub(crate) fn stash(&self) -> Option<&Stash<M>> {
         match self {
             ReadyQueues::LocalOnly(_) => None,
@@ -189,7 +192,7 @@ impl<M> ReadyQueues<M> {
         &mut self.many().stash
     }
 
-    /// Takes out what was put aside.
+    /// Takes out all stashed calls.
     pub(crate) fn take_stash(&mut self) -> Stash<M> {
         match self {
             ReadyQueues::LocalOnly(_) => Stash::new(),
@@ -197,7 +200,7 @@ impl<M> ReadyQueues<M> {
         }
     }
 
-    /// True when the run at hand, if there is one, is broken off for urgent mail.
+    /// True when the current run, if there is one, is broken off for urgent mail.
     pub(crate) fn breaks_off(&self) -> bool {
         match self {
             ReadyQueues::LocalOnly(_) => true,
@@ -205,7 +208,7 @@ impl<M> ReadyQueues<M> {
         }
     }
 
-    /// The timers whose call has its turn some time.
+    /// The listed queues of timers. A queue whose call was withdrawn is listed and empty.
     pub(crate) fn due(&self) -> impl Iterator<Item = &Queue<M>> {
         let listed = match self {
             ReadyQueues::LocalOnly(_) => None,
@@ -231,19 +234,20 @@ impl<M> ReadyQueues<M> {
         }
         match self {
             ReadyQueues::Many(many) => many,
-            ReadyQueues::LocalOnly(_) => unreachable!("made above"),
+            ReadyQueues::LocalOnly(_) => unreachable!("replaced above"),
         }
     }
 }
 
 impl<M> ManyQueues<M> {
-    /// Urgent mail is next, or next but one when it has gone first too often.
+    /// Adds the urgent queue at the front, or behind one other queue when urgent mail has gone
+    /// first too often.
     fn push_urgent(&mut self, queue: Source<M>) {
         let place = usize::from(!self.precedence.goes_first());
         self.listed.insert(place.min(self.listed.len()), queue);
     }
 
-    /// A queue whose run was broken off has the next turn, behind urgent mail.
+    /// Adds a queue whose run was broken off at the front, behind urgent mail.
     fn push_first(&mut self, queue: Source<M>) {
         let urgent = self.listed.front().is_some_and(Source::is_urgent);
         self.listed.insert(usize::from(urgent), queue);

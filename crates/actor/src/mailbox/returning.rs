@@ -1,4 +1,4 @@
-//! Mail that the actor has taken and does not handle now: it is returned, or put aside.
+//! Mail that the actor has taken and does not handle now: it is put back or stashed.
 
 use super::{Mailbox, refuse};
 use crate::error::CallErrorKind;
@@ -8,12 +8,12 @@ use crate::mailbox::ready_queues::Source;
 use crate::mailbox::stash::{Stash, Stashed};
 
 impl<M> Mailbox<M> {
-    /// Puts back calls that were taken and not handled, before all others of their queue.
+    /// Puts back calls that were taken and not handled, in front of all others of their queue.
     pub(crate) fn put_back(&self, chunk: Chunk<M>, source: &Source<M>) {
         if chunk.calls() == 0 {
             return;
         }
-        // A queue with a lock of its own is listed behind it: never two locks at once.
+        // The lock of a queue is released before that of the mailbox is taken: never two at once.
         let (put, mut state) = match source.queue() {
             Some(queue) => (queue.put_back(chunk), self.lock()),
             None => {
@@ -40,7 +40,7 @@ impl<M> Mailbox<M> {
         drop(too_many);
     }
 
-    /// Puts a call aside, and takes it out of its `Option` then.
+    /// Stashes a call and takes it out of its `Option`. On an error the call stays there.
     pub(crate) fn stash(&self, call: &mut Option<Stashed<M>>) -> Result<(), CallErrorKind> {
         let mut state = self.lock();
         if state.closed {

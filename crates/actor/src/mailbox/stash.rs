@@ -1,4 +1,4 @@
-//! The calls that an actor has put aside.
+//! The calls that an actor has stashed.
 
 use std::collections::VecDeque;
 
@@ -6,14 +6,15 @@ use crate::error::CallErrorKind;
 use crate::letters::{Loss, Origin};
 use crate::reply::Reply;
 
-/// A call that was put aside. Dropped, it was not handled: its asker hears so.
+/// A stashed call. When it is dropped unhandled, an ask fails with `ActorStopped` and a tell is
+/// reported as lost.
 pub(crate) struct Stashed<M> {
     pub(crate) call: Option<(M, Reply<'static>)>,
     pub(crate) origin: Origin<M>,
 }
 
 impl<M> Stashed<M> {
-    /// The call, to be handled; `None` when its asker has gone away meanwhile.
+    /// Takes out the call, to be handled; `None` when its asker has gone.
     pub(crate) fn begin(mut self) -> Option<(M, Reply<'static>, Origin<M>)> {
         let (message, mut reply) = self.call.take()?;
         if reply.is_called_off() {
@@ -34,5 +35,5 @@ impl<M> Drop for Stashed<M> {
     }
 }
 
-/// The calls that an actor has put aside.
+/// The stashed calls of an actor, in order.
 pub(crate) type Stash<M> = VecDeque<Stashed<M>>;

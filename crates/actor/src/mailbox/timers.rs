@@ -1,8 +1,9 @@
-//! Calls that an actor gets later: once, or again and again.
+//! Timers: calls that an actor receives later, once or periodically.
 //!
-//! Each timer has a queue of its own in the mailbox, with room for one call. So a timer never piles
-//! up behind a slow actor, what is due waits its turn like any other call, and what was cancelled is
-//! taken out of its queue, due or not. One task for each actor with timers sleeps until the next.
+//! Each timer has a queue of its own in the mailbox, with room for one call. So the calls of a
+//! timer never pile up behind a slow actor, a due call waits its turn like any other, and a
+//! cancelled call is taken out of its queue, due or not. Each actor with timers has one task, the
+//! driver, which sleeps until the next timer is due.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
@@ -25,17 +26,17 @@ use crate::mailbox::ready_queues::Source;
 use crate::options::WhenFull;
 use crate::reason::Reason;
 
-/// Makes the call of a timer anew each time.
+/// Makes the message of each call of a periodic timer.
 pub(crate) type MakeMessage<M> = Box<dyn FnMut() -> M + Send>;
 
-/// A timer of an actor. Dropping it changes nothing: the timer goes on.
+/// A timer of an actor. Dropping this value does not cancel the timer.
 #[derive(Clone)]
 pub struct Timer(Arc<dyn Cancellable>);
 
 impl Timer {
-    /// Takes the timer back. True: nothing of it arrives any more, not even what was due already and
-    /// waited. False: there was nothing left to take back, because its only call has begun, or it was
-    /// cancelled before, or the actor has ended. A call that has begun is not interrupted.
+    /// Cancels the timer. A call that was due and waits is withdrawn; a call that has begun is not
+    /// interrupted. Returns false when nothing was left to cancel: the timer's only call has begun,
+    /// the timer was cancelled before, or the actor has ended.
     pub fn cancel(&self) -> bool {
         self.0.cancel()
     }
@@ -47,15 +48,15 @@ impl fmt::Debug for Timer {
     }
 }
 
-/// Why there is no timer.
+/// The reason why a timer was not created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TimerError {
-    /// The actor has [`TIMERS_MAX`] already.
+    /// The actor has [`TIMERS_MAX`] timers already.
     TooMany,
     /// The calling thread belongs to no tokio runtime.
     NoRuntime,
-    /// The actor has ended, or lets nothing in any more.
+    /// The actor has ended or accepts no new calls.
     Ended,
 }
 
@@ -76,15 +77,16 @@ impl fmt::Display for TimerError {
 
 impl std::error::Error for TimerError {}
 
-/// The action of a timer that is due.
+/// The call that a timer enqueues when it is due.
 pub(crate) enum TimerCall<M> {
     Once(M),
-    /// `make` is out while it runs; it gives nothing when the actor is gone.
+    /// A call every `period`. `make` is `None` while it runs, and returns `None` when the actor is
+    /// gone.
     Every {
         period: Duration,
         make: Option<MakeMessage<Option<M>>>,
     },
-    /// Nothing: its only call is due and waits, or has begun.
+    /// No further call: the only one is due and waits, or has begun.
     Due,
 }
 
@@ -98,23 +100,25 @@ struct ArmedTimer<M> {
 pub(crate) struct Timers<M> {
     mailbox: Weak<Mailbox<M>>,
     state: Mutex<TimersState<M>>,
-    /// The first timer is another one, or there will be none.
+    /// Wakes the driver when another timer has become the first one, or the timers are closed.
     changed: Notify,
 }
 
 struct TimersState<M> {
     armed: HashMap<u64, ArmedTimer<M>>,
-    /// Those that are not due, in order; of the same time, in the order in which they were set.
+    /// The timers that will be due, by time and then by number: timers set for the same time are
+    /// due in the order in which they were set.
     order: BTreeSet<(Instant, u64)>,
     last: u64,
-    /// When `armed` has this many entries, those whose call has begun are removed.
+    /// The number of entries in `armed`, including finished timers, at which
+    /// [`sweep`](TimersState::sweep) removes the finished ones.
     sweep_at: usize,
-    /// There is a task that waits.
+    /// A driver exists, or is about to be spawned.
     driven: bool,
     closed: bool,
 }
 
-/// Timers below which nobody looks for those that are over.
+/// The number of timers below which finished ones are not removed.
 const SWEEP_MIN: usize = 16;
 
 impl<M: Send + 'static> Timers<M> {
@@ -130,6 +134,7 @@ impl<M: Send + 'static> Timers<M> {
         Timers { mailbox, state: Mutex::new(state), changed: Notify::new() }
     }
 
+    /// Sets a timer, and spawns the driver if there is none.
     pub(crate) fn add(
         self: &Arc<Self>,
         delay: Duration,
@@ -161,21 +166,21 @@ impl<M: Send + 'static> Timers<M> {
         Ok(Timer(Arc::new(TimerEntry { timers: Arc::downgrade(self), number, queue })))
     }
 
-    /// Forgets all that is not due.
+    /// Drops all timers that are not due, and accepts no new ones. Due calls stay in the mailbox.
     pub(crate) fn close(&self) {
         let mut state = self.lock();
         state.closed = true;
         state.order.clear();
         let armed = std::mem::take(&mut state.armed);
         drop(state);
-        // Outside the lock: messages and closures may do anything when they are dropped.
+        // Outside the lock, because dropping messages and closures may run any code.
         drop(armed);
         self.changed.notify_one();
     }
 
     /// Enqueues all calls that are due at `now`.
     fn fire(&self, now: Instant) {
-        // Held on to, so that no message is dropped under the lock.
+        // Keeps the mailbox alive, so that it and its messages are not dropped under the lock.
         let Some(mailbox) = self.mailbox.upgrade() else { return };
         while let Some((number, make)) = self.next_due(now, &mailbox) {
             let Some(mut make) = make else { continue };
@@ -189,7 +194,8 @@ impl<M: Send + 'static> Timers<M> {
         }
     }
 
-    /// Sees to the next timer that is due; gives what makes its call, if that must be made first.
+    /// Enqueues the call of the next timer that is due. For a periodic timer, returns its closure
+    /// instead, unless its last call still waits. `None`: no timer is due.
     fn next_due(
         &self,
         now: Instant,
@@ -204,7 +210,8 @@ impl<M: Send + 'static> Timers<M> {
         let armed = state.armed.get_mut(&number)?;
         match &mut armed.timer_call {
             TimerCall::Every { period, make } => {
-                // In step with the first one; periods that nobody saw are left out.
+                // The next time is a multiple of the period after the first; periods that have
+                // passed entirely are skipped.
                 let missed = (now - at).as_nanos() / period.as_nanos();
                 let periods = u32::try_from(missed).unwrap_or(u32::MAX).saturating_add(1);
                 armed.at = at + period.saturating_mul(periods).min(TIMER_DELAY_MAX);
@@ -222,7 +229,7 @@ impl<M: Send + 'static> Timers<M> {
         }
     }
 
-    /// The call of a timer was made; it goes in, unless the timer was cancelled meanwhile.
+    /// Enqueues a call that a periodic timer has made, unless the timer was cancelled meanwhile.
     fn made(
         &self,
         number: u64,
@@ -244,12 +251,14 @@ impl<M: Send + 'static> Timers<M> {
     }
 
     fn lock(&self) -> MutexGuard<'_, TimersState<M>> {
-        // Whole between two statements, so a panic elsewhere has broken nothing.
+        // The state is consistent between any two statements, so a panic elsewhere has broken
+        // nothing.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Under the lock of the timers: nobody cancels, and the mailbox does not close meanwhile.
+/// Enqueues a call of a timer. The caller holds the lock of the timers, so the timer cannot be
+/// cancelled and the mailbox cannot close its queues before the queue is listed.
 fn push<M>(mailbox: &Mailbox<M>, message: M, queue: &Arc<Queue<M>>) {
     let pushed = queue.push(&mut Some(message), None, &mut Ticket::default(), None, |_| {});
     if let Pushed::In { list: true } = pushed {
@@ -258,7 +267,8 @@ fn push<M>(mailbox: &Mailbox<M>, message: M, queue: &Arc<Queue<M>>) {
 }
 
 impl<M> TimersState<M> {
-    /// Forgets, now and then, those whose only call has begun.
+    /// Removes the finished timers, those whose only call has begun, when `armed` has grown to
+    /// `sweep_at` or to [`TIMERS_MAX`]. The next limit is twice the number that remain.
     fn sweep(&mut self) {
         if self.armed.len() >= self.sweep_at.min(TIMERS_MAX) {
             self.armed.retain(|_, one| {
@@ -269,7 +279,7 @@ impl<M> TimersState<M> {
     }
 }
 
-/// The task that waits for one actor's timers; it ends when there are none.
+/// The task that waits for the timers of one actor; it ends when no timer will be due.
 struct Driver<M: Send + 'static>(Arc<Timers<M>>);
 
 impl<M: Send + 'static> Driver<M> {
@@ -290,7 +300,8 @@ impl<M: Send + 'static> Driver<M> {
 }
 
 impl<M: Send + 'static> Drop for Driver<M> {
-    /// Its runtime may be gone: the next timer starts another one.
+    /// Lets the next [`add`](Timers::add) spawn another driver, when this one is dropped with its
+    /// runtime while timers are left.
     fn drop(&mut self) {
         let mut state = self.0.lock();
         if !state.order.is_empty() {

@@ -13,7 +13,7 @@ use crate::mailbox::ready_queues::Source;
 use crate::reply::Asker;
 
 impl<M> Mailbox<M> {
-    /// One urgent call of a local sender.
+    /// Enqueues an urgent call of a local sender, or parks the sender if there is no room.
     pub(crate) fn push_urgent(
         &self,
         message: &mut Option<M>,
@@ -46,13 +46,13 @@ impl<M> Mailbox<M> {
         let actor = state.actor.take();
         drop(state);
         if breaks_off {
-            // After it is listed: the actor obeys, and then finds it.
+            // After the queue is listed: the actor carries out the order and then finds the queue.
             self.control.order(ControlMessage::Urgent);
         }
         actor.into_iter().for_each(Waker::wake);
     }
 
-    /// A sender of an urgent call that waited gives up.
+    /// Removes a parked sender of an urgent call that gives up.
     pub(crate) fn leave_urgent(&self, ticket: &mut Ticket) {
         let urgent = self.lock().ready.urgent().cloned();
         if let Some(queue) = urgent {

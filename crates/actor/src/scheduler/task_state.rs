@@ -1,7 +1,8 @@
 //! The state of a job: whether it sleeps, is queued, runs, or is done.
 //!
-//! Three flags in one byte, read and written in one atomic step each. The thread that wakes a job
-//! either enqueues it or leaves a flag that the running executor sees when the run ends.
+//! The state is three flags in one byte; each change reads and writes the byte in one atomic step.
+//! The thread that wakes a sleeping job must enqueue it. A wake during a run only sets a flag,
+//! which the executor of the run sees when the run ends.
 
 use crate::sync::{AtomicU8, Ordering};
 
@@ -80,12 +81,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_job_is_brought_in_line_once_however_often_it_is_woken() {
+    fn a_job_is_queued_once_however_often_it_is_woken() {
         let state = TaskState::asleep();
         assert!(state.wake());
         assert!(!state.wake());
         assert!(state.begin());
-        assert!(!state.wake(), "whoever runs it sees the mark");
+        assert!(!state.wake(), "its executor sees the flag");
         assert_eq!(state.end(), AfterRun::Again);
         assert!(state.begin());
         assert_eq!(state.end(), AfterRun::Sleeps);
@@ -93,12 +94,12 @@ mod tests {
     }
 
     #[test]
-    fn a_job_that_its_waker_runs_is_never_in_line() {
+    fn a_job_that_its_waker_runs_is_not_queued_meanwhile() {
         let state = TaskState::asleep();
         assert!(state.is_asleep() && state.begin_asleep());
         assert!(!state.begin_asleep() && !state.wake());
         assert_eq!(state.end(), AfterRun::Again);
-        assert!(!state.begin_asleep(), "it is in line now");
+        assert!(!state.begin_asleep(), "the job is queued");
         assert!(state.begin());
     }
 
@@ -110,7 +111,7 @@ mod tests {
 
         let state = TaskState::woken();
         assert!(state.begin());
-        assert!(!state.cancel(), "it runs, so who runs it drops it");
+        assert!(!state.cancel(), "the executor of the running job drops it");
         assert_eq!(state.end(), AfterRun::Cancelled);
     }
 }
@@ -126,8 +127,8 @@ mod loom_tests {
     /// State that two wakers and a canceller share with the thread that runs the job.
     struct Table {
         state: TaskState,
-        /// How often the job is queued: never twice.
-        line: Mutex<usize>,
+        /// The number of times that the job is queued, at most once.
+        queued: Mutex<usize>,
         /// Units of work for the job.
         work: AtomicUsize,
         done: AtomicUsize,
@@ -137,25 +138,25 @@ mod loom_tests {
         fn wake(&self) {
             self.work.fetch_add(1, Ordering::Relaxed);
             if self.state.wake() {
-                self.bring();
+                self.enqueue();
             }
         }
 
-        fn bring(&self) {
-            let mut line = self.line.lock().unwrap();
-            *line += 1;
-            assert_eq!(*line, 1, "in line twice");
+        fn enqueue(&self) {
+            let mut queued = self.queued.lock().unwrap();
+            *queued += 1;
+            assert_eq!(*queued, 1, "the job is queued twice");
         }
 
         /// Runs the job while it is queued.
         fn run(&self) {
-            while std::mem::take(&mut *self.line.lock().unwrap()) == 1 {
+            while std::mem::take(&mut *self.queued.lock().unwrap()) == 1 {
                 if !self.state.begin() {
                     return;
                 }
                 self.done.store(self.work.load(Ordering::Relaxed), Ordering::Relaxed);
                 if self.state.end() == AfterRun::Again {
-                    self.bring();
+                    self.enqueue();
                 }
             }
         }
@@ -164,14 +165,14 @@ mod loom_tests {
     fn table() -> Arc<Table> {
         Arc::new(Table {
             state: TaskState::asleep(),
-            line: Mutex::new(0),
+            queued: Mutex::new(0),
             work: AtomicUsize::new(0),
             done: AtomicUsize::new(0),
         })
     }
 
     #[test]
-    fn loom_no_wake_is_lost_and_none_runs_twice_at_once() {
+    fn loom_no_wake_is_lost_and_no_job_runs_twice_at_once() {
         loom::model(|| {
             let table = table();
             let others: Vec<_> = (0..2)
@@ -190,7 +191,7 @@ mod loom_tests {
     }
 
     #[test]
-    fn loom_a_cancelled_job_is_dropped_by_exactly_one() {
+    fn loom_a_cancelled_job_is_dropped_by_exactly_one_thread() {
         loom::model(|| {
             let table = table();
             let dropped = Arc::new(AtomicUsize::new(0));

@@ -41,9 +41,9 @@ fn wigwag_and_the_limit_do_every_cell_as_ordered() {
     assert!(of_wigwag[0]["runs"][0]["grown_bytes"].as_u64() < Some(16 << 20), "{of_wigwag:?}");
 }
 
-/// A row of a longer run says why somebody is not in it.
+/// A row of a longer run contains the reason why a participant is not in it.
 #[test]
-fn who_has_no_such_thing_says_so() {
+fn a_participant_without_a_workload_has_a_reason_in_its_row() {
     let _alone = crate::alone();
     let peers = Peers::new("lacks");
     let lacks = "[lacks]\nring = \"a ring is too long for it\"\n";

@@ -89,8 +89,8 @@ fn was_disturbed(row: &Row) -> bool {
 
 /// Length of one look at the machine: the kernel counts it in ticks of 10 ms.
 const LOOK: Duration = Duration::from_millis(500);
-/// The share of the processors that other programs may take of a machine on which a fault can be seen.
-/// Faults were hidden where they took nine tenths.
+/// The share of the processors that other programs may take of a machine on which a fault can be
+/// seen. Faults were hidden where they took nine tenths.
 const FOREIGN_SHARE_MAX: f64 = 0.5;
 /// The longest wait for such a look: builds and tests of others as a rule pause sooner.
 const QUIET_MAX: Duration = Duration::from_secs(60);
@@ -125,7 +125,7 @@ fn word(random: &mut u64) -> String {
     (0..8).map(|letter| char::from(b'a' + (*random >> (letter * 7)) as u8 % 26)).collect()
 }
 
-/// No verdict looks at a name, and none knows that it must find somebody out.
+/// No verdict depends on a name or on whether the participant is known to be bad.
 #[test]
 fn every_bad_participant_is_found_out_under_a_name_that_tells_nothing() {
     let _alone = crate::alone();
@@ -187,7 +187,7 @@ fn look_again(peers: &Peers, name: &str, played: &str, mut hidden: Vec<Row>) {
 /// With Ping and Pong every reply is right, so the evidence is in what came too early, what was
 /// open at once, and what was left unread.
 #[test]
-fn fixed_payloads_hide_nobody_who_reads_a_quarter() {
+fn fixed_payloads_expose_a_participant_that_reads_a_quarter() {
     let _alone = crate::alone();
     let peers = Peers::new("fixed");
     peers.add("quarter", "fixed", "broken-one-byte", &["pingpong.server"]);
@@ -219,7 +219,7 @@ fn fixed_payloads_hide_nobody_who_reads_a_quarter() {
     }
 }
 
-/// Somebody else's program, which keeps one processor busy.
+/// Another program, which keeps one processor busy.
 struct Load(Child);
 
 impl Load {

@@ -1,8 +1,8 @@
-//! Makes inputs from seeds and a dictionary, runs them, and makes what it finds small.
+//! A driver that generates inputs from seeds and a dictionary, runs them, and minimizes failures.
 //!
-//! Each input follows from a seed and the number of its run alone, so one run is replayed without
-//! those before it. There is no feedback from the code: what has to be found behind magic bytes
-//! must be within reach of the dictionary.
+//! Each input is determined by a seed and the number of its run, so a run is replayed without those
+//! before it. The code gives no feedback: a bug behind magic bytes must be within reach of the
+//! dictionary.
 
 use std::fmt::{self, Display, Formatter};
 use std::ops::Range;
@@ -10,23 +10,23 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::fuzz::{INPUT_BYTES_MAX, Verdict};
 
-/// Words that inputs are made of, in libFuzzer's format.
+/// The words that inputs are made of, in libFuzzer's format.
 const DICTIONARY: &str = include_str!("../../../../fuzz/sp.dict");
 
-/// Changes made to a seed at most.
+/// The most changes that are made to a seed.
 const MUTATIONS_MAX: usize = 6;
 
-/// A generator of 64-bit numbers (splitmix64): small, and the same everywhere.
+/// A generator of 64-bit numbers (splitmix64): small, and the same on all platforms.
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
 impl Random {
-    /// The numbers that follow from `seed`.
+    /// A generator that is seeded with `seed`.
     pub fn new(seed: u64) -> Random {
         Random(seed)
     }
 
-    /// The next one.
+    /// The next number.
     pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -34,7 +34,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// One of `count` numbers from 0; 0 where there are none.
+    /// A number below `count`; 0 if `count` is 0.
     pub fn below(&mut self, count: usize) -> usize {
         if count == 0 { 0 } else { (self.number() % count as u64) as usize }
     }
@@ -53,7 +53,7 @@ pub struct Driver {
 pub struct Counterexample {
     /// The seed of the driver, and the number of the run.
     pub replay: (u64, u64),
-    /// As small as it could be made.
+    /// The input, minimized.
     pub input: Vec<u8>,
     /// The broken property.
     pub why: String,
@@ -67,12 +67,12 @@ impl Display for Counterexample {
 }
 
 impl Driver {
-    /// Begins with `seeds` and knows the words of the dictionary.
+    /// A driver with `seeds` and the words of the dictionary.
     pub fn new(seed: u64, seeds: Vec<Vec<u8>>) -> Driver {
         Driver { seed, seeds, dictionary: words() }
     }
 
-    /// Begins with nothing and knows nothing: to see what seeds and dictionary are worth.
+    /// A driver without seeds and dictionary, to measure what they contribute.
     pub fn blind(seed: u64) -> Driver {
         Driver { seed, seeds: Vec::new(), dictionary: Vec::new() }
     }
@@ -91,7 +91,7 @@ impl Driver {
         input
     }
 
-    /// Runs until something is broken.
+    /// Runs inputs until one breaks a property.
     pub fn find_failure(
         &self,
         runs: Range<u64>,
@@ -165,7 +165,7 @@ pub fn run_check(check: &impl Fn(&[u8]) -> Verdict, input: &[u8]) -> Verdict {
     judged.unwrap_or_else(|_| Err("it panics".to_owned()))
 }
 
-/// Leaves out whatever can be left out.
+/// Removes all parts of the input without which it still fails.
 fn shrink(mut input: Vec<u8>, fails: impl Fn(&[u8]) -> bool) -> Vec<u8> {
     let mut piece = input.len() / 2;
     while piece > 0 {
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_found_is_made_small() {
+    fn a_counterexample_is_minimized() {
         let needle = |input: &[u8]| input.windows(2).any(|pair| pair == b"ab");
         assert_eq!(shrink(b"xxxxabxxxx".to_vec(), needle), b"ab");
     }

@@ -1,5 +1,5 @@
 //! One message through a raw socket and back out, and through the ordinary socket of the same
-//! protocol: what the header says, told a second time in plain words, must be what they do.
+//! protocol. A second, simple reader of the headers predicts what both must do.
 
 use bytes::Bytes;
 use wigwag_sp::raw::RawKind;
@@ -13,14 +13,14 @@ use crate::fuzz::{Verdict, ensure};
 
 const NOW: Time = Time::START;
 
-/// Where the message comes from, and who else is there.
+/// The pipe that the message comes from, and another open pipe.
 const FROM: PipeId = PipeId(1);
 const OTHER: PipeId = PipeId(2);
 
-/// How a socket is given a message.
+/// The function that passes a message to a socket.
 pub type ReceiveMessage = fn(&mut dyn Protocol, Bytes) -> Received;
 
-/// A protocol that hears: raw, ordinary, and what stands in front of its bodies.
+/// A protocol that receives: its raw kind, its ordinary socket, and the header of its bodies.
 struct ForwardCase {
     kind: RawKind,
     ordinary: fn() -> Box<dyn Protocol>,
@@ -33,7 +33,7 @@ struct ForwardCase {
 enum HeaderKind {
     None,
     Words,
-    /// The last count that passes, and whether a broken word ends the connection.
+    /// The highest count of hops that passes, and whether a malformed word ends the connection.
     Hops(u8, bool),
 }
 
@@ -60,7 +60,7 @@ const fn case(
 /// The expected outcome of a message.
 #[derive(Debug, PartialEq, Eq)]
 enum Expected {
-    /// It passes; so many bytes are its header.
+    /// The message passes; the number of bytes of its header.
     Forwarded(usize),
     Dropped(DropReason),
     Closed,
@@ -71,7 +71,7 @@ pub fn check(input: &[u8]) -> Verdict {
     check_with(|protocol, message| protocol.receive(FROM, message, NOW), input)
 }
 
-/// Checks any way of giving them a message. The first byte chooses the protocol.
+/// Checks the sockets with any `receive`. The first byte chooses the protocol.
 pub fn check_with(receive: ReceiveMessage, input: &[u8]) -> Verdict {
     let Some((choice, message)) = input.split_first() else {
         return Ok(());
@@ -112,7 +112,7 @@ pub fn check_with(receive: ReceiveMessage, input: &[u8]) -> Verdict {
 
 fn open(protocol: &mut dyn Protocol) -> Verdict {
     protocol.open(FROM, NOW).map_err(|why| why.to_string())?;
-    // A pair wants one peer and no more.
+    // A pair accepts one peer only.
     let _ = protocol.open(OTHER, NOW);
     Ok(())
 }
@@ -145,7 +145,7 @@ fn check_forwarding(
     ensure(raw.transmit(elsewhere).is_none(), || format!("{kind:?}: to the wrong peer too"))
 }
 
-/// The headers of RFC sp-request-reply-01 and of pair1, read once more.
+/// Predicts the outcome by a second reader of the headers of RFC sp-request-reply-01 and of pair1.
 fn expected_outcome(header: HeaderKind, message: &[u8]) -> Expected {
     match header {
         HeaderKind::None => Expected::Forwarded(0),

@@ -1,5 +1,5 @@
-//! Handshake and framing: any split of the same bytes gives the same events, what was read encodes
-//! to what came, and memory follows the bytes that came.
+//! Handshake and framing: any split of the same bytes gives the same events, the events encode to
+//! the bytes that were received, and memory grows only with received bytes.
 
 use wigwag_sp::{Event, Stream, StreamError};
 use wigwag_wire::read_buf::READ_BYTES;
@@ -8,26 +8,26 @@ use wigwag_wire::{ConnectionStateMachine, Framing, Header, ProtocolNumber, ReadB
 use crate::fuzz::driver::Random;
 use crate::fuzz::{Verdict, ensure};
 
-/// Bytes that a message may have, so small that inputs cross it.
+/// The receive limit, so small that inputs exceed it.
 const LIMIT: usize = 600;
 
-/// How a stream is asked for its next event.
+/// The function that asks a stream for its next event.
 pub type ReceiveEvent = fn(&mut Stream, &mut ReadBuf) -> Result<Option<Event>, StreamError>;
 
-/// All that was read of a stream.
+/// All events of a stream, and its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Transcript {
     events: Vec<Event>,
     end: Option<StreamError>,
 }
 
-/// Checks the machine.
+/// Checks the stream.
 pub fn check(input: &[u8]) -> Verdict {
     check_with(|stream, input| stream.receive(input, Time::START), input)
 }
 
-/// Checks any way of asking it. The first byte chooses framing and protocol, the second how the
-/// rest is cut.
+/// Checks the stream with any `receive`. The first byte chooses framing and protocol, the second
+/// how the rest is split.
 pub fn check_with(receive: ReceiveEvent, input: &[u8]) -> Verdict {
     let Some((&[choice, cuts], bytes)) = input.split_first_chunk::<2>() else {
         return Ok(());
@@ -100,7 +100,7 @@ fn encode(events: &[Event], framing: Framing) -> Vec<u8> {
     bytes
 }
 
-/// For each protocol and framing a partner that sends three messages.
+/// A partner that sends three messages, for each protocol and framing.
 pub fn seeds() -> Vec<Vec<u8>> {
     let mut seeds = Vec::new();
     for (index, ours) in OURS.into_iter().enumerate() {

@@ -1,10 +1,10 @@
-//! The first eight bytes: what is taken for a header is one, byte for byte, and of a partner.
+//! The first eight bytes of a stream: accepted bytes are a header, byte for byte, of a partner.
 
 use wigwag_wire::{Header, HeaderError, ProtocolNumber};
 
 use crate::fuzz::{Verdict, ensure};
 
-/// Every number with a name lies below.
+/// A bound above all named protocol numbers.
 const NUMBERS_END: u16 = 0x700;
 
 /// Checks the reader of headers.
@@ -33,7 +33,7 @@ pub fn check_with(parse: impl Fn([u8; 8]) -> Result<Header, HeaderError>, input:
     Ok(())
 }
 
-/// Each header that has a name.
+/// The headers of all named protocols.
 pub fn seeds() -> Vec<Vec<u8>> {
     let numbers = (0..NUMBERS_END).map(ProtocolNumber).filter(|number| number.name().is_some());
     numbers.map(|protocol| Header { protocol }.to_bytes().to_vec()).collect()

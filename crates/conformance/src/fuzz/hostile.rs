@@ -1,4 +1,4 @@
-//! A session whose other end is hostile: after a correct opening it writes whatever it likes.
+//! A session with a hostile peer, which writes arbitrary bytes after a correct opening.
 //!
 //! The input is a script, as in [`session`](super::session). The peer writes noise, a message of
 //! noise, or a batch that is correct except for the faults that the script adds, so that the deep
@@ -26,30 +26,30 @@ use crate::fuzz::session::{
 };
 use crate::fuzz::{Verdict, ensure};
 
-/// Steps of a script at most.
+/// The most steps of a script.
 const STEPS_MAX: usize = 300;
 
-/// Frames of a batch at most.
+/// The most frames of a batch.
 const FRAMES_MAX: usize = 24;
 
-/// The end that is no enemy, and what the enemy knows.
+/// The honest end of a session, and the state of the hostile peer.
 struct HostileHarness {
     now: Time,
     profile: SessionProfile,
     end: End,
     node: Node,
-    /// A strict reader checks the output of our end.
+    /// A strict reader, which checks the output of the honest end.
     verifier: RecvHalf,
     written: ReadBuf,
-    /// The number of the enemy's next frame, if it counts right.
+    /// The number of the peer's next frame, if it counts correctly.
     next_seq: u64,
-    /// Why it is over.
+    /// The error that has ended the session.
     error: Option<PeerError>,
     has_ended: bool,
 }
 
 /// Checks a session. The first byte chooses limits, framing and features, the second which end is
-/// hostile; each step is a byte, and what it needs behind it.
+/// hostile; each step is a byte, followed by its arguments.
 pub fn check(input: &[u8]) -> Verdict {
     let mut script = Script::new(input);
     let profile = SessionProfile::read(&mut script);
@@ -105,7 +105,7 @@ impl HostileHarness {
         }
     }
 
-    /// A batch, right or nearly so.
+    /// Writes a batch that is correct except for the faults of the script.
     fn batch(&mut self, script: &mut Script<'_>) -> Buffer {
         let count = script.below(FRAMES_MAX);
         let (mut frames, mut numbers) = (Buffer::new(), 0);
@@ -145,7 +145,7 @@ impl HostileHarness {
         self.arrive(&whole)
     }
 
-    /// Bytes of the enemy come in.
+    /// Receives bytes of the hostile peer.
     fn arrive(&mut self, bytes: &[u8]) -> Verdict {
         self.end.fill(bytes, self.now);
         while self.error.is_none() && !self.node.close_received {
@@ -181,7 +181,7 @@ impl HostileHarness {
         ensure(claimed <= most, || format!("{claimed} bytes of memory for {kept} that came"))
     }
 
-    /// Our end does what an honest node does.
+    /// Performs an action of the honest node.
     fn perform(&mut self, script: &mut Script<'_>) -> Verdict {
         let (what, which) = (script.below(8), script.below(8));
         let size = usize::from(script.byte()) * self.profile.scale;
@@ -199,7 +199,7 @@ impl HostileHarness {
         Ok(())
     }
 
-    /// The connection is cut, and the enemy comes back with a number that it may have made up.
+    /// Cuts the connection and resumes the session with a received count that may be made up.
     fn resume(&mut self, script: &mut Script<'_>) -> Verdict {
         let Some(mut session) = self.end.peer.take_session() else { return Ok(()) };
         if !self.end.batch.is_empty() {
@@ -214,7 +214,7 @@ impl HostileHarness {
         let recv_next = match made_up {
             0..=2 => (u64::MAX - made_up) >> 1,
             3..=60 => acked + made_up - 3,
-            // The number that the witness has received is the true one.
+            // The number that the strict reader has received is the correct one.
             _ => self.verifier.recv_next(),
         };
         let allowed = (acked..=sent).contains(&recv_next);
@@ -239,7 +239,7 @@ impl HostileHarness {
         Ok(())
     }
 
-    /// Our end writes, and the witness reads.
+    /// Writes the output of the honest end, and checks it with the strict reader.
     fn write(&mut self, most: usize) -> Verdict {
         let bytes = self.end.write(most, self.now);
         self.written.fill(&bytes);
@@ -259,7 +259,7 @@ impl HostileHarness {
         }
     }
 
-    /// Memory is bounded, whatever the peer sends.
+    /// Checks that memory is bounded, whatever the peer sends.
     fn check_invariants(&mut self) -> Verdict {
         let limits = self.profile.limits;
         let Some(sender) = self.end.peer.sender() else {
@@ -286,7 +286,7 @@ impl HostileHarness {
         Ok(())
     }
 
-    /// A peer that has broken a rule is told which one, and gets nothing after that.
+    /// Checks that a peer that has broken a rule gets a CLOSE and nothing after it.
     fn check_close(mut self) -> Verdict {
         let Some(error) = self.error.take() else { return Ok(()) };
         self.end.peer.fail(&error);

@@ -1,9 +1,9 @@
-//! A whole history with every protocol: pipes come and go, messages of any content come in, the
-//! user calls what there is to call.
+//! A whole history with each protocol: pipes open and close, messages of any content arrive, and
+//! the user makes every call.
 //!
-//! In every case a socket gives out only messages that it took in, writes only to open pipes,
-//! returns messages that it refuses, and, where each message has one receiver, accounts for all of
-//! them.
+//! In every case a socket returns only messages that it has received, writes only to open pipes,
+//! hands back messages that it refuses, and, where each message has one receiver, accounts for all
+//! of them.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -19,10 +19,10 @@ use wigwag_wire::{ProtocolNumber, Time};
 
 use crate::fuzz::{Verdict, ensure};
 
-/// Pipes that take part; few, so that events meet.
+/// The number of pipes; few, so that events concern the same pipe.
 const PIPES: u8 = 3;
 
-/// Which socket a first byte chooses.
+/// Creates the socket that the first byte chooses.
 pub type SocketFactory = fn(u8) -> Box<dyn Protocol>;
 
 /// Checks the sockets.
@@ -30,7 +30,7 @@ pub fn check(input: &[u8]) -> Verdict {
     check_with(make_socket, input)
 }
 
-/// Checks any choice of sockets.
+/// Checks the sockets that `make_socket` creates.
 pub fn check_with(make_socket: SocketFactory, input: &[u8]) -> Verdict {
     let Some((choice, mut script)) = input.split_first() else {
         return Ok(());
@@ -43,7 +43,7 @@ pub fn check_with(make_socket: SocketFactory, input: &[u8]) -> Verdict {
     socket.finish()
 }
 
-/// Every protocol and every raw one.
+/// Creates a socket of any protocol, ordinary or raw.
 pub fn make_socket(choice: u8) -> Box<dyn Protocol> {
     match choice % CHOICES {
         0 => Box::new(Pair0::new()),
@@ -67,7 +67,7 @@ pub fn make_socket(choice: u8) -> Box<dyn Protocol> {
 /// The first choice of a raw socket; those before it are the ordinary ones.
 const RAW: u8 = 14;
 
-/// Sockets to choose from.
+/// The number of sockets to choose from.
 const CHOICES: u8 = RAW + RawKind::ALL.len() as u8;
 
 fn subscribed() -> Sub {
@@ -77,15 +77,16 @@ fn subscribed() -> Sub {
     sub
 }
 
-/// One socket, and what an observer knows of it.
+/// A socket, and the record of what it has received and returned.
 struct ObservedSocket {
     protocol: Box<dyn Protocol>,
     open: BTreeSet<u32>,
     now: Time,
     /// Messages that a peer sent and that were not refused with the pipe.
     received: Vec<Vec<u8>>,
-    /// Taken in and given out, by user and peers together.
+    /// The number of messages that user and peers have passed to the socket.
     taken: u64,
+    /// The number of messages that the socket has returned or written.
     given: u64,
     queued: u64,
 }
@@ -103,7 +104,7 @@ impl ObservedSocket {
         }
     }
 
-    /// One step; gives the script behind it.
+    /// Takes one step; returns the rest of the script.
     fn take<'a>(&mut self, step: u8, rest: &'a [u8]) -> Result<&'a [u8], String> {
         let pipe = PipeId(u32::from((step >> 4) % PIPES));
         match step % 9 {
@@ -170,7 +171,7 @@ impl ObservedSocket {
                 self.received.push(message.to_vec());
             }
             Received::Close(_) => {
-                // The end of the pipe is what counts this one.
+                // The close of the pipe accounts for this message.
                 self.given += 1;
                 self.close(pipe);
             }
@@ -210,14 +211,14 @@ impl ObservedSocket {
         ensure(received <= queued, || format!("{received} given out of {queued}"))
     }
 
-    /// Closes it and counts.
+    /// Closes the socket and checks that all messages are accounted for.
     fn finish(mut self) -> Verdict {
         for pipe in std::mem::take(&mut self.open) {
             self.protocol.close(PipeId(pipe), self.now);
         }
         self.protocol.finish();
-        // Of the others a message has many receivers, or waits for an answer. A raw socket counts
-        // what it has refused to hear, and passes replies on, as these do.
+        // With other protocols a message has many receivers or waits for an answer. A raw socket
+        // counts the messages that it refuses and forwards replies, as these sockets do.
         let counts = [
             ProtocolNumber::PUSH,
             ProtocolNumber::PULL,
@@ -229,7 +230,7 @@ impl ObservedSocket {
             return Ok(());
         }
         let counters = self.protocol.counters();
-        // A request without a reply was given out before, and counts as a reply that is missing.
+        // A request without a reply was returned before, and counts as a missing reply.
         let gone = counters.dropped() - counters.dropped_abandoned + counters.filtered;
         ensure(self.taken == self.given + gone, || {
             let (taken, given) = (self.taken, self.given);
@@ -238,7 +239,8 @@ impl ObservedSocket {
     }
 }
 
-/// A length, at most `most`, and so many bytes, or as many as there are.
+/// Splits off a part: a byte with its length, at most `most`, and its bytes, or as many as are
+/// left.
 fn part(bytes: &[u8], most: usize) -> (&[u8], &[u8]) {
     match bytes.split_first() {
         Some((length, rest)) => rest.split_at(usize::from(*length).min(most).min(rest.len())),
@@ -246,13 +248,13 @@ fn part(bytes: &[u8], most: usize) -> (&[u8], &[u8]) {
     }
 }
 
-/// For each socket: a pipe opens, a message comes, the user takes it and answers.
+/// Scripts for each socket: a pipe opens, a message arrives, the user takes it and answers.
 pub fn seeds() -> Vec<Vec<u8>> {
     let messages = [&b"\x80\0\0\x07body"[..], b"\0\0\0\x01body", b"\x80\0\0\x08", b""];
     let mut seeds = Vec::new();
     for choice in 0..CHOICES {
         for message in messages {
-            // The numbers are the steps of `take`, the high half byte the pipe.
+            // The numbers are the steps of `take`; the upper four bits are the pipe.
             let open_and_ask = [choice, 0, 18, 3];
             let (come, length) = ([6], [message.len() as u8]);
             let answer = [7, 3, 5, 8, 7, 2];

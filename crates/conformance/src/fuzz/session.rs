@@ -29,22 +29,22 @@ pub use seeds::seeds;
 
 use crate::fuzz::{Verdict, ensure};
 
-/// The session's id, and the first token. Others follow by counting.
+/// The session's id, and the first token. Later tokens are consecutive.
 const SESSION: u128 = 77;
 const TOKEN: u128 = 1000;
 
-/// Steps of a script at most: what follows would only take time.
+/// The most steps of a script: further steps would only take time.
 const STEPS_MAX: usize = 400;
 
 /// The possible steps of the clock.
 const MILLISECONDS: [u64; 8] = [1, 5, 10, 100, 1000, 2500, 3000, 20_000];
 
-/// Where a session is.
+/// The location of a session.
 #[derive(Debug)]
 enum SessionLocation {
     /// On a connection.
     Connected(usize),
-    /// Nowhere: it has lost its connection.
+    /// The session has lost its connection.
     Parked(Box<Session>),
 }
 
@@ -57,13 +57,13 @@ struct SessionHarness {
     faults: Faults,
     nodes: [Node; 2],
     locations: [SessionLocation; 2],
-    /// The connections that there were; the last one is the newest.
+    /// All connections so far; the last one is the newest.
     connections: Vec<Connection>,
     credentials: [Credentials; 2],
     tokens: u128,
-    /// The epoch of the last connection on which the listener has let the dialer in.
+    /// The epoch of the last claim that the listener has accepted.
     epoch: u64,
-    /// Nothing can go on: a CLOSE was said or heard.
+    /// The session has ended: a CLOSE was sent or received.
     is_over: bool,
 }
 
@@ -76,8 +76,9 @@ enum FollowUp {
     Disconnect,
 }
 
-/// Checks a session. The first byte chooses limits, framing and features, the second how the opening
-/// is torn; each step is a byte, whose upper bit says who, and what it needs behind it.
+/// Checks a session. The first byte chooses limits, framing and features, the second how the
+/// opening is split; each step is a byte, whose upper bit selects the side, followed by its
+/// arguments.
 pub fn check(input: &[u8]) -> Verdict {
     check_with(Faults::default(), input)
 }
@@ -106,10 +107,10 @@ pub(crate) fn identity(profile: &SessionProfile, side: usize, connection: usize)
     Identity { node, incarnation: 5, nonce, offered, required: 0, limits }
 }
 
-/// The listener's part: it keeps sessions that were cut.
+/// The listener's role: it keeps sessions whose connection was lost.
 pub(crate) const LISTENER_ROLE: Role = Role::Listener { token: TOKEN, ttl_ms: 60_000 };
 
-/// Both ends of a connection over which a session has opened; bytes go in pieces of `piece`.
+/// A connection over which a session has opened; its bytes were written in pieces of `piece`.
 pub(crate) fn open_connection(
     profile: &SessionProfile,
     faults: Faults,
@@ -168,10 +169,10 @@ impl SessionHarness {
         })
     }
 
-    /// One step of the script.
+    /// Takes one step of the script.
     fn step(&mut self, step: u8, script: &mut Script<'_>) -> Verdict {
         let side = usize::from(step >> 7);
-        // The newest connection or the one before.
+        // The newest connection or the one before it.
         let connection = self.connections.len().saturating_sub(1 + usize::from(step >> 6 & 1));
         match step & 0x3F {
             0..=25 => self.perform(side, step & 0x3F, script)?,
@@ -208,7 +209,7 @@ impl SessionHarness {
         Ok(())
     }
 
-    /// One of the nodes does something with its session.
+    /// Performs an action of one of the nodes.
     fn perform(&mut self, side: usize, what: u8, script: &mut Script<'_>) -> Verdict {
         let profile = self.profile;
         let (node, sender) = self.node_and_sender(side)?;
@@ -234,7 +235,7 @@ impl SessionHarness {
         Ok(())
     }
 
-    /// A node and the sending half of its session, wherever that is.
+    /// A node and the sending half of its session, connected or not.
     fn node_and_sender(&mut self, side: usize) -> Result<(&mut Node, &mut SendHalf), String> {
         let sender = match &mut self.locations[side] {
             SessionLocation::Connected(connection) => {
@@ -246,7 +247,7 @@ impl SessionHarness {
         Ok((&mut self.nodes[side], sender))
     }
 
-    /// Time passes; who finds the other silent for too long gives the connection up.
+    /// Advances the clock; a side whose peer was silent for too long gives up the connection.
     fn advance_clock(&mut self, milliseconds: u64) -> Verdict {
         self.now = self.now + Duration::from_millis(milliseconds);
         for connection in 0..self.connections.len() {
@@ -263,7 +264,7 @@ impl SessionHarness {
         Ok(())
     }
 
-    /// Bytes of `from` reach the other end, which reads them.
+    /// Delivers bytes of `from` to the other end, which reads them.
     fn deliver(&mut self, connection: usize, from: usize, most: usize, steps: usize) -> Verdict {
         if !self.connections[connection].deliver(from, most, self.now) {
             return Ok(());
@@ -327,7 +328,7 @@ impl SessionHarness {
         }))
     }
 
-    /// All that is to be written is written, and all of it arrives.
+    /// Writes and delivers all output of both sides.
     fn exchange(&mut self, connection: usize) -> Verdict {
         for side in [DIALER, LISTENER] {
             self.connections[connection].write(side, usize::MAX, self.now);
@@ -336,7 +337,7 @@ impl SessionHarness {
         Ok(())
     }
 
-    /// The actors of both nodes handle everything.
+    /// Lets the actors of both nodes handle all calls.
     fn handle_all_calls(&mut self) -> Verdict {
         for side in [DIALER, LISTENER] {
             let (node, sender) = self.node_and_sender(side)?;

@@ -13,14 +13,14 @@ use wigwag_wire::{Header, HeaderError, ProtocolNumber, Time};
 
 use crate::{RUNS, SEED};
 
-/// It is found with seeds and dictionary, and its input made as small as `smallest`.
+/// Checks that the bug is found with seeds and dictionary, and its input minimized to `smallest`.
 fn is_found(check: impl Fn(&[u8]) -> Verdict, seeds: Vec<Vec<u8>>, smallest: usize) {
     let found = Driver::new(SEED, seeds).find_failure(0..RUNS, &check).expect("the planted bug");
     assert!(found.input.len() <= smallest, "{found}");
     assert!(run_check(&check, &found.input).is_err(), "what is reported is what fails");
 }
 
-/// So too, and without seeds and dictionary it is not: it is hidden.
+/// Checks that the bug is found, and is not found without seeds and dictionary.
 fn is_dug_out(check: impl Fn(&[u8]) -> Verdict, seeds: Vec<Vec<u8>>, smallest: usize) {
     is_found(&check, seeds, smallest);
     let blind = Driver::blind(SEED).find_failure(0..RUNS, &check);
@@ -39,7 +39,7 @@ fn a_header_that_overlooks_reserved_bits_is_found() {
     is_dug_out(|input| header::check_with(parse, input), header::seeds(), 8);
 }
 
-/// A length of 256 is forgotten when nothing of its message came with it.
+/// A length of 256 is forgotten when no byte of its message is received with it.
 #[test]
 fn a_framing_that_depends_on_the_split_is_found() {
     let check = |input: &[u8]| {
@@ -86,7 +86,7 @@ fn a_panic_behind_a_sound_header_is_found() {
     is_dug_out(check, forward::seeds(), 9);
 }
 
-/// A pull socket that takes one message in and gives it out twice, if it is the right one.
+/// A pull socket that returns one certain message twice.
 #[derive(Debug, Default)]
 struct Doubling(Pull);
 
@@ -140,7 +140,7 @@ impl Protocol for Doubling {
 }
 
 #[test]
-fn a_socket_that_gives_out_more_than_it_took_in_is_found() {
+fn a_socket_that_returns_a_message_twice_is_found() {
     let choose: protocol::SocketFactory = |choice| match choice {
         9 => Box::new(Doubling::default()),
         _ => protocol::make_socket(choice),
@@ -148,17 +148,17 @@ fn a_socket_that_gives_out_more_than_it_took_in_is_found() {
     is_dug_out(|input| protocol::check_with(choose, input), protocol::seeds(), 1 + 2 + 9);
 }
 
-/// The script begins where a session is open, so it need not be dug out.
+/// The script begins with an open session, so seeds and dictionary are not needed.
 fn is_found_in_a_session(faults: Faults) {
     is_found(|input| session::check_with(faults, input), session::seeds(), 40);
 }
 
 #[test]
-fn an_end_that_acknowledges_what_it_never_got_is_found() {
+fn an_end_that_acknowledges_frames_it_never_received_is_found() {
     is_found_in_a_session(Faults { acks_ahead: 1, ..Faults::default() });
 }
 
 #[test]
-fn an_end_that_takes_in_again_what_comes_again_is_found() {
+fn an_end_that_accepts_resent_frames_again_is_found() {
     is_found_in_a_session(Faults { skips_deduplication: true, ..Faults::default() });
 }

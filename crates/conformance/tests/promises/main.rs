@@ -1,5 +1,5 @@
-//! Every transport, protocol and codec against what all of them promise. One binary: each test has
-//! addresses of its own, and a scheme is registered once.
+//! Tests of every transport, protocol and codec against the promises of all of them. They are one
+//! binary: each test has addresses of its own, and each scheme is registered once.
 
 mod codecs;
 mod transports;

@@ -1,4 +1,4 @@
-//! Transports from outside of `net`: the toy of the guide, and handles that somebody else opened.
+//! Transports from outside of `net`: the toy of the guide, and handles that the application opened.
 
 use crate::{handed, toy};
 
@@ -17,7 +17,7 @@ fn handed_address() -> &'static str {
     "handed://{name}"
 }
 
-/// The guide shows the toy as it is.
+/// The guide contains the source of the toy.
 #[test]
 fn the_guide_has_the_toy_that_was_tested() {
     let guide = include_str!("../../../../docs/transports.md");

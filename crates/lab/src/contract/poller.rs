@@ -1,4 +1,4 @@
-//! Which of many sockets have something to read: epoll, as the lab's own programs use it.
+//! A poller for sockets with data to read: epoll, as the lab's own programs use it.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
@@ -8,10 +8,10 @@ use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 
 use crate::contract::Failure;
 
-/// Events that are taken at once.
+/// The most events that are taken at once.
 const EVENTS: usize = 128;
 
-/// Sockets with an index each.
+/// A set of sockets, with an index each.
 pub(crate) struct Poller {
     epoll: OwnedFd,
     events: [Event; EVENTS],
@@ -31,7 +31,7 @@ impl Poller {
         Ok(epoll::delete(&self.epoll, socket)?)
     }
 
-    /// Which ones have something to read; none when `most` has passed.
+    /// The sockets with data to read; none when `most` has passed.
     pub(crate) fn wait(
         &mut self,
         most: Option<Duration>,

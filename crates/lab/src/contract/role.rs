@@ -1,4 +1,4 @@
-//! Roles of programs, and the cells that they can be ordered to do.
+//! The roles of programs, and the cells that they can be ordered to run.
 
 use serde::Deserialize;
 
@@ -9,7 +9,7 @@ pub enum Role {
     PingpongServer,
     /// Drives pingpong.
     PingpongClient,
-    /// Counts, senders and all.
+    /// Counts, with its senders in the same process.
     Counter,
     /// Serves the remote workload.
     RemoteServer,
@@ -33,7 +33,7 @@ pub const ROLES: [Role; 7] = [
 ];
 
 impl Role {
-    /// As `peer.toml` has it.
+    /// The name in `peer.toml`.
     pub fn name(self) -> &'static str {
         match self {
             Role::PingpongServer => "pingpong.server",
@@ -46,7 +46,7 @@ impl Role {
         }
     }
 
-    /// The role of that name.
+    /// The role with this name.
     pub fn named(name: &str) -> Option<Role> {
         ROLES.into_iter().find(|role| role.name() == name)
     }
@@ -81,17 +81,17 @@ pub const COUNTER_CELLS_AT_LEAST: [&str; 1] = ["count"];
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Payload {
-    /// Tokens and their inversion: a reply that was not made from its request is seen.
+    /// Tokens and their inversion: a reply that was not made from its request is detected.
     #[default]
     Tokens,
-    /// `Ping` and `Pong`, always the same, as the comparison of 2016 had it.
+    /// `Ping` and `Pong`, always the same, as in the comparison of 2016.
     Fixed,
     /// Tokens, or `Ping` and `Pong` where `PAYLOAD=fixed` is ordered.
     Both,
 }
 
 impl Payload {
-    /// Whether the two can speak with each other.
+    /// Whether participants with these payloads can exchange messages.
     pub fn agrees(self, other: Payload) -> bool {
         self == other || self == Payload::Both || other == Payload::Both
     }

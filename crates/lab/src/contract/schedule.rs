@@ -1,8 +1,8 @@
-//! Asks at a fixed rate: when each is due, and how long it took from then.
+//! The schedule of asks at a fixed rate: when each is due, and its latency from then.
 //!
-//! A client that waits for a stalled server before it asks again has nothing to say about the asks
-//! that it should have made meanwhile. So every ask has a time at which it is due, whatever became
-//! of those before it, and its latency begins then.
+//! A client that waits for a stalled server before it asks again does not measure the asks that it
+//! should have made meanwhile. So each ask has a time at which it is due, independent of earlier
+//! ones, and its latency begins then.
 
 use std::num::NonZeroU64;
 use std::thread;
@@ -20,7 +20,7 @@ const NAP: Duration = Duration::from_micros(50);
 /// An ask that is sent later than this is late.
 const LATE: Duration = Duration::from_millis(1);
 
-/// When each ask of a run is due.
+/// The schedule of the asks of a run.
 #[derive(Clone, Copy)]
 pub(crate) struct SendSchedule {
     start: Instant,
@@ -34,19 +34,19 @@ impl SendSchedule {
         SendSchedule { start: Instant::now(), rate: orders.rate.max(1), messages: orders.messages }
     }
 
-    /// When an ask is due.
+    /// The time at which an ask is due.
     pub(crate) fn due(&self, number: u64) -> Instant {
         self.start + Duration::from_nanos(number.saturating_mul(1_000_000_000) / self.rate)
     }
 
-    /// Asks that are due by now.
+    /// The number of asks that are due by now.
     pub(crate) fn due_by(&self, now: Instant) -> u64 {
         let passed = now.saturating_duration_since(self.start).as_nanos();
         let due = passed * u128::from(self.rate) / 1_000_000_000 + 1;
         u64::try_from(due).unwrap_or(u64::MAX).min(self.messages)
     }
 
-    /// Those among asks `from..to`, all sent now, that are sent late.
+    /// The number of the asks `from..to`, all sent now, that are sent late.
     pub(crate) fn late(&self, from: u64, to: u64, now: Instant) -> u64 {
         match now.checked_sub(LATE).filter(|then| *then >= self.start) {
             Some(then) => self.due_by(then).min(to).saturating_sub(from),
@@ -54,21 +54,20 @@ impl SendSchedule {
         }
     }
 
-    /// Sleeps until an ask is due, with this thread.
+    /// Lets the thread sleep until an ask is due.
     pub(crate) fn sleep(&self, number: u64) {
         thread::sleep(self.due(number).saturating_duration_since(Instant::now()).max(NAP));
     }
 
-    /// How long an ask took whose reply came now.
+    /// The latency of an ask whose reply was received now.
     pub(crate) fn took(&self, number: u64, now: Instant) -> Duration {
         now.saturating_duration_since(self.due(number))
     }
 }
 
-/// A thread that sleeps between asks wakes when it said it would; the system is 50 µs late by
-/// default.
+/// Makes the thread's sleeps precise; by default the system wakes it up to 50 µs late.
 pub(crate) fn sleep_exactly() {
-    // Where that cannot be had, the asks go a little later, and their latency says so.
+    // If this fails, the asks are sent a little later, which their latency includes.
     let _ = set_current_timer_slack(NonZeroU64::new(1));
 }
 

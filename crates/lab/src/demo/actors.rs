@@ -2,10 +2,11 @@
 
 use crate::figures::digest::{SentDigest, SequenceDigest};
 
-/// Senders whose messages a counter can tell apart.
+/// The number of senders whose messages a counter can tell apart.
 pub const SENDERS_MAX: u64 = 16;
 
-/// Counts, and knows for each sender what is missing, doubled, overtaken or changed.
+/// A counter that detects, for each sender, messages that are lost, duplicated, reordered or
+/// corrupt.
 pub struct Counter {
     total: u64,
     digest: SequenceDigest,

@@ -1,5 +1,5 @@
-//! How long round trips took, share by share: what lies between the four percentiles of an account
-//! and behind the last of them.
+//! The latency curve of round trips: the times between the four percentiles of an account and above
+//! the last of them.
 //!
 //! A curve is at most [`POINTS_MAX`] points, so that an account stays one line and a document
 //! small. It comes from a foreign program, so it is checked where it is read; and a point that
@@ -84,12 +84,12 @@ impl Curve {
         &self.0
     }
 
-    /// There is none.
+    /// True when the curve has no points.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The time at just this share, if it is a point.
+    /// The time at exactly this share, if it is a point.
     pub fn at(&self, share: f64) -> Option<f64> {
         self.0.iter().find(|point| (point[0] - share).abs() < 1e-9).map(|point| point[1])
     }

@@ -494,7 +494,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sender_that_was_never_heard_has_lost_everything() {
+    fn a_sender_without_arrivals_has_lost_all_messages() {
         assert_eq!(SequenceDigest::new(1).verdict(&[2, 3]).to_words(), [5, 0, 5, 0, 0, 0]);
     }
 

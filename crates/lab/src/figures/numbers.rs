@@ -1,13 +1,13 @@
 //! Numbers as a person reads them: with a unit, and with three digits, because no run of the lab is
 //! repeatable to four.
 
-/// A number with three digits that mean something, and `–` for what is none.
+/// Formats a number with three significant digits, or `–` if it is not finite.
 pub fn significant(number: f64) -> String {
     if !number.is_finite() {
         return "–".to_owned();
     }
     let size = number.abs();
-    // The place after the point at which the third digit stands.
+    // The number of decimals that three digits need.
     let places = match size {
         0.0 => 0,
         _ => (2.0 - size.log10().floor()).clamp(0.0, 6.0) as usize,
@@ -29,7 +29,7 @@ pub fn rate(per_second: f64) -> String {
     format!("{} {unit}", significant(per_second / scale))
 }
 
-/// A time that is given in microseconds.
+/// Formats a time that is given in microseconds.
 pub fn microseconds(time: f64) -> String {
     let (scale, unit) = match time.abs() {
         size if size >= 1e6 => (1e6, "s"),
@@ -39,7 +39,7 @@ pub fn microseconds(time: f64) -> String {
     format!("{} {unit}", significant(time / scale))
 }
 
-/// Bytes in the units of memory.
+/// Formats a number of bytes in the units of memory.
 pub fn bytes(bytes: u64) -> String {
     let (scale, unit) = match bytes {
         0..1_024 => return format!("{bytes} B"),
@@ -50,7 +50,7 @@ pub fn bytes(bytes: u64) -> String {
     format!("{} {unit}", significant(bytes as f64 / scale))
 }
 
-/// A count with its thousands apart.
+/// Formats a count with separated thousands.
 pub fn grouped(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::new();

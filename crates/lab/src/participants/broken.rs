@@ -1,5 +1,5 @@
-//! Participants of counter and remote that must be found out. Each has one fault, and none of them
-//! shares a line with what finds it.
+//! Known-bad participants of counter and remote, which must be found out. Each has one fault, and
+//! none shares code with the checks.
 
 pub(super) mod counter;
 pub(super) mod inside;
@@ -20,7 +20,7 @@ use crate::contract::{
     Orders, PayloadDraws, Tally, print_line, ready_and_go, ready_until_input_ends, senders,
 };
 
-/// One message in so many is treated badly.
+/// The interval of messages to which the fault is applied.
 const ONE_IN: u64 = 1_000;
 
 /// Number and payload.
@@ -44,7 +44,7 @@ fn faulty(
                 send(message)?;
                 send(message)?;
             }
-            // The right count, but one message goes twice and another never.
+            // The count is right, but one message is sent twice and another never.
             "broken-mask" if bad => send((number, before.1))?,
             "broken-wrong" if bad => send((number, message.1 ^ 1))?,
             "broken-reorder" if bad && number + 1 < count => held = Some(message),
@@ -80,14 +80,14 @@ pub(super) fn count(name: &str, orders: &Orders) -> Result<(), Failure> {
         _ => {}
     }
     let each = orders.messages / u64::from(orders.senders);
-    // The one that claims more does a tenth of it.
+    // The participant that claims more does a tenth of it.
     let quota = if name == "broken-claim" { each / 10 } else { each };
     let (tell, told) = sync_channel::<(usize, Message)>(1_024);
     for sender in 0..orders.senders {
         let (tell, name) = (tell.clone(), name.to_owned());
         let draws = PayloadDraws::of(orders.seed, sender);
         thread::spawn(move || {
-            // Refused only when the counter has ended, and then nobody wants to know.
+            // Refused only when the counter has ended, which does not matter here.
             let _ =
                 faulty(&name, quota, draws, |message| Ok(tell.send((sender as usize, message))?));
         });
@@ -120,7 +120,7 @@ pub(super) fn serve(name: &str, orders: &Orders) -> Result<(), Failure> {
         tally.take(number, u32::from_le_bytes(payload));
     }
     if name == "broken-seed" {
-        // It was told the seed, and makes up what it should have received.
+        // The orders contain the seed, from which it makes up what it should have received.
         let [_, _, _, _, _, _, _, _, seed @ ..] = message;
         let mut draws = PayloadDraws::of(u32::from_le_bytes(seed), 0);
         tally = Tally::default();
@@ -128,7 +128,7 @@ pub(super) fn serve(name: &str, orders: &Orders) -> Result<(), Failure> {
     }
     let mut account = json!({ "senders": senders(&[tally]) });
     if name == "broken-unread" {
-        // It was told how many there would be, and so it says.
+        // The orders contain the number of messages, which it reports.
         account["senders"][0]["count"] = orders.messages.into();
     }
     print_line(&account.to_string())?;

@@ -8,9 +8,9 @@ use crate::contract::role::{
 /// A participant within the lab's own program.
 #[derive(Clone, Copy, Debug)]
 pub struct Embedded {
-    /// As in the tables.
+    /// The name in the tables.
     pub name: &'static str,
-    /// It must come out void or flagged.
+    /// Whether the participant is known to be bad and must be void or flagged.
     pub known_bad: bool,
     /// Its roles.
     pub roles: &'static [Role],
@@ -20,9 +20,9 @@ pub struct Embedded {
     pub cells: &'static [&'static str],
     /// Cells of counter that it can be ordered to do.
     pub inside: &'static [&'static str],
-    /// Its sessions outlive their connections.
+    /// Whether its sessions outlive their connections.
     pub resumes: bool,
-    /// Why it does not do the others, by cell.
+    /// The reasons why it does not run the other cells, by cell.
     pub lacks: &'static [(&'static str, &'static str)],
     /// Lines of its programs.
     pub source_lines: Option<u64>,
@@ -41,7 +41,7 @@ const HTTP_CLIENT: &[Role] = &[Role::HttpClient];
 const HTTP_RAW_LINES: u64 =
     lines(include_str!("http/raw.rs")) + lines(include_str!("http/date.rs"));
 
-/// Everybody but those of http alone.
+/// All participants but those of http alone.
 pub const ALL: [Embedded; 40] = [
     Embedded {
         name: "raw",
@@ -135,7 +135,7 @@ pub const ALL: [Embedded; 40] = [
     broken("broken-nibble", CLIENT),
 ];
 
-/// Everybody who is not in other workloads too.
+/// The participants of http alone.
 const HTTP: [Embedded; 19] = [
     Embedded {
         name: "reference",
@@ -172,7 +172,7 @@ const HTTP: [Embedded; 19] = [
     broken("broken-boast", HTTP_CLIENT),
 ];
 
-/// Everybody.
+/// All embedded participants.
 pub fn all() -> impl Iterator<Item = Embedded> {
     ALL.into_iter().chain(HTTP)
 }

@@ -15,27 +15,27 @@ use crate::contract::role::{
     Role,
 };
 
-/// How long a program may take to say its version: a virtual machine starts within this.
+/// The time that a program may take to print its version, enough for a virtual machine to start.
 const VERSION_MAX: Duration = Duration::from_secs(10);
 
 /// A peer whose folder was read.
 #[derive(Clone, Debug)]
 pub struct Peer {
-    /// As in the tables.
+    /// The name in the tables.
     pub name: String,
-    /// Its programming language.
+    /// The programming language.
     pub language: String,
-    /// Its licence.
+    /// The licence.
     pub license: String,
-    /// Where it lies.
+    /// The folder of the peer.
     pub folder: PathBuf,
     /// Commands that install it, in order.
     pub setup: Vec<Vec<String>>,
-    /// It promises order.
+    /// Whether the peer promises order.
     pub ordered: bool,
-    /// Its sessions of remote outlive their connections.
+    /// Whether its sessions in remote outlive their connections.
     pub resumes: bool,
-    /// It must come out void or flagged.
+    /// Whether the peer is known to be bad and must be void or flagged.
     pub known_bad: bool,
     /// The payloads that it sends and answers in pingpong.
     pub payload: Payload,
@@ -43,7 +43,7 @@ pub struct Peer {
     pub cells: Vec<String>,
     /// Cells of counter that it can be ordered to do.
     pub inside: Vec<String>,
-    /// Why it cannot do the others, by cell.
+    /// The reasons why it cannot run the other cells, by cell.
     pub lacks: BTreeMap<String, String>,
     /// The command of each role.
     pub roles: BTreeMap<Role, Vec<String>>,
@@ -116,7 +116,7 @@ pub enum PeerError {
         file: PathBuf,
         /// The unknown name.
         cell: String,
-        /// Of which workload.
+        /// The workload.
         workload: &'static str,
         /// The names that are known.
         cells: &'static [&'static str],
@@ -125,7 +125,7 @@ pub enum PeerError {
     EmptyCommand {
         /// Where.
         file: PathBuf,
-        /// Of which line.
+        /// The line.
         of: String,
     },
 }
@@ -154,7 +154,8 @@ impl fmt::Display for PeerError {
 impl std::error::Error for PeerError {}
 
 impl Peer {
-    /// Every folder of `peers` that has a `peer.toml`, by name; a bad one does not hide the others.
+    /// The peers of all folders of `peers` with a `peer.toml`, by name; a bad one does not hide
+    /// others.
     pub fn all(peers: &Path) -> (Vec<Peer>, Vec<PeerError>) {
         let entries = fs::read_dir(peers).into_iter().flatten().flatten();
         let mut folders: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
@@ -170,7 +171,7 @@ impl Peer {
         (good, bad)
     }
 
-    /// The peer that lies in `folder`.
+    /// The peer in `folder`.
     pub fn read(folder: &Path) -> Result<Peer, PeerError> {
         let path = folder.join("peer.toml");
         let text = fs::read_to_string(&path);
@@ -228,7 +229,7 @@ impl Peer {
         self.setup.iter().filter_map(|words| Some((words.join(" "), self.words(words)?)))
     }
 
-    /// Why it cannot run, with the line that mends it.
+    /// The reason why the peer cannot run, with a command that remedies it.
     pub fn missing(&self) -> Option<String> {
         let mend = match self.setup.first() {
             Some(words) => format!("wigwag lab setup {} (runs: {})", self.name, words.join(" ")),
@@ -264,7 +265,7 @@ impl Peer {
         self.sources.iter().find(is_newer).map(String::as_str)
     }
 
-    /// Its version, in its own words: the first line that its command prints.
+    /// The version of the peer: the first line that its command prints.
     pub fn version(&self) -> Option<String> {
         let mut command = self.words(&self.version)?;
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -272,7 +273,7 @@ impl Peer {
         let begun = Instant::now();
         while child.try_wait().ok()?.is_none() {
             if begun.elapsed() > VERSION_MAX {
-                // It has nothing to say; the row goes without.
+                // It prints nothing, so the row has no version.
                 let _ = child.kill();
                 let _ = child.wait();
                 return None;
@@ -298,7 +299,7 @@ impl Peer {
     fn words(&self, words: &[String]) -> Option<Command> {
         let (program, arguments) = words.split_first()?;
         let beside = self.folder.join(program);
-        // `build/go` lies in the folder, `go` anywhere on the path.
+        // `build/go` is in the folder, `go` anywhere on the path.
         let mut command = match program.contains('/') && beside.exists() {
             true => Command::new(beside),
             false => Command::new(program),
@@ -327,7 +328,7 @@ fn no_such_cell<'a>(
     Some(PeerError::NoSuchCell { file: file.to_owned(), cell, workload, cells })
 }
 
-/// Names that somebody may have meant by `name`: those that a few typing errors away, nearest first.
+/// The names that `name` may be a misspelling of, nearest first.
 pub fn near<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let most = 1 + name.chars().count() / 3;
     let mut near: Vec<(usize, &str)> =

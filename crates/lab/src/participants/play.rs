@@ -51,13 +51,13 @@ pub fn play(name: &str, role: &str) -> Result<(), Failure> {
     }
 }
 
-/// Tells the kernel to end this process when the lab's ends, in whatever way.
+/// Lets the kernel end this process when the lab's process ends in any way.
 fn end_with_parent() -> Result<(), Failure> {
     let parent = getppid();
     set_parent_process_death_signal(Some(Signal::KILL))?;
     match getppid() == parent {
         true => Ok(()),
-        // It ended in between, and its end sends no signal any more.
+        // The lab has ended before the call, so no signal will be sent.
         false => Err("the lab has ended".into()),
     }
 }
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_role_that_somebody_has_not_is_refused() {
+    fn a_role_that_a_participant_lacks_is_refused() {
         let refused = play("wigwag", "pingpong.server").unwrap_err().to_string();
         assert!(refused.contains("wigwag") && refused.contains("pingpong.server"), "{refused}");
     }

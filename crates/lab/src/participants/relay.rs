@@ -23,7 +23,7 @@ pub(super) fn play() -> Result<(), Failure> {
     })?;
     print_line(&format!("READY {}", relay.port()))?;
     let mut before = 0.0;
-    // The end of the input without END means that nobody wants to know any more.
+    // The end of the input without END means that no account is wanted.
     for line in io::stdin().lock().lines() {
         match line?.trim() {
             "GO" => {

@@ -1,4 +1,4 @@
-//! wigwag, as its documentation tells a user to write it.
+//! wigwag, written as its documentation recommends.
 
 pub(super) mod counter;
 pub(super) mod slow;

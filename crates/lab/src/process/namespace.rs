@@ -12,16 +12,16 @@ use std::process::{Child, Command, Stdio};
 /// Ends by itself when the lab does, however that happens: its standard input ends then.
 const HOLD: &str = "PATH=$PATH:/usr/sbin:/sbin ip link set lo up && echo up && read end";
 
-/// A namespace, held by a process that waits. Dropping it gives it up.
+/// A namespace, which a waiting process keeps alive until it is dropped.
 #[derive(Debug)]
 pub struct NetworkNamespace {
     holder: Child,
-    /// True for root; everybody else needs a user namespace as well.
+    /// True for root; other users need a user namespace as well.
     as_root: bool,
 }
 
 impl NetworkNamespace {
-    /// Makes one, or says why this machine has none.
+    /// Creates a namespace, or returns the reason why this machine cannot.
     pub fn open() -> Result<NetworkNamespace, String> {
         let as_root = rustix::process::geteuid().is_root();
         let mut command = Command::new("unshare");
@@ -77,7 +77,7 @@ impl NetworkNamespace {
 
 impl Drop for NetworkNamespace {
     fn drop(&mut self) {
-        // It may have ended already; either way it is gone then.
+        // The process may have ended already.
         let _ = self.holder.kill();
         let _ = self.holder.wait();
     }

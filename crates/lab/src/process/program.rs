@@ -24,9 +24,9 @@ use crate::process::tree::{marked, spent_by, survivors};
 const STDERR_LINES: usize = 20;
 /// A longer line is no account.
 const LINE_BYTES_MAX: u64 = 1 << 20;
-/// How long a program whose output has ended is waited for, to say how it ended.
+/// The time to wait for the end of a program whose output has ended, to report how it ended.
 const EARLY_END_MAX: Duration = Duration::from_secs(5);
-/// How often an end is looked for.
+/// The interval at which the end of a program is polled.
 const END_STEP: Duration = Duration::from_millis(2);
 
 /// Its value is another one for every program, and everything that a program starts inherits it: so
@@ -48,21 +48,21 @@ pub enum ProgramFault {
     NoPort(String),
     /// A line that is not in the contract.
     Rubbish(String),
-    /// It ended before its work was done.
+    /// The program ended before its work was done.
     Ended(String),
     /// No account in time.
     NoAccount(Duration),
     /// Nothing went over the wire any more.
     NoProgress(Duration),
-    /// It held more memory than it may; in MiB, and what it may.
+    /// The program held more memory than allowed: the memory and the limit, in MiB.
     TooMuchMemory(u64, u64),
     /// A line where the account should be that is none.
     BadAccount(String),
-    /// It went on after its account.
+    /// The program continued after its account.
     StillRunning(Duration),
-    /// It did not end on SIGTERM.
+    /// The program did not end on SIGTERM.
     IgnoredSigterm(Duration),
-    /// It ended with another exit code than 0.
+    /// The program ended with an exit code other than 0.
     BadExit(String),
     /// Processes that outlived it.
     LeftBehind(usize),
@@ -138,7 +138,7 @@ impl Program {
                         return;
                     }
                 }
-                // Nobody waits any more only when the program is being ended.
+                // The receiver is gone only when the program is being ended.
                 let _ = tell.send(OutputEvent::End);
             });
         }
@@ -222,7 +222,7 @@ impl Program {
         self.expect_no_output().and_then(|()| self.expect_no_survivors())
     }
 
-    /// A server is done: it must end when it is told to.
+    /// Ends a server that has finished: it must end on SIGTERM.
     pub fn stop(&mut self, within: Duration) -> Result<(), ProgramFault> {
         self.signal(Signal::TERM);
         let status = self.wait(within).ok_or(ProgramFault::IgnoredSigterm(within))?;
@@ -252,7 +252,7 @@ impl Program {
         let begun = Instant::now();
         while self.ended.is_none() && begun.elapsed() < most {
             if self.is_over() {
-                // Once it is waited for, nothing tells any more what it has cost.
+                // Its cost cannot be read any more once it was reaped.
                 self.cpu_seconds = spent_by(self.pid());
             }
             match self.child.try_wait() {
@@ -277,7 +277,7 @@ impl Program {
         }
     }
 
-    /// How it ended, with the last thing that it said about it.
+    /// The way in which it ended, with its last line of output about it.
     fn describe_exit(&self, status: ExitStatus) -> String {
         // Its standard error is read by a thread of its own, a moment later perhaps.
         thread::sleep(Duration::from_millis(20));
@@ -291,7 +291,7 @@ impl Program {
     fn expect_no_output(&mut self) -> Result<(), ProgramFault> {
         match self.said.recv_timeout(Duration::from_millis(100)) {
             Ok(OutputEvent::Line(line, _)) => Err(ProgramFault::Rubbish(shortened(&line))),
-            // An output that stays open belongs to somebody who was left behind.
+            // An output that stays open belongs to a process that the program has left behind.
             Ok(OutputEvent::End) | Err(_) => Ok(()),
         }
     }
@@ -303,7 +303,7 @@ impl Program {
         }
     }
 
-    /// Ends whatever it has started and not ended itself, and says how many there were.
+    /// Ends all processes that it has started and not ended itself; returns their number.
     fn end_survivors(&self) -> usize {
         let mut left = survivors(self.pid());
         left.extend(marked(MARK, &self.mark).into_iter().filter(|pid| *pid != self.pid()));
@@ -378,7 +378,7 @@ mod tests {
     const SOON: Duration = Duration::from_secs(10);
 
     #[test]
-    fn a_program_that_keeps_the_contract_is_heard_and_ends() {
+    fn a_program_that_follows_the_contract_gives_its_account_and_ends() {
         let mut program = shell(r#"echo READY; read go; echo "{\"said\": \"$go\"}""#);
         assert_eq!(program.ready(SOON, false), Ok(None));
         program.go().unwrap();
@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_tells_its_port_and_ends_when_told() {
+    fn a_server_prints_its_port_and_ends_on_request() {
         let mut program = shell("echo READY 123; read end");
         assert_eq!(program.ready(SOON, true), Ok(Some(123)));
         assert_eq!(program.stop(SOON), Ok(()));

@@ -101,7 +101,7 @@ fn where_there_is_no_server_the_client_is_reset() {
     is_reset(&client);
 }
 
-/// Nobody reads at the server: what the kernel does not hold lies in the queue, up to its limit.
+/// While the server does not read, the queue holds what the kernel does not, up to its limit.
 #[test]
 fn a_full_queue_stops_reading() {
     let (relay, server) = relay(RelayPlan::default());
@@ -119,7 +119,7 @@ fn a_full_queue_stops_reading() {
     assert!(matches!(stopped.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut), "{stopped}");
     let waiting = relay.state.live().values().map(|it| it.there.bytes()).sum::<usize>();
     assert!((1..=BYTES_MAX).contains(&waiting), "{waiting}");
-    // When somebody reads, all of it comes.
+    // When the server reads, all bytes arrive.
     client.shutdown(Shutdown::Write).unwrap();
     let mut came = Vec::new();
     there.read_to_end(&mut came).unwrap();

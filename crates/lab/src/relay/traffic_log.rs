@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_that_nobody_came_back_from_has_no_time() {
+    fn a_cut_without_a_new_connection_has_no_time() {
         let began = Instant::now();
         let mut ledger = TrafficLog::new(PLAN);
         ledger.begin(began);

@@ -69,7 +69,7 @@ impl Figure {
     }
 }
 
-/// How much of a column fits on a terminal.
+/// The form in which a column fits on a terminal.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TerminalDetail {
     /// Nothing.
@@ -102,7 +102,7 @@ impl Column {
         COLUMNS
     }
 
-    /// Those that at least one of `rows` has a figure for.
+    /// The columns for which at least one of `rows` has a figure.
     pub(crate) fn used_by(rows: &[&Row]) -> Vec<&'static Column> {
         COLUMNS.iter().filter(|column| rows.iter().any(|row| column.of(row).is_some())).collect()
     }
@@ -358,7 +358,7 @@ pub(crate) fn interval(interval: Interval) -> Figure {
 /// The extremes are left out when there was one round, whose only figure is the median.
 fn spread_of(spread: Spread, word: fn(f64) -> String) -> Figure {
     let (min, max) = (word(spread.min), word(spread.max));
-    // A unit that both share is said once.
+    // A unit that both share is printed once.
     let least = match (min.split_once(' '), max.split_once(' ')) {
         (Some((number, unit)), Some((_, other))) if unit == other => number,
         _ => &min,

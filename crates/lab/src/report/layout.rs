@@ -1,4 +1,4 @@
-//! Which tables there are and which rows stand in them, on a terminal and on a page alike.
+//! The tables of a report and their rows, for a terminal and for a page alike.
 //!
 //! One table for each cell of a workload; those that promise no order stand in a table of their
 //! own, and so do the mixed cells of one participant's server with another's client. Known-bad
@@ -10,7 +10,7 @@ use crate::results::{Results, Row, Verdict};
 /// The participant that is the physical limit.
 pub(crate) const RAW: &str = "raw";
 
-/// Stands between server and client in the name of a mixed cell.
+/// The separator of server and client in the name of a mixed cell.
 const TIMES: &str = " × ";
 
 /// The cell of participants that speak with themselves, where others stand in mixed cells.
@@ -81,7 +81,7 @@ impl<'a> Layout<'a> {
         for row in judged.iter().copied().filter(|row| !is_raw(row)) {
             place(&mut tables, row);
         }
-        // Cells where nobody but the limit was measured are tables too.
+        // Cells in which only the limit was measured are tables too.
         for row in judged.iter().copied().filter(|row| is_raw(row) && !is_mixed(row)) {
             table_of(&mut tables, row, cell(row), Kind::Cell);
         }
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn who_promises_no_order_and_who_is_mixed_stand_apart() {
+    fn unordered_and_mixed_cells_have_tables_of_their_own() {
         let results = rich();
         let layout = Layout::of(&results);
         let named = |kind| layout.tables.iter().filter(move |table| table.kind == kind);

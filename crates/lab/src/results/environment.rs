@@ -1,4 +1,4 @@
-//! Where a run takes place: what its figures depend on and a reader cannot see.
+//! The environment of a run, on which its figures depend.
 
 use std::fs;
 use std::thread;
@@ -38,7 +38,8 @@ fn version(commit: Option<&str>) -> String {
     commit.map_or(version.to_owned(), |commit| format!("{version} ({commit})"))
 }
 
-/// The lab pins nobody to a processor; whoever started it may have, and its programs inherit that.
+/// The pinning that the programs inherit from the process that started the lab, which itself pins
+/// no program.
 fn pinning(status: &str, online: &str) -> String {
     let allowed = field(status, "Cpus_allowed_list");
     match allowed == online || allowed.is_empty() {
@@ -129,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_pinned_the_lab_is_told_and_the_commit_stands_behind_the_version() {
+    fn the_pinning_is_reported_and_the_commit_is_behind_the_version() {
         let status =
             |list: &str| format!("Name:\tx\nCpus_allowed:\tf\nCpus_allowed_list:\t{list}\n");
         assert_eq!(pinning(&status("0-3"), "0-3"), "none");

@@ -6,7 +6,7 @@ use crate::results::{Row, Verdict};
 /// own side was the limit.
 pub const INNOCENT: [&str; 3] = ["no quiet window", "at least this", "the wire was not counted"];
 
-/// Whether something is said against a participant.
+/// Whether the reasons contain a fault of the participant.
 pub fn is_found_out(row: &Row) -> bool {
     match row.verdict {
         Verdict::Void => true,
@@ -26,7 +26,7 @@ pub fn is_lower_bound(row: &Row) -> bool {
     row.verdict == Verdict::Flagged && row.reasons.iter().any(|it| it.starts_with(INNOCENT[1]))
 }
 
-/// Whether one of the reasons says something against the participant.
+/// Whether one of the reasons is a fault of the participant.
 pub(crate) fn is_against(reasons: &[String]) -> bool {
     reasons.iter().any(|reason| !is_innocent(reason))
 }

@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_that_nobody_checks_is_a_fault_of_the_schema() {
+    fn an_unchecked_keyword_is_an_error_of_the_schema() {
         let found = faults_against(&json!({ "pattern": "x" }), &json!("x"));
         assert_eq!(found, ["/: its schema says `pattern`, which nobody checks"]);
     }

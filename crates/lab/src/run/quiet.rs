@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_window_is_not_repeated_and_its_noise_is_told() {
+    fn a_long_window_is_not_repeated_and_its_noise_is_reported() {
         assert_eq!(tries(RETRIED_SECONDS_MAX + 1.0, &[0.5, 0.01]), (1, 0.5, true));
         assert!(QuietestTrial::default().into_window().is_none());
     }

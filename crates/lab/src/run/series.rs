@@ -12,7 +12,7 @@ use crate::workload::account::latency::LatencyHistogram;
 use crate::workload::outside_clock::StartupCosts;
 use crate::workload::{Entry, Judgement};
 
-/// Reasons that a row gives; the same thing happens in every round as a rule.
+/// The most reasons of a row; usually the same fault occurs in every round.
 const REASONS_MAX: usize = 8;
 
 /// A row to be.
@@ -66,7 +66,7 @@ impl<'a> Series<'a> {
         }
     }
 
-    /// It cannot have a number any more.
+    /// Whether the row cannot have a number any more.
     pub fn is_void(&self) -> bool {
         !self.void.is_empty()
     }
@@ -77,7 +77,7 @@ impl<'a> Series<'a> {
         Spread::of(&rates).filter(|_| !self.is_void()).map(|rate| rate.median)
     }
 
-    /// Why it is void.
+    /// The reason why the row is void.
     pub fn reasons(&self) -> &[String] {
         &self.void
     }
@@ -87,18 +87,18 @@ impl<'a> Series<'a> {
         self.is_void() || !self.runs.is_empty()
     }
 
-    /// One more trial; true for the first one.
+    /// Counts a trial; true for the first one.
     pub fn begin_trial(&mut self) -> bool {
         self.trials += 1;
         self.trials == 1
     }
 
-    /// Something is said against the participant already.
+    /// Whether a fault of the participant was found already.
     pub fn is_found_out(&self) -> bool {
         self.is_void() || is_against(&self.flags)
     }
 
-    /// It cannot have a number, and why.
+    /// Makes the row void for a reason.
     pub fn make_void(&mut self, reason: String) {
         note(&mut self.void, reason);
     }
@@ -168,7 +168,7 @@ impl<'a> Series<'a> {
         });
     }
 
-    /// The row of somebody who is not there.
+    /// The row of a participant that is not installed.
     pub fn into_missing(self, reason: &str) -> Row {
         let mut row = self.into_row();
         row.verdict = Verdict::NotInstalled;
@@ -176,7 +176,7 @@ impl<'a> Series<'a> {
         row
     }
 
-    /// The row of somebody who has no such thing.
+    /// The row of a participant that lacks the cell.
     pub fn into_absent(self, reason: String) -> Row {
         let mut row = self.into_row();
         row.verdict = Verdict::Absent;

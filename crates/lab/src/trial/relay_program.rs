@@ -50,7 +50,7 @@ pub(super) struct RelayProgram {
 }
 
 impl RelayProgram {
-    /// Starts it; gives the port that clients are told.
+    /// Starts the relay; returns the port for clients.
     pub(super) fn start(
         launch: &RelaySpec,
         stage: Option<&NetworkNamespace>,
@@ -88,7 +88,7 @@ impl RelayProgram {
         self.tree.end().cpu_seconds
     }
 
-    /// Its account; it ends with it.
+    /// Ends the relay and returns its account.
     pub(super) fn end(mut self, within: Duration) -> Result<RelayAccount, TrialError> {
         self.program.write_line(END).map_err(broke)?;
         let begun = Instant::now();

@@ -1,4 +1,4 @@
-//! Accounts: the messages that were sent, and those that a receiver says it saw.
+//! Accounts: the messages that were sent, and those that a receiver reports.
 //!
 //! Payloads are drawn from a seed that only the sender gets. The receiver adds up what it saw, and
 //! the lab, which knows the seed, compares: a loss changes the count or the sum, and a duplicate
@@ -119,7 +119,7 @@ pub struct RingAccount {
     pub senders: Vec<SenderCounts>,
 }
 
-/// The account of very many actors: what they told of themselves.
+/// The account of very many actors: the sums of their reports.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SpawnAccount {
     /// Actors that did.
@@ -170,7 +170,8 @@ pub struct RemoteClientAccount {
 /// How long asks took from when each was due, counted by length.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LatencyBins {
-    /// Upper ends in microseconds, ascending, and how many lie below each and above the one before.
+    /// Upper ends in microseconds, ascending, and how many lie below each and above the one
+    /// before.
     pub bins: Vec<(f64, u64)>,
     /// The slowest.
     pub max: f64,
@@ -184,7 +185,7 @@ impl RemoteClientAccount {
     }
 }
 
-/// How long round trips took, as the one who waited says.
+/// The latencies of round trips, as the waiting side reports them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RoundTripTimes {
     /// Half were faster.

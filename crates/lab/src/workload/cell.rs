@@ -23,7 +23,7 @@ pub const WORKLOADS: [Workload; 4] =
     [Workload::Pingpong, Workload::Counter, Workload::Remote, Workload::Http];
 
 impl Workload {
-    /// As a person writes it.
+    /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Workload::Pingpong => "pingpong",
@@ -117,7 +117,7 @@ pub enum Cell {
     },
     /// Counter: very many actors alive at once.
     Spawn,
-    /// Remote: one way, as the manual says.
+    /// Remote: one way, as the manual recommends.
     Tell,
     /// Remote: one way, over a session that is given up when its connection is cut.
     Unkept,
@@ -125,9 +125,9 @@ pub enum Cell {
     MessagePack,
     /// Remote: one way, from many or to many at once.
     Spread {
-        /// Over what.
+        /// The kind of the parties that there are many of.
         over: SpreadOver,
-        /// Of them.
+        /// The number of these parties.
         many: u32,
     },
     /// Remote: one way, a plain loop.
@@ -171,7 +171,7 @@ pub enum SpreadOver {
     Links,
 }
 
-/// How far they are.
+/// The cells with many parties: their kind and their number.
 const SPREADS: [(SpreadOver, u32); 3] =
     [(SpreadOver::Senders, 16), (SpreadOver::Actors, 1_000), (SpreadOver::Links, 100)];
 
@@ -319,7 +319,7 @@ impl Cell {
                 let most = usual(20_000_000, 2_000_000);
                 Size { once: true, ..always(most) }
             }
-            // Somebody who asks one at a time, a tenth of a millisecond each, must come to an end.
+            // A participant that asks one at a time, a tenth of a millisecond each, must finish.
             Cell::Ask | Cell::Paced { .. } | Cell::Relayed { .. } => {
                 up_to(if quick { 2_000 } else { 40_000 }, 50_000_000)
             }

@@ -1,5 +1,5 @@
-//! A participant in a cell: the programs that are started, their orders, and what their accounts come
-//! to.
+//! A participant in a cell: the programs that are started, their orders, and what their accounts
+//! come to.
 
 use std::path::Path;
 use std::time::Duration;
@@ -39,7 +39,7 @@ pub struct Order {
     pub rate: u64,
     /// A relay cuts whenever so many bytes went to the server; 0: never.
     pub cut_bytes: u64,
-    /// Nobody has seen the row's participant at work before: what takes long is looked at now.
+    /// Whether this is the participant's first trial, in which the slow checks are made.
     pub is_first: bool,
     /// Time that the lab's own client grants a server for each answer.
     pub answer_max: Duration,
@@ -50,7 +50,7 @@ pub struct Order {
 pub struct Judgement {
     /// The fate of the messages.
     pub verified: Verified,
-    /// Why there is no number.
+    /// The reason why there is no number.
     pub void: Vec<String>,
     /// Remarks that a reader of the number must know.
     pub flags: Vec<String>,
@@ -132,7 +132,7 @@ impl Entry<'_> {
         if as_then { Size { first: size.most, ..size } } else { size }
     }
 
-    /// Somebody in it must come out void or flagged.
+    /// Whether a participant in it is known to be bad.
     pub fn is_known_bad(&self) -> bool {
         self.participant.is_known_bad() || self.partner.is_some_and(Participant::is_known_bad)
     }
@@ -177,7 +177,7 @@ fn cut(line: &str) -> &str {
 }
 
 impl Judgement {
-    /// Says in words what is wrong with `verified`. Order may be required, or only be told.
+    /// Describes the faults in `verified`. Order may be required, or only be reported.
     pub(super) fn of(verified: Verified, order_required: bool) -> Judgement {
         let mut judged = Judgement { verified, ..Judgement::default() };
         let Verified { sent, received, lost, duplicated, reordered, corrupt } = verified;

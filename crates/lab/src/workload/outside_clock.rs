@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn work_that_leaks_past_the_clock_and_processes_that_hide_are_told() {
+    fn work_outside_the_clock_and_hidden_processes_are_reported() {
         let cost = |cpu_seconds| Cost { cpu_seconds, ..Cost::default() };
         let leak = Outcome { cost: cost(0.3), after_cpu_seconds: 0.5, ..Outcome::default() };
         assert!(flags(&leak)[0].contains("0.50 s of processor time after its account"));

@@ -1,4 +1,5 @@
-//! Asks at a fixed rate, held against what the lab saw itself: its clock, and the bytes on the wire.
+//! Asks at a fixed rate, held against what the lab saw itself: its clock, and the bytes on the
+//! wire.
 //!
 //! Latency begins when an ask is due. A client that measures from when it sent it tells of a stall
 //! as one slow ask, for it has sent no other meanwhile; this is called coordinated omission. The
@@ -15,14 +16,14 @@ use crate::workload::{Judgement, Order};
 const HELD: f64 = 0.98;
 /// GO, the start of the client's loop and its account take so long, in seconds.
 const BESIDE_SECONDS: f64 = 0.005;
-/// If a larger share was sent late, the one who sends did not keep up.
+/// The share of late asks above which the client did not keep up.
 const LATE_SHARE_MAX: f64 = 0.01;
 /// An ask and its reply have so many bytes at least: its payload, which only the client knows.
 const ASK_BYTES_MIN: u64 = 4;
 /// Silences with fewer asks in them prove nothing.
 const ASKS_MIN: f64 = 50.0;
 
-/// Says what is wrong with what a client tells of its asks, and takes the times from it.
+/// Checks a client's report of its asks, and takes the times from it.
 pub(super) fn judge(
     judged: &mut Judgement,
     order: Order,

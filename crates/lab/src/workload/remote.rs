@@ -8,18 +8,18 @@ use crate::workload::{Cell, Entry, Judgement, Order, paced, relayed, round_trips
 
 /// Asks in flight at once: tens of thousands, as the comparison had it that this comes from.
 const WINDOW: u64 = 16_384;
-/// Where a round trip takes 20 ms: a hundred million asks a second. And a limit for safety where the
-/// clock says when to ask: nobody waits for it who is not far behind.
+/// Where a round trip takes 20 ms: a hundred million asks a second. And a limit for safety where
+/// the clock says when to ask: nobody waits for it who is not far behind.
 const WIDE_WINDOW: u64 = 1 << 21;
 /// Of each message only the payload is unknown to the server; its number could be counted.
 const PAYLOAD_BYTES: u64 = 4;
-/// A last tenth that is so much slower than the first must be told.
+/// The ratio of the rates of the last and the first tenth below which a remark is made.
 const TIRED: f64 = 0.5;
 
 pub(super) fn programs(entry: &Entry<'_>, order: Order) -> Option<TrialPrograms> {
     let asks = asks(entry.cell);
     let mut server = entry.launch(Role::RemoteServer, true)?;
-    // The one who received stops the clock: with replies that is the client too.
+    // The receiver stops the clock: with replies that is the client too.
     let mut worker = entry.launch(Role::RemoteClient, asks)?;
     let cell = entry.cell.order().unwrap_or_default().to_owned();
     let mut common = vec![("CELL", cell), ("MESSAGES", order.messages.to_string())];
@@ -57,7 +57,7 @@ pub(super) fn judge(
     let all: Vec<SenderCounts> =
         (0..many).map(|one| SenderCounts::expected(order.seed, one, each)).collect();
     let asks = asks(entry.cell);
-    // An ask is matched with its reply; the order in which asks were handled is only told.
+    // An ask is matched with its reply; the order in which asks were handled is only reported.
     let required = entry.participant.is_ordered() && !asks;
     let mut judged = Judgement::of(verify(&all, &served.senders), required);
     let claims = if asks { drove.replies } else { drove.sent };

@@ -11,7 +11,7 @@ const STALL_US: f64 = 200_000.0;
 /// A stall is long against the usual trip too; where everything is slow, nothing stalls.
 const STALL_TIMES: f64 = 20.0;
 
-/// Says what a reader of the times must know.
+/// Checks round-trip times, and adds the remarks that a reader of them needs.
 pub(super) fn judge(judged: &mut Judgement, times: &RoundTripTimes) {
     judged.demand(times.agree(), || {
         "its percentiles do not ascend, or its curve does not go through them".to_owned()

@@ -1,4 +1,4 @@
-//! How calls leave: one by one, or many in a turn with leased credit.
+//! Sending of calls: one by one, or many in a turn with leased credit.
 
 use wigwag_link::credit::Window;
 use wigwag_link::limits::units;
@@ -33,7 +33,7 @@ impl Client {
         self.slots.take(PendingAsk { call, cancelled: false }).map(Some).ok_or(())
     }
 
-    /// Senders outside a turn: each call is charged and published alone.
+    /// Sends calls outside a turn: each is charged and published alone.
     pub(super) fn call_one_by_one(
         &mut self,
         at: usize,
@@ -74,8 +74,8 @@ impl Client {
         Ok(())
     }
 
-    /// Senders inside a turn: credit is leased, the calls are published together. Gives their
-    /// count.
+    /// Sends calls inside a turn: credit is leased, and the calls are published together. Returns
+    /// their number.
     pub(super) fn call_in_turn(
         &mut self,
         at: usize,

@@ -1,4 +1,4 @@
-//! Handles credit, answers and ends of channels, and counts outcomes when a session was cut.
+//! Handling of credit, answers and ends of channels, and the outcomes of calls after a cut.
 
 use wigwag_link::{Code, SendHalf};
 
@@ -14,7 +14,7 @@ impl Client {
         }
     }
 
-    /// An ack has made room.
+    /// Handles room that an ack has made.
     pub fn has_room(&mut self) {
         self.wake(BlockedOn::Room);
     }
@@ -25,14 +25,14 @@ impl Client {
             .find(|one| one.channel == channel && one.state != AttachmentState::Closed)
     }
 
-    /// ATTACHED has come.
+    /// Handles ATTACHED.
     pub fn attached(&mut self, channel: u64) {
         if let Some(attachment) = self.open_attachment(channel) {
             attachment.state = AttachmentState::Open;
         }
     }
 
-    /// CREDIT has come.
+    /// Handles CREDIT.
     pub fn credited(
         &mut self,
         channel: u64,
@@ -52,7 +52,7 @@ impl Client {
         shared.oracle.reported_handled(any, handled)
     }
 
-    /// The answer to an ask has come.
+    /// Handles the answer to an ask.
     pub fn replied(
         &mut self,
         asker: (u32, u32),
@@ -64,7 +64,7 @@ impl Client {
         must(right, "a reply belongs to its ask", || format!("{:?}", asked.call))
     }
 
-    /// An ask has failed.
+    /// Handles the error of an ask.
     pub fn failed(
         &mut self,
         asker: (u32, u32),
@@ -76,7 +76,7 @@ impl Client {
         must(expected, "errors have their cause", || format!("{:?}: {code:?}", asked.call))
     }
 
-    /// DETACHED has come.
+    /// Handles DETACHED.
     pub fn detached(
         &mut self,
         channel: u64,
@@ -94,7 +94,7 @@ impl Client {
         let any = CallId { caller, attachment: attachment.id, number: 0 };
         self.channels_exhausted = false;
         if previous != AttachmentState::Detaching {
-            // The actor has ended the channel, and nobody here holds it.
+            // The actor has ended the channel, and this side does not use it.
             sender.detach(channel);
         }
         shared.note(caller, "detached", channel, accepted);
@@ -120,8 +120,7 @@ impl Client {
         Ok(asked)
     }
 
-    /// Each channel that is open, with the units that are free and the calls that were handled, as far
-    /// as this side was told.
+    /// The open channels, with their free units and handled calls as far as this side knows.
     pub fn known_credit(&self, sender: &mut SendHalf) -> Vec<(u64, u64, u64)> {
         let open = self.attachments.iter().filter(|one| one.state == AttachmentState::Open);
         let told = open
@@ -129,8 +128,8 @@ impl Client {
         told.collect()
     }
 
-    /// The session was cut: what became of the calls, as far as this side can know. Frames from
-    /// `untaken_from` on were never handed to the transport.
+    /// Counts the outcomes of the calls after a cut, as far as this side can know them. Frames from
+    /// `untaken_from` on were never passed to the transport.
     pub fn delivery_counts(
         &self,
         untaken_from: u64,

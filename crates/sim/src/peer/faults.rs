@@ -1,4 +1,4 @@
-//! Errors that may be planted in a peer, so that somebody notices them.
+//! Errors that may be planted in a peer, to test that the checks detect them.
 
 use std::sync::Arc;
 
@@ -10,15 +10,15 @@ use wigwag_wire::{Buffer, Reader};
 /// Planted errors of a peer; an honest one has none.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Faults {
-    /// Frames that it acknowledges and never got.
+    /// The number of frames that it acknowledges and has never received.
     pub acks_ahead: u64,
-    /// It takes frames in again that it had accepted before.
+    /// It accepts frames again that it had accepted before.
     pub skips_deduplication: bool,
     /// Replies before this number are not sent again.
     pub drops_replies_before: u64,
 }
 
-/// A batch as it would be if nobody had seen its beginning: its first frame becomes the next one.
+/// Renumbers a batch so that its first frame becomes the next one to be accepted.
 pub(super) fn renumber(message: &mut Vec<u8>, recv_next: u64) {
     let Some((word, batch)) = message.split_first_chunk::<4>() else { return };
     let mut reader = Reader::new(batch);
@@ -30,7 +30,7 @@ pub(super) fn renumber(message: &mut Vec<u8>, recv_next: u64) {
     *message = whole.as_slice().to_vec();
 }
 
-/// Each reply becomes a frame that its reader does not know and may skip.
+/// Turns each reply into a frame that its reader does not know and may skip.
 pub(super) fn drop_replies(segment: &mut Arc<Buffer>) {
     const UNKNOWN: u8 = 0xFF;
     let mut bytes = segment.as_slice().to_vec();

@@ -1,4 +1,4 @@
-//! A session, which goes from connection to connection.
+//! A session, which moves from connection to connection.
 
 use std::collections::VecDeque;
 
@@ -8,14 +8,14 @@ use wigwag_link::{Dispatcher, SendHalf};
 /// The two halves of a session; the application's part of an inbound channel is a number.
 #[derive(Debug)]
 pub struct Session {
-    /// The reading side.
+    /// The reading half.
     pub dispatcher: Dispatcher<usize>,
     /// The sending half.
     pub sender: SendHalf,
     pub(super) outgoing: Outgoing,
     /// The sequenced frames of the last batches.
     recent: VecDeque<SentBatch>,
-    /// Some of them that go out once more, as a peer may that is unsure: they must be skipped.
+    /// A batch to send again, as a peer may do that is unsure: the receiver must skip it.
     pub(super) resend: Option<SentBatch>,
 }
 
@@ -27,17 +27,17 @@ pub(super) struct SentBatch {
     pub(super) bytes: Vec<u8>,
 }
 
-/// Batches of which a session keeps the frames.
+/// The number of batches of which a session keeps the frames.
 const RECENT_BATCHES_MAX: usize = 4;
 
 impl Session {
-    /// A session that begins.
+    /// A new session.
     pub(super) fn new(dispatcher: Dispatcher<usize>, sender: SendHalf) -> Session {
         let (outgoing, recent) = (Outgoing::default(), VecDeque::new());
         Session { dispatcher, sender, outgoing, recent, resend: None }
     }
 
-    /// Sends once more the last batch that the other side has accepted before `recv_next`.
+    /// Sends again the last batch that the other side has accepted before `recv_next`.
     pub fn resend_before(&mut self, recv_next: u64) {
         let accepted = |sent: &&SentBatch| sent.first_seq + sent.count <= recv_next;
         self.resend = self.recent.iter().rev().find(accepted).cloned();

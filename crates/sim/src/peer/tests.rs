@@ -26,7 +26,7 @@ fn pair(framing: Framing) -> (Peer, Peer) {
     (dialer, listener)
 }
 
-/// An application with one actor that writes down what comes.
+/// An application with one actor that records what it receives.
 struct RecordingApplication<'a> {
     sender: &'a mut SendHalf,
     seen: &'a mut Vec<String>,
@@ -97,7 +97,7 @@ fn output(peer: &mut Peer) -> Vec<u8> {
     batch.slices().flatten().copied().collect()
 }
 
-/// Feeds bytes in chunks of at most `chunk`; the events as text.
+/// Passes bytes to a peer in chunks of at most `chunk`; returns the events as text.
 fn feed(peer: &mut Peer, bytes: &[u8], chunk: usize) -> Result<Vec<String>, PeerError> {
     let (mut input, mut seen) = (ReadBuf::new(), Vec::new());
     for part in bytes.chunks(chunk) {
@@ -121,7 +121,7 @@ fn feed(peer: &mut Peer, bytes: &[u8], chunk: usize) -> Result<Vec<String>, Peer
     Ok(seen)
 }
 
-/// Carries bytes to and fro until both are silent.
+/// Carries bytes both ways until both peers are silent.
 fn talk(dialer: &mut Peer, listener: &mut Peer, chunk: usize) -> Vec<String> {
     let mut seen = Vec::new();
     loop {
@@ -211,7 +211,7 @@ fn a_silent_partner_has_five_seconds() {
     assert_eq!(dialer.tick(due), Err(PeerError::OpeningTimeout));
 }
 
-/// A message longer than what was announced is refused on its length alone.
+/// A message longer than the announced limit is refused on its length alone.
 #[test]
 fn announced_lengths_are_checked_before_any_byte_is_kept() {
     let (mut dialer, mut listener) = pair(Framing::Tcp);

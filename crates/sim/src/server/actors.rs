@@ -8,7 +8,8 @@ use crate::setup::Mutant;
 use crate::world::Shared;
 
 impl Server {
-    /// One turn of the actors. Without a sender the session is over, and they finish what they have.
+    /// Runs one turn of the actors. Without a sending half the session is over, and they handle the
+    /// calls that are left.
     pub fn turn(
         &mut self,
         mut sender: Option<&mut SendHalf>,
@@ -110,7 +111,8 @@ impl Server {
         }
     }
 
-    /// The actor stops: what lies in its lane is thrown away, and the sender hears how much was not.
+    /// Stops the actor: the calls in its inbound queue are discarded, and the sender is notified of
+    /// the number that was handled.
     fn stop(&mut self, at: usize, sender: &mut SendHalf, shared: &mut Shared) {
         let queue = &mut self.queues[at];
         queue.is_open = false;

@@ -1,4 +1,4 @@
-//! The beginning: who takes part, and the first connection of each session.
+//! The construction of a world: its nodes, and the first connection of each session.
 
 use core::ops::Range;
 
@@ -8,7 +8,7 @@ use super::node::SessionLocation;
 use super::*;
 use crate::peer::{Faults, Peer};
 
-/// Attachments of one session have ids of their own.
+/// The distance between the first attachment ids of two sessions: each has ids of its own.
 const IDS_PER_PAIR: u64 = 1000;
 
 pub(super) fn attachment_ids(pair: usize) -> Range<u64> {
@@ -22,7 +22,8 @@ impl World {
         let mutant = options.mutant;
         let setup = Setup::draw(&mut random, mutant);
         let pairs = (0..setup.pairs.len()).map(|at| {
-            // A planted error of a node's is one side's doing; the network's lies in its wires.
+            // One side has a planted error of a node; a planted error of the network is in its
+            // wires.
             let guilty = random.pick(&Side::BOTH);
             Side::BOTH.map(|side| {
                 let pair = &setup.pairs[at];
@@ -78,7 +79,7 @@ impl World {
                 skips_deduplication: mutant == Some(Mutant::NoDedup),
                 drops_replies_before: 0,
             };
-            // The application gets calls one by one, or as many at once as came.
+            // The application gets calls one by one, or all received ones at once.
             let calls_max = if random.chance(30) { 1 } else { 64 };
             let peer = Peer::new(self.setup.framing, identity, role, now);
             peer.with_faults(faults).with_calls_max(calls_max)
@@ -87,7 +88,7 @@ impl World {
         self.connections.len() - 1
     }
 
-    /// The first connection of a session.
+    /// Makes the first connection of a session.
     pub(super) fn open(&mut self, pair: usize) {
         let session = self.shared.random.draw_u128();
         self.connect(pair, Role::Dialer { session });

@@ -1,4 +1,4 @@
-//! One connection between two nodes: two wires, and what stands at either end of them.
+//! One connection between two nodes: two wires, and the state of either end.
 
 use wigwag_wire::{Batch, ReadBuf, Time};
 
@@ -8,15 +8,16 @@ use crate::peer::Peer;
 use crate::random::Random;
 use crate::setup::Side;
 
-/// One end.
+/// One end of a connection.
 #[derive(Debug)]
 pub(super) struct End {
     pub(super) peer: Peer,
     pub(super) input: ReadBuf,
     pub(super) batch: Batch,
-    /// The node has done with it: it has noticed a cut, has read CLOSE, or the session has gone on.
+    /// The node does not use the end any more: it has noticed a cut, has read CLOSE, or the
+    /// session has moved on.
     pub(super) is_closed: bool,
-    /// When the node will notice that the connection was cut.
+    /// The time at which the node will notice that the connection was cut.
     pub(super) notice_at: Option<Time>,
 }
 
@@ -27,12 +28,12 @@ impl End {
     }
 }
 
-/// A connection.
+/// A connection of the world.
 #[derive(Debug)]
 pub(super) struct Connection {
-    /// The pair of nodes that it was made for.
+    /// The pair of nodes that it connects.
     pub(super) pair: usize,
-    /// Each named after the side that writes.
+    /// The wires, each named after the side that writes.
     pub(super) wires: [Wire; 2],
     pub(super) ends: [End; 2],
     was_cut: bool,
@@ -43,17 +44,17 @@ impl Connection {
         Connection { pair, wires, ends: peers.map(End::new), was_cut: false }
     }
 
-    /// Nothing can happen on it any more.
+    /// True when nothing can happen on the connection any more.
     pub(super) fn is_closed(&self) -> bool {
         self.ends.iter().all(|end| end.is_closed)
     }
 
-    /// Both ends have done with it, but what is under way still arrives.
+    /// True when neither end uses it any more; bytes in flight still arrive.
     pub(super) fn is_drained(&self) -> bool {
         self.is_closed() && self.wires.iter().all(|wire| wire.next_due().is_none())
     }
 
-    /// Writes as much as the wire takes; gives the numbers of bytes.
+    /// Writes as much as the wire takes; returns the numbers of bytes.
     pub(super) fn flush(&mut self, side: Side, now: Time, random: &mut Random) -> Vec<u64> {
         use wigwag_wire::ConnectionStateMachine;
         let (end, wire) = (&mut self.ends[side as usize], &mut self.wires[side as usize]);
@@ -76,7 +77,7 @@ impl Connection {
         lengths
     }
 
-    /// The connection is cut: both wires are severed, and each side notices in its own time.
+    /// Cuts the connection: both wires are severed, and each side notices at a time of its own.
     fn cut(&mut self, now: Time, random: &mut Random) {
         for side in Side::BOTH {
             let wire = &mut self.wires[side as usize];
@@ -89,8 +90,8 @@ impl Connection {
         }
     }
 
-    /// One end lets go: what it writes from now on nobody gets, what it wrote is under way, and the
-    /// other notices some time.
+    /// Closes one end: bytes that it writes from now on are lost, bytes in flight still arrive, and
+    /// the other end notices later.
     pub(super) fn close_end(&mut self, side: Side, now: Time, random: &mut Random) {
         self.ends[side as usize].is_closed = true;
         let other = &mut self.ends[side.other() as usize];

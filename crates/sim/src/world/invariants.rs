@@ -1,4 +1,4 @@
-//! The invariants that are checked after every event and at the end.
+//! The invariants that are checked after each event and at the end.
 
 use wigwag_link::limits::{SCALED_UNACKED_BYTES_MAX, SEGMENT_BYTES, UNACKED_RESERVE};
 
@@ -9,7 +9,7 @@ use crate::client::{Client, DeliveryCounts};
 use crate::setup::Side;
 
 impl World {
-    /// The invariants after every event.
+    /// Checks the invariants that hold after each event.
     pub(super) fn check_invariants(&mut self) -> Result<(), Violation> {
         let World { pairs, connections, .. } = self;
         for end in
@@ -39,12 +39,12 @@ impl World {
         Ok(())
     }
 
-    /// Every session has ended on both sides.
+    /// True when all sessions have ended on both sides.
     pub(super) fn all_ended(&self) -> bool {
         self.pairs.iter().flatten().all(|node| node.has_ended && !node.server.has_work())
     }
 
-    /// Every session has ended on both sides, or has done all that it had to do.
+    /// True when all sessions have ended on both sides or have finished their work.
     pub(super) fn all_done(&mut self) -> bool {
         (0..self.pairs.len()).all(|pair| self.unfinished_work(pair).is_none())
     }
@@ -98,8 +98,8 @@ impl World {
         self.check_agreement(pair, Side::Listener)
     }
 
-    /// The sender's view of its credit equals the receiver's count, and the sender knows of all
-    /// handled calls: heartbeats have announced them.
+    /// Checks that the sender's view of its credit equals the receiver's count, and that the sender
+    /// knows of all handled calls, which heartbeats have announced.
     fn check_agreement(&mut self, pair: usize, side: Side) -> Result<(), Violation> {
         let World { pairs, connections, .. } = self;
         let node = &mut pairs[pair][side as usize];
@@ -117,8 +117,8 @@ impl World {
         })
     }
 
-    /// The session has ended early. Each side that still lives says what became of its calls, and the
-    /// model knows better.
+    /// Checks a session that has ended early: each side that still lives reports the outcomes of
+    /// its calls, which are compared with the model.
     pub(super) fn check_ended(&mut self, pair: usize) -> Result<[DeliveryCounts; 2], Violation> {
         let World { pairs, connections, shared, .. } = self;
         let mut counts = [DeliveryCounts::default(); 2];

@@ -1,4 +1,4 @@
-//! One node of a pair: its session, wherever that is, and the application on top.
+//! One node of a pair: its session, connected or not, and its application.
 
 use wigwag_link::application::{Application, Attach, Found};
 use wigwag_link::batch::{BatchHeader, PAIR1_HEADER};
@@ -19,7 +19,7 @@ use crate::random::mix;
 use crate::server::Server;
 use crate::setup::{Mutant, Side, Workload};
 
-/// Where a node's session is.
+/// The location of a node's session.
 #[derive(Debug)]
 pub(super) struct SessionLocation {
     side: Side,
@@ -29,7 +29,7 @@ pub(super) struct SessionLocation {
     pub(super) parked: Option<Box<Session>>,
 }
 
-/// One node.
+/// One node of a pair.
 #[derive(Debug)]
 pub(super) struct Node {
     pub(super) side: Side,
@@ -41,26 +41,26 @@ pub(super) struct Node {
     pub(super) server_turn: Option<Time>,
     pub(super) location: SessionLocation,
     pub(super) session_id: u128,
-    /// The credentials with which the dialer resumes, and the listener recognizes it.
+    /// The credentials with which the dialer resumes and the listener recognizes it.
     pub(super) credentials: Option<Credentials>,
-    /// The connection over which the dialer tries to come back, and when it tries again.
+    /// The connection over which the dialer tries to resume, and the time of the next attempt.
     pub(super) redial_attempt: Option<usize>,
     pub(super) redial_at: Option<Time>,
     pub(super) failed_attempts: u64,
-    /// When a session that was cut is given up.
+    /// The time at which a session that was cut is given up.
     pub(super) expires_at: Option<Time>,
     /// The session is over for this node.
     pub(super) has_ended: bool,
-    /// It has died and come back, and knows of no session.
+    /// The node has died and restarted, and knows of no session.
     pub(super) has_restarted: bool,
-    /// CLOSE has come.
+    /// CLOSE was received.
     pub(super) close_received: bool,
     pub(super) mutant: Option<Mutant>,
-    /// Up to here a planted error has acknowledged what it never had.
+    /// The number up to which a planted error has acknowledged frames that were not received.
     pub(super) acked_ahead: u64,
 }
 
-/// Why a node stopped reading.
+/// The reason why a node stopped reading.
 pub(super) enum ReadError {
     Peer(PeerError),
     Violation(Violation),
@@ -91,7 +91,7 @@ pub(super) enum HandshakeEvent {
     Resumed(Resumed),
 }
 
-/// A keyed hash that serves here: nobody in this world breaks it.
+/// A simple keyed hash, sufficient here because no peer of this world tries to break it.
 pub(super) fn prove(token: u128, bytes: &[u8]) -> [u8; PROOF_BYTES] {
     let mut proof = [0; PROOF_BYTES];
     let mut state = mix(token as u64) ^ mix((token >> 64) as u64).rotate_left(1);
@@ -112,7 +112,7 @@ impl SessionLocation {
         SessionLocation { side, connection: None, parked: None }
     }
 
-    /// The sending half, wherever the session is.
+    /// The sending half of the session, connected or not.
     pub(super) fn sender<'a>(
         &'a mut self,
         connections: &'a mut [Connection],
@@ -186,7 +186,7 @@ impl Node {
         Ok(None)
     }
 
-    /// A planted error: the head of a batch has come, and it is acknowledged as if all of it had.
+    /// Plants an error: acknowledges a whole batch of which only the head was received.
     fn ack_on_read(&mut self, end: &mut End, now: Time) {
         let at = end.peer.framing().prefix_bytes() + PAIR1_HEADER.len();
         let head =
@@ -200,7 +200,7 @@ impl Node {
     }
 }
 
-/// Both halves of the application, as the session calls them while a batch is read.
+/// Both halves of the application, which the session calls while a batch is read.
 struct NodeApplication<'a> {
     client: &'a mut Client,
     server: &'a mut Server,
@@ -214,7 +214,7 @@ struct NodeApplication<'a> {
 
 impl Application for NodeApplication<'_> {
     type Actor = ();
-    /// The number of its lane.
+    /// The number of its inbound queue.
     type Channel = usize;
     type SendHalf<'a>
         = &'a mut SendHalf
@@ -264,9 +264,9 @@ impl Application for NodeApplication<'_> {
         Ok(self.server.calls(*queue, run, self.sender, self.shared)?)
     }
 
-    fn describe(&mut self, _lane: &mut usize, _asker: (u32, u32), _units: u64) {}
+    fn describe(&mut self, _queue: &mut usize, _asker: (u32, u32), _units: u64) {}
 
-    fn discarded(&mut self, _lane: &mut usize, _units: u64) {}
+    fn discarded(&mut self, _queue: &mut usize, _units: u64) {}
 
     fn cancelled(&mut self, asker: (u64, u64)) {
         self.server.cancelled(asker);

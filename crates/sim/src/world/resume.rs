@@ -1,5 +1,5 @@
-//! Cuts, and what comes after them: the dialer returns, the listener looks at its claim, the session
-//! goes on or is given up.
+//! Cuts and resumptions: the dialer redials, the listener checks its claim, and the session is
+//! resumed or given up.
 
 use core::time::Duration;
 
@@ -10,12 +10,12 @@ use super::node::prove;
 use super::*;
 use crate::peer::{Peer, Session};
 
-/// The dialer waits this much longer than the listener keeps the session, because the listener
-/// decides.
+/// The time by which the dialer waits longer than the listener keeps the session, because the
+/// listener decides.
 const DIALER_GRACE: Duration = Duration::from_secs(5);
 
 impl World {
-    /// A node has lost a connection.
+    /// Handles the loss of a connection at a node.
     pub(super) fn connection_lost(&mut self, at: usize, side: Side) {
         let World { pairs, connections, shared, setup, .. } = self;
         let now = shared.clock.now();
@@ -44,7 +44,7 @@ impl World {
         } else if side == Side::Dialer && node.redial_attempt == Some(at) {
             self.schedule_redial(pair);
         } else if node.client.is_none() && at == pair {
-            // The first connection never came to a session.
+            // The session was never opened on the first connection.
             self.end_session(pair, side);
         }
     }
@@ -68,7 +68,7 @@ impl World {
         self.pairs[pair][Side::Dialer as usize].redial_attempt = Some(at);
     }
 
-    /// A session is over for a node: its connections too.
+    /// Ends a session at a node, together with its connections.
     pub(super) fn end_session(&mut self, pair: usize, side: Side) {
         let World { pairs, connections, shared, .. } = self;
         let node = &mut pairs[pair][side as usize];
@@ -81,7 +81,8 @@ impl World {
         }
         let now = shared.clock.now();
         for connection in connections.iter_mut().filter(|connection| connection.pair == pair) {
-            // A listener continues to listen: a dialer that returns too late is told so.
+            // A listener continues to listen, and refuses a dialer that claims the session too
+            // late.
             let is_first =
                 connection.ends[side as usize].peer.recv_next().is_some() || side == Side::Dialer;
             if is_first && !connection.ends[side as usize].is_closed {
@@ -90,7 +91,7 @@ impl World {
         }
     }
 
-    /// The dialer claims its session over a connection that it has tried.
+    /// Lets the dialer claim its session over a new connection.
     pub(super) fn claim(&mut self, at: usize) {
         let World { pairs, connections, .. } = self;
         let pair = connections[at].pair;
@@ -108,13 +109,13 @@ impl World {
         let Ok((claim, proof)) = credentials.claim(recv_next, nonces, prove) else { return };
         peer.claim(&claim, &proof);
         if self.shared.random.chance(self.setup.fault_plan.double_dial_percent) {
-            // It waits no longer and tries again, while the claim is on its way.
+            // The dialer does not wait and redials while the claim is in flight.
             self.redial(pair);
         }
     }
 
-    /// The claim of a dialer: which pair's session is it, and is it proved? Gives the pair and the
-    /// dialer's new token.
+    /// Checks the claim of a dialer; returns the pair whose session it is, and the dialer's new
+    /// token.
     pub(super) fn verify_claim(
         &mut self,
         claim: &Claim,
@@ -139,8 +140,8 @@ impl World {
         Ok((pair, fresh))
     }
 
-    /// The listener lets a dialer back in: first the old connection is shut off, then the number is
-    /// read that the dialer gets.
+    /// Lets the listener accept a claim: the old connection is closed first, and the number that
+    /// the dialer gets is read afterwards.
     pub(super) fn readmit(
         &mut self,
         at: usize,
@@ -168,7 +169,7 @@ impl World {
         Ok(())
     }
 
-    /// The dialer was let in.
+    /// Resumes the dialer's session after its claim was accepted.
     pub(super) fn resumed(&mut self, at: usize, resumed: Resumed) -> Result<(), Violation> {
         let World { pairs, connections, shared, .. } = self;
         let now = shared.clock.now();
@@ -177,7 +178,7 @@ impl World {
         let tried = node.redial_attempt == Some(at);
         let session = if tried { node.location.parked.take() } else { None };
         let (Some(mut session), Some(credentials)) = (session, &mut node.credentials) else {
-            // A try that was left to itself: the token that it brings may be overtaken already.
+            // An attempt that was given up: its token may be outdated already.
             connections[at].close_end(Side::Dialer, now, &mut shared.random);
             return Ok(());
         };
@@ -196,13 +197,13 @@ impl World {
         Ok(())
     }
 
-    /// The listener knows no such session, or not by that token.
+    /// Handles a refusal: the listener does not know the session, or the token is wrong.
     pub(super) fn resume_refused(&mut self, at: usize, code: Code) -> Result<(), Violation> {
         let pair = self.connections[at].pair;
         self.shared.note(Side::Dialer, "turned away", pair as u64, u64::from(code.0));
         let node = &self.pairs[pair][Side::Dialer as usize];
         if node.redial_attempt != Some(at) {
-            // Another try has overtaken it.
+            // A later attempt has overtaken it.
             let World { connections, shared, .. } = self;
             connections[at].close_end(Side::Dialer, shared.clock.now(), &mut shared.random);
             return Ok(());
@@ -217,7 +218,7 @@ impl World {
         Ok(())
     }
 
-    /// Bytes come to an end that is over: nobody reads them.
+    /// Discards bytes that arrive at an end that is not used any more.
     pub(super) fn deliver_late(
         &mut self,
         at: usize,
@@ -236,7 +237,7 @@ impl World {
         let Some(new) = node.location.connection.filter(|current| *current != at) else {
             return Ok(());
         };
-        // A planted error: the session is read from here too.
+        // A planted error: the session is read from this end too.
         let session = self.connections[new].ends[side as usize].peer.take_session();
         let Some(session) = session else { return Ok(()) };
         let end = &mut self.connections[at].ends[side as usize];
@@ -251,7 +252,7 @@ impl World {
         Ok(())
     }
 
-    /// All nodes of a side die; they come back at once and know of no session.
+    /// Kills all nodes of a side, which restart at once and know of no session.
     pub(super) fn restart(&mut self, side: Side) {
         self.shared.note(side, "restart", 0, 0);
         self.setup.fault_plan.restart = None;
@@ -270,7 +271,8 @@ impl World {
 }
 
 impl Node {
-    /// The session goes on over a new connection, whose other end has accepted so much.
+    /// Continues the session over a new connection, whose other end has accepted the frames before
+    /// `recv_next`.
     fn resume_from(
         &mut self,
         session: &mut Session,
@@ -295,7 +297,7 @@ impl Node {
         Ok(())
     }
 
-    /// Planted errors of what this node sends again.
+    /// Applies the planted errors of the frames that this node sends again.
     fn plant_faults(&self, peer: &mut Peer, session: &Session) {
         if self.mutant == Some(Mutant::ReplyNotResent) {
             peer.drop_replies_before(session.sender.outbox.next_seq());

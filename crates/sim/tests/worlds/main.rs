@@ -1,5 +1,5 @@
-//! Worlds of the simulator: many of them hold, and in none of them does a planted error go unnoticed.
-//! One binary: a world shares nothing with another.
+//! Worlds of the simulator: the promises hold in many of them, and planted errors are detected.
+//! They are one binary, because worlds share nothing.
 
 mod seeds;
 mod mutants;

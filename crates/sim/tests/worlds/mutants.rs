@@ -1,12 +1,12 @@
-//! Tests of the tests: planted faults, each of which must be noticed.
+//! Tests of the checks: planted errors, each of which must be detected.
 
 use wigwag_sim::{Mutant, Options, run};
 
-/// Worlds in which each planted error is looked for. Not each world gives it an occasion.
+/// The number of worlds in which each planted error is tried. Not each world gives it an occasion.
 const SEEDS: u64 = 2_000;
 
 #[test]
-fn every_planted_error_is_noticed() {
+fn every_planted_error_is_detected() {
     for mutant in Mutant::ALL {
         let noticed = (0..SEEDS).find_map(|seed| {
             let options = Options { seed, mutant: Some(mutant), record: false };

@@ -1,6 +1,6 @@
-//! Many worlds, and the same one twice.
+//! Many seeds, and the same seed twice.
 //!
-//! `WIGWAG_SEED=n` runs one seed and prints its story. `WIGWAG_SEEDS=n` says how many are tried,
+//! `WIGWAG_SEED=n` runs one seed and prints its trace. `WIGWAG_SEEDS=n` sets how many are tried;
 //! `WIGWAG_NIGHTLY` tries a million.
 
 use std::env;
@@ -25,7 +25,7 @@ fn seeds() -> Range<u64> {
     0..number("WIGWAG_SEEDS").or(nightly).unwrap_or(SEEDS)
 }
 
-/// Runs one world; a broken promise is recorded with its story.
+/// Runs one world; a broken promise is recorded with its trace.
 fn hold(seed: u64) -> Report {
     let options = Options { seed, ..Options::default() };
     match run(&options).outcome {
@@ -40,7 +40,7 @@ fn hold(seed: u64) -> Report {
     }
 }
 
-/// Runs all of them, on as many threads as there are processors.
+/// Runs all seeds, on as many threads as there are processors.
 fn all(seeds: Range<u64>) -> Vec<Report> {
     let threads = thread::available_parallelism().map_or(1, |threads| threads.get() as u64);
     thread::scope(|scope| {
@@ -57,7 +57,7 @@ fn all(seeds: Range<u64>) -> Vec<Report> {
 }
 
 #[test]
-fn what_is_sent_arrives_once_in_order_or_is_reported_in_every_storm() {
+fn calls_arrive_once_and_in_order_or_are_reported_under_all_faults() {
     let seeds = seeds();
     let reports = all(seeds.clone());
     let (mut sent, mut resumes, mut ended, mut unknown, mut not_delivered) = (0, 0, 0, 0, 0);
@@ -74,19 +74,19 @@ fn what_is_sent_arrives_once_in_order_or_is_reported_in_every_storm() {
     eprintln!(
         "{worlds} worlds, {resumes} resumes, {ended} sessions ended early, {sent} calls, {unknown} unknown, {not_delivered} not delivered",
     );
-    // The worlds are worth looking at only if all of this happens in them.
+    // The worlds are a useful test only if all of these events occur in them.
     let eventful = sent > 20 * worlds
         && resumes > worlds / 2
         && ended > worlds / 4
         && unknown.min(not_delivered) > worlds / 10;
-    assert!(worlds < 1_000 || eventful, "these worlds are too quiet");
+    assert!(worlds < 1_000 || eventful, "the worlds have too few of these events");
     if number("WIGWAG_SEED").is_some() {
         eprintln!("{}", run(&Options { seed: seeds.start, record: true, mutant: None }).trace);
     }
 }
 
 #[test]
-fn the_same_seed_tells_the_same_story() {
+fn the_same_seed_gives_the_same_run() {
     for seed in 0..50 {
         let recorded = |record| run(&Options { seed, record, mutant: None });
         let (first, second) = (recorded(true), recorded(true));

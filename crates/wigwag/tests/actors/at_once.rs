@@ -226,7 +226,7 @@ async fn an_actor_with_a_thread_of_its_own_stays_there() {
 }
 
 #[tokio::test]
-async fn who_asks_without_end_lets_the_other_tasks_of_its_thread_go_on() {
+async fn an_asker_in_an_endless_loop_lets_the_other_tasks_of_its_thread_run() {
     let quick = Quick::default().spawn();
     let stop = Arc::new(AtomicBool::new(false));
     let stopped = stop.clone();
@@ -263,7 +263,7 @@ async fn a_handler_that_is_always_ready_lets_other_tasks_go_on() {
 }
 
 #[test]
-fn an_actor_runs_in_its_own_runtime_whoever_asks_it() {
+fn an_actor_runs_in_its_own_runtime_wherever_its_asker_runs() {
     let (one, other) = (wide(), wide());
     let quick = {
         let _entered = one.enter();

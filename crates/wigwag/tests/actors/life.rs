@@ -214,7 +214,7 @@ async fn what_a_turn_told_before_it_drained_is_handled() {
 }
 
 #[tokio::test]
-async fn who_drains_and_is_not_stopped_ends_with_the_last_call() {
+async fn an_actor_that_drains_and_is_not_stopped_ends_with_the_last_call() {
     let (witness, heard) = Witness::new();
     let witness = witness.spawn();
     for number in 0..3 {
@@ -253,7 +253,7 @@ async fn heard_first(heard: &Receiver<String>) -> String {
 }
 
 #[tokio::test]
-async fn killing_one_that_does_not_look_around_frees_all_who_wait() {
+async fn killing_an_actor_that_is_stuck_in_a_handler_frees_all_askers() {
     let (witness, heard) = Witness::new();
     let (opens, gate) = Gate::new();
     let witness = witness.spawn_with(ActorOptions::default().own_thread());
@@ -293,7 +293,7 @@ impl Drop for Last {
 }
 
 #[tokio::test]
-async fn whoever_sees_the_end_is_refused() {
+async fn a_caller_that_sees_the_end_is_refused() {
     let meter = Meter(0).spawn();
     let (says, heard) = channel();
     // A visit that was not handled is dropped at the moment of the end.
@@ -336,7 +336,7 @@ async fn a_panic_is_a_reason_and_the_state_is_dropped_once() {
 /// The caller runs on one thread and the actor on another, so the caller may go on before the actor
 /// has ended.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whoever_hears_that_his_call_panicked_finds_the_mailbox_shut() {
+async fn an_asker_whose_call_panicked_finds_the_mailbox_shut() {
     for _ in 0..300 {
         let witness = Witness::new().0.spawn();
         // A run of several calls takes another path than a single one.
@@ -413,7 +413,7 @@ async fn links_spread_an_end_that_nobody_wanted() {
 }
 
 #[tokio::test]
-async fn who_takes_exits_as_news_goes_on() {
+async fn an_actor_that_ignores_exits_goes_on() {
     let (watcher, _heard) = watcher();
     let (mut witness, heard) = Witness::new();
     witness.ignores_exits = true;

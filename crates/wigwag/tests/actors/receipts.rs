@@ -141,7 +141,7 @@ async fn of_a_handler_that_was_broken_off_and_of_those_behind_it_nothing_is_know
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_message_is_handled_whoever_drops_its_receipt_and_an_ask_is_not() {
+async fn a_message_whose_receipt_is_dropped_is_handled_and_a_dropped_ask_is_not() {
     let actor = Notes::default().spawn();
     let (remote, _client, _server, _) = elsewhere(&actor).await;
     actor.handle().unwrap().suspend();

@@ -121,7 +121,7 @@ async fn three_stages_end() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_does_not_end_is_killed_when_his_time_is_over_and_later_stages_have_theirs() {
+async fn an_actor_that_does_not_end_in_time_is_killed_and_later_stages_have_their_own_time() {
     let journal = Journal::default();
     let (stuck, good, late) =
         (unit("stuck", &journal), unit("good", &journal), unit("late", &journal));

@@ -172,7 +172,7 @@ async fn a_full_mailbox_that_drops_says_what_it_dropped() {
 }
 
 #[tokio::test]
-async fn who_is_too_slow_hears_how_many_he_missed() {
+async fn a_slow_subscriber_learns_how_many_dead_letters_it_missed() {
     let _alone = ALONE.lock().await;
     let sink = Sink.spawn();
     sink.handle().unwrap().kill();

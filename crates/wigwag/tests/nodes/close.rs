@@ -215,7 +215,7 @@ async fn close_waits_for_an_answer_that_comes_long_after_the_acknowledgement() {
 
 /// The second node to close may find the connection unwritable before it has read the goodbye.
 #[tokio::test]
-async fn the_goodbye_of_a_peer_is_heard_by_who_closes_next() {
+async fn a_node_that_closes_next_reads_the_goodbye_of_its_peer() {
     for address in ["inproc://next", "tcp://127.0.0.1:0"] {
         let (counter, _) = counter_until(u64::MAX);
         let (service, address) = service(&counter, address).await;

@@ -138,7 +138,7 @@ async fn remembers(met: Arc<Barrier>) -> Outcome {
 }
 
 #[test]
-fn who_has_given_a_session_up_reaches_a_peer_that_still_holds_to_it() {
+fn a_node_that_has_given_a_session_up_reaches_a_peer_that_still_holds_to_it() {
     seeds(30, |seed| {
         let mut simulation = network(seed, Duration::from_millis(20));
         let met = Arc::new(Barrier::new(HOSTS.len()));

@@ -1,18 +1,19 @@
-//! Calls that are moved together: of local senders as messages, of a session as they came.
+//! Chunks: calls that are moved together, either messages of local senders or encoded calls of a
+//! session.
 
 use wigwag_wire::call::Calls;
 
 use crate::limits::SPARE_BYTES_MAX;
 use crate::mailbox::mail_batch::MailBatch;
 
-/// Calls of a session as they came.
+/// Encoded calls of a session.
 #[derive(Default)]
 pub(crate) struct Frames {
     pub(crate) bytes: Vec<u8>,
     pub(crate) calls: usize,
     /// Credit that the calls have used.
     pub(crate) units: u64,
-    /// Calls at the front that were handled before the rest came back.
+    /// The number of calls at the front that were handled before the chunk was put back.
     pub(crate) skip: usize,
 }
 
@@ -23,7 +24,7 @@ impl Frames {
         self.units += units;
     }
 
-    /// Those that were not handled yet.
+    /// The calls that were not handled yet.
     pub(crate) fn left(&self) -> Calls<'_> {
         let mut calls = Calls::new(&self.bytes);
         calls.by_ref().take(self.skip).for_each(drop);
@@ -31,14 +32,16 @@ impl Frames {
     }
 }
 
-/// Up to [`RUN_CALLS_MAX`](crate::limits::RUN_CALLS_MAX) calls of one sender group, in order; of a
-/// session [`INBOUND_CHUNK_CALLS_MAX`](crate::limits::INBOUND_CHUNK_CALLS_MAX).
+/// A chunk of calls of one queue, in order: up to
+/// [`RUN_CALLS_MAX`](crate::limits::RUN_CALLS_MAX) of local senders, or up to
+/// [`INBOUND_CHUNK_CALLS_MAX`](crate::limits::INBOUND_CHUNK_CALLS_MAX) of a session.
 pub(crate) enum Chunk<M> {
     Mails(MailBatch<M>),
     Frames(Frames),
 }
 
 impl<M> Chunk<M> {
+    /// The number of calls that were not handled yet.
     pub(crate) fn calls(&self) -> usize {
         match self {
             Chunk::Mails(mails) => mails.len(),
@@ -46,7 +49,7 @@ impl<M> Chunk<M> {
         }
     }
 
-    /// Credit that the calls have used; none for local ones.
+    /// Credit that the calls have used; zero for local calls.
     pub(crate) fn units(&self) -> u64 {
         match self {
             Chunk::Mails(_) => 0,
@@ -54,7 +57,7 @@ impl<M> Chunk<M> {
         }
     }
 
-    /// Empties it; false when it holds so much memory that it should not be kept.
+    /// Empties the chunk; false when it holds so much memory that it should not be kept.
     pub(crate) fn clear(&mut self) -> bool {
         match self {
             Chunk::Mails(mails) => {

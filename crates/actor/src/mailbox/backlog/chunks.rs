@@ -1,7 +1,7 @@
-//! The chunks of one queue, in one buffer: those with calls, and behind them empty ones.
+//! The chunks of one queue in one buffer: filled chunks, and behind them empty ones for reuse.
 //!
-//! A million actors may sleep after a call or two, so the buffer begins with room for one chunk: the
-//! one that was emptied comes back to the place that it was taken from.
+//! A million actors may sleep after a call or two, so the buffer begins with room for one chunk,
+//! which is enough for a chunk that is taken, emptied and given back.
 
 use std::collections::VecDeque;
 
@@ -10,10 +10,11 @@ use crate::mailbox::backlog::chunk::Chunk;
 use crate::mailbox::backlog::since::Since;
 use crate::mailbox::mail_batch::MailBatch;
 
-/// Chunks with calls, the oldest first, and behind them those that will be filled again.
+/// The filled chunks of a queue, the oldest first, and behind them empty ones.
 pub(crate) struct Chunks<M> {
-    /// Each with the moment when its first call came.
+    /// Each filled chunk with the time since when its first call waits.
     all: VecDeque<(Since, Chunk<M>)>,
+    /// The number of filled chunks.
     filled: usize,
 }
 
@@ -22,29 +23,29 @@ impl<M> Chunks<M> {
         Chunks { all: VecDeque::new(), filled: 0 }
     }
 
-    /// True when no chunk has calls.
+    /// True when no chunk is filled.
     pub(crate) fn is_empty(&self) -> bool {
         self.filled == 0
     }
 
-    /// The oldest chunk with calls.
+    /// The oldest filled chunk.
     pub(crate) fn first(&mut self) -> Option<&mut Chunk<M>> {
         self.all.front_mut().filter(|_| self.filled > 0).map(|(_, chunk)| chunk)
     }
 
-    /// Since when the oldest one waits.
+    /// The time since when the oldest filled chunk waits.
     pub(crate) fn since(&self) -> Option<Since> {
         self.all.front().filter(|_| self.filled > 0).map(|(since, _)| *since)
     }
 
-    /// The newest chunk with calls.
+    /// The newest filled chunk.
     #[inline]
     pub(crate) fn last(&mut self) -> Option<&mut Chunk<M>> {
-        // Without any this is no place of the buffer.
+        // Without filled chunks the index wraps around and is out of range.
         self.all.get_mut(self.filled.wrapping_sub(1)).map(|(_, chunk)| chunk)
     }
 
-    /// Puts one behind those with calls. The empty chunk that lay there goes to the end.
+    /// Adds a chunk behind the filled ones. The empty chunk at this place moves to the end.
     pub(crate) fn push_last(&mut self, chunk: Chunk<M>) {
         self.make_room();
         self.all.push_back((Since::now(), chunk));
@@ -53,20 +54,20 @@ impl<M> Chunks<M> {
         self.filled += 1;
     }
 
-    /// Puts one before all others, which waits since then.
+    /// Adds a chunk, whose first call waits since `since`, in front of all others.
     pub(crate) fn push_first(&mut self, chunk: Chunk<M>, since: Since) {
         self.make_room();
         self.all.push_front((since, chunk));
         self.filled += 1;
     }
 
-    /// Takes the oldest one with calls.
+    /// Takes the oldest filled chunk.
     pub(crate) fn pop_first(&mut self) -> Option<Chunk<M>> {
         self.filled = self.filled.checked_sub(1)?;
         self.all.pop_front().map(|(_, chunk)| chunk)
     }
 
-    /// Keeps an empty one; gives it back when there are enough.
+    /// Keeps an empty chunk; returns it when there are enough.
     pub(crate) fn keep(&mut self, chunk: Chunk<M>) -> Option<Chunk<M>> {
         if self.all.len() - self.filled >= SPARE_CHUNKS_MAX {
             return Some(chunk);
@@ -76,7 +77,7 @@ impl<M> Chunks<M> {
         None
     }
 
-    /// An empty one for local calls.
+    /// Takes an empty chunk for local calls, or creates one.
     pub(crate) fn empty_mails(&mut self) -> MailBatch<M> {
         let spare = if self.all.len() > self.filled { self.all.pop_back() } else { None };
         match spare {
@@ -85,12 +86,12 @@ impl<M> Chunks<M> {
         }
     }
 
-    /// All empty ones.
+    /// Takes all empty chunks.
     pub(crate) fn take_empty(&mut self, into: &mut Vec<Chunk<M>>) {
         into.extend(self.all.drain(self.filled..).map(|(_, chunk)| chunk));
     }
 
-    /// All that there are, those with calls first, and the memory that they lay in.
+    /// Takes all chunks, the filled ones first, together with the buffer.
     pub(crate) fn take_all(&mut self) -> impl Iterator<Item = Chunk<M>> + use<M> {
         self.filled = 0;
         std::mem::take(&mut self.all).into_iter().map(|(_, chunk)| chunk)

@@ -1,4 +1,4 @@
-//! How calls come into a queue: one by one, a turn of a sender at once, or a lane in chunks.
+//! Entry of calls into a queue: one call, all calls of a sender's turn, or the chunks of a session.
 
 use std::task::Waker;
 
@@ -12,7 +12,7 @@ use crate::options::WhenFull;
 use crate::reply::Asker;
 
 impl<M> Backlog<M> {
-    /// True when the mailbox must list the queue.
+    /// Appends a local call; true when the mailbox must list the queue.
     fn add(&mut self, message: M, asker: Asker) -> bool {
         match self.chunks.last() {
             Some(Chunk::Mails(last)) if last.len() < RUN_CALLS_MAX => last.push(message, asker),
@@ -30,8 +30,9 @@ impl<M> Backlog<M> {
         !std::mem::replace(&mut self.listed, true)
     }
 
-    /// Takes the message out of its `Option` if it is accepted; no allocation in steady state. A
-    /// message that was dropped for lack of room is [lost](lose).
+    /// Enqueues a call, taking the message out of its `Option`, or parks the sender if there is no
+    /// room. No allocation in steady state. Also returns the call that was dropped for lack of
+    /// room, which the caller passes to [`lose`](super::lose).
     #[inline]
     pub(crate) fn push(
         &mut self,
@@ -54,7 +55,7 @@ impl<M> Backlog<M> {
         (Pushed::In { list }, None)
     }
 
-    /// There is no room: the queue's rule says what becomes of the call.
+    /// Applies the queue's [rule](WhenFull) to a call that finds no room.
     #[cold]
     fn push_full(
         &mut self,
@@ -81,8 +82,9 @@ impl<M> Backlog<M> {
         (Pushed::In { list }, dropped)
     }
 
-    /// Moves in what a turn has staged, takes back the `unused` places that it leased, and leases up
-    /// to `want` new ones. When the actor has stopped, the mails stay with the caller.
+    /// Moves in the mails that a turn has staged, takes back `unused` places that it leased, and
+    /// leases up to `want` new ones; returns how many, and the parked senders to wake. When the
+    /// queue is closed, the mails stay with the caller.
     pub(crate) fn publish_staged(
         &mut self,
         mails: &mut MailBatch<M>,
@@ -108,13 +110,15 @@ impl<M> Backlog<M> {
         }
         let woken = if unused > 0 { self.wakers() } else { None };
         let parked = self.crowd.as_ref().map_or(0, |crowd| crowd.parked.len());
-        // The waiting sender gets the place that it needs, and later ones get some too.
+        // Each parked sender keeps a place. Of the others, a quarter at most is leased at once, so
+        // that other senders find room too.
         let leased = want.min(self.room().saturating_sub(parked).div_ceil(4));
         self.waiting += leased;
         (Pushed::In { list }, leased, woken)
     }
 
-    /// Moves full chunks in; those of a lane, whose places its credit has paid for.
+    /// Moves in the chunks of a session. They need not find room: the session's credit has paid for
+    /// their places.
     pub(crate) fn publish(&mut self, chunks: &mut Vec<Chunk<M>>) -> Pushed {
         if self.closed {
             return Pushed::Closed;
@@ -132,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_turn_leases_only_what_those_who_wait_do_not_need() {
+    fn a_turn_leases_no_place_that_a_parked_sender_needs() {
         let queue = RefCell::new(Backlog::new(8, WhenFull::Wait));
         let push = |ticket: &mut Ticket| {
             queue.borrow_mut().push(&mut Some(7), None, ticket, Some(Waker::noop())).0
@@ -144,7 +148,7 @@ mod tests {
         for ticket in &mut waiting {
             assert!(matches!(push(ticket), Pushed::Full));
         }
-        // The first, and the chunk behind it.
+        // Takes the first call, which is kept apart, and the chunk behind it.
         assert!(queue.borrow_mut().take().is_some() && queue.borrow_mut().take().is_some());
         let mut leased = 0;
         while let (_, more @ 1.., _) =

@@ -1,7 +1,7 @@
-//! Calls that wait in one queue, and the senders that wait for room in it.
+//! The calls that wait in one queue, and the senders that wait for room in it.
 //!
-//! Nothing here locks or wakes: what must be done when the lock is free again is given back. So the
-//! local queue lies under the mailbox's own lock, and the others under one each (`queue`).
+//! Nothing here locks or wakes: the wakers to be woken without the lock are returned. So the local
+//! queue can be under the mailbox's own lock, and each other queue under one of its own (`queue`).
 
 pub(crate) mod chunk;
 mod chunks;
@@ -23,21 +23,22 @@ use crate::reply::Asker;
 
 /// The outcome of a push.
 pub(crate) enum Pushed {
-    /// It is in. `list`: the queue was empty, so the mailbox must list it.
+    /// The queue has accepted the call, or has dropped a call because its rule for a lack of room
+    /// is to drop one. `list`: the queue is not listed yet, so the mailbox must list it.
     In { list: bool },
-    /// No room, or somebody is before us; we are parked if a waker was given.
+    /// There is no room, or earlier senders need it. The sender is parked if it gave a waker.
     Full,
-    /// No room, and nobody waits for some here.
+    /// There is no room, and the queue's rule is to refuse the call.
     Refused,
-    /// The actor has stopped.
+    /// The queue accepts no calls any more.
     Closed,
 }
 
-/// A call that was dropped for want of room, and who waits for its answer.
+/// A call that was dropped for lack of room.
 pub(crate) type Dropped<M> = (M, Asker);
 
-/// The work for a call without room, done after the lock is released, because the message may run
-/// any code when it is dropped. `lost` is called for a tell.
+/// Fails the asker of a call that was dropped for lack of room, or calls `lost` for a tell. To be
+/// called without the lock, because dropping the message may run any code.
 #[cold]
 pub(crate) fn lose<M>((message, asker): Dropped<M>, lost: impl FnOnce(&M)) {
     match asker {
@@ -50,32 +51,33 @@ pub(crate) fn lose<M>((message, asker): Dropped<M>, lost: impl FnOnce(&M)) {
 
 /// The calls of one queue.
 pub(crate) struct Backlog<M> {
-    /// A call that arrived when none was waiting: it goes before those in `chunks`. A sender of
-    /// single messages needs no chunk at all.
+    /// A call that arrived when no call was waiting. It goes before those in `chunks`, and spares
+    /// a sender of single messages the chunk.
     first: Option<(M, Asker)>,
-    /// When that was.
+    /// The time when `first` arrived.
     first_since: Since,
     chunks: Chunks<M>,
-    /// Calls here, and places that turns have leased.
+    /// The number of calls that wait and of places that turns have leased.
     waiting: usize,
-    /// The mailbox knows that there is mail.
+    /// The queue is in the mailbox's list of queues with mail, or is about to be added.
     listed: bool,
-    /// Nothing is let in any more.
+    /// No call is accepted any more.
     closed: bool,
-    /// Nothing is handled any more.
+    /// No call is handled any more.
     over: bool,
     when_full: WhenFull,
-    /// Calls that may wait; a lane is bounded by credit instead, which its owner checks.
+    /// The number of calls that may wait. An inbound queue is bounded by its session's credit
+    /// instead.
     capacity: usize,
-    /// From the first call on that found no room.
+    /// Allocated for the first call that finds no room.
     crowd: Option<Box<ParkedSenders>>,
 }
 
-/// Data that is needed only when calls find no room.
+/// The data that a queue needs only when calls find no room.
 #[derive(Default)]
 struct ParkedSenders {
     parked: Parked,
-    /// Calls that were dropped.
+    /// The number of calls that were dropped.
     dropped: u64,
 }
 
@@ -99,7 +101,7 @@ impl<M> Backlog<M> {
         self.crowd.get_or_insert_default()
     }
 
-    /// True if `room` suffices for everybody before the holder of `ticket` and for that holder.
+    /// True if `room` suffices for all senders before the holder of `ticket` and for that holder.
     #[inline]
     fn may_pass(&self, ticket: &Ticket, room: u64) -> bool {
         match &self.crowd {
@@ -108,13 +110,13 @@ impl<M> Backlog<M> {
         }
     }
 
-    /// There is room for the holder of `ticket`, and no earlier sender needs it.
+    /// True if there is room for the holder of `ticket` that no earlier sender needs.
     #[inline]
     pub(crate) fn has_room(&self, ticket: &Ticket) -> bool {
         !self.closed && self.may_pass(ticket, self.room() as u64)
     }
 
-    /// The sender has passed or gives up.
+    /// Removes a sender that has passed or gives up from the parked senders.
     #[inline]
     fn pass(&mut self, ticket: &mut Ticket) {
         if let Some(crowd) = &mut self.crowd {
@@ -126,13 +128,13 @@ impl<M> Backlog<M> {
         self.capacity.saturating_sub(self.waiting)
     }
 
-    /// Those for whom there is room, to be woken when the lock is free again.
+    /// The parked senders for which there is room, to be woken when the lock is released.
     #[inline]
     pub(crate) fn wakers(&self) -> Option<Wakers> {
         self.crowd.as_ref().map(|crowd| crowd.parked.wakers(self.room() as u64))
     }
 
-    /// Everybody who waits; nobody does any more.
+    /// Takes out the wakers of all parked senders.
     fn drain_parked(&mut self) -> Vec<Waker> {
         self.crowd.as_mut().map(|crowd| crowd.parked.drain()).unwrap_or_default()
     }
@@ -144,7 +146,7 @@ impl<M> Backlog<M> {
         self.listed
     }
 
-    /// The first chunk; the call that goes before all chunks is one by itself.
+    /// Takes the first chunk; the call in `first` becomes a chunk of its own.
     fn pop_chunk(&mut self) -> Option<Chunk<M>> {
         let Some((message, asker)) = self.first.take() else { return self.chunks.pop_first() };
         let mut mails = self.chunks.empty_mails();
@@ -152,7 +154,7 @@ impl<M> Backlog<M> {
         Some(Chunk::Mails(mails))
     }
 
-    /// The local call that waits longest.
+    /// Takes out the local call that has waited longest; `None` for an inbound queue.
     pub(crate) fn pop_oldest(&mut self) -> Option<(M, Asker)> {
         if let Some(first) = self.first.take() {
             self.waiting -= 1;
@@ -167,20 +169,21 @@ impl<M> Backlog<M> {
         Some(oldest)
     }
 
-    /// Empty chunks for the reader of a lane.
+    /// Takes the empty chunks, for the reader of a session.
     pub(crate) fn take_spare(&mut self, into: &mut Vec<Chunk<M>>) {
         self.chunks.take_empty(into);
     }
 
-    /// The call that came when none waited, for the actor; `None` when it was taken. `true`: more is
-    /// waiting, list the queue again.
+    /// Takes the call in `first`, for the actor. True: more calls wait, and the queue must be
+    /// listed again.
     #[inline]
     pub(crate) fn take_first(&mut self) -> Option<(M, Asker, bool)> {
         let (message, asker) = self.first.take()?;
         Some((message, asker, self.took(1)))
     }
 
-    /// The first chunk, for the actor. `true`: more is waiting, list the queue again.
+    /// Takes the first chunk, for the actor. True: more calls wait, and the queue must be listed
+    /// again.
     pub(crate) fn take(&mut self) -> Option<(Chunk<M>, bool)> {
         let Some(chunk) = self.pop_chunk() else {
             self.listed = false;
@@ -190,22 +193,24 @@ impl<M> Backlog<M> {
         Some((chunk, more))
     }
 
-    /// Takes an emptied chunk back; one that is not kept is given back, to be dropped without the lock.
+    /// Takes back an emptied chunk, or returns it, to be dropped without the lock.
     pub(crate) fn give_back(&mut self, chunk: Chunk<M>) -> Option<Chunk<M>> {
-        // Nobody fills a queue that is closed.
+        // A closed queue needs no empty chunks.
         if self.closed { Some(chunk) } else { self.chunks.keep(chunk) }
     }
 
-    /// A parked sender gives up; those who have moved up are woken.
+    /// Removes a parked sender that gives up; returns the senders to wake, of which some may have
+    /// moved up to a free place.
     pub(crate) fn leave(&mut self, ticket: &mut Ticket) -> Option<Wakers> {
         self.pass(ticket);
         self.wakers()
     }
 
-    /// Puts back what was taken out and not handled; true when the mailbox must list the queue.
+    /// Puts back calls that were taken out and not handled, in front of all others; true when the
+    /// mailbox must list the queue.
     ///
     /// # Errors
-    /// The chunk, when nothing will be handled any more.
+    /// The chunk, when no call will be handled any more.
     pub(crate) fn put_back(&mut self, chunk: Chunk<M>) -> Result<bool, Chunk<M>> {
         if self.over {
             return Err(chunk);
@@ -225,12 +230,12 @@ impl<M> Backlog<M> {
         self.closed
     }
 
-    /// Calls that wait, and places that turns have leased.
+    /// The number of calls that wait and of places that turns have leased.
     pub(crate) fn waiting(&self) -> usize {
         self.waiting
     }
 
-    /// Since when the oldest call waits, at least.
+    /// The time since when the oldest call waits, or a later one.
     pub(crate) fn since(&self) -> Option<Since> {
         if self.first.is_none() {
             return self.chunks.since();
@@ -238,23 +243,24 @@ impl<M> Backlog<M> {
         Some(self.first_since)
     }
 
-    /// The fate of a call that finds no room.
+    /// The rule for a call that finds no room.
     pub(crate) fn when_full(&self) -> WhenFull {
         self.when_full
     }
 
-    /// Calls that were dropped because there was no room.
+    /// The number of calls that were dropped for lack of room.
     pub(crate) fn dropped(&self) -> u64 {
         self.crowd.as_ref().map_or(0, |crowd| crowd.dropped)
     }
 
-    /// Lets nothing in any more, and gives everybody who waits; what is in stays.
+    /// Stops accepting calls and returns the wakers of the parked senders; calls that wait stay.
     pub(crate) fn seal(&mut self) -> Vec<Waker> {
         self.closed = true;
         self.drain_parked()
     }
 
-    /// Lets nothing in any more, and gives out what was waiting, and everybody who waits.
+    /// Stops accepting and handling calls; returns the calls that wait and the wakers of the parked
+    /// senders.
     pub(crate) fn close(&mut self) -> (VecDeque<Chunk<M>>, Vec<Waker>) {
         (self.closed, self.over) = (true, true);
         self.waiting = 0;

@@ -1,9 +1,9 @@
 //! Senders that wait for room, first come, first served.
 //!
 //! The rule: a sender never takes a place that an earlier sender needs. With room for three, the
-//! first three of the queue may go, and a newcomer only if there is room beyond the whole queue. So
-//! two senders that share a flood do not have to alternate message by message, which would cost a
-//! wake each, and neither of them starves.
+//! first three senders of the queue may pass, and a newcomer only if there is room beyond the whole
+//! queue. So two senders that flood a queue together need not alternate message by message, which
+//! would cost a wake each, and neither of them starves.
 
 use std::collections::VecDeque;
 use std::task::Waker;
@@ -13,14 +13,14 @@ use std::task::Waker;
 pub struct Ticket(Option<u64>);
 
 impl Ticket {
-    /// True when the sender stands in a queue.
+    /// True when the sender is in a queue.
     #[inline]
     pub fn is_parked(&self) -> bool {
         self.0.is_some()
     }
 }
 
-/// The queue.
+/// The queue of the senders that wait for room.
 #[derive(Debug, Default)]
 pub struct Parked {
     queue: VecDeque<(u64, Waker)>,
@@ -28,7 +28,7 @@ pub struct Parked {
 }
 
 impl Parked {
-    /// True if `room` suffices for everybody before the holder of `ticket` and for that holder.
+    /// True if `room` suffices for all senders before the holder of `ticket` and for that holder.
     #[inline]
     pub fn may_pass(&self, ticket: &Ticket, room: u64) -> bool {
         if self.queue.is_empty() {
@@ -41,19 +41,19 @@ impl Parked {
         before.is_some_and(|before| room > before as u64)
     }
 
-    /// Senders that wait.
+    /// The number of senders that wait.
     #[inline]
     pub fn len(&self) -> usize {
         self.queue.len()
     }
 
-    /// True when nobody waits.
+    /// True when no sender waits.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.queue.is_empty()
     }
 
-    /// Queues the sender, or renews its waker.
+    /// Adds the sender to the queue, or renews its waker if it is there.
     pub fn park(&mut self, ticket: &mut Ticket, waker: &Waker) {
         let place = ticket.0.and_then(|mine| self.queue.iter_mut().find(|(id, _)| *id == mine));
         match place {
@@ -74,38 +74,39 @@ impl Parked {
         let Some(mine) = ticket.0.take() else {
             return;
         };
-        // A sender that passes is near the front: looking no further keeps a long queue cheap.
+        // A sender that passes is near the front, so the search is short even in a long queue.
         if let Some(at) = self.queue.iter().position(|(id, _)| *id == mine) {
             self.queue.remove(at);
         }
     }
 
-    /// The wakers of those for whom `room` suffices. No allocation when nobody waits.
+    /// The wakers of the senders for which `room` suffices. No allocation when no sender waits.
     #[must_use]
     pub fn woken_by(&self, room: u64) -> Vec<Waker> {
         let most = usize::try_from(room).unwrap_or(usize::MAX);
         self.queue.iter().take(most).map(|(_, waker)| waker.clone()).collect()
     }
 
-    /// Collects the wakers on a hot path: no allocation for at most [`WAKERS_INLINE`] of them.
+    /// The wakers of the senders for which `room` suffices, for a hot path: no allocation for up to
+    /// [`WAKERS_INLINE`] of them.
     pub(crate) fn wakers(&self, room: u64) -> Wakers {
         let most = usize::try_from(room).unwrap_or(usize::MAX);
         let mut woken = self.queue.iter().take(most).map(|(_, waker)| waker.clone());
         Wakers { few: std::array::from_fn(|_| woken.next()), more: woken.collect() }
     }
 
-    /// Everybody's wakers; the queue is closed.
+    /// Empties the queue and returns the wakers of all senders.
     #[must_use]
     pub fn drain(&mut self) -> Vec<Waker> {
         self.queue.drain(..).map(|(_, waker)| waker).collect()
     }
 }
 
-/// Senders that are woken together without an allocation: a flood has a few senders, and a mailbox
-/// with more of them waiting has worse to pay for.
+/// The number of senders that are woken together without an allocation: a flood usually has a few
+/// senders, and with more of them one allocation is a small part of the cost.
 const WAKERS_INLINE: usize = 4;
 
-/// Whom to wake when the lock is free again.
+/// The senders to wake when the lock is released.
 #[must_use]
 pub(crate) struct Wakers {
     few: [Option<Waker>; WAKERS_INLINE],
@@ -135,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_takes_a_place_that_somebody_before_him_needs() {
+    fn a_sender_never_takes_a_place_that_an_earlier_sender_needs() {
         let (parked, first, second) = two_parked();
         let newcomer = Ticket::default();
         for (room, passing) in

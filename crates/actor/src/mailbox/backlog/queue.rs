@@ -1,10 +1,10 @@
-//! The mail of one sender group under a lock of its own: that of one session (a lane), of one timer,
-//! or the urgent calls.
+//! A queue of calls under a lock of its own: the calls of one session (an inbound queue), the call
+//! of one timer, or the urgent calls.
 //!
-//! Mail lies in chunks. Senders fill the last chunk; the actor takes the first one whole, so it
-//! pays one lock per chunk, and the chunk it gives back is filled again: no allocation in steady
-//! state. A lane's reader fills chunks of its own, with calls as they came, and publishes them
-//! together: the actor decodes each one when its turn has come.
+//! Calls are kept in chunks. Senders fill the last chunk. The actor takes the first chunk whole, so
+//! it pays one lock per chunk, and gives it back to be filled again: no allocation in steady state.
+//! The reader of a session fills chunks with encoded calls and publishes them together; the actor
+//! decodes each call when its turn comes.
 
 use std::collections::VecDeque;
 use std::sync::PoisonError;
@@ -18,7 +18,7 @@ use crate::options::WhenFull;
 use crate::reply::Asker;
 use crate::sync::{Mutex, MutexGuard};
 
-/// One queue.
+/// A [`Backlog`] under a lock of its own.
 pub(crate) struct Queue<M>(Mutex<Backlog<M>>);
 
 impl<M> Queue<M> {
@@ -26,7 +26,7 @@ impl<M> Queue<M> {
         Queue(Mutex::new(Backlog::new(capacity, when_full)))
     }
 
-    /// As [`Backlog::push`]; `lost` hears of a tell that is dropped for want of room.
+    /// As [`Backlog::push`]; `lost` is called for a tell that is dropped for lack of room.
     pub(crate) fn push(
         &self,
         message: &mut Option<M>,
@@ -47,17 +47,18 @@ impl<M> Queue<M> {
         self.lock().publish(chunks)
     }
 
-    /// Takes the oldest call out again.
+    /// Takes out the oldest call.
     pub(crate) fn withdraw(&self) -> Option<(M, Asker)> {
         self.lock().pop_oldest()
     }
 
-    /// Empty chunks for the reader of a lane.
+    /// Takes the empty chunks, for the reader of a session.
     pub(crate) fn take_spare(&self, into: &mut Vec<Chunk<M>>) {
         self.lock().take_spare(into);
     }
 
-    /// The first chunk, for the actor. `true`: more is waiting, list the queue again.
+    /// Takes the first chunk, for the actor, and wakes the parked senders for which there is room
+    /// now. True: more calls wait, and the queue must be listed again.
     pub(crate) fn take(&self) -> Option<(Chunk<M>, bool)> {
         let mut backlog = self.lock();
         let taken = backlog.take()?;
@@ -67,13 +68,13 @@ impl<M> Queue<M> {
         Some(taken)
     }
 
-    /// Takes a chunk back that the actor has emptied.
+    /// Takes back a chunk that the actor has emptied.
     pub(crate) fn give_back(&self, mut chunk: Chunk<M>) {
         let too_many = if chunk.clear() { self.lock().give_back(chunk) } else { Some(chunk) };
         drop(too_many);
     }
 
-    /// A parked sender gives up.
+    /// Removes a parked sender that gives up.
     pub(crate) fn leave(&self, ticket: &mut Ticket) {
         let woken = self.lock().leave(ticket);
         woken.into_iter().for_each(Wakers::wake);
@@ -84,28 +85,28 @@ impl<M> Queue<M> {
         self.lock().put_back(chunk)
     }
 
-    /// Calls that wait.
+    /// The number of calls that wait.
     pub(crate) fn waiting(&self) -> usize {
         self.lock().waiting()
     }
 
-    /// Since when the oldest call waits, at least.
+    /// The time since when the oldest call waits, or a later one.
     pub(crate) fn since(&self) -> Option<Since> {
         self.lock().since()
     }
 
-    /// Calls that were dropped because there was no room.
+    /// The number of calls that were dropped for lack of room.
     pub(crate) fn dropped(&self) -> u64 {
         self.lock().dropped()
     }
 
-    /// Lets nothing in any more and wakes everybody who waits; what is in stays.
+    /// Stops accepting calls and wakes the parked senders; calls that wait stay.
     pub(crate) fn seal(&self) {
         let parked = self.lock().seal();
         parked.into_iter().for_each(Waker::wake);
     }
 
-    /// Lets nothing in any more, wakes everybody who waits, and hands out what was waiting.
+    /// Stops accepting calls, wakes the parked senders, and returns the calls that wait.
     pub(crate) fn close(&self) -> VecDeque<Chunk<M>> {
         let (left, parked) = self.lock().close();
         parked.into_iter().for_each(Waker::wake);
@@ -113,7 +114,8 @@ impl<M> Queue<M> {
     }
 
     fn lock(&self) -> MutexGuard<'_, Backlog<M>> {
-        // Whole between two statements, so a panic elsewhere has broken nothing.
+        // The state is consistent between any two statements, so a panic elsewhere has broken
+        // nothing.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

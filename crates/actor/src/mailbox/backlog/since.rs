@@ -1,29 +1,29 @@
-//! Since when a call waits, by a clock that is read in a few nanoseconds, so that every chunk may know.
+//! Coarse times, read in a few nanoseconds, so that each chunk can record since when it waits.
 
 use std::time::Duration;
 
-/// A step of the clock. The system moves the cheap one every 1 to 10 ms.
+/// The resolution of [`Since`]. The system's coarse clock advances every 1 to 10 ms.
 const STEP: Duration = Duration::from_millis(10);
 
-/// A moment of the last 497 days, in steps.
+/// A time in steps, modulo the 497 days that 32 bits hold.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Since(u32);
 
 impl Since {
-    /// Of what does not wait.
+    /// The value for a chunk that does not wait.
     pub(crate) const NEVER: Since = Since(0);
 
     pub(crate) fn now() -> Since {
         Since(steps())
     }
 
-    /// How long ago it was, a step less or more.
+    /// Returns how long ago the time was, one step less or more.
     pub(crate) fn elapsed(self) -> Duration {
         STEP * steps().wrapping_sub(self.0)
     }
 }
 
-/// The lowest bits are enough: what is asked for is a difference.
+/// The current time in steps. The lowest bits are enough, because only differences are used.
 #[cfg(target_os = "linux")]
 fn steps() -> u32 {
     use rustix::time::{ClockId, clock_gettime};
@@ -43,9 +43,9 @@ fn steps() -> u32 {
 mod tests {
     use super::*;
 
-    /// The clock may begin anew between the two.
+    /// `now` may be less than 500, so that the subtraction wraps around.
     #[test]
-    fn a_moment_before_the_clock_began_anew_is_as_long_ago_as_it_was() {
+    fn the_elapsed_time_is_right_when_the_count_of_steps_has_wrapped_around() {
         let now = steps();
         let elapsed = Since(now.wrapping_sub(500)).elapsed();
         assert!(elapsed >= 500 * STEP && elapsed < 5 * 500 * STEP, "{elapsed:?}");

@@ -1,4 +1,4 @@
-//! Interleavings of a caller that hands its call to an idle actor with other senders.
+//! Interleavings of a caller that hands its call to an idle actor directly and other senders.
 
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
@@ -11,11 +11,11 @@ use crate::mailbox::models::mailbox_loom::{Number, handle, mailbox, model, push}
 use crate::mailbox::{Mailbox, NextMail};
 use crate::scheduler::{AfterRun, TaskState};
 
-/// An actor as a job: the thread that wakes it runs it, as an executor that had waited for it does.
+/// An actor as a job. The thread that wakes it also runs it, as an executor would.
 struct Table {
     mailbox: Arc<Mailbox<Number>>,
     task: TaskState,
-    /// Locked while the actor runs: never by two.
+    /// Locked while the actor runs, to check that it does not run on two threads at once.
     heard: Mutex<Vec<u8>>,
 }
 
@@ -28,7 +28,7 @@ impl Wake for Table {
 }
 
 impl Table {
-    /// Asleep, after it has found nothing.
+    /// Returns an actor that sleeps after it has found no mail.
     fn asleep(references: usize) -> Arc<Table> {
         let mailbox = mailbox(8, references);
         let task = TaskState::asleep();
@@ -49,7 +49,7 @@ impl Table {
     }
 
     fn work(self: &Arc<Table>) {
-        let mut heard = self.heard.try_lock().expect("it runs once at a time");
+        let mut heard = self.heard.try_lock().expect("the actor runs on one thread at a time");
         let waker = Waker::from(self.clone());
         loop {
             match self.mailbox.poll_next(&Context::from_waker(&waker), false) {
@@ -62,20 +62,25 @@ impl Table {
                 Poll::Ready(NextMail::Calls((chunk, source))) => {
                     heard.extend(handle(&self.mailbox, chunk, &source));
                 }
-                Poll::Ready(NextMail::Over | NextMail::Orders) => panic!("nobody ends it"),
+                Poll::Ready(NextMail::Over | NextMail::Orders) => {
+                    panic!("no thread ends the actor")
+                }
                 Poll::Pending => return,
             }
         }
     }
 
-    /// As an ask does: the call is handed over if the actor sleeps, and sent otherwise.
+    /// Asks as a caller does: hands the call over if the actor sleeps, and enqueues it otherwise.
     fn ask(self: &Arc<Table>, number: u8) {
         let (mut message, mut ticket) = (Some(Number(number)), Ticket::default());
         let asleep =
             self.mailbox.push_or_find_asleep(&mut message, &mut None, &mut ticket, None).err();
         if asleep.is_some() && self.task.begin_asleep() {
             self.mailbox.works();
-            self.heard.try_lock().expect("it runs once at a time").extend(message.map(|it| it.0));
+            self.heard
+                .try_lock()
+                .expect("the actor runs on one thread at a time")
+                .extend(message.map(|it| it.0));
             self.mailbox.rests();
             if self.task.end() == AfterRun::Again {
                 self.run();
@@ -87,7 +92,7 @@ impl Table {
 }
 
 #[test]
-fn loom_a_call_that_is_handed_over_and_one_that_is_sent_are_both_heard_once() {
+fn loom_a_direct_call_and_a_sent_call_are_each_handled_once() {
     model(|| {
         let table = Table::asleep(2);
         let sender = {
@@ -102,9 +107,9 @@ fn loom_a_call_that_is_handed_over_and_one_that_is_sent_are_both_heard_once() {
     });
 }
 
-/// Each caller asks twice, and its second call comes after its first.
+/// The first caller asks twice, and its second call is handled after its first.
 #[test]
-fn loom_two_who_hand_their_calls_over_are_heard_in_their_order() {
+fn loom_direct_calls_of_one_caller_are_handled_in_order() {
     model(|| {
         let table = Table::asleep(2);
         let other = {

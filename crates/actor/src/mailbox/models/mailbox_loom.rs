@@ -1,8 +1,8 @@
-//! Orders in which senders, orders, the end and the actor can meet in a mailbox.
+//! Interleavings of senders, control mail, the end of the actor, and the actor itself at a mailbox.
 //!
-//! A waiting party here sleeps until it is woken, and loom fails a model in which everybody sleeps,
-//! so each model shows that no wake is lost. The models try every interleaving up to a number of
-//! preemptions; longer histories are sampled (`mailbox_shuttle`).
+//! A waiting thread of a model sleeps until it is woken, and loom fails a model in which all
+//! threads sleep, so each model shows that no wake is lost. The models try every interleaving up to
+//! a number of preemptions; longer histories are sampled (`mailbox_shuttle`).
 
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
@@ -26,8 +26,8 @@ use crate::reason::Reason;
 use crate::reply::{Asker, LocalReply};
 use crate::schema::Schema;
 
-/// Times that a thread is interrupted where it need not wait: loom's own advice, and what keeps all
-/// models together under a minute.
+/// The number of times that a thread is preempted, as loom advises: with it, all models together
+/// take less than a minute.
 const PREEMPTIONS_MAX: usize = 2;
 
 pub(crate) fn model(body: impl Fn() + Send + Sync + 'static) {
@@ -53,8 +53,8 @@ impl Message for Number {
     }
 }
 
-/// Wakes a thread of the model from this one sleep. (Loom's `unpark` would also wake one that sleeps
-/// for something else.)
+/// Wakes a thread of the model from one sleep only. Loom's `unpark` would also wake a thread that
+/// sleeps for another reason.
 struct Bell(Notify);
 
 impl Wake for Bell {
@@ -63,7 +63,7 @@ impl Wake for Bell {
     }
 }
 
-/// Sleeps until there is something.
+/// Polls until the result is ready, and sleeps between two polls until woken.
 pub(crate) fn wait<T>(mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>) -> T {
     let bell = Arc::new(Bell(Notify::new()));
     let waker = Waker::from(bell.clone());
@@ -76,7 +76,7 @@ pub(crate) fn wait<T>(mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>) -> T {
     }
 }
 
-/// Counts what its owner hears.
+/// Counts the failures or wakes that an asker or a watcher receives.
 pub(crate) struct Heard(AtomicU32);
 
 impl Heard {
@@ -109,7 +109,7 @@ impl Wake for Heard {
     }
 }
 
-/// A mailbox with so many references.
+/// Returns a mailbox with the given number of references.
 pub(crate) fn mailbox(capacity: usize, references: usize) -> Arc<Mailbox<Number>> {
     let mailbox = Arc::new(Mailbox::new(&SCHEMA, capacity, WhenFull::Wait));
     (0..references).for_each(|_| mailbox.refer());
@@ -120,17 +120,17 @@ pub(crate) fn push(mailbox: &Mailbox<Number>, number: u8, asker: Asker) -> Pushe
     mailbox.push(&mut Some(Number(number)), asker, &mut Ticket::default(), None)
 }
 
-/// Sends, waiting for room.
+/// Sends a message and waits for room.
 fn send(mailbox: &Mailbox<Number>, number: u8) {
     let (mut message, mut ticket) = (Some(Number(number)), Ticket::default());
     wait(|context| match mailbox.push(&mut message, None, &mut ticket, Some(context.waker())) {
         Pushed::In { .. } => Poll::Ready(()),
         Pushed::Full => Poll::Pending,
-        Pushed::Refused | Pushed::Closed => panic!("nobody has closed it"),
+        Pushed::Refused | Pushed::Closed => panic!("no thread closes the mailbox"),
     });
 }
 
-/// A thread that has a reference and lets go of it in the end.
+/// Spawns a thread that holds a reference while it does its work, and releases it then.
 pub(crate) fn holder(
     mailbox: &Arc<Mailbox<Number>>,
     work: impl FnOnce(&Mailbox<Number>) + 'static,
@@ -142,20 +142,20 @@ pub(crate) fn holder(
     })
 }
 
-/// Takes the numbers out and gives the chunk back.
+/// Handles the messages of a chunk, returns their numbers, and gives the chunk back.
 pub(crate) fn handle(
     mailbox: &Mailbox<Number>,
     mut chunk: Chunk<Number>,
     source: &Source<Number>,
 ) -> Vec<u8> {
-    let Chunk::Mails(mails) = &mut chunk else { panic!("mails of local senders") };
+    let Chunk::Mails(mails) = &mut chunk else { panic!("the chunk holds mails of local senders") };
     let numbers = mails.drain().map(|(number, _)| number.0).collect();
     mailbox.give_back(chunk, source);
     numbers
 }
 
-/// Takes what comes until nobody can send any more. Behind an only call it sleeps without another
-/// look, as an actor does.
+/// Handles mail until no reference is left, and returns the numbers. After an `only` call it sleeps
+/// without another poll, as an actor does.
 fn run(mailbox: &Mailbox<Number>) -> Vec<u8> {
     let mut heard = Vec::new();
     wait(|context| {
@@ -172,7 +172,7 @@ fn run(mailbox: &Mailbox<Number>) -> Vec<u8> {
                     heard.extend(handle(mailbox, chunk, &source));
                 }
                 Poll::Ready(NextMail::Over) => return Poll::Ready(()),
-                Poll::Ready(NextMail::Orders) => panic!("nobody gives orders"),
+                Poll::Ready(NextMail::Orders) => panic!("no thread gives orders"),
                 Poll::Pending => return Poll::Pending,
             }
         }
@@ -181,7 +181,7 @@ fn run(mailbox: &Mailbox<Number>) -> Vec<u8> {
 }
 
 #[test]
-fn loom_a_sleeping_actor_hears_of_mail_and_of_the_last_reference() {
+fn loom_a_sleeping_actor_is_woken_by_mail_and_by_the_last_release() {
     model(|| {
         let mailbox = mailbox(8, 1);
         let sender = holder(&mailbox, |mailbox| {
@@ -194,7 +194,7 @@ fn loom_a_sleeping_actor_hears_of_mail_and_of_the_last_reference() {
 }
 
 #[test]
-fn loom_two_senders_are_heard_once_each() {
+fn loom_messages_of_two_senders_are_handled_once_each() {
     model(|| {
         let mailbox = mailbox(8, 2);
         let senders =
@@ -207,7 +207,7 @@ fn loom_two_senders_are_heard_once_each() {
 }
 
 #[test]
-fn loom_a_sleeping_actor_hears_of_an_order() {
+fn loom_a_sleeping_actor_is_woken_by_an_order() {
     model(|| {
         let mailbox = mailbox(8, 1);
         let giver = {
@@ -222,7 +222,7 @@ fn loom_a_sleeping_actor_hears_of_an_order() {
 }
 
 #[test]
-fn loom_an_actor_in_an_async_handler_hears_of_an_order() {
+fn loom_an_order_wakes_an_actor_in_an_async_handler() {
     model(|| {
         let control = Arc::new(Control::new());
         let giver = {
@@ -237,7 +237,7 @@ fn loom_an_actor_in_an_async_handler_hears_of_an_order() {
 }
 
 #[test]
-fn loom_a_parked_sender_gets_in() {
+fn loom_a_parked_sender_gets_room() {
     model(|| {
         let mailbox = mailbox(1, 1);
         push(&mailbox, 1, None);
@@ -247,9 +247,10 @@ fn loom_a_parked_sender_gets_in() {
     });
 }
 
-/// The first of two who wait gives up, before its place is free or after it: the second gets it.
+/// The first of two parked senders gives up, before or after its place is free: the second gets the
+/// place.
 #[test]
-fn loom_who_gives_up_waiting_leaves_its_place_to_the_next() {
+fn loom_a_sender_that_gives_up_leaves_its_place_to_the_next() {
     model(|| {
         let mailbox = mailbox(1, 1);
         push(&mailbox, 1, None);
@@ -269,7 +270,7 @@ fn loom_who_gives_up_waiting_leaves_its_place_to_the_next() {
 }
 
 #[test]
-fn loom_an_asker_whose_actor_is_killed_hears_once() {
+fn loom_an_asker_whose_actor_is_killed_is_notified_once() {
     model(|| {
         let mailbox = mailbox(8, 1);
         let heard = Heard::new();
@@ -284,7 +285,7 @@ fn loom_an_asker_whose_actor_is_killed_hears_once() {
 }
 
 #[test]
-fn loom_what_is_put_back_while_the_actor_is_killed_is_answered_once() {
+fn loom_a_call_put_back_while_the_actor_is_killed_is_answered_once() {
     model(|| {
         let mailbox = mailbox(8, 1);
         let heard = Heard::new();
@@ -306,7 +307,7 @@ fn loom_what_is_put_back_while_the_actor_is_killed_is_answered_once() {
 }
 
 #[test]
-fn loom_a_watcher_hears_of_the_end_once() {
+fn loom_a_watcher_is_notified_of_the_end_once() {
     model(|| {
         let mailbox = mailbox(8, 1);
         let heard = Heard::new();
@@ -315,15 +316,16 @@ fn loom_a_watcher_hears_of_the_end_once() {
             thread::spawn(move || mailbox.end(reason))
         });
         let watcher = Watcher { number: 1, kind: WatcherKind::Waker(Waker::from(heard.clone())) };
-        let Ok(told) = mailbox.control().watch(watcher) else { panic!("there are few watchers") };
+        let Ok(ended) = mailbox.control().watch(watcher) else { panic!("there are few watchers") };
         enders.into_iter().for_each(|ender| ender.join().unwrap());
-        assert_eq!(heard.times() + u32::from(told.is_some()), 1);
+        assert_eq!(heard.times() + u32::from(ended.is_some()), 1);
     });
 }
 
-/// Somebody makes a reference when the last one goes: its call is handled, or answered by the end.
+/// A thread creates a reference while the last one is released: its call is handled, refused, or
+/// failed by the end.
 #[test]
-fn loom_the_last_reference_and_a_new_one_leave_nobody_waiting() {
+fn loom_a_new_reference_beside_the_last_release_leaves_no_asker_waiting() {
     model(|| {
         let mailbox = mailbox(8, 1);
         let heard = Heard::new();
@@ -341,7 +343,7 @@ fn loom_the_last_reference_and_a_new_one_leave_nobody_waiting() {
         mailbox.clone().end(Reason::Normal);
         last.join().unwrap();
         let refused = new.join().unwrap();
-        let told = usize::try_from(heard.times()).unwrap();
-        assert_eq!(handled + told + usize::from(refused), 1);
+        let failed = usize::try_from(heard.times()).unwrap();
+        assert_eq!(handled + failed + usize::from(refused), 1);
     });
 }

@@ -1,8 +1,8 @@
-//! Long random histories of a mailbox: many senders of every kind, an actor that breaks off its
+//! Long random histories of a mailbox: several senders of every kind, an actor that breaks off its
 //! runs, and an end in the middle. The interleavings that loom tries exhaustively (`mailbox_loom`)
 //! are shorter.
 //!
-//! A schedule that fails is printed, and `shuttle::replay` plays it again.
+//! Shuttle prints a schedule that fails, and `shuttle::replay` runs it again.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -27,16 +27,20 @@ use crate::reason::Reason;
 use crate::reply::{Asker, LocalReply};
 use crate::schema::Schema;
 
-/// Histories of each kind.
+/// The number of random histories of each test.
 const HISTORIES: usize = 6_000;
-/// Of them so many with few changes of the thread, at moments by chance: what is found by one that
-/// stops for long at the wrong place.
+/// The number of further histories with few context switches at random moments. They find errors
+/// that need one thread to be stopped for long at a certain place.
 const HISTORIES_WITH_FEW_CHANGES: usize = 3_000;
+/// The depth given to shuttle's PCT scheduler, which bounds the random context switches of a
+/// history.
 const CHANGES: usize = 4;
 
-/// At most, and less than a sender has to send.
+/// The largest capacity of a mailbox, less than the number of messages of one sender, so that
+/// senders must wait.
 const ROOM_MAX: usize = 3;
 const SENDERS: usize = 4;
+/// The number of messages that each sender sends.
 const EACH: usize = 10;
 
 static SCHEMA: Schema = Schema::new("Model", &[]);
@@ -55,31 +59,31 @@ impl Tally {
     }
 }
 
-struct Letter {
+struct Numbered {
     sender: usize,
     number: usize,
     tally: Arc<Tally>,
 }
 
-impl Drop for Letter {
+impl Drop for Numbered {
     fn drop(&mut self) {
         Tally::count(&self.tally.dropped);
     }
 }
 
-impl Message for Letter {
+impl Message for Numbered {
     fn method(&self) -> u32 {
         0
     }
 
     fn encode_arguments(&self, _: &mut Buffer) {}
 
-    fn decode(_: u32, _: &mut Reader<'_>) -> Result<Option<Letter>, DecodeError> {
+    fn decode(_: u32, _: &mut Reader<'_>) -> Result<Option<Numbered>, DecodeError> {
         Ok(None)
     }
 }
 
-/// Somebody waits for the answer to a letter, and hears that there will be none.
+/// The asker of a message, which counts a failure as a refusal.
 struct Awaits(Arc<Tally>);
 
 impl LocalReply for Awaits {
@@ -105,7 +109,8 @@ impl Wake for Bell {
     }
 }
 
-/// Sleeps until there is something. Shuttle fails a history in which everybody sleeps.
+/// Polls until the result is ready, and sleeps between two polls until woken. Shuttle fails a
+/// history in which all threads sleep.
 fn wait<T>(mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>) -> T {
     let bell = Arc::new(Bell::default());
     let waker = Waker::from(bell.clone());
@@ -120,27 +125,27 @@ fn wait<T>(mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>) -> T {
     }
 }
 
-/// One who sends [`EACH`] letters.
+/// A thread that sends [`EACH`] messages.
 struct Sender {
-    mailbox: Arc<Mailbox<Letter>>,
+    mailbox: Arc<Mailbox<Numbered>>,
     number: usize,
     tally: Arc<Tally>,
 }
 
 impl Sender {
-    fn letter(&self, number: usize) -> Letter {
-        Letter { sender: self.number, number, tally: self.tally.clone() }
+    fn message(&self, number: usize) -> Numbered {
+        Numbered { sender: self.number, number, tally: self.tally.clone() }
     }
 
     fn asker(&self) -> Asker {
         Some(Arc::new(Awaits(self.tally.clone())))
     }
 
-    /// Sends one message after the other and waits for room; sometimes it gives up its place and
-    /// comes again.
+    /// Sends one message after the other and waits for room; sometimes gives up its place in the
+    /// queue and parks again.
     fn one_by_one(&self, is_urgent: bool, asks: bool) {
         for number in 0..EACH {
-            let (mut letter, mut ticket) = (Some(self.letter(number)), Ticket::default());
+            let (mut message, mut ticket) = (Some(self.message(number)), Ticket::default());
             let is_in = wait(|context| {
                 if ticket.is_parked() && thread_rng().gen_bool(0.2) {
                     self.leave(&mut ticket, is_urgent);
@@ -148,8 +153,8 @@ impl Sender {
                 let waker = Some(context.waker());
                 let asker = if asks { self.asker() } else { None };
                 let pushed = match is_urgent {
-                    true => self.mailbox.push_urgent(&mut letter, asker, &mut ticket, waker),
-                    false => self.mailbox.push(&mut letter, asker, &mut ticket, waker),
+                    true => self.mailbox.push_urgent(&mut message, asker, &mut ticket, waker),
+                    false => self.mailbox.push(&mut message, asker, &mut ticket, waker),
                 };
                 match pushed {
                     Pushed::In { .. } => Poll::Ready(true),
@@ -170,8 +175,8 @@ impl Sender {
         }
     }
 
-    /// In turns, which lease places and move what they have in at once. Every letter is awaited, so
-    /// that whoever loses one says so.
+    /// Sends in turns, which lease places and publish their messages together. Every message is an
+    /// ask, so that a lost one is counted.
     fn in_turns(&self) {
         let (mut mails, mut number) = (MailBatch::default(), 0);
         while number < EACH {
@@ -181,22 +186,22 @@ impl Sender {
             }
             let used = thread_rng().gen_range(0..=leased);
             for _ in 0..used {
-                mails.push(self.letter(number), self.asker());
+                mails.push(self.message(number), self.asker());
                 number += 1;
             }
             self.mailbox.publish(&mut mails, leased - used, 0);
             thread::yield_now();
         }
         self.tally.refused.fetch_add(EACH - number, Ordering::SeqCst);
-        (number..EACH).for_each(|number| drop(self.letter(number)));
+        (number..EACH).for_each(|number| drop(self.message(number)));
     }
 }
 
-fn mailbox() -> Arc<Mailbox<Letter>> {
+fn mailbox() -> Arc<Mailbox<Numbered>> {
     Arc::new(Mailbox::new(&SCHEMA, thread_rng().gen_range(1..=ROOM_MAX), WhenFull::Wait))
 }
 
-fn senders(mailbox: &Arc<Mailbox<Letter>>, tally: &Arc<Tally>) -> Vec<JoinHandle<()>> {
+fn senders(mailbox: &Arc<Mailbox<Numbered>>, tally: &Arc<Tally>) -> Vec<JoinHandle<()>> {
     let start = |number| {
         mailbox.refer();
         let sender = Sender { mailbox: mailbox.clone(), number, tally: tally.clone() };
@@ -214,23 +219,26 @@ fn senders(mailbox: &Arc<Mailbox<Letter>>, tally: &Arc<Tally>) -> Vec<JoinHandle
 
 /// The messages that the actor has handled, in order.
 struct Reads<'a> {
-    mailbox: &'a Mailbox<Letter>,
+    mailbox: &'a Mailbox<Numbered>,
     heard: [Vec<usize>; SENDERS],
 }
 
 impl Reads<'_> {
-    fn one(&mut self, letter: Letter) {
-        self.heard[letter.sender].push(letter.number);
-        Tally::count(&letter.tally.handled);
+    fn one(&mut self, message: Numbered) {
+        self.heard[message.sender].push(message.number);
+        Tally::count(&message.tally.handled);
     }
 
-    /// Handles some of a chunk and puts the rest back, as one who is broken off.
-    fn some(&mut self, (chunk, source): TakenCalls<Letter>) {
-        let Chunk::Mails(mut mails) = chunk else { panic!("mails of local senders") };
+    /// Handles some calls of a chunk and puts back the rest, as an actor does whose run is broken
+    /// off.
+    fn some(&mut self, (chunk, source): TakenCalls<Numbered>) {
+        let Chunk::Mails(mut mails) = chunk else {
+            panic!("the chunk holds mails of local senders")
+        };
         let end = thread_rng().gen_range(0..=mails.len());
         for _ in 0..end {
-            let Some((letter, _)) = mails.pop_first() else { break };
-            self.one(letter);
+            let Some((message, _)) = mails.pop_first() else { break };
+            self.one(message);
         }
         match mails.is_empty() {
             true => self.mailbox.give_back(Chunk::Mails(mails), &source),
@@ -238,7 +246,7 @@ impl Reads<'_> {
         }
     }
 
-    /// Until nobody can send any more, or the actor has ended.
+    /// Handles mail until no reference is left or the actor has ended.
     fn run(&mut self) {
         wait(|context| {
             loop {
@@ -273,7 +281,7 @@ fn histories(body: fn()) {
 }
 
 #[test]
-fn shuttle_every_sender_is_heard_in_order_and_once() {
+fn shuttle_messages_of_each_sender_are_handled_once_and_in_order() {
     histories(|| {
         let (mailbox, tally) = (mailbox(), Arc::default());
         let senders = senders(&mailbox, &tally);
@@ -287,9 +295,9 @@ fn shuttle_every_sender_is_heard_in_order_and_once() {
     });
 }
 
-/// Each letter is handled, or refused, or its asker hears that it will not be: one of them, once.
+/// Each message has one outcome: it is handled, it is refused, or its ask fails.
 #[test]
-fn shuttle_what_is_sent_while_the_actor_ends_is_handled_or_refused() {
+fn shuttle_a_message_sent_while_the_actor_ends_is_handled_or_refused() {
     histories(|| {
         let (mailbox, tally) = (mailbox(), Arc::default());
         let senders = senders(&mailbox, &tally);

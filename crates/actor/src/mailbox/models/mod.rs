@@ -1,4 +1,5 @@
-//! Models of the mailbox for loom, which tries all orders, and for shuttle, which draws some.
+//! Models of the mailbox for loom, which tries all interleavings, and for shuttle, which tries
+//! random ones.
 
 #[cfg(wigwag_loom)]
 mod at_rest_loom;

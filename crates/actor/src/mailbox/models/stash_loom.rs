@@ -1,4 +1,4 @@
-//! Orders in which an actor that puts calls aside can meet its end: each call ends once.
+//! Interleavings of an actor that stashes calls and the end of the actor: each call ends once.
 
 use std::sync::Arc;
 
@@ -17,21 +17,25 @@ fn asked(mailbox: &Mailbox<Number>, number: u8, heard: &Arc<Heard>) -> Option<St
     Some(Stashed { call: Some((Number(number), reply)), origin: mailbox.origin() })
 }
 
-/// Somebody kills the actor.
+/// Spawns a thread that kills the actor.
 fn killer(mailbox: &Arc<Mailbox<Number>>) -> thread::JoinHandle<()> {
     let mailbox = mailbox.clone();
     thread::spawn(move || mailbox.end(Reason::Killed))
 }
 
 #[test]
-fn loom_what_is_put_aside_while_the_actor_is_killed_ends_once() {
+fn loom_a_call_stashed_while_the_actor_is_killed_ends_once() {
     model(|| {
         let mailbox = mailbox(8, 1);
         let heard = Heard::new();
         let killer = killer(&mailbox);
         let mut call = asked(&mailbox, 1, &heard);
         let refused = mailbox.stash(&mut call);
-        assert_eq!(refused.is_err(), call.is_some(), "it is kept, or in its sender's hand");
+        assert_eq!(
+            refused.is_err(),
+            call.is_some(),
+            "the call is stashed, or left with the caller"
+        );
         if let Err(kind) = refused {
             assert_eq!(kind, CallErrorKind::ActorStopped);
             assert_eq!(heard.times(), 0);
@@ -42,9 +46,9 @@ fn loom_what_is_put_aside_while_the_actor_is_killed_ends_once() {
     });
 }
 
-/// The actor takes out what it has put aside, to handle it, in the moment of its end.
+/// The actor takes out its stashed calls, to handle them, while it is killed.
 #[test]
-fn loom_what_is_taken_out_while_the_actor_is_killed_ends_once() {
+fn loom_stashed_calls_taken_out_while_the_actor_is_killed_end_once() {
     model(|| {
         let mailbox = mailbox(8, 1);
         let heard = [Heard::new(), Heard::new()];
@@ -53,15 +57,15 @@ fn loom_what_is_taken_out_while_the_actor_is_killed_ends_once() {
         }
         let killer = killer(&mailbox);
         let taken = mailbox.take_stash();
-        assert!(matches!(taken.len(), 0 | 2), "all of them, or none");
+        assert!(matches!(taken.len(), 0 | 2), "all calls are taken, or none");
         assert_eq!(mailbox.stashed(), 0);
         let handled = taken.len();
         for stashed in taken {
-            let (_, mut reply, _) = stashed.begin().expect("its asker is there");
+            let (_, mut reply, _) = stashed.begin().expect("the asker still waits");
             reply.fail(CallErrorKind::Cancelled, "");
         }
         killer.join().unwrap();
-        assert!(heard.iter().all(|heard| heard.times() == 1), "{handled} were handled");
+        assert!(heard.iter().all(|heard| heard.times() == 1), "{handled} calls were handled");
         assert_eq!(mailbox.stashed(), 0);
     });
 }

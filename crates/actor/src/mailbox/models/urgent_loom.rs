@@ -1,4 +1,4 @@
-//! Orders in which senders of urgent calls and the actor can meet.
+//! Interleavings of senders of urgent calls and the actor.
 
 use std::task::Poll;
 
@@ -18,27 +18,27 @@ fn push_urgent(mailbox: &Mailbox<Number>, number: u8, asker: Asker) -> Pushed {
     mailbox.push_urgent(&mut Some(Number(number)), asker, &mut Ticket::default(), None)
 }
 
-/// Sends an urgent call, waiting for room.
+/// Sends an urgent call and waits for room.
 fn send_urgent(mailbox: &Mailbox<Number>, number: u8) {
     let (mut message, mut ticket) = (Some(Number(number)), Ticket::default());
     wait(|context| {
         match mailbox.push_urgent(&mut message, None, &mut ticket, Some(context.waker())) {
             Pushed::In { .. } => Poll::Ready(()),
             Pushed::Full => Poll::Pending,
-            Pushed::Refused | Pushed::Closed => panic!("nobody has closed it"),
+            Pushed::Refused | Pushed::Closed => panic!("no thread closes the mailbox"),
         }
     });
 }
 
-/// Obeys; there are no orders but those that urgent calls give.
+/// Takes the orders; all of them come from urgent calls.
 fn obey(mailbox: &Mailbox<Number>) {
     while let Some(order) = mailbox.control().take() {
         assert!(matches!(order, ControlMessage::Urgent));
     }
 }
 
-/// Takes what comes, as the worker does: a run is broken off when there are orders. Ends when nobody
-/// can send any more.
+/// Handles mail as the worker does until no reference is left: a run is broken off when there are
+/// orders.
 fn run(mailbox: &Mailbox<Number>) -> Vec<u8> {
     let mut heard = Vec::new();
     loop {
@@ -54,9 +54,9 @@ fn run(mailbox: &Mailbox<Number>) -> Vec<u8> {
     }
 }
 
-/// The actor sleeps, is awake, or has a run at hand.
+/// The urgent call arrives while the actor sleeps, is awake, or handles a run.
 #[test]
-fn loom_an_urgent_call_is_heard_once_among_others() {
+fn loom_an_urgent_call_among_others_is_handled_once() {
     model(|| {
         let mailbox = mailbox(8, 2);
         push(&mailbox, 1, None);
@@ -72,7 +72,7 @@ fn loom_an_urgent_call_is_heard_once_among_others() {
 }
 
 #[test]
-fn loom_a_sleeping_actor_hears_of_urgent_mail() {
+fn loom_a_sleeping_actor_is_woken_by_urgent_mail() {
     model(|| {
         let mailbox = mailbox(8, 1);
         let urgent = holder(&mailbox, |mailbox| {
@@ -84,9 +84,10 @@ fn loom_a_sleeping_actor_hears_of_urgent_mail() {
     });
 }
 
-/// When both wait the urgent one is next, whatever ordinary mail comes in the same moment.
+/// When an ordinary and an urgent call wait, the urgent one is next, even if another ordinary call
+/// arrives at the same moment.
 #[test]
-fn loom_of_two_that_wait_the_urgent_one_is_next() {
+fn loom_an_urgent_call_goes_before_a_call_that_waits() {
     model(|| {
         let mailbox = mailbox(8, 1);
         push(&mailbox, 1, None);
@@ -97,17 +98,17 @@ fn loom_of_two_that_wait_the_urgent_one_is_next() {
     });
 }
 
-/// A run that is put back while an urgent call comes: the next one is either of the run, taken before
-/// it came, or urgent; afterwards the run goes on where it was.
+/// A run is put back while an urgent call arrives. The next call is the urgent one, or, if the run
+/// was taken again before it arrived, one of the run. Afterwards the run continues where it was.
 #[test]
-fn loom_a_run_that_is_broken_off_is_behind_what_broke_it_off() {
+fn loom_a_run_continues_after_the_urgent_call_that_broke_it_off() {
     model(|| {
         let mailbox = mailbox(8, 1);
         (0..3).for_each(|number| drop(push(&mailbox, number, None)));
         assert!(matches!(wait(|context| mailbox.poll_next(context, false)), NextMail::Call { .. }));
         let NextMail::Calls((chunk, source)) = wait(|context| mailbox.poll_next(context, false))
         else {
-            panic!("there is a run");
+            panic!("a run waits");
         };
         let urgent = holder(&mailbox, |mailbox| drop(push_urgent(mailbox, 9, None)));
         let marked = mailbox.control().is_marked();
@@ -119,7 +120,7 @@ fn loom_a_run_that_is_broken_off_is_behind_what_broke_it_off() {
 }
 
 #[test]
-fn loom_an_urgent_call_that_is_parked_gets_in() {
+fn loom_a_parked_urgent_call_gets_room() {
     model(|| {
         let mailbox = mailbox(8, 1);
         (0..URGENT_CALLS_MAX).for_each(|_| drop(push_urgent(&mailbox, 1, None)));
@@ -132,7 +133,7 @@ fn loom_an_urgent_call_that_is_parked_gets_in() {
 }
 
 #[test]
-fn loom_an_urgent_asker_whose_actor_is_killed_hears_once() {
+fn loom_an_urgent_asker_whose_actor_is_killed_is_notified_once() {
     model(|| {
         let mailbox = mailbox(8, 1);
         let heard = Heard::new();

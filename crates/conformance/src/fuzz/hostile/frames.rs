@@ -5,7 +5,7 @@ use wigwag_wire::{Buffer, varint};
 
 use crate::fuzz::session::Script;
 
-/// Kinds that a hostile peer writes: all that there are, and some that there are not.
+/// The kinds that a hostile peer writes: all that exist, and some that do not.
 pub(super) const KINDS: [u8; 32] = [
     kind::PING,
     kind::PONG,
@@ -41,7 +41,7 @@ pub(super) const KINDS: [u8; 32] = [
     kind::REPLY,
 ];
 
-/// A body that is right for its kind in most cases: numbers, small ones mostly, and a tail.
+/// A body that is well formed for its kind in most cases: numbers, mostly small, and a tail.
 pub(super) fn fill_body(body: &mut Buffer, kind: u8, script: &mut Script<'_>) {
     let mut number = |script: &mut Script<'_>| {
         let byte = script.byte();
@@ -73,14 +73,14 @@ pub(super) fn fill_body(body: &mut Buffer, kind: u8, script: &mut Script<'_>) {
         _ => {}
     }
     let tail = script.byte();
-    // Now and then a body so long that it costs many units, or breaks the limit.
+    // Occasionally a body so long that it costs many units or exceeds the limit.
     let length = if tail < 0xF0 { usize::from(tail & 7) } else { 61 * usize::from(tail - 0xEF) };
     let bytes = script.take(length.min(7));
     body.extend(bytes);
     (bytes.len()..length).for_each(|_| body.push(tail));
 }
 
-/// Peers that behave well for a while.
+/// Scripts of peers that are correct for a while.
 pub fn seeds() -> Vec<Vec<u8>> {
     let position = |wanted: u8| KINDS.iter().position(|kind| *kind == wanted).unwrap_or(0) as u8;
     let [attach, tell, ask] = [kind::ATTACH, kind::TELL, kind::ASK].map(position);

@@ -1,4 +1,4 @@
-//! A node as the application of its session.
+//! The application of a session, implemented by a node.
 
 use wigwag_link::application::{Application, Attach, Found};
 use wigwag_link::credit::Grant;
@@ -13,14 +13,14 @@ use super::frame_log::FrameLog;
 use super::node::{InboundChannel, Node, QueuedCall};
 use crate::fuzz::ensure;
 
-/// Why a batch was not read to its end.
+/// The reason why a batch was not read to its end.
 #[derive(Debug)]
 pub(crate) enum ReadError {
     /// The peer broke a rule, or has closed the session.
     Protocol(LinkError),
-    /// We did.
+    /// A checked property was broken.
     Property(String),
-    /// Nobody reads any more.
+    /// The script stops reading here.
     Stopped,
 }
 
@@ -36,18 +36,18 @@ impl From<String> for ReadError {
     }
 }
 
-/// A node while a batch is read.
+/// A node while it reads a batch.
 #[derive(Debug)]
 pub(crate) struct NodeApplication<'a> {
     pub(crate) node: &'a mut Node,
     pub(crate) sender: &'a mut SendHalf,
-    /// The frames that the other side has sent, if they are known.
+    /// The frames that the other side has published, if they are known.
     pub(crate) log: Option<&'a FrameLog>,
-    /// Behind so many calls and answers nobody reads on.
+    /// The number of calls and answers after which reading stops.
     pub(crate) steps: usize,
     /// The peer has the token of the last resumption.
     pub(crate) is_confirmed: bool,
-    /// The reply that comes next was heard as a frame.
+    /// The next reply was already checked as a frame.
     is_checked: bool,
 }
 
@@ -61,13 +61,13 @@ impl<'a> NodeApplication<'a> {
         NodeApplication { node, sender, log, steps, is_confirmed: false, is_checked: false }
     }
 
-    /// Something was taken: an error when nobody reads on.
+    /// Counts a step; an error when reading stops here.
     fn step(&mut self) -> Result<(), ReadError> {
         self.steps = self.steps.saturating_sub(1);
         if self.steps == 0 { Err(ReadError::Stopped) } else { Ok(()) }
     }
 
-    /// A frame that has a number must be the next one of the log.
+    /// Checks that a frame with a number is the next one of the log.
     fn check_received(&mut self, frame: &Frame<'_>) -> Result<(), ReadError> {
         let Some(log) = self.log else { return Ok(()) };
         let mut bytes = Buffer::new();
@@ -78,7 +78,7 @@ impl<'a> NodeApplication<'a> {
         Ok(())
     }
 
-    /// Whether somebody has asked that, and waits for the answer.
+    /// Completes an ask; false if no such ask waits for its answer.
     fn complete(&mut self, (slot, generation): (u32, u32)) -> bool {
         match self.node.slots.get_mut(slot as usize) {
             Some(open) if open.is_open && open.generation == u64::from(generation) => {
@@ -93,7 +93,7 @@ impl<'a> NodeApplication<'a> {
 
 impl Application for NodeApplication<'_> {
     type Actor = ();
-    /// Its number.
+    /// The number of the channel.
     type Channel = usize;
     type SendHalf<'a>
         = &'a mut SendHalf
@@ -106,7 +106,7 @@ impl Application for NodeApplication<'_> {
     }
 
     fn acknowledged(&mut self, _has_room: bool, _is_settled: bool) {
-        // Senders here look for room whenever they want to say something.
+        // The senders check for room before each frame.
     }
 
     fn frame(&mut self, frame: &Frame<'_>) -> Result<(), ReadError> {
@@ -184,8 +184,8 @@ impl Application for NodeApplication<'_> {
     }
 
     fn cancelled(&mut self, asker: (u64, u64)) {
-        let lanes = self.node.inbound.iter_mut().flatten().flat_map(|open| &mut open.queue);
-        lanes.filter(|call| call.asker == Some(asker)).for_each(|call| call.is_cancelled = true);
+        let calls = self.node.inbound.iter_mut().flatten().flat_map(|open| &mut open.queue);
+        calls.filter(|call| call.asker == Some(asker)).for_each(|call| call.is_cancelled = true);
     }
 
     fn reply(&mut self, asker: (u32, u32), value: &[u8]) -> Result<bool, ReadError> {
@@ -234,7 +234,7 @@ impl Application for NodeApplication<'_> {
         if let Some(open) = self.node.outbound.get_mut(channel as usize) {
             *open = None;
         }
-        // Nobody here holds the channel any more.
+        // The node does not use the channel any more.
         self.sender.detach(channel);
         Ok(())
     }

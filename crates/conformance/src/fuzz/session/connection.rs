@@ -1,4 +1,4 @@
-//! A connection: two ends, and the bytes that are on their way between them.
+//! A connection: two ends, and the bytes in flight between them.
 
 use std::collections::VecDeque;
 
@@ -17,19 +17,19 @@ pub(crate) struct End {
     pub(crate) input: ReadBuf,
     /// Output that was taken and is not written yet.
     pub(crate) batch: Batch,
-    /// When the last byte came.
+    /// The time when the last byte was received.
     pub(crate) received: Time,
-    /// Nobody listens here any more.
+    /// This end neither reads nor writes any more.
     pub(crate) is_closed: bool,
 }
 
 impl End {
-    /// An end of a connection that begins.
+    /// The end of a new connection.
     pub(crate) fn new(peer: Peer, now: Time) -> End {
         End { peer, input: ReadBuf::new(), batch: Batch::new(), received: now, is_closed: false }
     }
 
-    /// Takes what is to be written, once the last of it is gone, and gives at most so many bytes.
+    /// Writes up to `most` bytes of output; takes the peer's next output when the last was written.
     pub(crate) fn write(&mut self, most: usize, now: Time) -> Vec<u8> {
         if self.is_closed {
             return Vec::new();
@@ -47,19 +47,19 @@ impl End {
         bytes
     }
 
-    /// Bytes have come.
+    /// Receives bytes.
     pub(crate) fn fill(&mut self, bytes: &[u8], now: Time) {
         self.input.fill(bytes);
         self.received = now;
     }
 
-    /// The clock has gone on.
+    /// Advances the clock.
     pub(crate) fn tick(&mut self, now: Time) -> Result<(), PeerError> {
         if self.is_closed { Ok(()) } else { self.peer.tick(now) }
     }
 }
 
-/// A connection.
+/// A simulated connection.
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub(crate) ends: [End; 2],
@@ -68,18 +68,18 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// A connection that begins.
+    /// A new connection.
     pub(crate) fn new(peers: [Peer; 2], now: Time) -> Connection {
         Connection { ends: peers.map(|peer| End::new(peer, now)), in_flight: Default::default() }
     }
 
-    /// An end writes at most so many bytes.
+    /// Lets an end write up to `most` bytes.
     pub(crate) fn write(&mut self, side: usize, most: usize, now: Time) {
         let bytes = self.ends[side].write(most, now);
         self.in_flight[side].extend(bytes);
     }
 
-    /// At most so many bytes of what `side` has written reach the other end. False: nothing did.
+    /// Delivers up to `most` of the bytes that `side` has written; false if no bytes arrived.
     pub(crate) fn deliver(&mut self, side: usize, most: usize, now: Time) -> bool {
         let most = most.min(self.in_flight[side].len());
         let bytes: Vec<u8> = self.in_flight[side].drain(..most).collect();
@@ -96,7 +96,7 @@ impl Connection {
         self.in_flight[side].truncate(kept);
     }
 
-    /// Nothing is on its way, and nothing waits to be written.
+    /// True when no bytes are in flight or wait to be written.
     pub(crate) fn is_empty(&self) -> bool {
         self.in_flight.iter().all(VecDeque::is_empty)
             && self.ends.iter().all(|end| end.batch.is_empty())

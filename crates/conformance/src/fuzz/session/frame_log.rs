@@ -1,4 +1,4 @@
-//! All that one end has published, and how far the other one has heard it.
+//! The frames that one end has published, and how many of them the other end has received.
 
 use wigwag_link::frame::{Frame, numbers};
 use wigwag_link::outbox::Outbox;
@@ -18,13 +18,13 @@ pub(crate) struct FrameLog {
 #[derive(Debug)]
 struct LoggedFrame {
     bytes: Vec<u8>,
-    /// The number behind its last one.
+    /// The number after its last one.
     end: u64,
-    /// Bytes of all frames up to this one.
+    /// The bytes of all frames up to and including this one.
     bytes_so_far: usize,
 }
 
-/// How far somebody has heard a log.
+/// The position up to which a log was received.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LogPosition {
     frames: usize,
@@ -33,7 +33,7 @@ pub(crate) struct LogPosition {
 }
 
 impl FrameLog {
-    /// Frames were published, as they stand in `bytes`.
+    /// Adds published frames, encoded in `bytes`.
     pub(crate) fn append(&mut self, bytes: &[u8]) {
         let mut reader = Reader::new(bytes);
         let mut from = bytes;
@@ -47,8 +47,8 @@ impl FrameLog {
         }
     }
 
-    /// Adds what the session itself has published meanwhile: answers to ATTACH, DETACH and REVOKE,
-    /// errors for calls that reach nobody.
+    /// Adds the frames that the session itself has published meanwhile: answers to ATTACH, DETACH
+    /// and REVOKE, and errors for calls that reach no actor.
     pub(crate) fn catch_up(&mut self, outbox: &Outbox) {
         if outbox.next_seq() == self.next_seq {
             return;
@@ -69,14 +69,14 @@ impl FrameLog {
         self.next_seq
     }
 
-    /// Bytes of the frames of which not all numbers are below `acked`.
+    /// The bytes of the frames of which not all numbers are below `acked`.
     pub(crate) fn bytes_from(&self, acked: u64) -> usize {
         let first = self.frames.partition_point(|published| published.end <= acked);
         let before = first.checked_sub(1).map_or(0, |last| self.frames[last].bytes_so_far);
         self.bytes - before
     }
 
-    /// These bytes have come: they must be the next frames.
+    /// Checks that received bytes are the next frames.
     pub(crate) fn check_next(&self, received: &mut LogPosition, mut bytes: &[u8]) -> Verdict {
         while !bytes.is_empty() {
             let at = received.seq;

@@ -1,5 +1,4 @@
-//! Invariants that hold after every step, and those that hold at the end, when nothing more is
-//! lost.
+//! Invariants that hold after each step, and those that hold at the end, when nothing more is lost.
 
 use wigwag_link::limits::{
     SCALED_UNACKED_BYTES_MAX, SCALED_WINDOW_UNITS_MAX, SEGMENT_BYTES, UNACKED_RESERVE,
@@ -9,11 +8,11 @@ use super::connection::{DIALER, LISTENER};
 use super::{SessionHarness, SessionLocation};
 use crate::fuzz::{Verdict, ensure};
 
-/// Rounds without a loss until nothing may be left to say.
+/// The number of rounds without a loss after which the session must be settled.
 const ROUNDS_MAX: usize = 400;
 
 impl SessionHarness {
-    /// After every step.
+    /// Checks the invariants that hold after each step.
     pub(super) fn check_invariants(&mut self) -> Verdict {
         for side in [DIALER, LISTENER] {
             self.check_sequence(side)?;
@@ -22,7 +21,8 @@ impl SessionHarness {
         Ok(())
     }
 
-    /// The received frames are a prefix of the sent ones, and the outbox's numbers agree with that.
+    /// Checks that the received frames are a prefix of the sent ones, and that the outbox's numbers
+    /// agree with them.
     fn check_sequence(&mut self, side: usize) -> Verdict {
         let received = self.nodes[1 - side].received.seq;
         let recv_next = match &mut self.locations[1 - side] {
@@ -45,15 +45,15 @@ impl SessionHarness {
         ensure(received <= sent, || format!("{received} were heard, {sent} may have been"))?;
         let (least, kept) = (node.published.bytes_from(acked), outbox.retained());
         ensure(kept >= least, || format!("{kept} bytes are kept, {least} are not acknowledged"))?;
-        // A segment goes when all of it is acknowledged.
+        // A segment is released when all of it is acknowledged.
         let most = least + 2 * SEGMENT_BYTES;
         ensure(kept <= most, || format!("{kept} bytes are kept, {most} at most"))?;
-        // One frame may begin when there is just room, and so may a turn.
+        // One frame may begin when there is just enough room, and so may a turn.
         let most = SCALED_UNACKED_BYTES_MAX + UNACKED_RESERVE + 2 * SEGMENT_BYTES;
         ensure(kept <= most && outbox.waiting_bytes() <= kept, || format!("{kept} bytes are kept"))
     }
 
-    /// used ≤ limit ≤ granted, and each lane has its places.
+    /// Checks that used ≤ limit ≤ granted, and that each inbound queue keeps within its window.
     fn check_credit(&mut self, side: usize) -> Verdict {
         let uses = self.nodes[side].outbound.clone();
         let (node, sender) = self.node_and_sender(1 - side)?;
@@ -85,7 +85,8 @@ impl SessionHarness {
         Ok(())
     }
 
-    /// Nothing more is lost: what was said is heard, answered and acknowledged.
+    /// Runs the session to its end without losses, and checks that all frames were received,
+    /// answered and acknowledged.
     pub(super) fn finish(mut self) -> Verdict {
         for _ in 0..ROUNDS_MAX {
             if self.is_over || self.is_settled()? {
@@ -110,8 +111,8 @@ impl SessionHarness {
             self.exchange(newest)?;
             self.handle_all_calls()?;
             self.check_invariants()?;
-            // One of them believes in a connection that is gone, or in one that will never open: it
-            // waits for a sign of life.
+            // One side holds a connection that is lost or will never open: it waits until its peer
+            // has been silent for too long.
             let waits_in_vain = matches!(self.locations[DIALER], SessionLocation::Connected(_))
                 || self
                     .connections
@@ -139,7 +140,7 @@ impl SessionHarness {
         Ok(settled)
     }
 
-    /// A side that has closed has sent everything before.
+    /// Checks the end by a CLOSE: a side that has closed has sent all its frames before.
     fn check_closed(&mut self) -> Verdict {
         for side in [DIALER, LISTENER] {
             self.check_sequence(side)?;

@@ -1,8 +1,8 @@
-//! The application of a session: channels, calls and answers, with simple totals of all of them,
-//! against which the session is checked.
+//! A node with channels, calls and answers, and simple totals of all of them, against which the
+//! session is checked.
 //!
-//! Everything that it publishes goes into a [`FrameLog`] as well. Nothing here waits: what cannot be said
-//! now is not said.
+//! All frames that a node publishes are recorded in a [`FrameLog`]. Nothing here waits: a frame
+//! that cannot be sent now is not sent.
 
 use std::collections::VecDeque;
 
@@ -15,17 +15,17 @@ use wigwag_wire::{Buffer, varint};
 use super::frame_log::{FrameLog, LogPosition};
 use crate::fuzz::{Verdict, ensure};
 
-/// Calls of a turn at most.
+/// The most calls of a turn.
 const TURN_CALLS_MAX: usize = 40;
 
 /// A channel that this node calls on.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct OutboundChannel {
-    /// Neither ATTACHED nor DETACHED has come.
+    /// Neither ATTACHED nor DETACHED was received.
     pub(super) is_pending: bool,
-    /// ATTACHED has come, and DETACH was not said.
+    /// ATTACHED was received, and DETACH was not sent.
     pub(crate) is_open: bool,
-    /// The highest limit that it was told.
+    /// The highest limit that was received.
     pub(crate) limit: u64,
     pub(crate) used: u64,
 }
@@ -33,7 +33,7 @@ pub(crate) struct OutboundChannel {
 /// A channel that the other node calls on.
 #[derive(Debug, Default)]
 pub(crate) struct InboundChannel {
-    /// The actor is there. If not, calls are thrown away until the next ATTACH.
+    /// The actor runs. If not, calls are discarded until the next ATTACH.
     pub(crate) is_open: bool,
     pub(crate) used: u64,
     pub(crate) freed: u64,
@@ -49,32 +49,32 @@ pub(crate) struct QueuedCall {
     pub(super) is_cancelled: bool,
 }
 
-/// An asker.
+/// The slot of an ask.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct AskSlot {
     pub(super) generation: u64,
     pub(super) is_open: bool,
 }
 
-/// One node.
+/// A node of a fuzzed session.
 #[derive(Debug)]
 pub(crate) struct Node {
     theirs: Limits,
     /// The frames that this node has published.
     pub(crate) published: FrameLog,
-    /// How far it has heard the other node's log.
+    /// The position up to which it has received the other node's log.
     pub(crate) received: LogPosition,
     pub(crate) outbound: Vec<Option<OutboundChannel>>,
     pub(crate) inbound: Vec<Option<InboundChannel>>,
     pub(super) slots: Vec<AskSlot>,
-    /// CLOSE is wanted, and nothing is said any more.
+    /// CLOSE is queued, and no frame is sent after it.
     pub(crate) is_closing: bool,
-    /// The other node has said CLOSE.
+    /// The other node has sent CLOSE.
     pub(crate) close_received: bool,
 }
 
 impl Node {
-    /// A node whose peer accepts `theirs`.
+    /// A node whose peer has the limits `theirs`.
     pub(crate) fn new(theirs: Limits) -> Node {
         Node {
             theirs,
@@ -88,12 +88,12 @@ impl Node {
         }
     }
 
-    /// Asks that have no answer.
+    /// The number of asks without an answer.
     pub(crate) fn open_asks(&self) -> usize {
         self.slots.iter().filter(|slot| slot.is_open).count()
     }
 
-    /// Publishes a frame that is no call.
+    /// Publishes a frame that is not a call.
     pub(crate) fn send_frame(&mut self, sender: &mut SendHalf, frame: &Frame<'_>) {
         let mut bytes = Buffer::new();
         write::any(&mut bytes, frame);
@@ -126,7 +126,7 @@ impl Node {
         Ok(())
     }
 
-    /// Is done with a channel.
+    /// Detaches from a channel.
     pub(crate) fn detach(&mut self, sender: &mut SendHalf, which: usize) {
         let can_send = self.can_send(sender);
         let Some((channel, open)) = self.pick_channel(which).filter(|_| can_send) else { return };
@@ -137,7 +137,7 @@ impl Node {
         sender.detach(channel);
     }
 
-    /// One of the channels that are open.
+    /// One of the open channels.
     fn pick_channel(&mut self, which: usize) -> Option<(u64, &mut OutboundChannel)> {
         let open = self.outbound.iter_mut().enumerate();
         let mut open: Vec<_> = open
@@ -147,7 +147,7 @@ impl Node {
         Some(open.swap_remove(at))
     }
 
-    /// Calls with so many bytes, if all limits allow it, and says when it is stuck.
+    /// Makes a call with `size` bytes, if all limits allow it, and reports a lack of credit.
     pub(crate) fn call(
         &mut self,
         sender: &mut SendHalf,
@@ -196,7 +196,7 @@ impl Node {
         Ok(())
     }
 
-    /// Slot and generation for the next ask.
+    /// The slot and generation for the next ask.
     fn free_slot(&mut self) -> Option<(u32, u32)> {
         let free = self.slots.iter().position(|slot| !slot.is_open);
         let index = free.unwrap_or(self.slots.len());
@@ -207,7 +207,8 @@ impl Node {
         Some((index as u32, self.slots[index].generation as u32))
     }
 
-    /// A turn: leases credit, encodes calls beside the outbox, gives back what was not needed.
+    /// Makes the calls of a turn: leases credit, encodes calls outside of the outbox, and gives
+    /// back unused credit.
     pub(crate) fn turn(
         &mut self,
         sender: &mut SendHalf,
@@ -245,7 +246,7 @@ impl Node {
         ensure(calls == 0 || encoded.is_empty(), || "a turn was published and is kept".to_owned())
     }
 
-    /// Says that it waits no longer for one of its answers.
+    /// Cancels one of the open asks.
     pub(crate) fn cancel(&mut self, sender: &mut SendHalf, which: usize) {
         let open: Vec<_> = (0_u64..).zip(&self.slots).filter(|(_, slot)| slot.is_open).collect();
         let Some(at) = which.checked_rem(open.len()) else { return };
@@ -255,7 +256,7 @@ impl Node {
         }
     }
 
-    /// The actor behind a channel handles so many calls and answers with so many bytes.
+    /// Handles up to `most` calls of a channel, and answers with `size` bytes.
     pub(crate) fn handle(&mut self, sender: &mut SendHalf, which: usize, most: usize, size: usize) {
         let Some(index) = which.checked_rem(self.inbound.len()) else { return };
         for _ in 0..most {
@@ -287,7 +288,8 @@ impl Node {
         self.send_frame(sender, &frame);
     }
 
-    /// A call was paid for: it waits in its lane, or is answered if its actor has stopped.
+    /// Accepts a call that was paid for: it waits in its inbound queue, or fails if its actor has
+    /// stopped.
     pub(super) fn accept(&mut self, sender: &mut SendHalf, index: usize, call: QueuedCall) {
         let Some(open) = self.inbound[index].as_mut() else { return };
         if open.is_open {
@@ -299,14 +301,14 @@ impl Node {
         }
     }
 
-    /// All that waits in the lanes is handled.
+    /// Handles all calls that wait in the inbound queues.
     pub(crate) fn handle_all_calls(&mut self, sender: &mut SendHalf) {
         for index in 0..self.inbound.len() {
             self.handle(sender, index, usize::MAX, 1);
         }
     }
 
-    /// The actor behind a channel stops: what waits is answered with that, and the channel ends.
+    /// Stops the actor of a channel: calls that wait fail, and the channel ends.
     pub(crate) fn stop(&mut self, sender: &mut SendHalf, which: usize) {
         let Some(index) = which.checked_rem(self.inbound.len()) else { return };
         if !self.can_send(sender) {
@@ -317,7 +319,7 @@ impl Node {
         }
     }
 
-    /// Answers what waits and ends the channel.
+    /// Fails the calls that wait and ends the channel.
     fn end_channel(&mut self, sender: &mut SendHalf, index: usize, code: Code) {
         let accepted = self.inbound[index].as_ref().map_or(0, |open| open.handled);
         self.refuse_waiting(sender, index);
@@ -329,7 +331,7 @@ impl Node {
         grant.into_iter().for_each(|grant| sender.close_grant(grant));
     }
 
-    /// The channel is closed: asks that wait are answered with that.
+    /// Closes a channel and fails the asks that wait.
     pub(super) fn refuse_waiting(&mut self, sender: &mut SendHalf, index: usize) {
         let Some(open) = self.inbound[index].as_mut() else { return };
         open.is_open = false;
@@ -342,14 +344,14 @@ impl Node {
         }
     }
 
-    /// Says that it is about to close.
+    /// Announces that the node will close.
     pub(crate) fn drain(&mut self, sender: &mut SendHalf) {
         if self.can_send(sender) {
             self.send_frame(sender, &Frame::Drain { stop_seq: 0 });
         }
     }
 
-    /// Says goodbye behind everything else.
+    /// Queues a CLOSE behind all other frames.
     pub(crate) fn close(&mut self, sender: &mut SendHalf) {
         sender.close(Code::BYE, "");
         self.is_closing = true;

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::fuzz::{Verdict, ensure};
 
-/// Enough of a keyed hash to tell one claim and token from another.
+/// A simple keyed hash, sufficient to distinguish claims and tokens.
 fn prove(token: u128, bytes: &[u8]) -> [u8; PROOF_BYTES] {
     let mut state = token;
     for byte in bytes {
@@ -22,7 +22,7 @@ fn prove(token: u128, bytes: &[u8]) -> [u8; PROOF_BYTES] {
 }
 
 impl SessionHarness {
-    /// An end notices that its connection is gone.
+    /// Lets an end notice that its connection is lost, and parks its session.
     pub(super) fn connection_lost(&mut self, connection: usize, side: usize) -> Verdict {
         let end = &mut self.connections[connection].ends[side];
         if std::mem::replace(&mut end.is_closed, true) {
@@ -37,7 +37,7 @@ impl SessionHarness {
         if !end.batch.is_empty() {
             session.sender.outbox.mark_torn();
         }
-        // The last batch may have been left in the middle: what was given out of it is accepted.
+        // Reading may have stopped within the last batch: the frames read so far are accepted.
         session.sender.accepted(session.dispatcher.recv_next(), 0, self.now);
         self.is_over |= session.sender.is_closed();
         let outbox = &session.sender.outbox;
@@ -50,7 +50,7 @@ impl SessionHarness {
         Ok(())
     }
 
-    /// The dialer redials, and gives up the connection that it tried before.
+    /// Lets the dialer redial, and give up the connection that it tried before.
     pub(super) fn connect(&mut self) -> Verdict {
         if matches!(self.locations[DIALER], SessionLocation::Connected(_)) {
             return Ok(());
@@ -70,7 +70,7 @@ impl SessionHarness {
         Ok(())
     }
 
-    /// The dialer knows who is there and claims its session.
+    /// Lets the dialer claim its session from a peer that it has identified.
     pub(super) fn claim(&mut self, connection: usize) -> Verdict {
         let peer = &mut self.connections[connection].ends[DIALER].peer;
         let (SessionLocation::Parked(session), Some(nonces)) =
@@ -85,7 +85,8 @@ impl SessionHarness {
         Ok(())
     }
 
-    /// The listener looks at a claim: it is refused when a later one was let in, and then only.
+    /// Lets the listener check a claim, which it must refuse if and only if it has accepted a later
+    /// one.
     pub(super) fn readmit(
         &mut self,
         connection: usize,
@@ -105,7 +106,7 @@ impl SessionHarness {
         }
         ensure(!overtaken, || format!("claim {} was let in late", claim.epoch))?;
         self.epoch = claim.epoch;
-        // First the old connection is shut off; only then is the number good that the dialer gets.
+        // The old connection is closed first: only then is the number final that the dialer gets.
         if let SessionLocation::Connected(old) = self.locations[LISTENER] {
             self.connection_lost(old, LISTENER)?;
         }
@@ -114,7 +115,7 @@ impl SessionHarness {
         })
     }
 
-    /// The dialer was let in.
+    /// Resumes the dialer's session after its claim was accepted.
     pub(super) fn resume_accepted(&mut self, connection: usize, resumed: Resumed) -> Verdict {
         let credentials = &mut self.credentials[DIALER];
         ensure(resumed.token != credentials.token(), || "the token is an old one".to_owned())?;
@@ -125,7 +126,7 @@ impl SessionHarness {
         })
     }
 
-    /// The session of a node goes on over a connection.
+    /// Resumes the session of a node over a connection.
     fn resume(
         &mut self,
         connection: usize,

@@ -1,23 +1,23 @@
-//! The script of a session: bytes that are read as numbers, and never wrong.
+//! The script of a session: bytes that are read as numbers.
 //!
 //! Reads beyond the end give zeros, so every input is a script, and so is every prefix of one.
 
 use wigwag_link::Limits;
 use wigwag_wire::Framing;
 
-/// The rest of a script.
+/// A script, of which a part may have been read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Script<'a> {
     rest: &'a [u8],
 }
 
 impl<'a> Script<'a> {
-    /// The script that these bytes are.
+    /// A script of these bytes.
     pub(crate) fn new(bytes: &'a [u8]) -> Script<'a> {
         Script { rest: bytes }
     }
 
-    /// True when nothing but zeros follow.
+    /// True when all bytes were read, so that only zeros follow.
     pub(crate) fn is_over(&self) -> bool {
         self.rest.is_empty()
     }
@@ -43,7 +43,8 @@ impl<'a> Script<'a> {
         taken
     }
 
-    /// A length: small numbers are themselves, the last ones are long, 0 is all that there is.
+    /// A length: 0 means all bytes, small numbers stand for themselves, and large ones for long
+    /// lengths.
     pub(crate) fn length(&mut self) -> usize {
         match usize::from(self.byte()) {
             0 => usize::MAX,
@@ -58,9 +59,9 @@ impl<'a> Script<'a> {
 pub(crate) struct SessionProfile {
     pub(crate) framing: Framing,
     pub(crate) limits: Limits,
-    /// Runs are written and read.
+    /// Whether runs are written and read.
     pub(crate) runs: bool,
-    /// Calls that a session hands over at once.
+    /// The most calls that a session passes on at once.
     pub(crate) calls_max: usize,
     /// The factor for sizes in the script, so that they cross `frame_max`.
     pub(crate) scale: usize,
@@ -81,7 +82,8 @@ impl SessionProfile {
                 (Limits { batch_max: 2500, frame_max: 1000, initial_units: 16, ..tables }, 5)
             }
             2 => (common, 17),
-            // A window so large that what is kept until its ack is the tighter limit.
+            // A window so large that the outbox, which keeps frames until their ack, is the tighter
+            // limit.
             _ => (Limits { initial_units: 65_536, ..common }, 257),
         };
         SessionProfile {

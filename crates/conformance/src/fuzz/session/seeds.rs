@@ -1,6 +1,6 @@
-//! Scripts to begin with, one for each story that a session may have.
+//! Seeds: one script for each typical course of a session.
 
-/// Names of the steps, for writing scripts. The upper bit selects the listener.
+/// The names of the steps. The upper bit selects the listener.
 mod step {
     pub(super) const ATTACH: u8 = 0;
     pub(super) const TELL: u8 = 4;
@@ -27,10 +27,10 @@ mod step {
 
 use step::*;
 
-/// The limits with which a sender fills what is kept until its ack.
+/// The limits with which a sender can fill the outbox, which keeps frames until their ack.
 const WIDE: u8 = 24;
 
-/// Every story with every choice of limits, framing and features.
+/// Each script with each choice of limits, framing and features.
 pub fn seeds() -> Vec<Vec<u8>> {
     let scenarios = scenarios();
     let profiles = 0..32_u8;
@@ -38,7 +38,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
         profiles.flat_map(|profile| scenarios.iter().map(move |scenario| (profile, scenario)));
     let scripts =
         pairs.map(|(profile, scenario)| [&[profile, 7 * profile], &scenario[..]].concat());
-    // Four megabytes: once, because it takes its time.
+    // Four megabytes: only once, because it takes long.
     let full: Vec<u8> = [TELL, 0, 250].repeat(70);
     let full = [&[WIDE, 0], &OPEN[..], &full, &[EXCHANGE, CUT, 1, 1], &RECONNECT].concat();
     scripts.chain([full]).collect()
@@ -69,21 +69,21 @@ fn scenarios() -> Vec<Vec<u8>> {
         .concat(),
         [&open[..], &calls, &[WRITE, 0, READ_SOME, 0, 2], &reconnect, &[CUT, 1, 1], &reconnect]
             .concat(),
-        // Nobody reads on behind a run, and the same batch comes again.
+        // Reading stops behind a run, and the same batch is sent again.
         [&open[..], &[TURN, 0, 30, TELL, 0, 3, TELL, 0, 4, WRITE, 0, READ_SOME, 0, 2], &reconnect]
             .concat(),
         // RESUMED is lost, then the next claim overtakes one that is late.
         [&open[..], &[CUT, 1, 1, CONNECT, WRITE, 0, DELIVER, 0, WRITE | LISTENER, 0], &calls]
             .concat(),
         [&open[..], &[CUT, 1, 1], &reconnect[..3], &[CUT, 1, 1], &reconnect, &calls].concat(),
-        // The connection that the dialer comes back on is gone before it has opened.
+        // The connection on which the dialer resumes is lost before it has opened.
         [&open[..], &[CUT, 1, 1, CONNECT, LOSE | LISTENER, 0], &calls].concat(),
-        // Credit runs out, and what was said of it is lost.
+        // Credit runs out, and the frame that reports it is lost.
         [&open[..], &stuck, &calls, &answers].concat(),
         [&open[..], &stuck[..9], &[WRITE, 0, CUT, 1, 1], &reconnect, &stuck].concat(),
         [&open[..], &calls, &[EXCHANGE, HANDLE_ALL, WRITE | LISTENER, 0, CUT, 1, 1], &reconnect]
             .concat(),
-        // Channels come and go while calls are under way.
+        // Channels open and close while calls are in flight.
         [&open[..], &calls, &[EXCHANGE, STOP | LISTENER, 0, ASK, 0, 1, DETACH, 0], &reconnect]
             .concat(),
         [&open[..], &calls, &[CANCEL, 0, DETACH, 0, EXCHANGE, EXCHANGE, ATTACH], &answers].concat(),

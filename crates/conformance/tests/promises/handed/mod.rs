@@ -1,5 +1,5 @@
-//! Every socket is made by the standard library and handed over, listeners and streams alike: so
-//! `socket://` is held against all that a transport promises.
+//! A transport whose sockets, listeners and streams alike, are made by the standard library and
+//! handed over, so that `socket://` is tested for all promises of a transport.
 
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
@@ -9,7 +9,7 @@ use wigwag_net::descriptor::hand_over;
 use wigwag_net::transport::{self, Boxed, register};
 use wigwag_net::{Address, Connection, DialOptions, ListenOptions, Listener, NetError, Transport};
 
-/// Makes `handed://` known, once.
+/// Registers `handed://`, once.
 pub(crate) fn make_known() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| register(&Handed).expect("nobody else has the scheme"));
@@ -54,7 +54,7 @@ impl Transport for Handed {
     }
 }
 
-/// A listener under the address that the tests know.
+/// A listener with the address that the tests use.
 struct Renamed {
     inner: Box<dyn Listener>,
     address: Address,

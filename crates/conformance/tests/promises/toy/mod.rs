@@ -17,11 +17,11 @@ use wigwag_net::{
 };
 use wigwag_wire::Framing;
 
-/// Who listens at which name. A door whose listener is gone is closed, and may be replaced.
+/// The listeners by name. The door of a listener that is gone is closed, and may be replaced.
 static DOORS: LazyLock<Mutex<HashMap<String, mpsc::Sender<UnixStream>>>> =
     LazyLock::new(Mutex::default);
 
-/// Makes `toy://` known, once.
+/// Registers `toy://`, once.
 pub(crate) fn make_known() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| register(&Toy).expect("nobody else has the scheme"));
@@ -101,7 +101,7 @@ fn connection(stream: UnixStream, peer: &Address) -> Result<Connection, NetError
 
 struct ToyOutlet {
     writer: OwnedWriteHalf,
-    /// The same socket, for `close`: any thread may call it, and it must not wait.
+    /// A second handle of the socket, for `close`: any thread may call it, and it must not wait.
     handle: UnixStream,
 }
 

@@ -10,14 +10,14 @@ use crate::contract::Failure;
 use crate::contract::{Orders, PayloadDraws, Tally, print_line, ready_and_go, senders};
 use crate::process::tree::own_seconds;
 
-/// Processor time that is hidden: enough to be seen beside a window of the shortest run.
+/// The processor time that is hidden: enough to be visible beside a window of the shortest run.
 const LEAK_SECONDS: f64 = 0.4;
 /// Turns of a shell's loop, about half a second.
 const TURNS: u32 = 300_000;
 
 pub(crate) fn count(name: &str, orders: &Orders) -> Result<(), Failure> {
     if name == "broken-early" {
-        // Everything that it needs stands in its orders, so it does not wait.
+        // The orders contain everything that it needs, so it does not wait for GO.
         let account = tally(orders, false);
         ready_and_go()?;
         return Ok(print_line(&account.to_string())?);
@@ -43,7 +43,7 @@ fn tally(orders: &Orders, crashes: bool) -> Value {
         let mut draws = PayloadDraws::of(orders.seed, sender);
         for number in 0..each {
             if crashes && number == each / 2 {
-                // A supervisor starts it again, with nothing in its hands.
+                // A supervisor restarts it, without its state.
                 tallies[sender as usize] = Tally::default();
                 total = 0;
             }

@@ -15,7 +15,7 @@ use crate::contract::{
 };
 use crate::figures::times::Times;
 
-/// Once, after so many asks, for so long.
+/// The number of asks after which the server stalls once, and the duration.
 const STALL_AFTER: u64 = 500;
 const STALL: Duration = Duration::from_millis(300);
 

@@ -31,7 +31,7 @@ fn hoard(orders: &Orders) -> Result<(), Failure> {
     for sender in 0..orders.senders {
         let (tell, mut draws) = (tell.clone(), PayloadDraws::of(orders.seed, sender));
         thread::spawn(move || {
-            // Refused only when the counter has ended, and then nobody wants to know.
+            // Refused only when the counter has ended, which does not matter here.
             (0..each).try_for_each(|number| tell.send((sender as usize, number, draws.next())))
         });
     }
@@ -51,7 +51,7 @@ fn hoard(orders: &Orders) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The answer is there before the ask: it is made of what was asked the time before.
+/// Answers each ask before it arrives, with the answer to the ask before it.
 fn guess(orders: &Orders) -> Result<(), Failure> {
     let (mut draws, mut tally) = (PayloadDraws::of(orders.seed, 0), Tally::default());
     let (mut answer, mut sum, mut before) = (0_u64, 0_u64, 0_u32);
@@ -67,7 +67,7 @@ fn guess(orders: &Orders) -> Result<(), Failure> {
     Ok(print_line(&account.to_string())?)
 }
 
-/// Every other actor does not do its part, and all say that they did.
+/// Skips the work of every other actor, while all report that they have done it.
 fn skip(orders: &Orders) -> Result<(), Failure> {
     let mut tallies = vec![Tally::default(); orders.actors];
     let mut value = orders.seed;

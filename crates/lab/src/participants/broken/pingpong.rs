@@ -17,7 +17,7 @@ use crate::contract::{Orders, PayloadDraws, print_line, ready_and_go, ready_unti
 
 const ONE_IN: u64 = 1_000;
 
-/// The connection of a server that stalls does so once, for so long.
+/// The duration of the stall of each connection of a server that stalls.
 const STALL: Duration = Duration::from_millis(300);
 /// Requests on all connections until a server that crashes does.
 const CRASH_AFTER: u64 = 500;
@@ -28,7 +28,7 @@ struct Shared {
     fixed: bool,
     messages: u64,
     requests: AtomicU64,
-    /// Those that a crash ends.
+    /// The connections, which a crash ends.
     streams: Mutex<Vec<TcpStream>>,
     stalled: RwLock<()>,
 }
@@ -98,7 +98,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Answers one connection, and says how many requests it believes to have answered.
+/// Answers one connection; returns the number of requests that it claims to have answered.
 fn answer(shared: &Shared, mut stream: TcpStream) -> u64 {
     let Shared { name, messages, .. } = shared;
     let (name, messages) = (name.as_str(), *messages);

@@ -13,7 +13,7 @@ use super::date::{seconds, written};
 use crate::contract::Failure;
 use crate::contract::{Orders, PayloadDraws, print_line, ready_and_go, ready_until_input_ends};
 
-/// One answer in so many is treated badly.
+/// The interval of answers to which the fault is applied.
 const ONE_IN: u64 = 1_000;
 
 /// Some are all right for so many answers, and bad when they believe that nobody looks any more.
@@ -112,7 +112,7 @@ fn reply(name: &str, request: &str, begun: u64) -> String {
         _ => "{\"id\": 1}",
     };
     let status = match name {
-        // It has nothing to do, and so it is fast.
+        // It does no work, and is therefore fast.
         "broken-busy" if token.ends_with(['0', '1', '2', '3']) => "503 Service Unavailable",
         _ if found || name == "broken-hasty" => "200 OK",
         _ => "404 Not Found",

@@ -9,7 +9,7 @@ use crate::contract::Failure;
 use crate::contract::poller::Poller;
 use crate::contract::ready_until_input_ends;
 
-/// Where the listener stands among the connections.
+/// The index of the listener among the connections.
 const LISTENER: u64 = u64::MAX;
 /// A longer head is no request.
 const HEAD_BYTES_MAX: usize = 8 * 1024;

@@ -17,7 +17,7 @@ use crate::contract::poller::Poller;
 use crate::contract::{Orders, print_line, ready_until_input_ends};
 use request::{Request, RequestError};
 
-/// Where the listener stands among the connections.
+/// The index of the listener among the connections.
 const LISTENER: u64 = u64::MAX;
 /// Connections that are served at once; those beyond it are closed.
 const CONNECTIONS_MAX: usize = 4_096;
@@ -61,7 +61,7 @@ pub(crate) fn serve(orders: &Orders) -> Result<(), Failure> {
     let (mut guests, mut free) = (Vec::<Option<ServerConnection>>::new(), Vec::new());
     let (mut witness, mut seen, mut date) = (Observations::default(), Vec::new(), Date::default());
     let is_witness = orders.cell == "client";
-    // One for all: to make it anew costs as much as to read the request.
+    // Shared by all answers: making it costs as much as reading the request.
     let mut inbox = vec![0; INBOX];
     loop {
         for index in poll.wait(None)? {

@@ -1,4 +1,4 @@
-//! The counter as wigwag's documentation tells a user to write it.
+//! The counter, written as wigwag's documentation recommends.
 
 use serde_json::json;
 use tokio::runtime::Builder;

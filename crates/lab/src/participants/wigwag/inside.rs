@@ -68,7 +68,7 @@ async fn ask(orders: &Orders) -> Result<(), Failure> {
     ))?)
 }
 
-/// One of a ring; it learns of the next one when that one is there.
+/// A member of a ring, which learns of the next member when that one has started.
 pub(super) struct RingNode {
     key: u32,
     actors: u64,
@@ -119,7 +119,7 @@ async fn ring(orders: &Orders) -> Result<(), Failure> {
     };
     let nodes: Vec<RingNodeRef> = nexts.iter().enumerate().map(|it| node(it).spawn()).collect();
     for (next, node) in nexts.iter().zip(nodes.iter().cycle().skip(1)) {
-        // It was empty until now.
+        // The cell is empty, so this cannot fail.
         let _ = next.set(node.clone());
     }
     ready_and_go()?;
@@ -135,7 +135,7 @@ async fn ring(orders: &Orders) -> Result<(), Failure> {
 /// Asks in flight at once, of as many actors.
 const ASKS_IN_FLIGHT: usize = 1_024;
 
-/// One of very many.
+/// One of very many actors.
 pub(super) struct Idler {
     number: u64,
     told: u64,

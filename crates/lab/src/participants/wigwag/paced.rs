@@ -18,7 +18,7 @@ use crate::contract::schedule::{self, SendSchedule};
 use crate::contract::{Orders, PayloadDraws};
 use crate::figures::times::Times;
 
-/// Replies that are taken at one time, as the clock tells it.
+/// The most replies that are taken with one reading of the clock.
 const AT_ONCE: usize = 64;
 
 /// Asks that are on their way, oldest first, and what came of the others.
@@ -80,7 +80,7 @@ fn tell_when_due(pace: SendSchedule) -> Arc<Notify> {
 }
 
 impl Open<'_> {
-    /// As far as there is room.
+    /// Sends asks as far as there is room.
     fn ask_what_is_due(&mut self, window: u64) -> Result<(), Failure> {
         let (now, from) = (Instant::now(), self.asked);
         let end = self.pace.due_by(now).min(self.replies + window);
@@ -109,7 +109,7 @@ impl Open<'_> {
         Ok(())
     }
 
-    /// Takes the replies that are there, and says how many there were.
+    /// Takes the replies that have arrived; returns their number.
     fn take(&mut self, context: &mut Context<'_>) -> Result<usize, Failure> {
         let (mut taken, mut now) = (0, Instant::now());
         while let Poll::Ready(Some((due, reply))) = self.asks.poll_answer(context) {

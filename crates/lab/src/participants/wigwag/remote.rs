@@ -1,4 +1,4 @@
-//! The remote workload as wigwag's documentation tells a user to write it.
+//! The remote workload, written as wigwag's documentation recommends.
 
 use std::ops::Range;
 use std::thread;
@@ -97,7 +97,7 @@ pub(crate) fn drive(orders: &Orders) -> Result<(), Failure> {
     })
 }
 
-/// As the documentation has it for a task that sends much: waits only when there is no room.
+/// Sends as the documentation recommends for a task that sends much: waits only without room.
 async fn tell(ledger: LedgerRef, messages: u64, mut draws: PayloadDraws) -> Result<Value, Failure> {
     let mut numbers = 0..messages;
     loop {
@@ -109,8 +109,8 @@ async fn tell(ledger: LedgerRef, messages: u64, mut draws: PayloadDraws) -> Resu
     Ok(json!({ "sent": messages }))
 }
 
-/// Tells as long as there is room. A plain function, so that numbers and payloads need no place in the
-/// task.
+/// Tells as long as there is room. A plain function, so that numbers and payloads need no place in
+/// the task.
 fn tell_on(
     ledger: &LedgerRef,
     mut numbers: Range<u64>,
@@ -120,7 +120,7 @@ fn tell_on(
     (numbers, draws, full)
 }
 
-/// A plain thread, whose tells block while there is no room.
+/// Sends from a plain thread, whose tells block while there is no room.
 async fn tell_from_thread(
     ledger: LedgerRef,
     messages: u64,
@@ -186,7 +186,7 @@ struct ReplyTotals {
     count: u64,
     wrong: u64,
     sum: u64,
-    /// Why the first that failed did.
+    /// The error of the first failure.
     failed: Option<CallError>,
 }
 

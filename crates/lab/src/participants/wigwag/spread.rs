@@ -36,7 +36,7 @@ pub(super) struct Clerk {
 
 #[wigwag::actor]
 impl Clerk {
-    /// True when that could be done.
+    /// True on success.
     pub async fn finish(&mut self) -> bool {
         let mut all = Vec::new();
         for ledger in &self.ledgers {
@@ -140,14 +140,14 @@ async fn alone(
     settle(&ledger).await
 }
 
-/// Waits until what was told has been handled: the clerk asks from the ledger's own process, and may
-/// come before what lies in the session's queue.
+/// Waits until what was told has been handled: the clerk asks from the ledger's own process, and
+/// may come before what lies in the session's queue.
 async fn settle(ledger: &SpreadLedgerRef) -> Result<(), Failure> {
     ledger.tallies().ask().await?;
     Ok(())
 }
 
-/// One sender who tells many actors, one after the other.
+/// One sender that tells many actors, one after the other.
 async fn in_turn(
     ledgers: Vec<SpreadLedgerRef>,
     mut draws: Vec<PayloadDraws>,

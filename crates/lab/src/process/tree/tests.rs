@@ -92,7 +92,7 @@ fn the_time_of_a_child_that_was_seen_and_then_waited_for_counts_once() {
 
 /// A parent that waits for no child, and one that ended before its own.
 #[test]
-fn the_time_of_a_process_that_nobody_waits_for_is_kept() {
+fn the_time_of_a_process_that_is_not_reaped_is_kept() {
     let process = |parent, own, waited_for, gone| ProcessCounters { parent, own, waited_for, gone };
     let mut reading = Snapshot::default();
     reading.processes.insert(10, process(1, 1.0, 0.0, false));

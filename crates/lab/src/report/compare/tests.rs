@@ -72,7 +72,7 @@ fn across_tells_what_differs_first_and_gives_no_verdict() {
 }
 
 #[test]
-fn a_row_that_has_no_number_on_one_side_is_told_with_its_reason() {
+fn a_row_without_a_number_on_one_side_is_reported_with_its_reason() {
     let (old, mut new) = (with(0.5, 0.45, 0.55), with(0.9, 0.85, 0.95));
     new.rows[1].verdict = Verdict::Void;
     new.rows[1].reasons = vec!["it lost\u{1b}[2J 3 messages".to_owned()];
@@ -84,7 +84,7 @@ fn a_row_that_has_no_number_on_one_side_is_told_with_its_reason() {
 }
 
 #[test]
-fn rows_of_one_run_only_and_other_versions_are_told() {
+fn rows_of_one_run_only_and_other_versions_are_reported() {
     let (mut old, mut new) = (with(0.5, 0.45, 0.55), with(0.5, 0.45, 0.55));
     old.rows[1].version = Some("1.0".to_owned());
     new.rows.push(new.rows[1].clone());

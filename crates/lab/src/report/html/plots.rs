@@ -105,7 +105,7 @@ fn bars(
     table.rows().into_iter().filter_map(|row| bar(row, table.label(row))).collect()
 }
 
-/// The sign of a flagged row goes with its name.
+/// The name of a row, with the sign of a flagged one.
 pub(crate) fn marked(label: &str, row: &Row) -> String {
     match row.verdict {
         Verdict::Flagged => format!("▲ {label}"),
@@ -202,7 +202,7 @@ fn name_line(name: &str, words: &str, top: f64) -> String {
     )
 }
 
-/// Says as well who is missing from the plot and why.
+/// Also lists the participants that are missing from the plot, and the reasons.
 fn figure(title: &str, note: &str, table: &Table<'_>, svg: &str, height: f64) -> String {
     figure_with(title, note, table, svg, height, "")
 }

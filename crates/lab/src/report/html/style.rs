@@ -6,7 +6,7 @@
 
 use crate::report::html::palette;
 
-/// All of it.
+/// The style sheet.
 pub(crate) fn sheet() -> String {
     format!("{}{SCREEN}{PLOTS}{PAPER}", palette::declarations())
 }

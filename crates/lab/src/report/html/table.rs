@@ -68,7 +68,7 @@ pub(crate) fn known_bad(rows: &[&Row]) -> String {
     boxed("known bad", "", head, &body)
 }
 
-/// Where it ran.
+/// The environment of the run.
 pub(crate) fn environment(environment: &Environment) -> String {
     let remarks = match environment.remarks.as_slice() {
         [] => "none".to_owned(),

@@ -69,7 +69,7 @@ fn the_document_comes_out_of_the_page_as_it_went_in() {
 
 /// Even if a void row carried figures, the page would not show them.
 #[test]
-fn a_void_row_has_no_number_and_its_reason_is_told() {
+fn a_void_row_has_no_number_and_its_reason_is_shown() {
     let mut results = rich();
     let row = results.rows.iter_mut().find(|row| row.participant == "go").unwrap();
     row.verdict = Verdict::Void;
@@ -127,7 +127,7 @@ fn throughput_is_drawn_with_every_cut_in_it() {
     assert_eq!(drawn(&results, "Throughput across cuts</h4>"), 0);
 }
 
-/// The server stands above the line and the client below it, and the legend says who is who.
+/// The server is above the line and the client below it, and the legend names both.
 #[test]
 fn both_programs_of_a_pair_are_told_apart() {
     let mut results = rich();

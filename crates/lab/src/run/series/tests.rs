@@ -25,7 +25,7 @@ fn row(known_bad: bool, foreign: &[(f64, bool)], judged: &Judgement) -> Row {
 }
 
 #[test]
-fn a_machine_that_is_never_quiet_is_a_result_and_nobodys_fault() {
+fn a_machine_that_is_never_quiet_is_no_fault_of_the_participant() {
     let loud = [(0.4, true), (0.62, true), (0.5, true)];
     let honest = row(false, &loud, &Judgement::default());
     assert_eq!(honest.verdict, Verdict::Flagged);

@@ -54,7 +54,7 @@ fn a_client_that_measures_from_when_it_sent_is_found_out() {
 
 /// A stall that is told from when the asks were due: 3,000 of them waited, evenly up to 300 ms.
 #[test]
-fn a_stall_that_is_told_is_no_lie() {
+fn a_reported_stall_is_accepted() {
     let bins = [(80.0, 7_001), (100_000.0, 1_000), (200_000.0, 1_000), (300_000.0, 1_000)];
     let judged = looked(301..600, 1.01, 3_000, &bins);
     assert!(judged.void.is_empty(), "{judged:?}");

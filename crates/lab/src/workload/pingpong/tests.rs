@@ -134,7 +134,7 @@ fn fewer_connections_at_work_than_were_ordered_are_flagged_on_either_side() {
 }
 
 #[test]
-fn what_the_other_side_left_open_or_said_too_late_is_told() {
+fn connections_left_open_and_late_messages_are_reported() {
     for (field, words) in [
         ("unanswered", "never answered"),
         ("broken", "ended before their work"),

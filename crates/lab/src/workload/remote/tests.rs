@@ -54,7 +54,7 @@ fn right_ones_are_right() {
     }
 }
 
-/// It counts what it was told there would be, and never looked at it.
+/// The participant reports the ordered number of messages without reading them.
 #[test]
 fn what_was_counted_when_it_was_sent_and_never_processed_is_seen() {
     let unread = SenderCounts { count: 1_000, sum: 0, reordered: 0 };
@@ -77,7 +77,7 @@ fn answers_from_a_cache_do_not_add_up() {
     assert!(judged.void[0].contains("sum of the replies"), "{judged:?}");
 }
 
-/// The server never saw the asks: somebody before it answered, and rightly.
+/// The server never saw the asks: another process before it answered, and correctly.
 #[test]
 fn right_answers_without_the_server_are_seen_at_the_server() {
     let once = SenderCounts::expected(ORDER.seed, 0, 1);
@@ -113,7 +113,7 @@ fn times_that_cannot_be_leave_no_number() {
 
 /// A run through the relay: both ways over one device, and fewer cuts than were ordered.
 #[test]
-fn a_relay_doubles_the_wire_and_cuts_that_are_missing_are_told() {
+fn a_relay_doubles_the_wire_and_missing_cuts_are_reported() {
     let program = Path::new("none");
     let all = Participant::embedded(program);
     let wigwag = all.iter().find(|it| it.name() == "wigwag").unwrap();
@@ -147,7 +147,7 @@ fn a_relay_doubles_the_wire_and_cuts_that_are_missing_are_told() {
 
 /// A participant whose sessions outlive a cut has the cell; others say why not.
 #[test]
-fn only_who_resumes_is_cut() {
+fn only_participants_that_resume_are_cut() {
     let all = Participant::embedded(Path::new("none"));
     let of = |name: &str| all.iter().find(|it| it.name() == name).unwrap();
     assert!(Cell::Cuts.is_for(of("wigwag")) && Cell::Cuts.why_absent(of("wigwag")).is_none());

@@ -93,7 +93,7 @@ async fn a_summary_that_panics_is_not_said_and_the_actor_goes_on() {
 }
 
 #[tokio::test]
-async fn a_stuck_actor_does_not_hold_up_who_looks_and_nothing_piles_up() {
+async fn a_stuck_actor_does_not_hold_up_an_inspection_and_no_requests_pile_up() {
     let sink = Sink::default().spawn_with(ActorOptions::default().own_thread());
     let handle = sink.handle().unwrap();
     let ((begins, begun), (goes, go)) = (channel(), channel());

@@ -51,7 +51,7 @@ async fn a_name_leads_to_its_actor_and_to_no_other_type() {
 }
 
 #[tokio::test]
-async fn a_taken_name_says_who_has_it() {
+async fn the_error_for_a_taken_name_contains_its_holder() {
     let (first, second) = (Counter(1).spawn(), Counter(2).spawn());
     register("taken", &first).unwrap();
     let by = first.handle().unwrap();
@@ -68,25 +68,25 @@ async fn a_taken_name_says_who_has_it() {
 
 /// A supervised actor's hook registers its name again in each of its lives.
 #[tokio::test]
-async fn who_takes_his_own_name_again_has_it_once() {
+async fn registering_ones_own_name_again_keeps_one_registration() {
     let counter = Counter(1).spawn();
     let handle = counter.handle().unwrap();
     for _ in 0..3 {
-        register("his own", &counter).unwrap();
+        register("its own", &counter).unwrap();
     }
-    assert_eq!(unregister("his own"), Some(handle.clone()));
-    assert!(find_any("his own").is_none(), "it was one name");
-    register("his own", &counter).unwrap();
+    assert_eq!(unregister("its own"), Some(handle.clone()));
+    assert!(find_any("its own").is_none(), "it was one name");
+    register("its own", &counter).unwrap();
     drop(counter);
     // One registration holds one reference, and unregistering drops it.
-    assert_eq!(unregister("his own"), Some(handle.clone()));
+    assert_eq!(unregister("its own"), Some(handle.clone()));
     assert_eq!(handle.ended().await, Reason::Normal);
     let (ended, other) = (Counter(2).spawn(), Counter(3).spawn());
-    register("his own", &ended).unwrap();
+    register("its own", &ended).unwrap();
     ended.handle().unwrap().kill();
-    assert_eq!(register("his own", &ended), Err(NameError::Ended));
-    register("his own", &other).unwrap();
-    unregister("his own");
+    assert_eq!(register("its own", &ended), Err(NameError::Ended));
+    register("its own", &other).unwrap();
+    unregister("its own");
 }
 
 #[tokio::test]
@@ -140,7 +140,7 @@ async fn a_name_is_free_before_anybody_hears_of_the_end() {
 }
 
 #[tokio::test]
-async fn who_waits_for_a_name_gets_the_actor_when_it_is_there() {
+async fn waiting_for_a_name_returns_the_actor_when_it_is_registered() {
     let waiting = tokio::spawn(wait_for::<Counter>("later"));
     let wrong = tokio::spawn(wait_for::<Other>("later"));
     tokio::task::yield_now().await;
@@ -156,7 +156,7 @@ async fn who_waits_for_a_name_gets_the_actor_when_it_is_there() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_many_who_want_a_name_one_has_it_at_a_time() {
+async fn a_name_has_one_holder_at_a_time() {
     let holds = Arc::new(std::sync::atomic::AtomicU64::new(0));
     let runs = (0..4).map(|_| {
         let holds = holds.clone();

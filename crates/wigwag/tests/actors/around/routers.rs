@@ -44,7 +44,7 @@ async fn an_empty_router_says_so() {
 }
 
 #[tokio::test]
-async fn in_turn_everybody_is_picked_and_who_has_ended_drops_out() {
+async fn members_are_picked_in_turn_and_drop_out_when_they_end() {
     let all = workers(4);
     let router = Router::<Worker>::of(all.clone()).unwrap();
     router.add(&all[0]).unwrap();

@@ -184,7 +184,7 @@ async fn the_end_refuses_what_is_urgent() {
 }
 
 #[tokio::test]
-async fn who_goes_away_is_passed_over() {
+async fn an_urgent_call_whose_asker_has_gone_is_skipped() {
     let (recorder, handle) = suspended(ActorOptions::default());
     drop(recorder.number(1).urgent().try_ask().unwrap());
     let kept = recorder.number(2).urgent().try_ask().unwrap();

@@ -149,7 +149,7 @@ impl Instigator {
 /// Two actors run one after the other on one thread, and the first has just answered a task there
 /// when the second blocks it: the other worker takes that task.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_was_answered_goes_on_though_the_next_actor_blocks_the_worker() {
+async fn a_task_that_was_answered_goes_on_though_the_next_actor_blocks_the_worker() {
     for _ in 0..100 {
         let tally = Arc::new(Tally::default());
         let other = rude(ActorOptions::default(), &tally);
@@ -174,7 +174,7 @@ async fn a_handler_that_blocks_a_worker_leaves_the_other_one_to_the_neighbours()
 
 /// The handler blocks a worker for a while and then returns.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_has_blocked_a_worker_for_a_while_handles_what_waits() {
+async fn an_actor_that_has_blocked_its_worker_for_a_while_handles_the_calls_that_wait() {
     let tally = Arc::new(Tally::default());
     let bad = rude(ActorOptions::default(), &tally);
     let (stuck, begins, release) = stuck(false);

@@ -125,7 +125,7 @@ async fn never(
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_asks_a_child_that_never_starts_hears_so_in_time() {
+async fn an_asker_of_a_child_that_never_starts_gets_an_error_in_time() {
     let (tally, limit) = (Arc::new(Tally::default()), 7 * SECOND);
     let tree = tree(&tally).await;
     let (start, never) = never(&tree, &tally, limit).await;
@@ -151,7 +151,7 @@ async fn who_asks_a_child_that_never_starts_hears_so_in_time() {
 
 /// The pauses between the starts last 1, 2 and 4 s; the fourth failure exceeds the intensity.
 #[tokio::test(start_paused = true)]
-async fn who_asks_a_child_that_starts_no_more_hears_so_when_its_supervisor_gives_up() {
+async fn an_asker_of_a_child_that_is_not_restarted_gets_an_error_when_the_supervisor_gives_up() {
     let tally = Arc::new(Tally::default());
     let tree = tree(&tally).await;
     let handle = tree.handle().unwrap();

@@ -113,7 +113,7 @@ async fn a_tell_to_a_node_that_is_gone_comes_back() {
 /// gen_server_SUITE: abcast. One tell to all members of a group, some of which have ended; and one
 /// tell by name.
 #[tokio::test]
-async fn all_of_a_group_are_told_and_who_has_ended_is_not() {
+async fn a_tell_to_a_group_reaches_all_members_but_those_that_have_ended() {
     let servers: Vec<_> = (0..4).map(|_| server()).collect();
     let group = Groups::<Server>::new();
     for (server, _) in &servers {

@@ -7,7 +7,7 @@ use super::server::{Manner, Server, ended, failure, is_gone, server, soon, watch
 /// gen_server_SUITE: crash. A server stops during a call without answering it: the caller gets an
 /// error, watchers get the reason, and the hook at the end runs.
 #[tokio::test]
-async fn who_asks_a_server_that_stops_is_told_so() {
+async fn an_asker_of_a_server_that_stops_gets_an_error() {
     for reason in [Reason::Shutdown, Reason::failed("a reason"), Reason::Normal] {
         let ((server, said), (watcher, mut heard)) = (server(), watcher());
         watcher.monitor(Local(server.handle().unwrap())).ask().await.unwrap();
@@ -67,7 +67,7 @@ async fn a_panic_at_the_end_is_the_reason() {
 
 /// gen_server_SUITE: crash. The server is killed while its handler waits.
 #[tokio::test]
-async fn who_waits_for_a_server_that_is_killed_is_let_go() {
+async fn an_asker_of_a_killed_server_gets_an_error() {
     let (server, said) = server();
     let asked = server.hang().try_ask().unwrap();
     let handle = server.handle().unwrap();

@@ -64,7 +64,7 @@ async fn a_start_that_fails_says_why_and_leaves_nothing() {
 
 /// gen_server_SUITE: start. Monitors and linked actors get the reason, once.
 #[tokio::test]
-async fn who_watches_a_server_hears_why_it_ended() {
+async fn a_watcher_of_a_server_learns_why_it_ended() {
     for links in [false, true] {
         let (server, _said) = server();
         let (watcher, mut heard) = watcher();

@@ -44,7 +44,7 @@ async fn a_server_is_stopped_for_any_reason() {
 /// gen_server_SUITE: stop3. An invalid time limit does not exist, since the type has none. A limit
 /// that is too short leaves the server to end in its own time, and a longer one is met.
 #[tokio::test(start_paused = true)]
-async fn who_waits_for_an_end_may_give_up_and_wait_again() {
+async fn a_wait_for_an_end_may_be_given_up_and_begun_again() {
     let (slow, said) = Server::new(Manner::EndsAfter(ms(500)));
     let server = slow.spawn();
     let handle = server.handle().unwrap();

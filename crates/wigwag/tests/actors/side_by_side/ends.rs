@@ -44,7 +44,7 @@ async fn the_end_of_a_future_comes_back_to_the_state() {
 }
 
 #[tokio::test]
-async fn a_killed_actor_frees_all_who_ask() {
+async fn a_killed_actor_frees_all_its_askers() {
     let (desk, mut outside) = Desk::new();
     let desk = desk.spawn();
     let mut asks: Vec<_> = (0..3).map(|number| desk.wait(number).try_ask().unwrap()).collect();

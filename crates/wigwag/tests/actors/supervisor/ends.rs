@@ -202,7 +202,7 @@ const _: fn(&Unit) -> u32 = |unit| unit.handled;
 /// A seeded order found this: the supervisor learnt of the end before the child's task had reported
 /// it to others.
 #[test]
-fn who_waited_for_the_end_of_a_child_finds_it_ended_in_every_order() {
+fn a_child_whose_end_was_awaited_has_ended_in_every_order() {
     testing::seeds(0..50, |_| async {
         for rule in [Restart::Permanent, Restart::Temporary] {
             let journal = Journal::default();

@@ -73,7 +73,7 @@ fn story(seed: u64) -> Vec<(usize, u32)> {
 }
 
 #[test]
-fn the_same_seed_tells_the_same_story() {
+fn the_same_seed_gives_the_same_run() {
     let stories: Vec<_> = (0..50).map(story).collect();
     let again: Vec<_> = (0..50).map(story).collect();
     assert_eq!(stories, again);
@@ -144,7 +144,7 @@ fn an_actor_that_is_asked_again_and_again_has_others_in_between() {
 
 /// The order without the kit, which the kit must leave alone.
 #[tokio::test]
-async fn without_the_kit_who_was_woken_first_runs_first() {
+async fn without_the_kit_actors_run_in_the_order_of_their_wakes() {
     // The woken actors wait in the run queue, since the task that woke them is no actor.
     assert_eq!(woken(4, &Journal::default()).await, [0, 1, 2, 3]);
 }

@@ -70,7 +70,7 @@ async fn a_thousand_clients_hear_every_line_of_their_rooms_in_order() {
 /// The others proceed round by round, so none of them is ever more than two rounds behind; the
 /// client that does not read is sent far more than all queues and buffers together hold.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_does_not_read_is_thrown_out_and_the_others_go_on() {
+async fn a_client_that_does_not_read_is_disconnected_and_the_others_go_on() {
     const ROOM: u32 = 50;
     const ROUNDS: usize = 40;
     const WIDTH: usize = 1000;

@@ -39,7 +39,7 @@ async fn another_program() -> (String, tokio::task::JoinHandle<()>) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_session_waits_for_its_own_peer_whoever_else_listens_there() {
+async fn a_session_waits_for_its_own_peer_whatever_else_listens_there() {
     let stage = Stage::new().await;
     let there = format!("{}/ledger", stage.relay.address);
     let ledger = stage.dialer.actor::<Ledger>(&there).await.unwrap();

@@ -107,7 +107,7 @@ async fn has_noted(ledger: &LedgerRef, count: u64) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn only_who_has_the_token_comes_back_and_its_old_connection_is_heard_no_more() {
+async fn only_the_holder_of_the_token_resumes_and_its_old_connection_is_ignored() {
     let (_node, address, ledger) = listening().await;
     let who = who();
     let (mut old, mut ticket) = open(&address, who).await;

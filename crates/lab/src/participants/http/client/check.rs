@@ -1,10 +1,10 @@
-//! Whether an answer is the one that its request deserves.
+//! The check of answers against their requests.
 
 use super::faults::{FaultLog, RequestKind, shown};
 use super::response::Response;
 use crate::participants::http::date::seconds;
 
-/// How far a Date may be off: a server that makes it once a second is never further.
+/// The allowed error of a Date: a server that renews it once a second stays within it.
 const DATE_SECONDS_MAX: u64 = 2;
 
 const MONTHS: &[u8; 36] = b"JanFebMarAprMayJunJulAugSepOctNovDec";
@@ -38,7 +38,7 @@ impl ResponseCheck {
         self.now = seconds();
     }
 
-    /// Whether `answer` is right; what is wrong is noted.
+    /// Whether `answer` is right; faults are recorded.
     pub(super) fn hold(
         &mut self,
         answer: &Response<'_>,
@@ -108,7 +108,7 @@ fn is_json(value: &[u8]) -> bool {
 }
 
 fn is_document(body: &[u8]) -> bool {
-    // The two ways in which almost everybody writes it; any other is read as JSON.
+    // The two common ways to write it; any other is read as JSON.
     body == b"{\"id\": 1}"
         || body == b"{\"id\":1}"
         || serde_json::from_slice::<serde_json::Value>(body)

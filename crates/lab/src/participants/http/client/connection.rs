@@ -27,7 +27,7 @@ pub(super) struct ClientState {
     pub(super) times: Times,
     pub(super) shapes: Shapes,
     pub(super) random: SplitMix64,
-    /// So long is waited for an answer.
+    /// The time to wait for an answer.
     pub(super) answer_max: Duration,
     /// Unusual requests are mixed in.
     pub(super) mixes: bool,
@@ -57,7 +57,7 @@ pub(super) struct ClientConnection {
     /// The second packet of a request in pieces.
     rest: Vec<u8>,
     asked: Instant,
-    /// All is done, or nothing more can be.
+    /// The connection has finished or cannot continue.
     pub(super) over: bool,
 }
 
@@ -187,7 +187,7 @@ impl ClientConnection {
         true
     }
 
-    /// Every answer that is whole; says how many bytes they had.
+    /// Takes all complete answers; returns their number of bytes.
     fn hold(&mut self, bytes: &[u8], desk: &mut ClientState, now: Instant) -> usize {
         let mut used = 0;
         while let Some((due, how)) = self.due.front().copied() {
@@ -246,12 +246,12 @@ impl ClientConnection {
     }
 }
 
-/// Nothing has come so far.
+/// True when the error means that no bytes have arrived yet.
 pub(super) fn is_nothing(error: &std::io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
 }
 
-/// A small request always has room; on a connection that is gone, the next read says so.
+/// Writes a small request, for which there is always room; the next read reports a lost connection.
 pub(super) fn send(mut stream: &TcpStream, bytes: &[u8]) {
     let _ = stream.write_all(bytes);
 }

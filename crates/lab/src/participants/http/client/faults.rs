@@ -38,7 +38,7 @@ impl RequestKind {
 pub(super) struct Violation {
     /// The fault in words that follow a count: `a status other than 200`.
     pub(super) what: &'static str,
-    /// How it looked.
+    /// The received bytes, or the lack of them.
     pub(super) saw: String,
 }
 
@@ -53,7 +53,7 @@ impl Violation {
 pub(super) struct FaultLog(Vec<(RequestKind, &'static str, String, u64)>);
 
 impl FaultLog {
-    /// One more; `saw` is asked for the first time only.
+    /// Counts a fault; `saw` is called for the first one only.
     pub(super) fn note(
         &mut self,
         how: RequestKind,
@@ -66,7 +66,7 @@ impl FaultLog {
         }
     }
 
-    /// One more, which was made up already.
+    /// Counts a fault whose description exists already.
     pub(super) fn take(&mut self, how: RequestKind, wrong: Violation) {
         self.note(how, wrong.what, || wrong.saw);
     }

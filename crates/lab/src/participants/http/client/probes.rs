@@ -18,7 +18,7 @@ const LATER: Duration = Duration::from_millis(3_200);
 /// Requests of the connection that is alone: few, for one that stalls takes 40 ms for each.
 const ALONE: u64 = 12;
 
-/// Every kind of request once, until one goes wrong.
+/// Sends each kind of request once, until one fails.
 pub(super) fn ask_everything(port: u16, draw: u32, desk: &mut ClientState) -> io::Result<()> {
     let kinds = [
         RequestKind::Plain,

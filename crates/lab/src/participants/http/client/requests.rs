@@ -21,7 +21,7 @@ impl Shapes {
         Shapes((0..SHAPES).map(|_| Shape::of("/", "HTTP/1.1", random)).collect())
     }
 
-    /// `GET /` with `token`, in the shape that `choice` says. No allocation.
+    /// Writes `GET /` with `token`, in the form that `choice` selects. No allocation.
     pub(super) fn document(&mut self, choice: u64, token: [u8; 8]) -> &[u8] {
         let at = (choice % SHAPES as u64) as usize;
         self.0[at].with(token)

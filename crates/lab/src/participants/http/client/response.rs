@@ -10,7 +10,7 @@ pub(super) const HEAD_BYTES_MAX: usize = 8 * 1024;
 /// Bytes that a body may have: a page of errors fits.
 pub(super) const BODY_BYTES_MAX: usize = 64 * 1024;
 
-/// How the end of a body is found.
+/// The way in which the end of a body is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Framing {
     /// The connection stays, so a length must be given.
@@ -34,7 +34,7 @@ pub(super) struct Response<'a> {
     pub(super) token: Option<&'a [u8]>,
     pub(super) date: Option<&'a [u8]>,
     length: Option<usize>,
-    /// It says that the connection ends behind it.
+    /// Whether the answer closes the connection.
     pub(super) closes: bool,
     pub(super) body: &'a [u8],
     /// Bytes that it has in all.
@@ -91,7 +91,7 @@ fn head(head: &[u8]) -> Result<Response<'_>, Violation> {
             return Err(Violation::new("a header line without a colon", shown(field)));
         };
         let (name, value) = (&field[..colon], field[colon + 1..].trim_ascii());
-        // SPEC RFC 9112 5.1: no white space stands between a name and its colon.
+        // SPEC RFC 9112 5.1: there is no white space between a name and its colon.
         if name.is_empty() || name.iter().any(u8::is_ascii_whitespace) {
             return Err(Violation::new("a header line with a bad name", shown(field)));
         }
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_http_is_told() {
+    fn input_that_is_not_http_is_reported() {
         for (bytes, what) in [
             ("hello", "no status line of HTTP/1.x"),
             ("HTTP/2.0 200 OK\r\n\r\n", "no status line of HTTP/1.x"),

@@ -18,7 +18,7 @@ pub(super) enum VisitProgress {
     Reads,
     /// Nothing is there at the moment.
     Waits,
-    /// It is over.
+    /// The visit has ended.
     Done,
 }
 
@@ -79,12 +79,12 @@ impl Visit {
         VisitProgress::Done
     }
 
-    /// It has waited too long.
+    /// The visit has waited too long.
     pub(super) fn is_late(&self, desk: &ClientState) -> bool {
         self.began.elapsed() > desk.answer_max
     }
 
-    /// Says what it waits for in vain.
+    /// Describes what the visit waits for in vain.
     pub(super) fn give_up(&self, desk: &mut ClientState) {
         let what = match response::read(&self.got, Framing::Closed { already: false }) {
             Ok(Some(_)) => "a connection that stays open behind its answer",

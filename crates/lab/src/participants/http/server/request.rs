@@ -18,7 +18,7 @@ pub(super) struct Request<'a> {
     pub(super) bytes: usize,
 }
 
-/// Why a request is none.
+/// The reason why a request is malformed.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum RequestError {
     Malformed,
