@@ -159,7 +159,7 @@ impl<M: Send + 'static> Timers<M> {
         let drives = !std::mem::replace(&mut state.driven, true);
         drop(state);
         if drives {
-            runtime.spawn(Driver(self.clone()).run());
+            runtime.spawn(Driver { timers: self.clone(), has_ended: false }.run());
         } else if first {
             self.changed.notify_one();
         }
@@ -280,32 +280,38 @@ impl<M> TimersState<M> {
 }
 
 /// The task that waits for the timers of one actor; it ends when no timer will be due.
-struct Driver<M: Send + 'static>(Arc<Timers<M>>);
+struct Driver<M: Send + 'static> {
+    timers: Arc<Timers<M>>,
+    /// The task has ended by itself.
+    has_ended: bool,
+}
 
 impl<M: Send + 'static> Driver<M> {
-    async fn run(self) {
+    async fn run(mut self) {
         loop {
             let next = {
-                let mut state = self.0.lock();
+                let mut state = self.timers.lock();
                 let next = state.order.first().map(|(at, _)| *at);
                 state.driven = next.is_some();
                 next
             };
-            let Some(at) = next else { return };
-            if timeout_at(at, self.0.changed.notified()).await.is_err() {
-                self.0.fire(Instant::now());
+            let Some(at) = next else {
+                self.has_ended = true;
+                return;
+            };
+            if timeout_at(at, self.timers.changed.notified()).await.is_err() {
+                self.timers.fire(Instant::now());
             }
         }
     }
 }
 
 impl<M: Send + 'static> Drop for Driver<M> {
-    /// Lets the next [`add`](Timers::add) spawn another driver, when this one is dropped with its
-    /// runtime while timers are left.
+    /// Lets the next [`add`](Timers::add) spawn another driver when this one is dropped with its
+    /// runtime.
     fn drop(&mut self) {
-        let mut state = self.0.lock();
-        if !state.order.is_empty() {
-            state.driven = false;
+        if !self.has_ended {
+            self.timers.lock().driven = false;
         }
     }
 }
@@ -333,5 +339,29 @@ impl<M: Send + 'static> Cancellable for TimerEntry<M> {
         drop(state);
         let goes_on = armed.is_some_and(|armed| !matches!(armed.timer_call, TimerCall::Due));
         goes_on || waited.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The runtime may end after the last timer was cancelled and before its driver noticed.
+    #[test]
+    fn timers_get_a_new_driver_when_the_runtime_of_the_old_one_has_ended() {
+        for cancels in [false, true] {
+            let timers = Arc::new(Timers::<u8>::new(Weak::new()));
+            let add = || timers.add(Duration::from_secs(3600), TimerCall::Once(1));
+            let runtime = || tokio::runtime::Builder::new_current_thread().enable_time().build();
+            let ended = runtime().expect("a runtime");
+            let timer = ended.block_on(async { add() }).expect("a timer");
+            if cancels {
+                assert!(timer.cancel());
+            }
+            drop(ended);
+            assert!(!timers.lock().driven, "cancelled: {cancels}");
+            runtime().expect("a runtime").block_on(async { add() }).expect("another timer");
+            assert!(!timers.lock().driven, "the second driver has gone with its runtime");
+        }
     }
 }
