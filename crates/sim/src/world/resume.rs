@@ -4,7 +4,7 @@
 use core::time::Duration;
 
 use wigwag_link::opening::Resumed;
-use wigwag_link::resume::{Claim, PROOF_BYTES};
+use wigwag_link::resume::{Claim, PROOF_BYTES, unknown_session};
 
 use super::node::prove;
 use super::*;
@@ -124,13 +124,9 @@ impl World {
             let node = &pair[Side::Listener as usize];
             node.session_id == claim.session && !node.has_ended && !node.has_restarted
         };
-        let unknown = || LinkError::Misbehaved {
-            code: Code::SESSION_UNKNOWN,
-            rule: "no session of that id is kept here",
-        };
-        let pair = self.pairs.iter().position(kept).ok_or_else(unknown)?;
+        let pair = self.pairs.iter().position(kept).ok_or_else(unknown_session)?;
         let node = &mut self.pairs[pair][Side::Listener as usize];
-        let credentials = node.credentials.as_mut().ok_or_else(unknown)?;
+        let credentials = node.credentials.as_mut().ok_or_else(unknown_session)?;
         let fresh = match node.mutant {
             Some(Mutant::TokenKept) => credentials.token(),
             _ => self.shared.random.draw_u128(),

@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use wigwag_link::admission::{Admission, PeerState};
-use wigwag_link::resume::{Claim, PROOF_BYTES};
+use wigwag_link::resume::{Claim, PROOF_BYTES, unknown_session};
 use wigwag_link::{Code, Identity, LinkError};
 use wigwag_net::acceptor::{Acceptor, ConnectionEvictor};
 use wigwag_net::pending_handshakes::{PendingHandshake, PendingHandshakes};
@@ -106,12 +106,8 @@ async fn resume_session(
     let Some(strong_node) = node.upgrade() else {
         return Err(crate::NodeError::Closed);
     };
-    let unknown = || LinkError::Misbehaved {
-        code: Code::SESSION_UNKNOWN,
-        rule: "no session of that id is kept here",
-    };
     let session = strong_node.sessions().claimed(claim);
-    let accept_claim = session.ok_or_else(unknown).and_then(|session| {
+    let accept_claim = session.ok_or_else(unknown_session).and_then(|session| {
         let message = resumption::accept_claim(&session, claim, proof)?;
         Ok((session, message))
     });
