@@ -11,11 +11,11 @@ use wigwag_link::batch::BatchHeader;
 use wigwag_link::{Code, LinkError};
 use wigwag_wire::Reader;
 
-mod application;
 mod ends;
 
-use application::Read;
 use ends::{Ends, LIMITS, OPENING_FRAMES};
+
+use crate::application::Read;
 
 /// Histories per test run.
 const CASES: u32 = 400;

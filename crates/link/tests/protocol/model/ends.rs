@@ -14,7 +14,7 @@ use wigwag_link::send_half::{CallRefused, Outgoing};
 use wigwag_link::{Dispatcher, Limits, LinkError, SendHalf, write};
 use wigwag_wire::{Buffer, Time};
 
-use super::application::{EndApplication, Read, Stop};
+use crate::application::{EndApplication, Read, Stop, arguments};
 
 /// Batches that may arrive again.
 const OLD_BATCHES: usize = 4;
@@ -60,21 +60,9 @@ pub(crate) struct Ends {
     now: Time,
 }
 
-/// The arguments of a call: its number, padded to its size.
-fn arguments(number: u64, size: usize) -> Vec<u8> {
-    let mut bytes = number.to_le_bytes().to_vec();
-    bytes.resize(8 + size, 7);
-    bytes
-}
-
-/// The cost of such a call: channel and method take a byte each.
+/// The cost of a call that is padded with `size` bytes: channel and method take a byte each.
 pub(crate) fn cost(size: usize) -> u64 {
     units(2 + 8 + size)
-}
-
-/// The number of a call.
-pub(crate) fn number(arguments: &[u8]) -> u64 {
-    u64::from_le_bytes(*arguments.first_chunk().unwrap())
 }
 
 impl Ends {

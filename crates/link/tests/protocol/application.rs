@@ -9,7 +9,17 @@ use wigwag_link::recv_half::ChannelCalls;
 use wigwag_link::{Code, LinkError, SendHalf};
 use wigwag_wire::call::Calls;
 
-use super::ends::number;
+/// The arguments of call `number`, padded with `size` bytes.
+pub(crate) fn arguments(number: u64, size: usize) -> Vec<u8> {
+    let mut bytes = number.to_le_bytes().to_vec();
+    bytes.resize(8 + size, 7);
+    bytes
+}
+
+/// The number of a call.
+fn number(arguments: &[u8]) -> u64 {
+    u64::from_le_bytes(*arguments.first_chunk().expect("every call has a number"))
+}
 
 /// Why a batch was not read to its end.
 #[derive(Debug)]
