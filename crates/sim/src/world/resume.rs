@@ -6,9 +6,9 @@ use core::time::Duration;
 use wigwag_link::opening::Resumed;
 use wigwag_link::resume::{Claim, PROOF_BYTES, unknown_session};
 
-use super::node::prove;
 use super::*;
 use crate::peer::{Peer, Session};
+use crate::proof::prove;
 
 /// The dialer waits this much longer than the listener keeps the session, because the listener
 /// decides.
