@@ -30,11 +30,6 @@ const REQUIRED_PROGRAMS: &[RequiredProgram] = &[
         why: "sets up a separate network for each pair of the lab",
     },
     RequiredProgram {
-        program: "iperf3",
-        package: "iperf3",
-        why: "measures the throughput of loopback, as the limit to compare with",
-    },
-    RequiredProgram {
         program: "nanocat",
         package: "nanomsg-utils",
         why: "a live nanomsg peer for the SP sockets",

@@ -1,6 +1,6 @@
 //! The side of a session that knows actors and callers, as the [dispatcher](crate::dispatch) calls it.
 //!
-//! A node, the simulator and the fuzz targets implement [`Application`] once each.
+//! A node, the simulator, the fuzz targets and the model test implement [`Application`] once each.
 
 use core::ops::DerefMut;
 

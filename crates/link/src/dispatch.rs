@@ -5,7 +5,7 @@
 //! slots of askers, tasks that wait. The send half is reached through the application, because it is
 //! shared with everyone who sends and may be behind a lock; no lock is held between two calls.
 //!
-//! A node, the simulator and the fuzz targets drive this same type.
+//! A node, the simulator, the fuzz targets and the model test drive this same type.
 
 use alloc::string::String;
 

@@ -2,10 +2,10 @@
 //!
 //! Bytes and `now` come in, frames and bytes go out; the crate has no socket, no clock and no
 //! thread. `docs/link-protocol.md` specifies the protocol; "section" in these files refers to it.
-//! Reading order: [`frame`] and [`batch`] (the wire format), [`opening`] and [`resume`] (how a
-//! session begins and how it is resumed), [`outbox`], [`credit`] with its [`budget`],
-//! [`heartbeat`], [`rtt`] (one mechanism each), and the two halves that combine them: [`recv_half`]
-//! and [`send_half`].
+//! Reading order: [`frame`] and [`batch`] (the wire format), [`opening`], [`admission`] and
+//! [`resume`] (how a session begins, whether it may, and how it is resumed), [`outbox`], [`credit`]
+//! with its [`budget`], [`heartbeat`], [`rtt`] (one mechanism each), and the two halves that combine
+//! them: [`recv_half`] and [`send_half`].
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -20,6 +20,7 @@ pub mod write;
 pub mod batch;
 pub mod resume;
 pub mod opening;
+pub mod admission;
 pub mod outbox;
 pub mod budget;
 pub mod credit;

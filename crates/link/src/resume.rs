@@ -48,6 +48,13 @@ impl Claim {
     }
 }
 
+/// The refusal of a claim to a session that its listener does not keep: it never was, has ended, or
+/// cannot be resumed.
+pub fn unknown_session() -> LinkError {
+    let rule = "no session of that id is kept here";
+    LinkError::Misbehaved { code: Code::SESSION_UNKNOWN, rule }
+}
+
 /// The dialer's credentials for resuming the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ticket {

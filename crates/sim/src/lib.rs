@@ -12,6 +12,7 @@
 
 pub mod clock;
 pub mod random;
+pub mod proof;
 pub mod trace;
 pub mod network;
 pub mod peer;

@@ -4,6 +4,7 @@
 //! later, or stops. The contents of the queues are compared with the granted credit.
 
 use std::collections::VecDeque;
+use std::iter;
 
 use wigwag_link::credit::Grant;
 use wigwag_link::recv_half::ChannelCalls;
@@ -16,6 +17,16 @@ use crate::setup::{Mutant, Side, Workload};
 use crate::world::Shared;
 
 mod actors;
+
+/// The calls, each with its share of the units that all of them cost; the first gets what does not
+/// divide.
+pub fn calls_with_units<'a>(
+    run: &ChannelCalls<'a>,
+) -> impl Iterator<Item = (EncodedCall<'a>, u64)> + use<'a> {
+    let share = run.units / run.calls as u64;
+    let first = run.units - share * (run.calls as u64 - 1);
+    Calls::new(run.bytes).zip(iter::once(first).chain(iter::repeat(share)))
+}
 
 #[derive(Debug)]
 struct QueuedCall {
@@ -167,10 +178,8 @@ impl Server {
         sender: &mut SendHalf,
         shared: &mut Shared,
     ) -> Result<(), Violation> {
-        let each = run.units / run.calls as u64;
-        let mut units = run.units - each * (run.calls as u64 - 1);
-        for call in Calls::new(run.bytes) {
-            self.call(at, &call, std::mem::replace(&mut units, each), sender, shared)?;
+        for (call, units) in calls_with_units(run) {
+            self.call(at, &call, units, sender, shared)?;
         }
         self.check_credit(at, sender)
     }

@@ -3,6 +3,7 @@ use alloc::vec;
 use wigwag_wire::call::Calls;
 use wigwag_wire::run::RunBuilder;
 
+use super::publish::ADOPT_BYTES_MIN;
 use super::*;
 use crate::write;
 

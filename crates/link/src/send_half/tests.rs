@@ -1,11 +1,14 @@
 use alloc::string::ToString;
 use alloc::vec;
 
-use wigwag_wire::Reader;
 use wigwag_wire::call::Calls;
+use wigwag_wire::{Buffer, Reader};
 
 use super::*;
+use crate::frame::Frame;
+use crate::limits::units;
 use crate::recv_half::RecvHalf;
+use crate::write;
 
 pub(super) fn sender() -> SendHalf {
     SendHalf::new(&Limits::default(), Limits::default(), Time::START)

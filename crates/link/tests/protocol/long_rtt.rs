@@ -7,18 +7,24 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
+use wigwag_link::batch::PAIR1_HEADER;
 use wigwag_link::budget::{Pools, UnitPool};
 use wigwag_link::limits::{SCALED_WINDOW_UNITS_MAX, UNACKED_BYTES_MAX, WINDOW_UNITS_MAX};
 use wigwag_link::send_half::{CallRefused, Outgoing};
-use wigwag_link::{Frame, Limits, RecvHalf, SendHalf, write};
+use wigwag_link::{Dispatcher, Frame, Limits, SendHalf, write};
+use wigwag_wire::run::RUN_ITEMS_MAX;
 use wigwag_wire::{Buffer, Time};
+
+use crate::application::{EndApplication, Read, arguments};
 
 /// Calls that the sender makes per millisecond if nothing blocks it.
 const CALLS_PER_MS: u64 = 3000;
 
 struct End {
     sender: SendHalf,
-    receiver: RecvHalf,
+    dispatcher: Dispatcher<()>,
+    /// The costs of the calls in the inbound queue.
+    queue: VecDeque<u64>,
     /// Batches in flight to this end, and when they arrive.
     arriving: VecDeque<(u64, Vec<u8>)>,
 }
@@ -28,38 +34,31 @@ impl End {
         let limits = Limits::default();
         End {
             sender: SendHalf::new(&limits, limits, Time::START).with_pools(pool.clone()),
-            receiver: RecvHalf::new(&limits),
+            dispatcher: Dispatcher::new(&limits, 0, RUN_ITEMS_MAX),
+            queue: VecDeque::new(),
             arriving: VecDeque::new(),
         }
     }
 
-    /// Reads everything that has arrived, and returns the number of calls in it.
-    fn read(&mut self, now: u64) -> u64 {
-        let mut calls = 0;
-        while self.arriving.front().is_some_and(|(due, _)| *due <= now) {
-            let (_, batch) = self.arriving.pop_front().unwrap();
-            self.sender.bytes_received(at(now));
-            let mut incoming = self.receiver.open(&batch).unwrap();
-            self.sender.outbox.acknowledge(incoming.ack).unwrap();
-            while let Some((frame, _)) = incoming.next_frame().unwrap() {
-                match frame {
-                    Frame::Tell { .. } => calls += 1,
-                    Frame::Credit { channel, limit, .. } => {
-                        self.sender.window(channel).unwrap().raise(limit);
-                    }
-                    Frame::Need { channel, limit_wanted } => {
-                        self.sender.need_received(channel, limit_wanted);
-                    }
-                    Frame::Ping { id, next_ms } => self.sender.ping_received(id, next_ms),
-                    Frame::Pong { id } => _ = self.sender.pong_received(id, at(now)),
-                    other => panic!("{other:?}"),
-                }
-            }
-            drop(incoming);
-            self.sender.accepted(self.receiver.recv_next(), batch.len(), at(now));
+    /// Reads everything that has arrived.
+    fn read(&mut self, now: u64) {
+        let End { sender, dispatcher, queue, arriving } = self;
+        while arriving.front().is_some_and(|(due, _)| *due <= now) {
+            let (_, message) = arriving.pop_front().unwrap();
+            sender.bytes_received(at(now));
+            let (steps, read) = (usize::MAX, Read::default());
+            let mut app = EndApplication { sender, queue, steps, read };
+            dispatcher.receive(&message, at(now), &mut app).unwrap();
         }
-        self.sender.tick(at(now), || false).unwrap();
-        calls
+        sender.tick(at(now), || false).unwrap();
+    }
+
+    /// The actor handles at most `most` calls; gives their number.
+    fn handle(&mut self, channel: u64, most: usize) -> u64 {
+        let taken = self.queue.len().min(most);
+        let units = self.queue.drain(..taken).sum();
+        self.sender.freed(channel, units);
+        taken as u64
     }
 
     fn write(&mut self, other: &mut End, now: u64, delay: u64) {
@@ -69,9 +68,9 @@ impl End {
             if out.is_empty() {
                 return;
             }
-            let mut batch = out.head.as_slice().to_vec();
-            out.sequenced.segments.iter().for_each(|segment| batch.extend(segment.as_slice()));
-            other.arriving.push_back((now + delay, batch));
+            let mut message = [&PAIR1_HEADER, out.head.as_slice()].concat();
+            out.sequenced.segments.iter().for_each(|segment| message.extend(segment.as_slice()));
+            other.arriving.push_back((now + delay, message));
         }
     }
 }
@@ -90,27 +89,32 @@ struct Outcome {
     kept: usize,
 }
 
-/// Simulates two seconds with a delay of `delay` ms each way, for calls with `bytes` of arguments
-/// and an actor that handles at most `pace` of them per millisecond.
-fn two_seconds(delay: u64, bytes: usize, pace: u64) -> Outcome {
+/// Two ends, and the number of a channel of the first one that is open.
+fn open() -> (End, End, u64) {
     let pool = Arc::new(Pools::default());
     let (mut ours, mut theirs) = (End::new(&pool), End::new(&pool));
     let channel = ours.sender.open_channel().unwrap();
-    let limit = theirs.sender.grant(channel, 64).unwrap();
-    ours.sender.attached(channel, limit);
-    let arguments = vec![7; bytes];
+    let (how, target, schema_hash, codec) = (0, &b"actor"[..], 0, 0);
+    let attach = Frame::Attach { channel, how, target, schema_hash, codec };
+    ours.sender.outbox.append(|out| write::any(out, &attach));
+    ours.write(&mut theirs, 0, 0);
+    theirs.read(0);
+    theirs.write(&mut ours, 0, 0);
+    (ours, theirs, channel)
+}
+
+/// Simulates two seconds with a delay of `delay` ms each way, for calls with `bytes` of arguments
+/// and an actor that handles at most `pace` of them per millisecond.
+fn two_seconds(delay: u64, bytes: usize, pace: usize) -> Outcome {
+    let (mut ours, mut theirs, channel) = open();
+    let arguments = arguments(0, bytes - 8);
     let encode =
         |out: &mut Buffer| write::tell(out, channel, 1, |out: &mut Buffer| out.extend(&arguments));
-    let mut units = 1;
-    let (mut queue, mut outcome) = (0, Outcome { begun: 0, handled: 0, window: 0, kept: 0 });
+    let mut outcome = Outcome { begun: 0, handled: 0, window: 0, kept: 0 };
     for now in 0..2000 {
         ours.read(now);
         for _ in 0..CALLS_PER_MS {
-            match ours.sender.call(channel, |out| {
-                let body = encode(out);
-                units = wigwag_link::limits::units(body);
-                body
-            }) {
+            match ours.sender.call(channel, encode) {
                 Ok(()) => {}
                 Err(CallRefused::NoCredit { units }) => {
                     ours.sender.stuck(channel, units);
@@ -121,10 +125,8 @@ fn two_seconds(delay: u64, bytes: usize, pace: u64) -> Outcome {
             }
         }
         ours.write(&mut theirs, now, delay);
-        queue += theirs.read(now);
-        let taken = queue.min(pace);
-        queue -= taken;
-        theirs.sender.freed(channel, taken * units);
+        theirs.read(now);
+        let taken = theirs.handle(channel, pace);
         theirs.write(&mut ours, now, delay);
         outcome.begun += if now < 200 { taken } else { 0 };
         outcome.handled += if now < 1000 { 0 } else { taken };
@@ -136,7 +138,7 @@ fn two_seconds(delay: u64, bytes: usize, pace: u64) -> Outcome {
 
 #[test]
 fn ten_milliseconds_each_way_do_not_slow_small_calls() {
-    let outcome = two_seconds(10, 8, u64::MAX);
+    let outcome = two_seconds(10, 8, usize::MAX);
     assert!(outcome.handled >= 1000 * CALLS_PER_MS * 95 / 100, "{}", outcome.handled);
     assert!(outcome.window > WINDOW_UNITS_MAX && outcome.window <= SCALED_WINDOW_UNITS_MAX);
     // Ten round trips: a window that only doubled would have allowed 64 thousand calls.
@@ -146,14 +148,14 @@ fn ten_milliseconds_each_way_do_not_slow_small_calls() {
 /// 240 MB/s: more than the base credit and the base unacked window allow.
 #[test]
 fn ten_milliseconds_each_way_do_not_slow_larger_calls() {
-    let outcome = two_seconds(10, 80, u64::MAX);
+    let outcome = two_seconds(10, 80, usize::MAX);
     assert!(outcome.handled >= 1000 * CALLS_PER_MS * 95 / 100, "{}", outcome.handled);
     assert!(outcome.kept > UNACKED_BYTES_MAX, "{}", outcome.kept);
 }
 
 #[test]
 fn no_window_is_scaled_at_a_short_rtt() {
-    let outcome = two_seconds(0, 80, u64::MAX);
+    let outcome = two_seconds(0, 80, usize::MAX);
     assert!(outcome.window <= WINDOW_UNITS_MAX, "{}", outcome.window);
     assert!(outcome.kept <= UNACKED_BYTES_MAX + 256 * 1024, "{}", outcome.kept);
 }

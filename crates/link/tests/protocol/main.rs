@@ -4,5 +4,6 @@
 mod vectors;
 mod properties;
 mod cuts;
+mod application;
 mod model;
 mod long_rtt;

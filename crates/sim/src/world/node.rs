@@ -15,7 +15,6 @@ use super::connection::{Connection, End};
 use crate::check::Violation;
 use crate::client::Client;
 use crate::peer::{Event, PeerError, ReceivedBatch, Session};
-use crate::random::mix;
 use crate::server::Server;
 use crate::setup::{Mutant, Side, Workload};
 
@@ -89,22 +88,6 @@ pub(super) enum HandshakeEvent {
     PeerKnown,
     ResumeRequested(Claim, [u8; PROOF_BYTES]),
     Resumed(Resumed),
-}
-
-/// A simple keyed hash, sufficient here because no peer of this world tries to break it.
-pub(super) fn prove(token: u128, bytes: &[u8]) -> [u8; PROOF_BYTES] {
-    let mut proof = [0; PROOF_BYTES];
-    let mut state = mix(token as u64) ^ mix((token >> 64) as u64).rotate_left(1);
-    for chunk in bytes.chunks(8) {
-        let mut word = [0; 8];
-        word[..chunk.len()].copy_from_slice(chunk);
-        state = mix(state ^ u64::from_le_bytes(word)).wrapping_add(state);
-    }
-    for word in proof.chunks_exact_mut(8) {
-        state = mix(state);
-        word.copy_from_slice(&state.to_le_bytes());
-    }
-    proof
 }
 
 impl SessionLocation {

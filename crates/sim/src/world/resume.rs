@@ -4,11 +4,11 @@
 use core::time::Duration;
 
 use wigwag_link::opening::Resumed;
-use wigwag_link::resume::{Claim, PROOF_BYTES};
+use wigwag_link::resume::{Claim, PROOF_BYTES, unknown_session};
 
-use super::node::prove;
 use super::*;
 use crate::peer::{Peer, Session};
+use crate::proof::prove;
 
 /// The time by which the dialer waits longer than the listener keeps the session, because the
 /// listener decides.
@@ -125,13 +125,9 @@ impl World {
             let node = &pair[Side::Listener as usize];
             node.session_id == claim.session && !node.has_ended && !node.has_restarted
         };
-        let unknown = || LinkError::Misbehaved {
-            code: Code::SESSION_UNKNOWN,
-            rule: "no session of that id is kept here",
-        };
-        let pair = self.pairs.iter().position(kept).ok_or_else(unknown)?;
+        let pair = self.pairs.iter().position(kept).ok_or_else(unknown_session)?;
         let node = &mut self.pairs[pair][Side::Listener as usize];
-        let credentials = node.credentials.as_mut().ok_or_else(unknown)?;
+        let credentials = node.credentials.as_mut().ok_or_else(unknown_session)?;
         let fresh = match node.mutant {
             Some(Mutant::TokenKept) => credentials.token(),
             _ => self.shared.random.draw_u128(),

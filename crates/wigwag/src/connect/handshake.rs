@@ -39,12 +39,13 @@ pub(crate) enum AcceptOutcome {
     Claimed(Claim, [u8; PROOF_BYTES]),
 }
 
-/// Runs the dialer's side. `is_known` says whether there is a session with an incarnation already.
+/// Runs the dialer's side. `may_open` decides whether OPEN is sent, or another session with the peer
+/// is used.
 pub(crate) async fn dial(
     connection: &mut Connection,
     input: &mut ReadBuf,
     ours: Identity,
-    is_known: impl Fn(u128) -> bool + Send + Sync,
+    may_open: impl Fn(&Identity) -> bool + Send + Sync,
 ) -> Result<DialOutcome, NodeError> {
     let peer = connection.peer.clone();
     let exchange = Box::pin(async {
@@ -54,9 +55,8 @@ pub(crate) async fn dial(
         loop {
             match step(connection, input, &mut opening).await? {
                 Step::Send(message) => {
-                    let incarnation = opening.peer().map(|peer| peer.incarnation);
-                    if let Some(incarnation) = incarnation.filter(|peer| is_known(*peer)) {
-                        return Ok(DialOutcome::Existing { incarnation });
+                    if let Some(peer) = opening.peer().filter(|peer| !may_open(peer)) {
+                        return Ok(DialOutcome::Existing { incarnation: peer.incarnation });
                     }
                     send(connection, message.as_slice()).await?;
                 }

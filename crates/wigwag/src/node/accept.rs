@@ -2,7 +2,8 @@
 
 use std::sync::{Arc, OnceLock};
 
-use wigwag_link::resume::{Claim, PROOF_BYTES};
+use wigwag_link::admission::{Admission, PeerState};
+use wigwag_link::resume::{Claim, PROOF_BYTES, unknown_session};
 use wigwag_link::{Code, Identity, LinkError};
 use wigwag_net::acceptor::{Acceptor, ConnectionEvictor};
 use wigwag_net::pending_handshakes::{PendingHandshake, PendingHandshakes};
@@ -71,7 +72,7 @@ async fn serve_handshake(
     let Some(ttl_ms) = node.upgrade().map(|node| node.ttl_ms()) else {
         return;
     };
-    let pending = PendingAccept { node: &node, incarnation: OnceLock::new() };
+    let pending = PendingAccept { node: &node, ours, incarnation: OnceLock::new() };
     let admit = |peer: &Identity| pending.admit(peer, &source);
     let accepted = tokio::select! {
         accepted = handshake::accept(&mut connection, &mut input, ours, ttl_ms, admit) => accepted,
@@ -105,12 +106,8 @@ async fn resume_session(
     let Some(strong_node) = node.upgrade() else {
         return Err(crate::NodeError::Closed);
     };
-    let unknown = || LinkError::Misbehaved {
-        code: Code::SESSION_UNKNOWN,
-        rule: "no session of that id is kept here",
-    };
     let session = strong_node.sessions().claimed(claim);
-    let accept_claim = session.ok_or_else(unknown).and_then(|session| {
+    let accept_claim = session.ok_or_else(unknown_session).and_then(|session| {
         let message = resumption::accept_claim(&session, claim, proof)?;
         Ok((session, message))
     });
@@ -138,32 +135,25 @@ async fn resume_session(
 /// An accepted session that has not started yet. Dials to the same peer see it.
 struct PendingAccept<'a> {
     node: &'a WeakNode,
+    ours: Identity,
     incarnation: OnceLock<u128>,
 }
 
 impl PendingAccept<'_> {
-    /// Decides whether a peer may open a session. An existing session between the two nodes is kept
-    /// if this node has dialed it, or if anything has arrived over it: then its dialer has a token
-    /// and can resume it. If both nodes dial at once, the dial of the lower node id wins.
+    /// Decides whether a peer may open a session, and reserves the place for it.
     fn admit(&self, peer: &Identity, source: &Source) -> Result<(), LinkError> {
         let Some(node) = self.node.upgrade() else {
-            let rule = "the node is closing";
-            return Err(LinkError::Misbehaved { code: Code::DRAINING, rule });
+            let closing = PeerState { is_closing: true, ..PeerState::default() };
+            return closing.admit(&self.ours, peer).map(drop);
         };
-        if peer.incarnation == node.identity().incarnation {
-            return Ok(());
-        }
         // Locked before the sessions are searched, and the entry stays until the session has
         // started, so no dial can miss it.
         let mut pending_sessions = lock(&node.pending_sessions);
         let old = node.session_with(peer.incarnation);
-        if old.as_ref().is_some_and(|old| !old.is_silent()) {
-            let rule = "the session between the two is used, and resumed with its token";
-            return Err(LinkError::Misbehaved { code: Code::EXISTS, rule });
-        }
-        if pending_sessions.dialing.contains(&peer.incarnation) && node.node < peer.node {
-            let rule = "of two dials that of the lower node id wins";
-            return Err(LinkError::Misbehaved { code: Code::DIAL_TIE, rule });
+        let state = pending_sessions.peer_state(peer.incarnation, old.as_deref());
+        let admission = state.admit(&self.ours, peer)?;
+        if admission == Admission::Loopback {
+            return Ok(());
         }
         let mut evicted = Vec::new();
         let opening = pending_sessions.accepting.len();
@@ -171,7 +161,7 @@ impl PendingAccept<'_> {
         if reserved.is_ok() {
             pending_sessions.accepting.push(peer.incarnation);
             let _ = self.incarnation.set(peer.incarnation);
-            old.inspect(|old| old.halt());
+            old.filter(|_| admission == Admission::Replacement).inspect(|old| old.halt());
         }
         drop(pending_sessions);
         for session in evicted {

@@ -3,7 +3,8 @@
 use std::sync::{Arc, OnceLock};
 
 use tokio::time::timeout;
-use wigwag_link::{Code, LinkError};
+use wigwag_link::Identity;
+use wigwag_link::admission::{self, PeerState};
 use wigwag_net::Address;
 use wigwag_wire::ReadBuf;
 
@@ -28,6 +29,18 @@ pub(crate) struct PendingSessions {
     pub(crate) dialing: Vec<u128>,
     /// Peers that were accepted and whose session has not started.
     pub(crate) accepting: Vec<u128>,
+}
+
+impl PendingSessions {
+    /// The state of an incarnation of a peer, with which this node has `session`.
+    pub(crate) fn peer_state(&self, incarnation: u128, session: Option<&Session>) -> PeerState {
+        PeerState {
+            session: session.map(Session::progress),
+            is_dialing: self.dialing.contains(&incarnation),
+            is_accepting: self.accepting.contains(&incarnation),
+            is_closing: false,
+        }
+    }
 }
 
 impl Node {
@@ -79,9 +92,9 @@ impl Node {
         let mut connection = wigwag_net::transport::dial(address).await?;
         let mut input = ReadBuf::new();
         let ours = self.inner.identity();
-        let pending = PendingDial { inner: &self.inner, incarnation: OnceLock::new() };
-        let is_known = |peer: u128| pending.is_known(peer);
-        let incarnation = match handshake::dial(&mut connection, &mut input, ours, is_known).await {
+        let pending = PendingDial { inner: &self.inner, ours, incarnation: OnceLock::new() };
+        let may_open = |peer: &Identity| pending.may_open(peer);
+        let incarnation = match handshake::dial(&mut connection, &mut input, ours, may_open).await {
             Ok(DialOutcome::Opened(opened)) => {
                 let session =
                     self.inner.start(connection, input, &opened, Some(address.clone()))?;
@@ -89,7 +102,7 @@ impl Node {
             }
             Ok(DialOutcome::Existing { incarnation }) => incarnation,
             Err(error) => match pending.incarnation.get() {
-                Some(incarnation) if yields_to_existing(&error) => *incarnation,
+                Some(incarnation) if yields_to_another(&error) => *incarnation,
                 _ => return Err(error),
             },
         };
@@ -107,35 +120,30 @@ enum DialAttempt {
 }
 
 /// True if the peer has refused because another session with this node exists or is about to start.
-fn yields_to_existing(error: &NodeError) -> bool {
-    let NodeError::Session { error: LinkError::ClosedByPeer { code, .. }, .. } = error else {
-        return false;
-    };
-    [Code::DIAL_TIE, Code::EXISTS].contains(code)
+fn yields_to_another(error: &NodeError) -> bool {
+    matches!(error, NodeError::Session { error, .. } if admission::yields_to_another(error))
 }
 
 /// An OPEN on its way to a peer. The acceptor sees it.
 struct PendingDial<'a> {
     inner: &'a Inner,
+    ours: Identity,
     incarnation: OnceLock<u128>,
 }
 
 impl PendingDial<'_> {
-    /// True if there is a session with this peer, or if one is about to start.
-    fn is_known(&self, peer: u128) -> bool {
-        // A node that dials itself has two sessions with one incarnation, one for each end.
-        if peer == self.inner.incarnation {
-            return false;
-        }
+    /// Decides whether this dial sends OPEN, which is pending from then on.
+    fn may_open(&self, peer: &Identity) -> bool {
+        let incarnation = peer.incarnation;
         let mut pending_sessions = lock(&self.inner.pending_sessions);
-        if pending_sessions.dialing.contains(&peer) || pending_sessions.accepting.contains(&peer) {
-            return true;
+        let session = self.inner.session_with(incarnation);
+        let state = pending_sessions.peer_state(incarnation, session.as_deref());
+        let may_open = state.may_open(&self.ours, peer);
+        if may_open {
+            pending_sessions.dialing.push(incarnation);
+            let _ = self.incarnation.set(incarnation);
         }
-        pending_sessions.dialing.push(peer);
-        drop(pending_sessions);
-        let _ = self.incarnation.set(peer);
-        // A peer whose session is doubtful refuses this dial in its favour.
-        self.inner.session_with(peer).is_some_and(|session| !session.is_doubtful())
+        may_open
     }
 }
 

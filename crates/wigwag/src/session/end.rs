@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use wigwag_actor::CallErrorKind;
 use wigwag_link::Code;
+use wigwag_link::admission::SessionProgress;
 use wigwag_net::clock;
 use wigwag_wire::Time;
 
@@ -33,9 +34,18 @@ impl Session {
         SILENT_SESSION_TTL.saturating_sub(clock::now().since(self.started_at))
     }
 
+    /// How far the session has come, as it decides on another one with the same peer.
+    pub(crate) fn progress(&self) -> SessionProgress {
+        match (self.is_silent(), self.cut_since()) {
+            (false, _) => SessionProgress::Established,
+            (true, None) => SessionProgress::Silent,
+            (true, Some(_)) => SessionProgress::SilentAndCut,
+        }
+    }
+
     /// True if the session was cut while it was silent: its dialer may not come back for it.
     pub(crate) fn is_doubtful(&self) -> bool {
-        self.is_silent() && self.cut_since().is_some()
+        self.progress() == SessionProgress::SilentAndCut
     }
 
     /// The time of the cut, if the session has no connection.

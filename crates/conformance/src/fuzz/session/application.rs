@@ -6,8 +6,8 @@ use wigwag_link::frame::{Frame, SEQUENCED};
 use wigwag_link::limits::TARGET_BYTES_MAX;
 use wigwag_link::recv_half::{ChannelCalls, ReplyRun};
 use wigwag_link::{Code, LinkError, SendHalf, write};
+use wigwag_sim::server::calls_with_units;
 use wigwag_wire::Buffer;
-use wigwag_wire::call::Calls;
 
 use super::frame_log::FrameLog;
 use super::node::{InboundChannel, Node, QueuedCall};
@@ -157,12 +157,9 @@ impl Application for NodeApplication<'_> {
     }
 
     fn calls(&mut self, index: &mut usize, run: &ChannelCalls<'_>) -> Result<(), ReadError> {
-        let each = run.units / run.calls as u64;
-        let mut first = run.units - each * (run.calls as u64 - 1);
         let mut calls = 0;
-        for call in Calls::new(run.bytes) {
+        for (call, units) in calls_with_units(run) {
             let asker = call.asker.map(|(slot, use_of)| (slot.into(), use_of.into()));
-            let units = std::mem::replace(&mut first, each);
             self.node.accept(self.sender, *index, QueuedCall { units, asker, is_cancelled: false });
             calls += 1;
         }

@@ -4,22 +4,12 @@ use wigwag_link::opening::Resumed;
 use wigwag_link::resume::{Claim, PROOF_BYTES};
 use wigwag_link::{Code, LinkError};
 use wigwag_sim::peer::{Peer, Role, Session};
+use wigwag_sim::proof::prove;
 
 use super::{
     Connection, DIALER, LISTENER, LISTENER_ROLE, SessionHarness, SessionLocation, identity,
 };
 use crate::fuzz::{Verdict, ensure};
-
-/// A simple keyed hash, sufficient to distinguish claims and tokens.
-fn prove(token: u128, bytes: &[u8]) -> [u8; PROOF_BYTES] {
-    let mut state = token;
-    for byte in bytes {
-        state = (state ^ u128::from(*byte)).wrapping_mul(0x0100_0000_01b3_0000_0000_0000_013b);
-    }
-    let mut proof = [0; PROOF_BYTES];
-    proof[..16].copy_from_slice(&state.to_le_bytes());
-    proof
-}
 
 impl SessionHarness {
     /// Lets an end notice that its connection is lost, and parks its session.

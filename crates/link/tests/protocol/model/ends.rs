@@ -1,17 +1,29 @@
 //! The two real ends, with a channel in each direction and batches in flight between them.
+//!
+//! Each end is driven as a node drives it: senders and the writer use the send half, and what
+//! arrives goes through the [`Dispatcher`].
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use wigwag_link::batch::BatchHeader;
+use wigwag_link::batch::{BatchHeader, PAIR1_HEADER};
 use wigwag_link::frame::Frame;
-use wigwag_link::limits::units;
+use wigwag_link::limits::{ACK_DELAY_MS, units};
+use wigwag_link::resume::Claim;
 use wigwag_link::send_half::{CallRefused, Outgoing};
-use wigwag_link::{Limits, LinkError, RecvHalf, SendHalf, write};
+use wigwag_link::{Dispatcher, Limits, LinkError, SendHalf, write};
 use wigwag_wire::{Buffer, Time};
+
+use crate::application::{EndApplication, Read, Stop, arguments};
 
 /// Batches that may arrive again.
 const OLD_BATCHES: usize = 4;
+
+/// Frames that each end has published when both channels are open: ATTACH and ATTACHED.
+pub(crate) const OPENING_FRAMES: u64 = 2;
+
+/// Calls that each end is given at once at most.
+const CALLS_MAX: [usize; 2] = [1, 4];
 
 /// Small, so that every limit is reached.
 pub(crate) const LIMITS: Limits = Limits {
@@ -31,10 +43,9 @@ pub(crate) const LIMITS: Limits = Limits {
 /// One end of the session.
 struct End {
     sender: SendHalf,
-    receiver: RecvHalf,
+    dispatcher: Dispatcher<()>,
     /// The costs of the calls in the inbound queue.
     queue: VecDeque<u64>,
-    used: u64,
     /// Batches that this end has written and the other end has not received.
     written: VecDeque<Vec<u8>>,
     /// Batches that the other end has received.
@@ -44,49 +55,41 @@ struct End {
 /// Both ends of the session.
 pub(crate) struct Ends {
     ends: [End; 2],
+    /// The number of the connection.
+    epoch: u64,
     now: Time,
 }
 
-/// The content of a batch, as an end has read it.
-#[derive(Default)]
-pub(crate) struct Read {
-    pub(crate) ack: u64,
-    /// The numbers in the frames.
-    pub(crate) heard: Vec<u64>,
-    pub(crate) units: u64,
-    /// The highest limit in CREDIT.
-    pub(crate) limit: u64,
-}
-
-/// The arguments of a call: its number, padded to its size.
-fn arguments(number: u64, size: usize) -> Vec<u8> {
-    let mut bytes = number.to_le_bytes().to_vec();
-    bytes.resize(8 + size, 7);
-    bytes
-}
-
-/// The cost of such a call: channel and method take a byte each.
+/// The cost of a call that is padded with `size` bytes: channel and method take a byte each.
 pub(crate) fn cost(size: usize) -> u64 {
     units(2 + 8 + size)
 }
 
-fn number(arguments: &[u8]) -> u64 {
-    u64::from_le_bytes(*arguments.first_chunk().unwrap())
-}
-
 impl Ends {
+    /// Two ends whose channels are open.
     pub(crate) fn new() -> Ends {
         let now = Time::START;
-        let end = || {
+        let ends = CALLS_MAX.map(|calls_max| {
             let mut sender = SendHalf::new(&LIMITS, LIMITS, now);
-            assert_eq!(sender.open_channel(), Some(0));
-            sender.attached(0, LIMITS.initial_units);
-            assert_eq!(sender.grant(0, LIMITS.initial_units), Ok(LIMITS.initial_units));
-            let receiver = RecvHalf::new(&LIMITS);
+            let channel = sender.open_channel().unwrap();
+            let (how, target, schema_hash, codec) = (0, &b"actor"[..], 0, 0);
+            let attach = Frame::Attach { channel, how, target, schema_hash, codec };
+            sender.outbox.append(|out| write::any(out, &attach));
+            let dispatcher = Dispatcher::new(&LIMITS, 0, calls_max);
             let (queue, written, arrived) = Default::default();
-            End { sender, receiver, queue, used: 0, written, arrived }
-        };
-        Ends { ends: [end(), end()], now }
+            End { sender, dispatcher, queue, written, arrived }
+        });
+        let mut ends = Ends { ends, epoch: 0, now };
+        while ends.ends.iter().any(|end| !end.sender.outbox.is_settled()) {
+            for end in [0, 1] {
+                ends.write(end);
+                if let Some(batch) = ends.next_batch(1 - end) {
+                    ends.read(1 - end, &batch, usize::MAX);
+                }
+            }
+            ends.pass(ACK_DELAY_MS);
+        }
+        ends
     }
 
     pub(crate) fn sender(&mut self, end: usize) -> &mut SendHalf {
@@ -94,7 +97,7 @@ impl Ends {
     }
 
     pub(crate) fn recv_next(&self, end: usize) -> u64 {
-        self.ends[end].receiver.recv_next()
+        self.ends[end].dispatcher.recv_next()
     }
 
     /// The limit that the end has announced.
@@ -142,9 +145,10 @@ impl Ends {
         calls
     }
 
-    pub(crate) fn cancel(&mut self, end: usize, next: u64) {
-        let cancel = Frame::Cancel { slot: next, generation: 0 };
-        self.ends[end].sender.outbox.append(|out| write::any(out, &cancel));
+    /// Publishes a reply; its slot is its number.
+    pub(crate) fn reply(&mut self, end: usize, next: u64) {
+        let asker = (u32::try_from(next).unwrap(), 0);
+        self.ends[end].sender.outbox.append(|out| write::reply(out, asker, |_| ()));
     }
 
     /// The actor takes calls; returns their units.
@@ -188,55 +192,37 @@ impl Ends {
         self.ends[1 - end].arrived.get(which).cloned()
     }
 
-    pub(crate) fn open_header(&mut self, end: usize, header: BatchHeader) -> Result<(), LinkError> {
+    /// The end is given a batch of this header, without frames, and refuses it.
+    pub(crate) fn refusal(&mut self, end: usize, header: BatchHeader) -> LinkError {
         let mut batch = Buffer::new();
         header.encode(&mut batch);
-        self.ends[end].receiver.open(batch.as_slice()).map(drop)
+        match self.receive(end, batch.as_slice(), usize::MAX) {
+            (_, Err(Stop::Refused(error))) => error,
+            (read, outcome) => panic!("{header:?} is read: {read:?}, {outcome:?}"),
+        }
     }
 
-    /// Reads this many frames of a batch, alternating between the fast and the slow path.
-    pub(crate) fn read(&mut self, end: usize, batch: &[u8], frames: usize) -> Read {
-        let End { sender, receiver, queue, used, .. } = &mut self.ends[end];
-        let mut incoming = receiver.open(batch).unwrap();
-        sender.outbox.acknowledge(incoming.ack).unwrap();
-        let mut read = Read { ack: incoming.ack, ..Read::default() };
-        let mut pay = |sender: &mut SendHalf, units: u64| {
-            *used += units;
-            sender.granted(0).unwrap().check(*used).unwrap();
-            queue.push_back(units);
-            read.units += units;
-        };
-        for step in 0..frames {
-            if step % 2 == 0
-                && let Some(run) = incoming.next_calls(1)
-            {
-                pay(sender, run.units);
-                let call = wigwag_wire::call::Calls::new(run.bytes).next().unwrap();
-                read.heard.push(number(call.arguments));
-                continue;
+    /// Reads a batch until the end was given something this many times.
+    pub(crate) fn read(&mut self, end: usize, batch: &[u8], steps: usize) -> Read {
+        let (read, outcome) = self.receive(end, batch, steps);
+        match outcome {
+            Ok(()) => {}
+            Err(Stop::Enough) => {
+                // The dispatcher reports whole batches only. What the end was given is accepted.
+                let End { sender, dispatcher, .. } = &mut self.ends[end];
+                sender.accepted(dispatcher.recv_next(), 0, self.now);
             }
-            let Some((frame, body)) = incoming.next_frame().unwrap() else {
-                break;
-            };
-            match frame {
-                Frame::Tell { arguments, .. } => {
-                    pay(sender, units(body));
-                    read.heard.push(number(arguments));
-                }
-                Frame::Cancel { slot, .. } => read.heard.push(slot),
-                Frame::Credit { limit, .. } => {
-                    sender.window(0).unwrap().raise(limit);
-                    read.limit = read.limit.max(limit);
-                }
-                Frame::Need { limit_wanted, .. } => drop(sender.need_received(0, limit_wanted)),
-                Frame::Ping { id, next_ms } => sender.ping_received(id, next_ms),
-                Frame::Pong { id } => drop(sender.pong_received(id, self.now)),
-                other => panic!("{other:?}"),
-            }
+            Err(Stop::Refused(error)) => panic!("{error}"),
         }
-        drop(incoming);
-        sender.accepted(receiver.recv_next(), batch.len(), self.now);
         read
+    }
+
+    fn receive(&mut self, end: usize, batch: &[u8], steps: usize) -> (Read, Result<(), Stop>) {
+        let End { sender, dispatcher, queue, .. } = &mut self.ends[end];
+        let message = [&PAIR1_HEADER, batch].concat();
+        let mut app = EndApplication { sender, queue, steps, read: Read::default() };
+        let outcome = dispatcher.receive(&message, self.now, &mut app);
+        (app.read, outcome)
     }
 
     /// Loses everything in flight. Returns which ends had a torn batch: only a batch in flight can
@@ -254,11 +240,16 @@ impl Ends {
         were
     }
 
-    /// Opens a new connection, on which each end announces what it has accepted.
-    pub(crate) fn resume(&mut self, heard: [u64; 2]) {
-        for (end, heard) in self.ends.iter_mut().zip(heard) {
-            end.sender.resume(heard, self.now).unwrap();
-        }
+    /// Opens a new connection, on which each end announces what it has accepted: end 0 claims the
+    /// session, end 1 readmits it.
+    pub(crate) fn resume(&mut self) {
+        self.epoch += 1;
+        let [claimed, announced] = [0, 1].map(|end| self.recv_next(end));
+        let claim = Claim { session: 1, epoch: self.epoch, recv_next: claimed, nonces: [1, 2] };
+        let [dialer, listener] = &mut self.ends;
+        listener.dispatcher.readmit(&claim, 1, &listener.sender.outbox).unwrap();
+        listener.sender.resume(claimed, self.now).unwrap();
+        dialer.sender.resume(announced, self.now).unwrap();
     }
 
     pub(crate) fn pass(&mut self, milliseconds: u64) {
