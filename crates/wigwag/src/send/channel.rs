@@ -14,7 +14,7 @@ use wigwag_link::write;
 use wigwag_wire::Buffer;
 
 use crate::limits::{CODEC_FIXED, PILE_BYTES};
-use crate::send::encoding::{Arguments, Encoding};
+use crate::session::buffers::encoding::{Arguments, Encoding};
 use crate::session::buffers::{self, EncodeOutcome, RunHandout};
 use crate::session::{Attached, SendState, Session};
 

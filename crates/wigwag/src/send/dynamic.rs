@@ -11,7 +11,7 @@ use wigwag_wire::small::Scratch;
 use wigwag_wire::{Buffer, Decode, Reader};
 
 use crate::send::channel::{AfterSend, Channel};
-use crate::send::encoding::Arguments;
+use crate::session::buffers::encoding::Arguments;
 
 /// The number of the method that every actor has.
 const DESCRIBE: u32 = 0;

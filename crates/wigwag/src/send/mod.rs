@@ -1,6 +1,5 @@
 //! The way of a call from its caller into a session: channels, and the references that hold them.
 
 pub(crate) mod channel;
-pub(crate) mod encoding;
 pub(crate) mod dynamic;
 pub(crate) mod remote;

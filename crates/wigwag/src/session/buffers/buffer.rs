@@ -14,8 +14,8 @@ use wigwag_wire::small::DynEncode;
 
 use crate::limits::{LEASE_SLOTS, LEASE_UNITS_MAX, SMALL_ANSWER, TURN_BYTES};
 use crate::replies::ring::Ring;
-use crate::send::encoding::{Arguments, Encoding};
 use crate::session::Session;
+use crate::session::buffers::encoding::{Arguments, Encoding};
 use crate::session::buffers::{EncodeOutcome, RunHandout};
 use crate::session::outcome::UnsentCalls;
 

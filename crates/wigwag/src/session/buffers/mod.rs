@@ -20,11 +20,12 @@ use wigwag_wire::small::DynEncode;
 
 use crate::limits::{KEPT_SLOTS_MAX, TURN_BYTES};
 use crate::replies::ring::Ring;
-use crate::send::encoding::{Arguments, Encoding};
 use crate::session::Session;
 use crate::session::buffers::buffer::SendBuffer;
+use crate::session::buffers::encoding::{Arguments, Encoding};
 
 mod buffer;
+pub(crate) mod encoding;
 
 /// Permission for the caller's reference to add further calls to the run that a call was joined to.
 pub(crate) struct RunHandout<'a> {
