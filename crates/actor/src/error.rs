@@ -44,8 +44,10 @@ pub enum CallErrorKind {
     Full,
     /// There was no answer, or no room, within the time that the caller set.
     Timeout(Duration),
-    /// A call inside a handler found no room for
-    /// [`HANDLER_WAIT_MAX`](crate::limits::HANDLER_WAIT_MAX).
+    /// A limit was reached. A call inside a handler found no room for
+    /// [`HANDLER_WAIT_MAX`](crate::limits::HANDLER_WAIT_MAX), 5 s; a full mailbox has
+    /// [dropped](crate::WhenFull) the call; a peer has no channel or slot left, or does not read
+    /// its replies.
     Overloaded,
     /// No actor of that name is exported there, or this caller may not call it.
     NoSuchActor,

@@ -39,7 +39,8 @@ pub mod supervise;
 #[cfg(feature = "testing")]
 pub mod testing;
 
-pub use call::ask::{Answer, Ask};
+pub use call::answer::Answer;
+pub use call::ask::Ask;
 pub use call::block::block_on;
 pub use call::pipeline::Pipeline;
 pub use call::rate_limiter::RateLimiter;

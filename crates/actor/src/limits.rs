@@ -43,11 +43,12 @@ pub const SPARE_BYTES_MAX: usize = 16 * 1024;
 /// little compared with the size of an idle actor.
 pub const IDLE_REPLY_BYTES_MAX: usize = 256;
 
-/// How long an ask outside a handler waits when the caller set no time limit.
+/// How long an ask outside a handler waits when the caller set no time limit: 30 s.
 pub const ASK_WAIT_MAX: Duration = Duration::from_secs(30);
 
-/// How long a tell or an ask inside a handler waits when the caller set no time limit. Two handlers
-/// that wait for each other would wait for ever; after this time one of them gets an error.
+/// How long a tell or an ask inside a handler waits when the caller set no time limit: 5 s. Two
+/// handlers that wait for each other would wait for ever; after this time one of them gets an
+/// error.
 pub const HANDLER_WAIT_MAX: Duration = Duration::from_secs(5);
 
 /// How long an ask spins for its answer before its thread parks: longer than a round trip over
@@ -83,14 +84,14 @@ pub const RESTARTS_WITHIN: Duration = Duration::from_secs(5);
 /// How long a child may take to stop before it is killed.
 pub const CHILD_SHUTDOWN: Duration = Duration::from_secs(5);
 
-/// How long a child's `started` hook may take.
+/// How long a child's `started` hook may take: 30 s.
 pub const CHILD_START: Duration = Duration::from_secs(30);
 
 /// Failures of a supervised actor that are remembered: the burst that its supervisor gave up on by
 /// default, and some before it.
 pub const FAILURES_KEPT: usize = 8;
 
-/// Bytes of an actor's summary of itself: a screen.
+/// Bytes of an actor's summary of itself: they fit on a screen.
 pub const SUMMARY_BYTES_MAX: usize = 4096;
 
 /// Waiting actors in a row that an ask follows to see whether they lead back to it. A longer circle
@@ -122,7 +123,7 @@ pub const RATE_LIMITER_SENDS_MAX: usize = 65_536;
 /// Names in a process: as many as an actor may have watchers, and 32 MiB with the longest names.
 pub const NAMES_MAX: usize = 65_536;
 
-/// Bytes of a name: a line of a log.
+/// Bytes of a name: it fits in a line of a log.
 pub const NAME_BYTES_MAX: usize = 255;
 
 /// Memberships in a scope of groups, counting each join: about 100 bytes each, 25 MiB.
@@ -131,7 +132,7 @@ pub const MEMBERSHIPS_MAX: usize = 262_144;
 /// Subscriptions to a scope of groups; the caller that makes a change notifies all of them.
 pub const SUBSCRIPTIONS_MAX: usize = 1024;
 
-/// Changes that wait for one subscriber: an hour of eighteen a second.
+/// Changes that wait for one subscriber: those of an hour, at 18 a second.
 pub const CHANGES_MAX: usize = 65_536;
 
 /// Lost calls that wait for each subscriber to dead letters; a slower subscriber misses the oldest.

@@ -4,7 +4,8 @@ use tokio::runtime::Handle;
 
 use crate::limits::{MAILBOX_CALLS, SIDE_BY_SIDE, SIDE_BY_SIDE_MAX};
 
-/// The options with which an actor is started.
+/// The options with which [`spawn_with`](crate::Actor::spawn_with) and
+/// [`start_with`](crate::Actor::start_with) start an actor.
 ///
 /// ```
 /// # use wigwag_actor::{ActorOptions, WhenFull};
@@ -14,9 +15,10 @@ use crate::limits::{MAILBOX_CALLS, SIDE_BY_SIDE, SIDE_BY_SIDE_MAX};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ActorOptions {
-    /// Calls of local senders that may wait for the actor, in total; at least 1.
+    /// Calls of local senders that may wait for the actor, in total: 1,024 by default, at least 1.
+    /// A sender in another process has places of its own, as [`WhenFull`] says.
     pub mailbox_calls: usize,
-    /// The rule for a call that finds the mailbox full.
+    /// The rule for a call that finds the mailbox full: by default the sender waits.
     pub when_full: WhenFull,
     /// Calls that may run side by side or wait for their key, at most: from 1 to
     /// [`SIDE_BY_SIDE_MAX`]. At this number the actor takes no further calls; it still handles
@@ -36,8 +38,10 @@ pub struct ActorOptions {
 
 /// The rule for a call of a local sender that finds the mailbox full.
 ///
-/// It does not concern calls from other nodes: each session has places of its own, for which it was
-/// given credit.
+/// It does not concern calls from other nodes: each reference of another node has places of its
+/// own, for which its session has given it credit. Their number follows from the round-trip time
+/// and from the memory that the node grants its peers, not from the options of the actor; without
+/// credit the sender there waits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WhenFull {

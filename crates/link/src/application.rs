@@ -1,4 +1,5 @@
-//! The side of a session that knows actors and callers, as the [dispatcher](crate::dispatch) calls it.
+//! The side of a session that knows actors and callers, as the [dispatcher](crate::dispatch) calls
+//! it.
 //!
 //! A node, the simulator, the fuzz targets and the model test implement [`Application`] once each.
 
@@ -11,7 +12,7 @@ use crate::frame::Frame;
 use crate::recv_half::{ChannelCalls, ReplyRun};
 use crate::send_half::SendHalf;
 
-/// The peer's wish for a channel to one of our actors.
+/// The peer's request (ATTACH) for a channel to one of our actors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attach<'a> {
     /// The name of the actor.
@@ -143,7 +144,7 @@ pub trait Application {
     /// DETACHED has come for a channel of ours: calls on it fail with `code`.
     fn detached(&mut self, channel: u64, code: Code, accepted: u64) -> Result<(), Self::Error>;
 
-    /// There is room for calls again that there was not.
+    /// The outbox has room for calls again.
     fn has_room(&mut self);
 
     /// The peer takes no new calls.

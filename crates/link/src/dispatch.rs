@@ -1,9 +1,10 @@
 //! The open session as its reader sees it: what each frame means (sections 3 to 7).
 //!
 //! A [`Dispatcher`] takes whole messages of the peer. It decides on sequence numbers, acks, credit,
-//! channels and heartbeats, and calls the [`Application`] for what only that knows: actors, the
-//! slots of askers, tasks that wait. The send half is reached through the application, because it is
-//! shared with everyone who sends and may be behind a lock; no lock is held between two calls.
+//! channels and heartbeats, and calls the [`Application`] for what only the application knows:
+//! actors, the slots of askers, tasks that wait. The send half is reached through the application,
+//! because it is shared with everyone who sends and may be behind a lock; no lock is held between
+//! two calls.
 //!
 //! A node, the simulator, the fuzz targets and the model test drive this same type.
 
@@ -83,8 +84,9 @@ impl<C> Dispatcher<C> {
     ///
     /// # Errors
     /// An error that names the rule that the peer has broken, and that the caller reports to the
-    /// peer; [`LinkError::ClosedByPeer`] if the peer has closed the session; or the error with which
-    /// the application stops. Calls and replies that the application has taken count as accepted.
+    /// peer; [`LinkError::ClosedByPeer`] if the peer has closed the session; or the error with
+    /// which the application stops. Calls and replies that the application has taken count as
+    /// accepted.
     pub fn receive<A>(&mut self, message: &[u8], now: Time, app: &mut A) -> Result<(), A::Error>
     where
         A: Application<Channel = C>,
@@ -226,7 +228,7 @@ fn narrow(slot: u64, generation: u64) -> Result<(u32, u32), LinkError> {
     }
 }
 
-/// The one completion of an ask has come.
+/// Fails if the ask that was answered is not open.
 #[inline(always)]
 fn is_open(is_open: bool) -> Result<(), LinkError> {
     if is_open { Ok(()) } else { Err(not_open()) }

@@ -34,8 +34,8 @@ pub(crate) struct InboundChannels<C> {
 #[derive(Debug)]
 enum Inbound<C> {
     Open(Open<C>),
-    /// Calls are taken and thrown away, asks get the code. The peer may use so many units still, which
-    /// it had before it heard of the refusal.
+    /// Tells are discarded, and asks are answered with `code`. `left`: the units that the peer may
+    /// still use, which it had before it was told of the refusal.
     Refused {
         code: Code,
         left: u64,
@@ -66,7 +66,8 @@ impl<C> Open<C> {
     #[cold]
     fn look_up(&mut self, channel: u64, send: &SendHalf) -> Result<bool, LinkError> {
         let Some(grant) = send.grant_of(channel) else {
-            // The peer may use the credit that it was told of until it hears that the actor stopped.
+            // The peer may use the credit that it was told of until it hears that the actor
+            // stopped.
             let known = send.last_limit(channel).max(self.limit);
             return if self.used <= known { Ok(false) } else { Err(credit::exceeded()) };
         };

@@ -2,8 +2,8 @@
 //!
 //! A transport makes connections: a reader, an [`Outlet`] to write to, and the framing of SP
 //! messages. It decides nothing about protocols. A new transport is one file and one line in
-//! [`TRANSPORTS`] (or a call of [`register`], from outside of this crate), and one line in the
-//! conformance tests; `docs/transports.md` is a guide.
+//! [`TRANSPORTS`] (or a call of [`register`], from outside of this crate), and two lines in the
+//! conformance tests, for connections and for sockets over them; `docs/transports.md` is a guide.
 
 use std::future::{Future, poll_fn};
 use std::io::{self, IoSlice};
@@ -20,7 +20,7 @@ use crate::error::{NetError, NetErrorKind};
 pub use crate::options::{DialOptions, ListenOptions};
 
 /// Every transport that comes with the crate.
-pub static TRANSPORTS: [&dyn Transport; 5] = [
+pub static TRANSPORTS: &[&dyn Transport] = &[
     &crate::tcp::Tcp,
     &crate::ipc::Ipc,
     &crate::abstract_name::Abstract,
@@ -176,7 +176,7 @@ pub fn register(transport: &'static dyn Transport) -> Result<(), NetError> {
 
 /// The transport with this scheme.
 pub(crate) fn by_scheme(scheme: &str) -> Option<&'static dyn Transport> {
-    let built_in = TRANSPORTS.into_iter().find(|known| known.scheme() == scheme);
+    let built_in = TRANSPORTS.iter().copied().find(|known| known.scheme() == scheme);
     built_in.or_else(|| {
         let registered = REGISTERED.read().unwrap_or_else(PoisonError::into_inner);
         registered.iter().copied().find(|known| known.scheme() == scheme)

@@ -1,8 +1,7 @@
 //! One SP connection on a byte stream: first the header, then messages.
 //!
 //! Our eight header bytes go out at once; the partner's are checked within the handshake time (RFC
-//! sp-tcp-mapping-01, section 3). Nothing is accepted from a peer before its header is correct. The
-//! runtime and the simulator drive the same machine.
+//! sp-tcp-mapping-01, section 3). Nothing is accepted from a peer before its header is correct.
 
 use bytes::Bytes;
 use wigwag_wire::header::HEADER_BYTES;

@@ -1,10 +1,9 @@
-//! Message passing that costs what the machine charges, loses nothing, and is as plain as a method
-//! call.
+//! Actors and message passing, within a process and between processes.
 //!
 //! An actor is an `impl` block under [`#[wigwag::actor]`](macro@actor). [`spawn`](Actor::spawn)
 //! gives a reference with the same methods; each makes a [`Call`], which does nothing until it is
-//! told or asked. A [`Node`] exports actors and reaches those of other nodes; a reference to a remote
-//! actor has the same type and is used in the same way.
+//! told or asked. A [`Node`] exports actors and reaches those of other nodes; a reference to a
+//! remote actor has the same type and is used in the same way.
 //!
 //! ```
 //! use wigwag::{Actor, Node};
@@ -37,7 +36,8 @@
 //!
 //! # When there is no room
 //!
-//! Mailboxes and the queues in front of them are bounded. [`tell`](Call::tell) waits for room,
+//! Mailboxes and the queues in front of them are bounded; [`ActorOptions`] sets the size of a
+//! mailbox, and [`WhenFull`] what happens when it is full. [`tell`](Call::tell) waits for room,
 //! [`try_tell`](Call::try_tell) hands the message back at once, and [`timeout`](Call::timeout)
 //! bounds the wait. A refused message is never lost: [`Refused`] holds it, and the reference's
 //! `call` makes a new call of it.
@@ -47,15 +47,16 @@
 //! A reference to an actor is an argument or a reply like any other, and [`Local`] makes one of a
 //! channel, shared memory or a closure. Between actors of one process they are handed over as they
 //! are. A call with one of them to another process comes back as
-//! [`NotSerializable`](CallErrorKind::NotSerializable), and whoever asks there for a reply with one of them gets that
-//! error. Whether a type travels is known when the program is compiled: calls that do pay nothing
-//! for the question.
+//! [`NotSerializable`](CallErrorKind::NotSerializable), and an ask from another process for such a
+//! reply fails with that error. Whether a type can be serialized is known when the program is
+//! compiled, so the check costs other calls nothing.
 //!
 //! # SP sockets
 //!
-//! [`Req`](sp::Req), [`Rep`](sp::Rep) and the other sockets talk to nanomsg, NNG and mangos programs, without a node.
-//! [Contexts](sp::contexts) hold many exchanges on one socket; [`raw`](sp::raw) sockets show the headers,
-//! for programs that pass messages on, as [`Forwarder`](sp::Forwarder) does between two of them.
+//! [`Req`](sp::Req), [`Rep`](sp::Rep) and the other sockets talk to nanomsg, NNG and mangos
+//! programs, without a node. [Contexts](sp::contexts) hold many exchanges on one socket;
+//! [`raw`](sp::raw) sockets show the headers, for programs that pass messages on, as
+//! [`Forwarder`](sp::Forwarder) does between two of them.
 //!
 //! ```
 //! use wigwag::sp::{Forwarder, Rep, Req, raw};
@@ -129,9 +130,9 @@
 //!
 //! # Very many tells
 //!
-//! A task that sends millions of tells a second calls [`try_tell`](Call::try_tell) in a plain function
-//! and awaits only when there is no room. The counters of such a function stay in registers; an
-//! `async` function keeps them in the task's memory from one call to the next.
+//! A task that sends millions of tells a second calls [`try_tell`](Call::try_tell) in a plain
+//! function and awaits only when there is no room. The counters of such a function stay in
+//! registers; an `async` function keeps them in the task's memory from one call to the next.
 //!
 //! ```
 //! use std::ops::Range;
@@ -181,8 +182,8 @@
 //! # Many asks at once
 //!
 //! A [`Pipeline`] has thousands of asks of one actor under way and gives the answers in the order
-//! of the asks. [`Call::try_ask`] and [`Ask::sent`](call::Ask::sent) give an [`Answer`](call::Answer) for each ask instead, to be
-//! awaited in any order, anywhere.
+//! of the asks. [`Call::try_ask`] and [`Ask::sent`](call::Ask::sent) give an
+//! [`Answer`](call::Answer) for each ask instead, to be awaited in any order, anywhere.
 //!
 //! ```
 //! use wigwag::Actor;
@@ -219,16 +220,16 @@
 //!
 //! # Performance
 //!
-//! In an actor, in `#[wigwag::main]` and in a [`spawn`]ed task, the messages of one poll are published
-//! and written together at its end; a remote tell takes no lock then, except one now and then for new
-//! credit. In a plain `tokio::spawn` task or a thread each remote message takes one lock. A local tell
-//! takes one lock.
+//! In an actor, in `#[wigwag::main]` and in a [`spawn`]ed task, the messages of one poll are
+//! published and written together at its end; a remote tell takes no lock then, except one now and
+//! then for new credit. In a plain `tokio::spawn` task or a thread each remote message takes one
+//! lock. A local tell takes one lock.
 //!
 //! # Cancellation
 //!
 //! A call dropped while it waits for room was not sent. An ask dropped while it waits for the reply
-//! is cancelled: an actor of this process that has not started it skips it; otherwise the handler may
-//! still run, and its reply is dropped. A tell that was sent is always handled.
+//! is cancelled: an actor of this process that has not started it skips it; otherwise the handler
+//! may still run, and its reply is dropped. A tell that was sent cannot be cancelled.
 //!
 //! # Shutdown
 //!

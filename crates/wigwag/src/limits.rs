@@ -8,9 +8,9 @@ pub use wigwag_actor::limits::{ASK_WAIT_MAX, HANDLER_WAIT_MAX};
 /// place after the time of a handshake, or earlier to a newcomer.
 pub const HANDSHAKES_MAX: usize = 1024;
 
-/// Sessions that peers may open. Each may hold 4 MiB unacknowledged and 8 MiB of credit (64 MiB
-/// each over a long distance, where the credit of all such sessions together is at most 1 GiB), and
-/// a descriptor, of which a process has some ten thousand.
+/// Sessions that peers may open. Each may hold what the [limits of a session](wigwag_link::limits)
+/// allow, within the memory of `NodeOptions::peer_memory` for all together, and, unless its
+/// connection is cut, a descriptor, of which a process has some ten thousand.
 pub const SESSIONS_MAX: usize = 8192;
 
 /// Sessions that one source, a host or a user of this machine, may open: half of all, so that
@@ -52,7 +52,7 @@ pub const SINGLE_ASKS_MAX: usize = 65_536;
 /// Asks in flight per session: the largest pipeline leaves single asks their own share.
 pub const ASKS_MAX: usize = PIPELINE_ASKS_MAX + SINGLE_ASKS_MAX;
 
-/// Asks of these that pipelines leave to single asks.
+/// Asks of [`ASKS_MAX`] that pipelines leave to single asks.
 pub const SINGLE_ASKS_MIN: usize = 1024;
 
 /// Slots that a turn takes for its asks at a time.
@@ -79,8 +79,8 @@ pub const DROP_WAIT: Duration = Duration::from_secs(1);
 /// How long `#[wigwag::main]` gives the nodes to deliver their messages after `main` has returned.
 pub const MAIN_CLOSE: Duration = Duration::from_secs(5);
 
-/// How long a session is kept after its connection was cut: the restart of a switch, a laptop's way
-/// to the next room.
+/// How long a session is kept after its connection was cut: long enough for a switch to restart, or
+/// for a laptop to change networks.
 pub const SESSION_TTL: Duration = Duration::from_secs(60);
 
 /// The longest time that a session may be kept: each one holds its unacknowledged messages.

@@ -1,28 +1,25 @@
 //! An ask under way: it waits for room first, then for the reply.
 
 use std::future::Future;
-use std::marker::PhantomData;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker, ready};
+use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
-use wigwag_wire::{DecodeError, Reader};
-
+use crate::call::answer::{Answer, AskMode};
 use crate::call::block::block_on_until;
 use crate::call::cycle::{self, CallCycle, WaitGuard};
-use crate::call::{Answerable, TimeLimit, refused};
+use crate::call::time_limit::TimeLimit;
+use crate::call::{Answerable, refused};
 use crate::error::{AskError, CallError, CallErrorKind, Refused};
 use crate::lifecycle::handle::AnyActor;
 use crate::limits::ASK_WAIT_MAX;
 use crate::mailbox::backlog::parked::Ticket;
 use crate::reference::interface::Interface;
-use crate::reference::route::{Attempt, SMALL_REPLY_BYTES, Slot};
+use crate::reference::route::Attempt;
 use crate::reference::spin::Spin;
-use crate::reference::{LocalRef, Place, Priority, Ref, local_batch, send};
-use crate::reply::one_shot::{OneShot, ReplyOutcome};
-use crate::reply::{Asker, LocalReply};
-use crate::scheduler::{self, DirectCall, InlineRun};
+use crate::reference::{Place, Priority, Ref};
+use crate::scheduler;
 use crate::turn;
 
 /// The future of [`Call::ask`](crate::Call::ask) and [`Urgent::ask`](crate::Urgent::ask): an ask
@@ -202,199 +199,4 @@ impl<I: Interface, R: Answerable> Drop for Ask<'_, I, R> {
     fn drop(&mut self) {
         self.target.leave(self.priority, &mut self.ticket);
     }
-}
-
-/// The future answer to an ask that has been sent. Dropping it cancels the ask: an actor of this
-/// process that has not begun to handle it skips it.
-///
-/// [`Ask::sent`] and [`Call::try_ask`](crate::Call::try_ask) return it.
-#[must_use = "dropping an answer cancels the ask"]
-pub struct Answer<'a, I: Interface, R: Answerable> {
-    target: &'a Ref<I>,
-    place: AnswerPlace<R>,
-    reply: PhantomData<fn() -> R>,
-}
-
-enum AnswerPlace<R> {
-    Local(Arc<OneShot<R>>),
-    Remote(Slot),
-    Done,
-}
-
-/// How an ask is sent.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum AskMode {
-    /// The answer is awaited later, so the ask may leave with the other messages of the turn.
-    Later,
-    /// The caller polls the answer next.
-    Now,
-    /// The caller polls the answer next, and an idle actor of this process may run on the caller's
-    /// thread.
-    Inline,
-    /// The ask goes ahead of ordinary calls.
-    Urgent,
-}
-
-impl<'a, I: Interface, R: Answerable> Answer<'a, I, R> {
-    /// Sends the ask. Always inlined, so that the answer is built in its final place: otherwise it
-    /// would be stored in two halves and loaded as a whole right after, which a processor does
-    /// slowly.
-    #[inline(always)]
-    pub(crate) fn send(
-        target: &'a Ref<I>,
-        mode: AskMode,
-        message: &mut Option<I::Message>,
-        ticket: &mut Ticket,
-        waker: Option<&Waker>,
-    ) -> Attempt<Answer<'a, I, R>> {
-        let sent = match &target.place {
-            Place::Remote(..) if mode == AskMode::Urgent => return target.not_urgent_there(),
-            Place::Remote(route, _) => {
-                match route.ask(message, ticket, waker, mode != AskMode::Later) {
-                    Attempt::Sent(slot) => Attempt::Sent(AnswerPlace::Remote(slot)),
-                    Attempt::Full => Attempt::Full,
-                    Attempt::Failed(error) => Attempt::Failed(error),
-                }
-            }
-            Place::Local(local) => {
-                let place = OneShot::fresh();
-                let asker = Some(place.clone() as Arc<dyn LocalReply>);
-                match send_local(local, mode, message, asker, ticket, waker) {
-                    Attempt::Sent(()) => Attempt::Sent(AnswerPlace::Local(place)),
-                    Attempt::Full => Attempt::Full,
-                    Attempt::Failed(error) => Attempt::Failed(error),
-                }
-            }
-        };
-        match sent {
-            Attempt::Sent(place) => Attempt::Sent(Answer { target, place, reply: PhantomData }),
-            Attempt::Full => Attempt::Full,
-            Attempt::Failed(error) => Attempt::Failed(error),
-        }
-    }
-
-    /// Gives up the answer without cancelling the ask: the call is still handled.
-    pub(crate) fn disown(mut self) {
-        // An actor of another process is never notified of a dropped answer.
-        if let AnswerPlace::Local(place) = &self.place {
-            place.disown();
-            self.place = AnswerPlace::Done;
-        }
-    }
-
-    /// Polls for the reply. A small reply that has arrived is decoded into the caller's place; all
-    /// other cases are rare and stay out of line.
-    #[inline(always)]
-    fn poll_reply(&mut self, waker: &Waker) -> Poll<Result<R, CallError>> {
-        if let (AnswerPlace::Remote(slot), Place::Remote(route, _)) =
-            (&self.place, &self.target.place)
-        {
-            let mut small = [0; SMALL_REPLY_BYTES];
-            if let Some(length) = route.take_reply(*slot, &mut small) {
-                self.place = AnswerPlace::Done;
-                return Poll::Ready(match R::decode(&mut Reader::new(&small[..length])) {
-                    Ok(value) => Ok(value),
-                    Err(why) => Err(bad_reply(route.target(), &why)),
-                });
-            }
-        }
-        self.poll_slowly(waker)
-    }
-
-    #[inline(never)]
-    fn poll_slowly(&mut self, waker: &Waker) -> Poll<Result<R, CallError>> {
-        // Most often the answer is there at once, and the responder has dropped its handle.
-        let outcome = match (&self.place, &self.target.place) {
-            (AnswerPlace::Local(place), _) if Arc::strong_count(place) == 1 => {
-                let AnswerPlace::Local(place) =
-                    std::mem::replace(&mut self.place, AnswerPlace::Done)
-                else {
-                    unreachable!("matched above")
-                };
-                return Poll::Ready(local_outcome(self.target, OneShot::take(place)));
-            }
-            (AnswerPlace::Local(place), _) => match place.poll(waker) {
-                Poll::Pending => return Poll::Pending,
-                Poll::Ready(outcome) => local_outcome(self.target, outcome),
-            },
-            (AnswerPlace::Remote(slot), Place::Remote(route, _)) => {
-                match route.poll_reply(*slot, waker) {
-                    Poll::Pending => return Poll::Pending,
-                    Poll::Ready(Ok(bytes)) => R::decode(&mut Reader::new(&bytes))
-                        .map_err(|why| bad_reply(route.target(), &why)),
-                    Poll::Ready(Err(error)) => Err(error),
-                }
-            }
-            _ => return Poll::Pending,
-        };
-        self.place = AnswerPlace::Done;
-        Poll::Ready(outcome)
-    }
-}
-
-impl<I: Interface, R: Answerable> Unpin for Answer<'_, I, R> {}
-
-impl<I: Interface, R: Answerable> Future for Answer<'_, I, R> {
-    type Output = Result<R, CallError>;
-
-    #[inline(always)]
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        self.poll_reply(context.waker())
-    }
-}
-
-impl<I: Interface, R: Answerable> Drop for Answer<'_, I, R> {
-    #[inline]
-    fn drop(&mut self) {
-        match (&self.place, &self.target.place) {
-            (AnswerPlace::Done, _) => {}
-            (AnswerPlace::Local(place), _) => place.abandon(),
-            (AnswerPlace::Remote(slot), Place::Remote(route, _)) => route.cancel(*slot),
-            (AnswerPlace::Remote(_), Place::Local(_)) => {}
-        }
-    }
-}
-
-/// Sends an ask to an actor of this process, or runs the actor to answer it.
-#[inline(always)]
-fn send_local<I: Interface>(
-    local: &LocalRef<I>,
-    mode: AskMode,
-    message: &mut Option<I::Message>,
-    mut asker: Asker,
-    ticket: &mut Ticket,
-    waker: Option<&Waker>,
-) -> Attempt<()> {
-    match mode {
-        AskMode::Later => return send(local, message, asker, ticket, waker),
-        AskMode::Urgent => return local.push_urgent(message, asker, ticket, waker),
-        AskMode::Now | AskMode::Inline => local_batch::publish_to(local),
-    }
-    if mode == AskMode::Inline {
-        match local.push_or_find_asleep(message, &mut asker, ticket, waker) {
-            Ok(sent) => return sent,
-            Err(actor) => {
-                if let Some(actor) = InlineRun::begin(actor) {
-                    actor.run(&mut DirectCall { message, asker: &mut asker });
-                }
-                if message.is_none() {
-                    return Attempt::Sent(());
-                }
-            }
-        }
-    }
-    local.push(message, asker, ticket, waker)
-}
-
-/// The outcome of an ask that an actor of this process has answered.
-fn local_outcome<I: Interface, R>(
-    target: &Ref<I>,
-    outcome: ReplyOutcome<R>,
-) -> Result<R, CallError> {
-    outcome.map_err(|(kind, detail)| CallError { kind, target: target.target().clone(), detail })
-}
-
-#[cold]
-pub(crate) fn bad_reply(target: &Arc<str>, why: &DecodeError) -> CallError {
-    CallError::new(CallErrorKind::BadReply, target).with_detail(&why.to_string())
 }

@@ -4,6 +4,7 @@
 //! `.tell().await` waits for room, `.ask().await` waits for the reply, and `.timeout(d)` bounds
 //! either. Threads outside a runtime use `.blocking_tell()` and `.blocking_ask()`.
 
+pub mod answer;
 pub mod ask;
 pub mod urgent;
 pub mod receipt;
@@ -11,6 +12,7 @@ pub mod pipeline;
 pub mod streaming;
 pub mod rate_limiter;
 mod cycle;
+pub(crate) mod time_limit;
 pub(crate) mod block;
 
 use std::future::Future;
@@ -19,14 +21,13 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use tokio::runtime::Handle;
-use tokio::time::Sleep;
 use wigwag_wire::Decode;
 
-use crate::call::ask::{Answer, Ask, AskMode};
+use crate::call::answer::{Answer, AskMode};
+use crate::call::ask::Ask;
 use crate::call::block::block_on_until;
+use crate::call::time_limit::TimeLimit;
 use crate::error::{AskError, CallError, CallErrorKind, Refused};
-use crate::limits::{ASK_WAIT_MAX, HANDLER_WAIT_MAX};
 use crate::mailbox::backlog::parked::Ticket;
 use crate::reference::interface::Interface;
 use crate::reference::route::Attempt;
@@ -149,8 +150,8 @@ impl<'a, I: Interface, R: Answerable> Call<'a, I, R> {
     /// If the future is dropped while it waits for room, the message is not sent. If it is dropped
     /// while it waits for the reply, the ask is cancelled: an actor of this process that has not
     /// begun to handle it skips it. A handler that has begun continues, an `async` one too, and may
-    /// check [`Responder::is_wanted`](crate::Responder::is_wanted); its reply is dropped. An actor
-    /// of another process is not notified. A tell is always handled.
+    /// check [`Responder::is_wanted`](crate::Responder::is_wanted); its reply is dropped. The
+    /// handler of an actor of another process runs in any case.
     ///
     /// # Panics
     /// When it has a time limit, has to wait, and is polled outside a tokio runtime. Without a
@@ -297,67 +298,5 @@ impl<I: Interface> Drop for Tell<'_, I> {
     #[inline(always)]
     fn drop(&mut self) {
         self.target.leave(self.priority, &mut self.ticket);
-    }
-}
-
-/// How long a call may wait. The timer is created when the first wait begins, so a call that finds
-/// room pays nothing for it.
-pub(crate) struct TimeLimit {
-    /// The limit that the caller set; `Duration::MAX` means no limit.
-    limit: Option<Duration>,
-    /// True when the call waits for an answer.
-    asks: bool,
-    timer: Option<Pin<Box<Sleep>>>,
-}
-
-impl Drop for TimeLimit {
-    /// Nearly no call has waited, so most drops cost one comparison.
-    #[inline(always)]
-    fn drop(&mut self) {
-        if let Some(timer) = self.timer.take() {
-            forget_timer(timer);
-        }
-    }
-}
-
-#[cold]
-fn forget_timer(timer: Pin<Box<Sleep>>) {
-    drop(timer);
-}
-
-impl TimeLimit {
-    #[inline]
-    pub(crate) fn new(limit: Option<Duration>) -> TimeLimit {
-        TimeLimit { limit, asks: false, timer: None }
-    }
-
-    /// The time limit of an ask.
-    #[inline]
-    pub(crate) fn of_ask(limit: Option<Duration>) -> TimeLimit {
-        TimeLimit { limit, asks: true, timer: None }
-    }
-
-    /// Leaves the time to the thread that waits: returns the limit, which is `default` unless the
-    /// caller set one, and removes it here.
-    fn keep_by_thread(&mut self, default: Duration) -> Duration {
-        self.limit.replace(Duration::MAX).unwrap_or(default)
-    }
-
-    /// `Ready` when the time is over, with the kind of the resulting error.
-    pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> Poll<CallErrorKind> {
-        let (limit, kind) = match self.limit {
-            Some(limit) => (limit, CallErrorKind::Timeout(limit)),
-            None if turn::is_handler() => (HANDLER_WAIT_MAX, CallErrorKind::Overloaded),
-            // There may be no runtime with a clock.
-            None if !self.asks || self.timer.is_none() && Handle::try_current().is_err() => {
-                return Poll::Pending;
-            }
-            None => (ASK_WAIT_MAX, CallErrorKind::Timeout(ASK_WAIT_MAX)),
-        };
-        if limit == Duration::MAX {
-            return Poll::Pending;
-        }
-        let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(limit)));
-        timer.as_mut().poll(context).map(|()| kind)
     }
 }

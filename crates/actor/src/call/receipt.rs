@@ -10,8 +10,10 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use crate::call::ask::{Answer, Ask};
-use crate::call::{Answerable, Call, TimeLimit};
+use crate::call::answer::Answer;
+use crate::call::ask::Ask;
+use crate::call::time_limit::TimeLimit;
+use crate::call::{Answerable, Call};
 use crate::error::{CallErrorKind, Refused};
 use crate::reference::Priority;
 use crate::reference::interface::Interface;

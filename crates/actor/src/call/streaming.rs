@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use crate::call::TimeLimit;
 use crate::call::cycle::{self, CallCycle};
+use crate::call::time_limit::TimeLimit;
 use crate::error::{CallError, CallErrorKind};
 use crate::lifecycle::handle::AnyActor;
 use crate::mailbox::backlog::parked::Ticket;

@@ -7,8 +7,10 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::call::ask::{Answer, Ask, AskMode};
-use crate::call::{Answerable, Call, Tell, TimeLimit, try_ask, try_tell_alone};
+use crate::call::answer::{Answer, AskMode};
+use crate::call::ask::Ask;
+use crate::call::time_limit::TimeLimit;
+use crate::call::{Answerable, Call, Tell, try_ask, try_tell_alone};
 use crate::error::{AskError, Refused};
 use crate::reference::Priority;
 use crate::reference::interface::Interface;

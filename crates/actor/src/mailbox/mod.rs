@@ -1,10 +1,10 @@
 //! The mailbox of an actor: the queues in which its mail waits.
 //!
-//! A mailbox has a queue for all local senders and an inbound queue for each session, and a list of
-//! those that have mail. The actor serves the listed queues in turn, one chunk each, so a flood
-//! from one peer delays the others by a chunk. A queue is listed when its first mail arrives, which
-//! is the only moment at which a sender may have to wake the actor. Control mail is kept apart
-//! (`lifecycle::control`) and goes before all other mail.
+//! A mailbox has a queue for all local senders and an inbound queue for each channel of a session,
+//! and a list of those that have mail. The actor serves the listed queues in turn, one chunk each,
+//! so a flood on one channel delays the others by a chunk. A queue is listed when its first mail
+//! arrives, which is the only moment at which a sender may have to wake the actor. Control mail is
+//! kept apart (`lifecycle::control`) and goes before all other mail.
 
 pub mod backlog;
 pub(crate) mod ready_queues;

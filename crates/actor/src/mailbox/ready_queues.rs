@@ -14,7 +14,7 @@ use crate::mailbox::stash::Stash;
 use crate::mailbox::timers::Timers;
 use crate::reply::owner::InboundQueueOwner;
 
-/// The inbound queue of one session.
+/// The inbound queue of one channel of a session.
 pub(crate) struct SessionQueue<M> {
     pub(crate) queue: Queue<M>,
     pub(crate) owner: Arc<dyn InboundQueueOwner>,

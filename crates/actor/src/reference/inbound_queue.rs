@@ -1,7 +1,7 @@
 //! Inbound queues: mail from another process.
 //!
 //! The node reads frames and knows no message types; the actor knows its types and no frames. An
-//! [`InboundQueue`] stands between them: one for each pair of session and actor, with a place for
+//! [`InboundQueue`] stands between them: one for each channel of a session, with a place for
 //! every credit that was granted, so a frame that arrives with credit always fits.
 
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub trait Exported: Send + Sync {
     fn is_stopped(&self) -> bool;
 }
 
-/// The inbound queue of one session at one actor. Calls are accepted in runs and published
+/// The inbound queue of one channel at its actor. Calls are accepted in runs and published
 /// together.
 pub trait InboundQueue: Send {
     /// Accepts calls: `frames` holds `calls` of them, as [`wigwag_wire::call`] describes, which

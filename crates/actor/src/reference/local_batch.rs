@@ -1,9 +1,9 @@
 //! The batch of a turn: messages for one actor of this process that are not published yet.
 //!
-//! The first message of a turn to an actor goes straight into its mailbox; a turn that sends a
-//! second one likely sends many. From then on places are leased some at a time and messages collect
-//! in a chunk of this thread. The chunk is moved into the mailbox when it is full and when the turn
-//! ends: one lock and at most one wake for all of them.
+//! A message to another actor than the last one goes straight into the mailbox; a turn that sends
+//! two in a row to one actor likely sends many. From then on places are leased some at a time and
+//! messages collect in a chunk of this thread. The chunk is moved into the mailbox when it is full
+//! and when the turn ends: one lock and at most one wake for all of them.
 //!
 //! What it buys: `lab run counter`, cell *1 sender*, 24.4 M/s; without batches 6.6 M/s.
 

@@ -96,10 +96,10 @@ impl<I: Interface> This<I> {
         tokio::spawn(in_turns(work)).abort_handle()
     }
 
-    /// Runs a closure with the actor's state between two of its calls, before waiting calls: the
-    /// way back to the state for a handler that runs side by side with others, as often as it
-    /// likes. A handler with `&mut self` has the state already; from there the visit is refused
-    /// with `CallCycle`, because it would wait for itself.
+    /// Runs a closure with the actor's state between two of its calls, before waiting calls. A
+    /// handler that runs side by side with others uses it to access the state, any number of times.
+    /// A handler with `&mut self` has the state already; from there the visit is refused with
+    /// `CallCycle`, because it would wait for itself.
     ///
     /// # Errors
     /// `ActorStopped` when the actor has ended; `Panicked` when the visit panicked, which ends the

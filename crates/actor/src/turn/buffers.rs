@@ -95,7 +95,7 @@ impl TurnBuffers {
 /// told whether `target` was also the last one that had none.
 ///
 /// Returns `None` without a buffer, outside a turn, and inside `make` or `work`: a message that is
-/// sent while another one is encoded or dropped takes the way of a message outside a turn.
+/// sent while another one is encoded or dropped is sent as if outside a turn.
 #[inline]
 pub fn with<B: TurnBuffer, T>(
     target: usize,
@@ -189,8 +189,8 @@ fn publish_entries() -> bool {
     is_busy
 }
 
-/// Puts buffers back that were taken out: at most `most`, because an idle thread keeps their targets
-/// alive. Buffers that were created meanwhile stay.
+/// Puts buffers back that were taken out: at most `most`, because an idle thread keeps their
+/// targets alive. Buffers that were created meanwhile stay.
 #[inline]
 fn put_back(entries: Vec<Entry>, most: usize) {
     let dropped = BUFFERS.with(|buffers| {

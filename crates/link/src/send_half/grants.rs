@@ -43,8 +43,8 @@ impl SendHalf {
         self.grants.get(usize::try_from(channel).ok()?)?.as_ref()
     }
 
-    /// The use of the peer's channel number that is open; 0 if none is. Each use has a number of its
-    /// own.
+    /// The use of the peer's channel number that is open; 0 if none is. Each use has a number of
+    /// its own.
     pub fn use_of(&self, channel: u64) -> u64 {
         let at = usize::try_from(channel).unwrap_or(usize::MAX);
         self.uses.get(at).map_or(0, |number| number.open)
@@ -61,10 +61,10 @@ impl SendHalf {
         self.uses.get(at).map_or(0, |number| number.last_limit)
     }
 
-    /// Ends a channel that the peer sends on and tells it so with DETACHED; `accepted` counts the calls
-    /// that the actor was given, and is 0 if nobody counts. Gives the grant, which is
-    /// to be [closed](Self::close_grant) when its last call is handled; `None` if the channel had
-    /// ended before.
+    /// Ends a channel that the peer sends on and tells it so with DETACHED; `accepted` counts the
+    /// calls that the actor was given, and is 0 if calls are not counted. Returns the grant, which
+    /// is to be [closed](Self::close_grant) when its last call is handled; `None` if the channel
+    /// had ended before.
     pub fn end_channel(&mut self, channel: u64, code: Code, accepted: u64) -> Option<Grant> {
         let grant = self.take_grant(channel)?;
         let detached = Frame::Detached { channel, code, accepted };

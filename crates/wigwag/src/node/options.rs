@@ -53,7 +53,9 @@ impl NodeOptions {
     }
 
     /// Sets how long a session that a peer has dialed is kept after its connection was cut: 60 s by
-    /// default, at most one hour. Zero ends a session with its connection.
+    /// default, at most one hour. The dialer waits 5 s longer than its listener. Zero ends each
+    /// session of this node with its connection, also those that it has dialed. A session over
+    /// which nothing has arrived yet is kept for 5 s at most.
     pub fn keep_sessions(mut self, time: Duration) -> NodeOptions {
         self.ttl = time.min(SESSION_TTL_MAX);
         self
@@ -61,7 +63,9 @@ impl NodeOptions {
 
     /// Sets the heartbeat interval: 1 s by default, at least 10 ms, at most 60 s. A node that has
     /// sent nothing for this long sends a heartbeat; after three intervals without anything from
-    /// the peer its connection counts as cut. The longer interval of the two nodes applies.
+    /// the peer its connection counts as cut. The longer interval of the two nodes applies. A
+    /// session without calls for 10 s sends a heartbeat every 15 s only, and its connection counts
+    /// as cut after 17 s.
     pub fn heartbeat(mut self, interval: Duration) -> NodeOptions {
         self.limits.heartbeat_ms = u64::try_from(interval.as_millis()).unwrap_or(u64::MAX);
         self

@@ -154,7 +154,7 @@ impl Channel {
         }))
     }
 
-    /// Cancels an ask, so that the peer can save the work.
+    /// Gives up an ask and tells the peer with CANCEL. A node of this version ignores it.
     pub(crate) fn cancel(&self, slot: Slot) {
         let place = self.session.asks.slot(slot.index());
         let Some(place) = place else { return };

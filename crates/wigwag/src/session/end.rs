@@ -34,7 +34,7 @@ impl Session {
         SILENT_SESSION_TTL.saturating_sub(clock::now().since(self.started_at))
     }
 
-    /// How far the session has come, as it decides on another one with the same peer.
+    /// The state that admission checks when another session with this peer is requested.
     pub(crate) fn progress(&self) -> SessionProgress {
         match (self.is_silent(), self.cut_since()) {
             (false, _) => SessionProgress::Established,

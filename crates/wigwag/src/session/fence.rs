@@ -1,8 +1,8 @@
 //! Decides which connection of a session may still change its receiving state.
 //!
 //! A session moves from connection to connection, and the old one may have unread bytes when the
-//! new one takes over. The new connection shuts out the older ones and reads the state in one step
-//! under the lock, so the state that it reads stays true: no older connection gets in any more.
+//! new one takes over. A listener shuts out the older connections and reads the state in one step
+//! under the lock, so the state that it names stays true: no older connection gets in any more.
 //! `fence_loom.rs` checks every interleaving.
 
 use std::ops::{Deref, DerefMut};

@@ -7,8 +7,9 @@
 // A session with one peer, shared by its driver and all senders.
 //
 // A session moves from connection (`connection.rs`) to connection; the state in here
-// stays. There are three locks, taken in this order where several are held: `reading` (the driver
-// only), `connection` (whatever thread writes), `sending` (every sender). No lock is held across a
+// stays. There are three locks, taken in this order where several are held: `reading` (the
+// driver, and a thread that resumes the session), `connection` (whatever thread writes), `sending`
+// (every sender). No lock is held across a
 // wait. Outstanding asks need none of them.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, Weak};
@@ -80,7 +81,8 @@ pub(crate) struct OutboundChannel {
     attaching: Option<Attaching>,
 }
 
-/// Statistics of the session with one peer, from [`Node::statistics`](crate::Node::statistics), which has an example.
+/// Statistics of the session with one peer, from [`Node::statistics`](crate::Node::statistics),
+/// which has an example.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct PeerStatistics {

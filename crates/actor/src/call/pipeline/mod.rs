@@ -13,7 +13,8 @@ use std::sync::Arc;
 use std::task::{Poll, Waker};
 
 use crate::call::pipeline::paged_queue::PagedQueue;
-use crate::call::{Answerable, Call, TimeLimit, full, refused};
+use crate::call::time_limit::TimeLimit;
+use crate::call::{Answerable, Call, full, refused};
 use crate::error::{CallError, CallErrorKind, Refused, Unsent};
 use crate::mailbox::backlog::parked::Ticket;
 use crate::reference::answers::Answers;

@@ -7,7 +7,7 @@ use wigwag_wire::{DecodeError, Reader};
 
 use super::{Pipeline, PipelineState};
 use crate::call::Answerable;
-use crate::call::ask::bad_reply;
+use crate::call::answer::bad_reply;
 use crate::error::CallError;
 use crate::reference::answers::TakenAnswer;
 use crate::reference::interface::Interface;

@@ -7,7 +7,7 @@
 //!
 //! What it buys: `lab run remote`, without runs, cell *tell*, 1.75 times the rate of calls that are
 //! encoded under the lock of the session; cell *ask* 1.5 times. Runs buy another 1.14 and 1.43
-//! times, and what [`run_writer`] says.
+//! times; [`run_writer`] has the figure for calls that are encoded in place.
 
 use std::num::NonZeroUsize;
 use std::ptr::NonNull;
