@@ -36,10 +36,18 @@ fn option_inner(kind: &str) -> Option<&str> {
 fn value(kind: &str, word: &str) -> Option<Value> {
     let json: Option<Value> = serde_json::from_str(word).ok();
     if let Some(inner) = option_inner(kind) {
-        return match json {
-            Some(Value::Null) => Some(Value::Null),
+        if json == Some(Value::Null) {
+            return json;
+        }
+        if inner != "()" && option_inner(inner).is_none() {
+            return value(inner, word);
+        }
+        // Nil is the `None` of both, so the inner one is in an array.
+        let content = match json {
+            Some(Value::Array(items)) if items.len() == 1 => value(inner, &items[0].to_string()),
             _ => value(inner, word),
         };
+        return Some(Value::Array(vec![content?]));
     }
     match kind {
         "String" => Some(match json {
@@ -87,6 +95,10 @@ mod tests {
             ("String", "42", b"\x91\xa242"),
             ("String", "\"42\"", b"\x91\xa242"),
             ("Option<String>", "null", &[0x91, 0xc0]),
+            ("Option<Option<u8>>", "null", &[0x91, 0xc0]),
+            ("Option<Option<u8>>", "[null]", &[0x91, 0x91, 0xc0]),
+            ("Option<Option<u8>>", "7", &[0x91, 0x91, 7]),
+            ("Option<()>", "[null]", &[0x91, 0x91, 0xc0]),
             ("Vec<bool>", "[true]", &[0x91, 0x91, 0xc3]),
             ("Name", "Ada", b"\x91\xa3Ada"),
         ] {

@@ -11,30 +11,44 @@ use crate::msgpack::{put_array, put_map, take_array, take_map};
 use crate::small::{self, Scratch};
 use crate::{Buffer, Decode, DecodeError, Encode, Reader};
 
+/// `None` is nil, `Some(value)` is `value`; if `value` itself may be nil, as in `Option<Option<T>>`,
+/// it is `[value]`.
 impl<T: Encode> Encode for Option<T> {
     const TRAVELS: bool = T::TRAVELS;
-    const SMALL_BYTES: usize = T::SMALL_BYTES;
+    const MAY_BE_NIL: bool = true;
+    const SMALL_BYTES: usize = T::SMALL_BYTES.saturating_add(T::MAY_BE_NIL as usize);
     fn encode_small(&self, scratch: &mut Scratch, at: usize) -> usize {
         match self {
+            Some(value) if T::MAY_BE_NIL => {
+                value.encode_small(scratch, small::put_array(scratch, at, 1))
+            }
             Some(value) => value.encode_small(scratch, at),
             None => ().encode_small(scratch, at),
         }
     }
     fn encode(&self, out: &mut Buffer) {
-        match self {
-            Some(value) => value.encode(out),
-            None => out.push(0xC0),
+        let Some(value) = self else { return out.push(0xC0) };
+        if T::MAY_BE_NIL {
+            put_array(out, 1);
         }
+        value.encode(out);
     }
 }
 
 impl<'a, T: Decode<'a>> Decode<'a> for Option<T> {
+    const MAY_BE_NIL: bool = true;
     fn decode(reader: &mut Reader<'a>) -> Result<Option<T>, DecodeError> {
         if reader.peek() == Some(0xC0) {
             reader.u8()?;
             return Ok(None);
         }
-        T::decode(reader).map(Some)
+        if !T::MAY_BE_NIL {
+            return T::decode(reader).map(Some);
+        }
+        nested(reader, |reader, count| match count {
+            1 => T::decode(reader).map(Some),
+            _ => Err(DecodeError::OutOfRange { expected: "nil or an array of one value" }),
+        })
     }
 }
 
@@ -179,14 +193,19 @@ impl<'a, K: Decode<'a> + Ord, V: Decode<'a>> Decode<'a> for BTreeMap<K, V> {
 /// Bytes are MessagePack *bin*; a `Vec<u8>` is a list of numbers. Use [`Bytes`] for blobs.
 impl Encode for Bytes {
     fn encode(&self, out: &mut Buffer) {
-        let b = (self.len() as u32).to_be_bytes();
-        match self.len() {
-            0..=0xFF => out.put([0xC4, b[3]], 2),
-            0x100..=0xFFFF => out.put([0xC5, b[2], b[3]], 3),
-            _ => out.put([0xC6, b[0], b[1], b[2], b[3]], 5),
-        }
-        out.extend(self);
+        put_bin(out, self);
     }
+}
+
+/// Appends bytes as MessagePack *bin*.
+pub(crate) fn put_bin(out: &mut Buffer, bytes: &[u8]) {
+    let b = (bytes.len() as u32).to_be_bytes();
+    match bytes.len() {
+        0..=0xFF => out.put([0xC4, b[3]], 2),
+        0x100..=0xFFFF => out.put([0xC5, b[2], b[3]], 3),
+        _ => out.put([0xC6, b[0], b[1], b[2], b[3]], 5),
+    }
+    out.extend(bytes);
 }
 
 impl<'a> Decode<'a> for &'a [u8] {
@@ -211,6 +230,7 @@ impl<'a> Decode<'a> for Bytes {
 }
 
 impl<T: Encode + ?Sized> Encode for Box<T> {
+    const MAY_BE_NIL: bool = T::MAY_BE_NIL;
     const TRAVELS: bool = T::TRAVELS;
     fn encode(&self, out: &mut Buffer) {
         (**self).encode(out);
@@ -218,6 +238,7 @@ impl<T: Encode + ?Sized> Encode for Box<T> {
 }
 
 impl<'a, T: Decode<'a>> Decode<'a> for Box<T> {
+    const MAY_BE_NIL: bool = T::MAY_BE_NIL;
     fn decode(reader: &mut Reader<'a>) -> Result<Box<T>, DecodeError> {
         T::decode(reader).map(Box::new)
     }
@@ -270,4 +291,10 @@ tuples! {
     4: A 0, B 1, C 2, D 3;
     5: A 0, B 1, C 2, D 3, E 4;
     6: A 0, B 1, C 2, D 3, E 4, F 5;
+    7: A 0, B 1, C 2, D 3, E 4, F 5, G 6;
+    8: A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7;
+    9: A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8;
+    10: A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9;
+    11: A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10;
+    12: A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11;
 }

@@ -6,6 +6,8 @@
 #![forbid(unsafe_code)]
 
 extern crate alloc;
+#[cfg(test)]
+extern crate std;
 
 pub mod time;
 pub mod buffer;
@@ -14,6 +16,7 @@ pub mod varint;
 pub mod small;
 pub mod msgpack;
 pub mod collections;
+mod types;
 pub mod fixed;
 pub mod skip;
 pub mod call;

@@ -24,6 +24,11 @@ pub trait Encode {
     /// run time if all types travel.
     const TRAVELS: bool = true;
 
+    /// True if nil is the form of some value of the type. An `Option` of such a type writes
+    /// `Some(value)` as an array of one, because nil is its `None`. [`Decode::MAY_BE_NIL`] must say
+    /// the same.
+    const MAY_BE_NIL: bool = false;
+
     /// Appends the value.
     fn encode(&self, out: &mut Buffer);
 
@@ -52,6 +57,9 @@ pub trait Encode {
 /// A value that can be read from MessagePack. `'a` is the lifetime of the bytes, so a `&'a str`
 /// borrows from them.
 pub trait Decode<'a>: Sized {
+    /// True if nil is the form of some value of the type, as for [`Encode::MAY_BE_NIL`].
+    const MAY_BE_NIL: bool = false;
+
     /// Reads the value from the front of `reader`.
     ///
     /// # Errors
@@ -436,6 +444,7 @@ impl<'a> Decode<'a> for f32 {
 }
 
 impl Encode for () {
+    const MAY_BE_NIL: bool = true;
     const SMALL_BYTES: usize = 1;
     fn encode(&self, out: &mut Buffer) {
         out.push(0xC0);
@@ -449,6 +458,7 @@ impl Encode for () {
 }
 
 impl<'a> Decode<'a> for () {
+    const MAY_BE_NIL: bool = true;
     fn decode(reader: &mut Reader<'a>) -> Result<(), DecodeError> {
         match marker(reader, "nil")? {
             0xC0 => Ok(()),
@@ -503,6 +513,7 @@ impl<'a> Decode<'a> for String {
 }
 
 impl<T: Encode + ?Sized> Encode for &T {
+    const MAY_BE_NIL: bool = T::MAY_BE_NIL;
     const TRAVELS: bool = T::TRAVELS;
     fn encode(&self, out: &mut Buffer) {
         (**self).encode(out);

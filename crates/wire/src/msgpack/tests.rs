@@ -54,6 +54,17 @@ proptest! {
         comes_back(map);
     }
 
+    /// `None` is nil, so what is inside must not be nil as well.
+    #[test]
+    fn nested_options_keep_their_depth(
+        values: Vec<Option<Option<Option<u8>>>>, pair: (Option<()>, Option<Box<Option<()>>>),
+    ) {
+        for value in &values {
+            comes_back(*value);
+        }
+        comes_back((values, pair));
+    }
+
     /// Arbitrary bytes give a result, never a panic.
     #[test]
     fn noise_never_panics_the_decoder(noise in prop::collection::vec(any::<u8>(), 0..64)) {
