@@ -91,8 +91,7 @@ fn find_std(folder: &Path, faults: &mut Vec<String>) -> Result<(), std::io::Erro
         let path = entry?.path();
         if path.is_dir() {
             find_std(&path, faults)?;
-        } else if path.extension().is_some_and(|extension| extension == "rs")
-        {
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
             let text = fs::read_to_string(&path)?;
             if path.ends_with(HOSTED) {
                 faults.extend(hosted_faults(&text));

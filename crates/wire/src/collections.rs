@@ -20,7 +20,8 @@ impl<T: Encode> Encode for Option<T> {
     fn encode_small(&self, scratch: &mut Scratch, at: usize) -> usize {
         match self {
             Some(value) if T::MAY_BE_NIL => {
-                value.encode_small(scratch, small::put_array(scratch, at, 1))
+                let at = small::put_array(scratch, at, 1);
+                value.encode_small(scratch, at)
             }
             Some(value) => value.encode_small(scratch, at),
             None => ().encode_small(scratch, at),

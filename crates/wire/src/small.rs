@@ -172,6 +172,7 @@ mod tests {
             }
         }
         same(&(true, (), 1.5_f32, Some(7_u8), None::<u32>));
+        same(&(Some(Some(7_u8)), Some(None::<u8>), None::<Option<u8>>, Some(())));
         same(&[(1_u64, -1_i64), (u64::MAX, i64::MIN)]);
         assert_eq!(<(u64, u64) as Encode>::SMALL_BYTES, 19);
         assert_eq!(<Option<(u64, alloc::string::String)> as Encode>::SMALL_BYTES, usize::MAX);

@@ -36,7 +36,6 @@ impl<'a> Decode<'a> for Arc<str> {
     }
 }
 
-
 /// Reads a text that [`FromStr`] understands.
 pub(super) fn parsed<T: FromStr>(
     reader: &mut Reader<'_>,

@@ -25,7 +25,9 @@ impl<'a> Decode<'a> for Duration {
 }
 
 /// Reads seconds, of either sign, and the nanoseconds after them.
-pub(super) fn take_seconds<'a, S: Decode<'a>>(reader: &mut Reader<'a>) -> Result<(S, u32), DecodeError> {
+pub(super) fn take_seconds<'a, S: Decode<'a>>(
+    reader: &mut Reader<'a>,
+) -> Result<(S, u32), DecodeError> {
     const EXPECTED: &str = "[seconds, nanoseconds]";
     nested(reader, |reader, count| {
         if count != 2 {
