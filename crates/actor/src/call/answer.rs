@@ -21,7 +21,7 @@ use crate::scheduler::{DirectCall, InlineRun};
 /// The future answer to an ask that has been sent. Dropping it cancels the ask: an actor of this
 /// process that has not begun to handle it skips it.
 ///
-/// [`Ask::sent`] and [`Call::try_ask`](crate::Call::try_ask) return it.
+/// [`Ask::sent`](crate::Ask::sent) and [`Call::try_ask`](crate::Call::try_ask) return it.
 #[must_use = "dropping an answer cancels the ask"]
 pub struct Answer<'a, I: Interface, R: Answerable> {
     target: &'a Ref<I>,

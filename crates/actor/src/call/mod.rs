@@ -75,8 +75,10 @@ impl<'a, I: Interface, R> Call<'a, I, R> {
 
     /// Bounds the whole wait: for room, and for the reply if the call is asked.
     ///
-    /// Without a time limit an ask waits [`ASK_WAIT_MAX`]. Inside a handler an ask or a tell waits
-    /// [`HANDLER_WAIT_MAX`]. A tell elsewhere waits as long as it takes.
+    /// Without a time limit an ask waits [`ASK_WAIT_MAX`](crate::limits::ASK_WAIT_MAX), 30 s.
+    /// Inside a handler an ask or a tell waits
+    /// [`HANDLER_WAIT_MAX`](crate::limits::HANDLER_WAIT_MAX), 5 s. A tell elsewhere waits as long as
+    /// it takes.
     pub fn timeout(mut self, limit: Duration) -> Call<'a, I, R> {
         self.timeout = Some(limit);
         self

@@ -1,6 +1,6 @@
 //! The calls of one chunk while they are handled.
 //!
-//! [`run_calls`] is the loop from which the handlers of an actor are entered. Mail of local senders
+//! `run_calls` is the loop from which the handlers of an actor are entered. Mail of local senders
 //! is stored as messages; calls of a session are stored as received and decoded here, straight into
 //! their handlers. However a run ends, even by a panic or because the runtime shuts down while a
 //! handler waits, the waiting askers are told.

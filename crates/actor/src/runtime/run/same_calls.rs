@@ -17,7 +17,7 @@ use crate::lifecycle::control::Control;
 use crate::reply::{Reply, ReplySlot};
 use crate::runtime::actor::Handled;
 
-/// Consecutive calls of one method, as [`Actor::handle_run`] gets them.
+/// Consecutive calls of one method, as [`Actor::handle_run`](crate::Actor::handle_run) gets them.
 #[derive(Debug)]
 pub struct SameCalls<'c, 'a> {
     pub(super) run: CallRun<'c, 'a>,
