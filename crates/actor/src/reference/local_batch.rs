@@ -5,7 +5,7 @@
 //! messages collect in a chunk of this thread. The chunk is moved into the mailbox when it is full
 //! and when the turn ends: one lock and at most one wake for all of them.
 //!
-//! What it buys: `lab run counter`, cell *1 sender*, 24.4 M/s; without batches 6.6 M/s.
+//! Measured gain: `lab run counter`, cell *1 sender*, 24.4 M/s; without batches 6.6 M/s.
 
 use std::sync::Arc;
 use std::task::Waker;

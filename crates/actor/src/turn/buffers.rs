@@ -1,4 +1,4 @@
-//! The send buffers of the current turn: what a thread has sent and not yet published.
+//! The send buffers of the current turn, with all that a thread has sent and not yet published.
 //!
 //! A buffer collects what one turn sends to one target: messages for a mailbox of this process
 //! (`reference::local_batch`), or encoded frames for a session with another one. This registry

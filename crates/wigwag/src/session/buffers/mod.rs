@@ -5,8 +5,8 @@
 //! turn ends, or a segment is full, this thread publishes the buffer and writes it. The buffers are
 //! found and published by the registry of the turn, [`wigwag_actor::turn::buffers`].
 //!
-//! What it buys: `lab run remote`, without runs, cell *tell*, 1.75 times the rate of calls that are
-//! encoded under the lock of the session; cell *ask* 1.5 times. Runs buy another 1.14 and 1.43
+//! Measured gain: `lab run remote`, without runs, cell *tell*, 1.75 times the rate of calls that
+//! are encoded under the lock of the session; cell *ask* 1.5 times. Runs buy another 1.14 and 1.43
 //! times; [`run_writer`] has the figure for calls that are encoded in place.
 
 use std::num::NonZeroUsize;
