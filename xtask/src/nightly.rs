@@ -15,11 +15,14 @@ struct LongRun {
     minutes: u32,
 }
 
-const RUNS: &[LongRun] = &[LongRun {
-    name: "every test, optimised, in its long form",
-    arguments: &["test", "--workspace", "--profile", "nightly", "--no-fail-fast"],
-    minutes: 60,
-}];
+const RUNS: &[LongRun] = &[
+    LongRun {
+        name: "every test, optimised, in its long form",
+        arguments: &["test", "--workspace", "--profile", "nightly", "--no-fail-fast"],
+        minutes: 60,
+    },
+    LongRun { name: "the tests of other programs", arguments: test::OUTSIDE_TESTS, minutes: 1 },
+];
 
 /// Runs all of them and prints the same last line as `cargo xtask test`.
 pub(crate) fn run() -> bool {

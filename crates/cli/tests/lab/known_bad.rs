@@ -125,6 +125,45 @@ fn word(random: &mut u64) -> String {
     (0..8).map(|letter| char::from(b'a' + (*random >> (letter * 7)) as u8 % 26)).collect()
 }
 
+/// What a bad participant is found out for.
+const REASONS: &[(&str, &str)] = &[
+    ("broken-drop", "were lost"),
+    ("broken-double", "twice"),
+    ("broken-mask", "duplicate in the place"),
+    ("broken-wrong", "not the same"),
+    ("broken-reorder", "out of order"),
+    ("broken-due", "from when its asks were due"),
+    ("broken-mute", "was not READY within"),
+    ("broken-rubbish", "up and running"),
+    ("broken-crash", "something went very wrong"),
+    ("broken-hang", "without an account"),
+    ("broken-fork", "processes behind"),
+    ("broken-one-byte", "wrong"),
+    ("broken-eager", "nobody had asked for"),
+    ("broken-reply", "wrong"),
+    ("broken-deaf", "after SIGTERM"),
+    ("broken-quarter", "were lost"),
+    ("broken-blind", "replies unread"),
+    ("broken-pipeline", "in flight"),
+    ("broken-early", "worked before GO"),
+    ("broken-leak", "after its account"),
+    ("broken-hide", "left their group"),
+    ("broken-restart", "ended before their work was done"),
+    ("broken-hoard", "did not stay flat"),
+    ("broken-guess", "sum of the answers"),
+    ("broken-skip", "did not come by every"),
+    ("broken-shared", "each with a number of its own"),
+    ("broken-silent", "never answered"),
+    ("broken-twice", "nobody had asked for"),
+    ("broken-cache", "wrong"),
+    ("broken-pool", " of 100 connections were at work"),
+    ("broken-few", " of 100 connections were at work"),
+    ("broken-nagle", "delayed acknowledgement"),
+    ("broken-stall", "a stall of 3"),
+    ("broken-half", "opened 50 connections of 100"),
+    ("broken-nibble", "replies unread"),
+];
+
 /// No verdict depends on a name or on whether the participant is known to be bad.
 #[test]
 fn every_bad_participant_is_found_out_under_a_name_that_tells_nothing() {
@@ -152,6 +191,15 @@ fn every_bad_participant_is_found_out_under_a_name_that_tells_nothing() {
         if played == &"raw" {
             assert!(theirs.iter().all(|row| !is_found_out(row)), "{theirs:?}");
             continue;
+        }
+        let reasons = |row: &&Row| row.reasons.join("; ");
+        let all: Vec<String> = theirs.iter().map(reasons).collect();
+        // Where others take the processors, of this machine or below it, nobody's rate is held, and
+        // that is said instead.
+        let is_loud = theirs.iter().any(|row| was_disturbed(row))
+            || all.iter().any(|said| said.contains("rate was not held"));
+        if let Some((_, words)) = REASONS.iter().find(|(bad, _)| bad == played) {
+            assert!(is_loud || all.iter().any(|said| said.contains(words)), "{played}: {all:?}");
         }
         let hidden = theirs.into_iter().filter(|row| !is_found_out(row)).cloned().collect();
         look_again(&peers, name, played, hidden);
