@@ -168,25 +168,42 @@ impl<'a, T: Decode<'a>, const N: usize> Decode<'a> for [T; N] {
 impl<K: Encode, V: Encode> Encode for BTreeMap<K, V> {
     const TRAVELS: bool = K::TRAVELS && V::TRAVELS;
     fn encode(&self, out: &mut Buffer) {
-        put_map(out, self.len());
-        for (key, value) in self {
-            key.encode(out);
-            value.encode(out);
-        }
+        put_pairs(out, self.iter());
     }
+}
+
+/// Appends pairs as a map.
+pub(crate) fn put_pairs<'m, K: Encode + 'm, V: Encode + 'm>(
+    out: &mut Buffer,
+    pairs: impl ExactSizeIterator<Item = (&'m K, &'m V)>,
+) {
+    put_map(out, pairs.len());
+    for (key, value) in pairs {
+        key.encode(out);
+        value.encode(out);
+    }
+}
+
+/// Reads a map, and passes each of its pairs to `add`. A length alone allocates nothing.
+pub(crate) fn take_pairs<'a, K: Decode<'a>, V: Decode<'a>>(
+    reader: &mut Reader<'a>,
+    mut add: impl FnMut(K, V),
+) -> Result<(), DecodeError> {
+    let count = take_map(reader)?;
+    if !reader.enter() {
+        return Err(DecodeError::TooDeep);
+    }
+    for _ in 0..count {
+        add(K::decode(reader)?, V::decode(reader)?);
+    }
+    reader.leave();
+    Ok(())
 }
 
 impl<'a, K: Decode<'a> + Ord, V: Decode<'a>> Decode<'a> for BTreeMap<K, V> {
     fn decode(reader: &mut Reader<'a>) -> Result<BTreeMap<K, V>, DecodeError> {
-        let count = take_map(reader)?;
-        if !reader.enter() {
-            return Err(DecodeError::TooDeep);
-        }
         let mut map = BTreeMap::new();
-        for _ in 0..count {
-            map.insert(K::decode(reader)?, V::decode(reader)?);
-        }
-        reader.leave();
+        take_pairs(reader, |key, value| drop(map.insert(key, value)))?;
         Ok(map)
     }
 }

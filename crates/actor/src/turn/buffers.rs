@@ -10,13 +10,13 @@ use std::cell::{Cell, RefCell};
 
 use crate::limits::TURN_BUFFERS_KEPT_MAX;
 
-/// What the current turn has sent to one target and not yet published.
+/// A buffer for what the current turn sends to one target.
 pub trait TurnBuffer: Any {
     /// Publishes the content.
     fn publish(&mut self) -> AfterPublish;
 }
 
-/// What becomes of a buffer that was to be published.
+/// The state of a buffer after it was to be published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AfterPublish {
     /// The buffer is empty and is dropped.

@@ -13,8 +13,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use crate::collections::{nested, put_bin};
-use crate::msgpack::{put_array, put_map, take_map};
+use crate::collections::{nested, put_bin, put_pairs, take_pairs};
+use crate::msgpack::put_array;
 use crate::types::time::{NANOS, take_seconds};
 use crate::{Buffer, Decode, DecodeError, Encode, Reader};
 
@@ -48,11 +48,7 @@ where
 impl<K: Encode, V: Encode, S> Encode for HashMap<K, V, S> {
     const TRAVELS: bool = K::TRAVELS && V::TRAVELS;
     fn encode(&self, out: &mut Buffer) {
-        put_map(out, self.len());
-        for (key, value) in self {
-            key.encode(out);
-            value.encode(out);
-        }
+        put_pairs(out, self.iter());
     }
 }
 
@@ -63,15 +59,8 @@ where
     S: BuildHasher + Default,
 {
     fn decode(reader: &mut Reader<'a>) -> Result<HashMap<K, V, S>, DecodeError> {
-        let count = take_map(reader)?;
-        if !reader.enter() {
-            return Err(DecodeError::TooDeep);
-        }
         let mut map = HashMap::default();
-        for _ in 0..count {
-            map.insert(K::decode(reader)?, V::decode(reader)?);
-        }
-        reader.leave();
+        take_pairs(reader, |key, value| drop(map.insert(key, value)))?;
         Ok(map)
     }
 }

@@ -9,7 +9,7 @@ use crate::message::Message;
 use crate::reference::interface::Interface;
 use crate::schema::Schema;
 
-/// What surrounds each call while it is handled.
+/// The scope in which each call is handled.
 pub(crate) trait CallScope: Copy {
     /// True if calls must be entered one by one.
     fn is_separate(self) -> bool;
