@@ -134,6 +134,9 @@ fn the_forms_are_as_documented() {
     assert_eq!(encoded(&Duration::from_millis(1500)), [0x92, 1, 0xCE, 0x1D, 0xCD, 0x65, 0x00]);
     let before = SystemTime::UNIX_EPOCH - Duration::from_millis(500);
     assert_eq!(encoded(&before), [0x92, 0xFF, 0xCE, 0x1D, 0xCD, 0x65, 0x00]);
+    let before = SystemTime::UNIX_EPOCH - Duration::from_secs(2);
+    assert_eq!(encoded(&before), [0x92, 0xFE, 0]);
+    comes_back(before);
     assert_eq!(encoded(&SocketAddr::from(([127, 0, 0, 1], 80))), b"\xAC127.0.0.1:80");
     assert_eq!(encoded(&PathBuf::from("/tmp")), b"\xA4/tmp");
     assert_eq!(encoded(&(3_u8..5)), [0x92, 3, 5]);
