@@ -298,6 +298,37 @@ mod tests {
         assert_eq!(PUBLISHED.get(), 3);
     }
 
+    /// A buffer that is busy for as long as `BUSY` says.
+    struct Held(u32);
+
+    thread_local! {
+        static BUSY: Cell<bool> = const { Cell::new(false) };
+    }
+
+    impl TurnBuffer for Held {
+        fn publish(&mut self) -> AfterPublish {
+            if BUSY.get() {
+                return AfterPublish::Busy;
+            }
+            PUBLISHED.set(PUBLISHED.get() + self.0);
+            AfterPublish::Drop
+        }
+    }
+
+    #[test]
+    fn a_busy_buffer_keeps_its_content_until_the_turn_around_it_ends() {
+        {
+            let _turn = open(false);
+            with(8, |_| Some(Box::new(Held(0))), |buffer: &mut Held| buffer.0 = 5);
+            BUSY.set(true);
+            publish(8);
+            publish_all();
+            BUSY.set(false);
+            assert_eq!(PUBLISHED.get(), 0);
+        }
+        assert_eq!(PUBLISHED.get(), 5);
+    }
+
     #[test]
     fn the_maker_learns_that_a_target_is_missed_twice_in_a_row() {
         let _turn = open(false);
