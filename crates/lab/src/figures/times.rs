@@ -1,6 +1,8 @@
 //! A histogram of durations of fixed size: a run of a million takes no more memory than one of ten,
 //! and nothing is sorted while the clock runs.
 
+use std::borrow::Cow;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
@@ -18,6 +20,10 @@ const DIGITS: u8 = 2;
 #[derive(Clone, Debug)]
 pub struct Times {
     counts: Histogram<u64>,
+    /// The bin of the last duration, and the durations in a row that fell into it and are not in
+    /// `counts` yet.
+    bin: RangeInclusive<u64>,
+    pending: u64,
     /// The longest, exactly; in nanoseconds.
     max: u64,
 }
@@ -32,33 +38,63 @@ impl Times {
     /// An empty histogram.
     pub fn new() -> Times {
         let counts = Histogram::new_with_bounds(1, NANOSECONDS_MAX, DIGITS);
-        Times { counts: counts.expect("these bounds are far apart"), max: 0 }
+        let counts = counts.expect("these bounds are far apart");
+        Times { counts, bin: 0..=0, pending: 0, max: 0 }
     }
 
-    /// Counts one more. No allocation; about 6 ns.
+    /// Counts one more, without an allocation. Durations that are taken together mostly fall into
+    /// one bin, which is then not looked up again: looking it up takes about 6 ns.
     #[inline]
     pub fn take(&mut self, took: Duration) {
         let nanoseconds = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
-        self.counts.saturating_record(nanoseconds);
+        if !self.bin.contains(&nanoseconds) {
+            self.look_up(nanoseconds);
+        }
+        self.pending += 1;
         self.max = self.max.max(nanoseconds);
+    }
+
+    #[inline(never)]
+    fn look_up(&mut self, nanoseconds: u64) {
+        Times::settle(&mut self.counts, &self.bin, std::mem::take(&mut self.pending));
+        let nanoseconds = nanoseconds.min(self.counts.high());
+        self.bin = self.counts.lowest_equivalent(nanoseconds)
+            ..=self.counts.highest_equivalent(nanoseconds);
+    }
+
+    fn settle(counts: &mut Histogram<u64>, bin: &RangeInclusive<u64>, pending: u64) {
+        if pending > 0 {
+            counts.saturating_record_n(*bin.start(), pending);
+        }
+    }
+
+    /// All durations.
+    fn settled(&self) -> Cow<'_, Histogram<u64>> {
+        let mut counts = Cow::Borrowed(&self.counts);
+        if self.pending > 0 {
+            Times::settle(counts.to_mut(), &self.bin, self.pending);
+        }
+        counts
     }
 
     /// Adds all of another histogram.
     pub fn add(&mut self, other: &Times) {
-        self.counts.add(&other.counts).expect("all have the same bounds");
+        self.counts.add(&*other.settled()).expect("all have the same bounds");
         self.max = self.max.max(other.max);
     }
 
     /// The percentiles that so many samples bear, in nanoseconds; `None` of no samples.
     pub fn percentiles(&self) -> Option<Percentiles> {
-        let samples = self.counts.len();
+        let counts = self.settled();
+        let samples = counts.len();
+        let at = |share: f64| self.at_in(&counts, share);
         let borne = |per_mille: u64| {
             let beyond = samples * (1_000 - per_mille) / 1_000;
-            (beyond >= SAMPLES_BEYOND_MIN as u64).then(|| self.at(per_mille as f64 / 1e3))
+            (beyond >= SAMPLES_BEYOND_MIN as u64).then(|| at(per_mille as f64 / 1e3))
         };
         (samples > 0).then(|| Percentiles {
             samples: samples as usize,
-            p50: self.at(0.5),
+            p50: at(0.5),
             p90: borne(900),
             p99: borne(990),
             p999: borne(999),
@@ -68,8 +104,9 @@ impl Times {
 
     /// The percentiles that the contract wants, in microseconds.
     pub(crate) fn to_json(&self) -> Value {
-        let us = |share| self.at(share) as f64 / 1e3;
-        let curve = Curve::of(self.counts.len(), us);
+        let counts = self.settled();
+        let us = |share| self.at_in(&counts, share) as f64 / 1e3;
+        let curve = Curve::of(counts.len(), us);
         let max = self.max as f64 / 1e3;
         json!({ "p50": us(0.5), "p90": us(0.9), "p99": us(0.99), "max": max, "curve": curve })
     }
@@ -77,7 +114,8 @@ impl Times {
     /// The bins that hold something, as the contract wants them: the upper end of each in
     /// microseconds, and how many lie in it.
     pub(crate) fn to_bins(&self) -> Value {
-        let bins = self.counts.iter_recorded().map(|bin| {
+        let counts = self.settled();
+        let bins = counts.iter_recorded().map(|bin| {
             let end = (bin.value_iterated_to() + 1) as f64 / 1e3;
             (end, bin.count_since_last_iteration())
         });
@@ -86,7 +124,11 @@ impl Times {
 
     /// Nanoseconds that a share of the durations does not exceed; 0 of no durations.
     pub(crate) fn at(&self, share: f64) -> u64 {
-        self.counts.value_at_quantile(share).min(self.max)
+        self.at_in(&self.settled(), share)
+    }
+
+    fn at_in(&self, counts: &Histogram<u64>, share: f64) -> u64 {
+        counts.value_at_quantile(share).min(self.max)
     }
 }
 
@@ -103,6 +145,22 @@ mod tests {
             let found = times.at(0.5);
             assert!(found >= nanoseconds && found - nanoseconds <= nanoseconds / 100, "{found}");
         }
+    }
+
+    #[test]
+    fn durations_count_once_whatever_comes_between_them() {
+        let mut times = Times::new();
+        let mut each = Histogram::<u64>::new_with_bounds(1, NANOSECONDS_MAX, DIGITS).unwrap();
+        for nanoseconds in [0, 5_000, 5_001, 5_002, 70, 5_000, u64::MAX, u64::MAX, 70, 70, 0] {
+            times.take(Duration::from_nanos(nanoseconds));
+            each.saturating_record(nanoseconds);
+            assert_eq!(times.settled().len(), each.len());
+        }
+        let counts = |counts: &Histogram<u64>| -> Vec<(u64, u64)> {
+            let bins = counts.iter_recorded();
+            bins.map(|bin| (bin.value_iterated_to(), bin.count_since_last_iteration())).collect()
+        };
+        assert_eq!(counts(&times.settled()), counts(&each));
     }
 
     #[test]
