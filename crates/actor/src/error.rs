@@ -265,6 +265,8 @@ pub struct Refused<M> {
 }
 
 /// The error of an ask that has no reply.
+///
+/// [`Refused`] and [`CallError`] are its cases; their examples show how to tell them apart.
 pub enum AskError<M> {
     /// The request was not sent and comes back.
     Refused(Refused<M>),

@@ -13,6 +13,8 @@ use crate::schema::Schema;
 use crate::sync::{AtomicU64, Ordering};
 
 /// How a tell was lost.
+///
+/// [`DeadLetter`] carries it; the example of [`dead_letters`] prints it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Loss {
@@ -39,6 +41,8 @@ pub struct DeadLetter {
 }
 
 /// The number of tells that this process has lost, by the way they were lost.
+///
+/// [`losses`] returns it; [`dead_letters`] shows each loss by itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Losses {

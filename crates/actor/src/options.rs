@@ -42,6 +42,8 @@ pub struct ActorOptions {
 /// own, for which its session has given it credit. Their number follows from the round-trip time
 /// and from the memory that the node grants its peers, not from the options of the actor; without
 /// credit the sender there waits.
+///
+/// The example of [`ActorOptions`] sets it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WhenFull {
@@ -61,6 +63,8 @@ pub enum WhenFull {
 /// While an actor with quick handlers (some microseconds) is idle, a task of its runtime that asks
 /// it may run it inline. A handler that blocks its thread until another task makes progress
 /// therefore belongs on a thread of its own.
+///
+/// The example of [`ActorOptions`] sets such an option.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub enum Placement {

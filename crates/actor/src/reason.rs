@@ -5,6 +5,8 @@ use std::fmt;
 use std::sync::Arc;
 
 /// Why an actor ended, as its monitors, links and supervisor are told.
+///
+/// A monitor receives it in a [`Down`](crate::lifecycle::monitor::Down).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reason {

@@ -29,6 +29,8 @@ use crate::reference::interface::Interface;
 pub struct Router<I: Interface>(Arc<Mutex<RouterState<I>>>);
 
 /// Why a router has no member for a call, or did not add an actor.
+///
+/// The example of [`Router`] shows a call through it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RouterError {

@@ -31,6 +31,8 @@ pub enum ChangeKind {
 }
 
 /// All groups with their members.
+///
+/// [`Groups`](super::Groups) returns it; its example shows a group.
 pub type Snapshot<I> = BTreeMap<Arc<str>, Vec<<I as Interface>::Ref>>;
 
 /// A subscription: the changes of a group, or of all groups of a scope, in order. Dropping it ends

@@ -5,6 +5,8 @@ use std::fmt;
 use crate::limits::{MEMBERSHIPS_MAX, SUBSCRIPTIONS_MAX};
 
 /// Why no actor joined a group, or there is no subscription.
+///
+/// [`Groups`](super::Groups) returns it; its example shows a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum GroupError {

@@ -69,6 +69,9 @@ pub enum Activity {
 }
 
 /// An unintended end of one life of an actor.
+///
+/// [`Inspection`] lists the last ones; [`Handle::inspect`](super::handle::Handle::inspect) shows
+/// one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Failure {

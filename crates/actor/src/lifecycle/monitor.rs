@@ -13,6 +13,8 @@ use crate::reason::Reason;
 pub struct Monitor(pub(crate) u64);
 
 /// The notice that a monitored actor has ended.
+///
+/// [`This::monitor`](crate::This::monitor) says how an actor is monitored.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Down {
@@ -32,6 +34,8 @@ impl Down {
 }
 
 /// The notice that a linked actor has ended.
+///
+/// [`This`](crate::This) says how actors are linked.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Exit {

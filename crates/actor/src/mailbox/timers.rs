@@ -49,6 +49,8 @@ impl fmt::Debug for Timer {
 }
 
 /// The reason why a timer was not created.
+///
+/// [`This::after`](crate::This::after) says how a timer is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TimerError {

@@ -53,6 +53,8 @@ pub struct Yield<T> {
 }
 
 /// The error of a send whose consumer has gone, with the item that was not sent.
+///
+/// [`Yield::send`] returns it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Unwanted<T>(pub T);
 

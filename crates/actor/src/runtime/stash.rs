@@ -19,6 +19,8 @@ use crate::reply::responder::Responder;
 use crate::runtime::this::This;
 
 /// A call that could not be put aside, with the responder of its asker.
+///
+/// [`This::stash`](super::this::This::stash) returns it; its example puts a call aside.
 pub struct NotStashed<M, R> {
     /// The call.
     pub message: M,

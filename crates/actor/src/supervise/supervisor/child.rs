@@ -24,6 +24,8 @@ use crate::runtime::spawn::{ExitGuard, open, run};
 use crate::runtime::this::This;
 
 /// When a supervisor restarts a child that has ended.
+///
+/// The example of [`Child`] sets it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Restart {
     /// Always.
@@ -37,6 +39,8 @@ pub enum Restart {
 }
 
 /// How a supervisor ends a child.
+///
+/// The example of [`Child`] sets such an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shutdown {
     /// The child is asked to stop, and killed if it has not ended within this time.

@@ -110,6 +110,8 @@ pub struct ChildInfo {
 }
 
 /// The phase of a child's life.
+///
+/// [`SupervisorRef`] returns it; its example lists the children.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ChildState {
@@ -126,6 +128,8 @@ pub enum ChildState {
 }
 
 /// Why a supervisor did not do what it was asked to.
+///
+/// [`SupervisorRef`] returns it; its example shows its calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SupervisorError {

@@ -37,6 +37,8 @@ use crate::runtime::this::This;
 use crate::schema::Schema;
 
 /// The children that a supervisor restarts when one has failed.
+///
+/// The example of [`Supervisor`] sets it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Strategy {
     /// The failed child.
