@@ -235,6 +235,17 @@ mod tests {
     }
 
     #[test]
+    fn each_pool_has_a_quarter_of_the_bytes() {
+        let first_window = Limits::default().initial_units;
+        let unit = UNIT_BYTES as u64;
+        let pools = Pools::of(4 * unit * first_window * 10);
+        assert_eq!(pools.base.left(), first_window * 10);
+        assert_eq!(pools.scaled.left(), first_window * 10);
+        assert_eq!(pools.channels.left(), 10);
+        assert_eq!(pools.retained.most, unit * first_window * 10);
+    }
+
+    #[test]
     fn the_last_channel_still_gets_some_units() {
         let mut budget = Budget::default();
         for _ in 0..10 {

@@ -16,3 +16,16 @@ pub const OFFERED: u64 = FIXED | RUNS | RESUME;
 pub fn on(peer: u64) -> u64 {
     peer & OFFERED
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The bits are part of the protocol.
+    #[test]
+    fn features_have_the_bits_of_the_protocol() {
+        assert_eq!([RESUME, RUNS, FIXED], [8, 16, 32]);
+        assert_eq!(on(u64::MAX), RESUME | RUNS | FIXED);
+        assert_eq!(on(RUNS | 1), RUNS);
+    }
+}

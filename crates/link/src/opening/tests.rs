@@ -106,3 +106,17 @@ fn versions_and_features_are_refused_by_number() {
     assert_eq!(code(&mut listener, &[AUTH, 2, 0, 0]), Code::AUTH_FAILED);
     assert_eq!(listener.receive(&[AUTH, 0, 0, 0]), Ok(Step::Wait));
 }
+
+/// A node without a name draws a new identity in each life, so two nameless nodes at one address are
+/// lives of one node; a named node is known by its name.
+#[test]
+fn a_restarted_node_is_told_from_another_node() {
+    let named = |node, incarnation| Identity { node, incarnation, ..identity(0) };
+    let nameless = |number| named(number, number);
+    assert_eq!(named(1, 5).recognize(&named(1, 5)), Recognized::Same);
+    assert_eq!(named(1, 5).recognize(&named(1, 6)), Recognized::Restarted);
+    assert_eq!(named(1, 5).recognize(&named(2, 6)), Recognized::Another);
+    assert_eq!(nameless(5).recognize(&nameless(6)), Recognized::Restarted);
+    assert_eq!(nameless(5).recognize(&named(1, 6)), Recognized::Another);
+    assert_eq!(named(1, 5).recognize(&nameless(6)), Recognized::Another);
+}

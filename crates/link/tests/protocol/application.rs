@@ -53,6 +53,8 @@ pub(crate) struct EndApplication<'a> {
     pub(crate) queue: &'a mut VecDeque<u64>,
     /// The reader stops after it was given calls or a reply this many times.
     pub(crate) steps: usize,
+    /// No actor is found here.
+    pub(crate) refuses: bool,
     pub(crate) read: Read,
 }
 
@@ -79,6 +81,9 @@ impl Application for EndApplication<'_> {
     fn acknowledged(&mut self, _has_room: bool, _is_settled: bool) {}
 
     fn find(&mut self, _attach: &Attach<'_>) -> Result<Found<()>, Code> {
+        if self.refuses {
+            return Err(Code::NO_SUCH_ACTOR);
+        }
         Ok(Found { actor: (), schema_hash: 0, codec: 0 })
     }
 

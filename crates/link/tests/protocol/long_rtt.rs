@@ -47,7 +47,7 @@ impl End {
             let (_, message) = arriving.pop_front().unwrap();
             sender.bytes_received(at(now));
             let (steps, read) = (usize::MAX, Read::default());
-            let mut app = EndApplication { sender, queue, steps, read };
+            let mut app = EndApplication { sender, queue, steps, refuses: false, read };
             dispatcher.receive(&message, at(now), &mut app).unwrap();
         }
         sender.tick(at(now), || false).unwrap();

@@ -7,3 +7,4 @@ mod cuts;
 mod application;
 mod model;
 mod long_rtt;
+mod refused;

@@ -279,7 +279,7 @@ impl World {
     }
 }
 
-fn code(error: LinkError) -> Code {
+pub(crate) fn code(error: LinkError) -> Code {
     match error {
         LinkError::Misbehaved { code, .. } => code,
         other => panic!("expected a violation, got {other}"),

@@ -220,7 +220,8 @@ impl Ends {
     fn receive(&mut self, end: usize, batch: &[u8], steps: usize) -> (Read, Result<(), Stop>) {
         let End { sender, dispatcher, queue, .. } = &mut self.ends[end];
         let message = [&PAIR1_HEADER, batch].concat();
-        let mut app = EndApplication { sender, queue, steps, read: Read::default() };
+        let (refuses, read) = (false, Read::default());
+        let mut app = EndApplication { sender, queue, steps, refuses, read };
         let outcome = dispatcher.receive(&message, self.now, &mut app);
         (app.read, outcome)
     }

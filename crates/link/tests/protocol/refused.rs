@@ -1,0 +1,89 @@
+//! Calls that no actor receives: on a channel that was refused, or without a method.
+
+use std::collections::VecDeque;
+
+use wigwag_link::batch::PAIR1_HEADER;
+use wigwag_link::send_half::Outgoing;
+use wigwag_link::{Code, Dispatcher, Frame, Limits, LinkError, SendHalf, features, write};
+use wigwag_wire::Time;
+
+use crate::application::{EndApplication, Read, Stop};
+use crate::model::code;
+
+/// An end that finds no actor, or one that finds every actor.
+struct Receiver {
+    sender: SendHalf,
+    dispatcher: Dispatcher<()>,
+    queue: VecDeque<u64>,
+    refuses: bool,
+}
+
+impl Receiver {
+    fn new(refuses: bool) -> Receiver {
+        let limits = Limits::default();
+        let sender = SendHalf::new(&limits, limits, Time::START);
+        let dispatcher = Dispatcher::new(&limits, features::OFFERED, 256);
+        Receiver { sender, dispatcher, queue: VecDeque::new(), refuses }
+    }
+
+    /// Reads one batch with the output of `peer`.
+    fn receive(&mut self, peer: &mut SendHalf) -> Result<Read, LinkError> {
+        let mut out = Outgoing::default();
+        peer.take_output(&mut out, Time::START);
+        let mut message = [&PAIR1_HEADER, out.head.as_slice()].concat();
+        out.sequenced.segments.iter().for_each(|segment| message.extend(segment.as_slice()));
+        let Receiver { sender, dispatcher, queue, refuses } = self;
+        let (steps, read, refuses) = (usize::MAX, Read::default(), *refuses);
+        let mut app = EndApplication { sender, queue, steps, refuses, read };
+        match dispatcher.receive(&message, Time::START, &mut app) {
+            Ok(_) => Ok(app.read),
+            Err(Stop::Refused(error)) => Err(error),
+            Err(Stop::Enough) => panic!("no end to the steps"),
+        }
+    }
+}
+
+fn attach(peer: &mut SendHalf) {
+    let (channel, how, target, schema_hash, codec) = (0, 0, &b"actor"[..], 0, 0);
+    let attach = Frame::Attach { channel, how, target, schema_hash, codec };
+    peer.outbox.append(|out| write::any(out, &attach));
+}
+
+fn tell(peer: &mut SendHalf) {
+    let tell = Frame::Tell { channel: 0, method: 1, arguments: &[1, 2, 3, 4, 5, 6, 7, 8] };
+    peer.outbox.append(|out| write::any(out, &tell));
+}
+
+/// Calls that were under way when the channel was refused are no error; they cannot be more than the
+/// first window of a channel.
+#[test]
+fn calls_on_a_refused_channel_are_accepted_up_to_its_first_window() {
+    let limits = Limits::default();
+    let mut peer = SendHalf::new(&limits, limits, Time::START);
+    let mut receiver = Receiver::new(true);
+    attach(&mut peer);
+    for _ in 0..limits.initial_units {
+        tell(&mut peer);
+    }
+    let read = receiver.receive(&mut peer).expect("the first window may be used");
+    assert!(read.heard.is_empty());
+    tell(&mut peer);
+    let error = receiver.receive(&mut peer).expect_err("the window is used up");
+    assert_eq!(code(error), Code::CREDIT_EXCEEDED);
+}
+
+/// The length of an ASK ends before its method; the byte there belongs to the next frame.
+#[test]
+fn an_ask_without_a_method_breaks_the_protocol() {
+    let limits = Limits::default();
+    let mut peer = SendHalf::new(&limits, limits, Time::START);
+    let mut receiver = Receiver::new(false);
+    attach(&mut peer);
+    tell(&mut peer);
+    receiver.receive(&mut peer).expect("a call on an open channel");
+    // Kind, length, channel, slot and a generation of two bytes.
+    peer.outbox.append(|out| out.extend(&[0x02, 4, 0, 0, 0x81, 0x01]));
+    tell(&mut peer);
+    let error = receiver.receive(&mut peer).expect_err("there is no method");
+    assert_eq!(code(error), Code::PROTOCOL);
+}
