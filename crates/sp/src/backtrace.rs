@@ -81,6 +81,13 @@ mod tests {
     }
 
     #[test]
+    fn a_reply_passes_as_many_hops_as_the_largest_limit_and_its_own_word() {
+        let header = |words| message(words).slice(..words * WORD_BYTES);
+        assert!(is_whole(&header(usize::from(Hops::MAX.get()) + 1)));
+        assert!(!is_whole(&header(usize::from(Hops::MAX.get()) + 2)));
+    }
+
+    #[test]
     fn a_message_that_ends_before_its_last_word_is_malformed() {
         let whole = message(3);
         for end in 0..3 * WORD_BYTES {

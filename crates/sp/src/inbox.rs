@@ -196,6 +196,24 @@ mod tests {
     }
 
     #[test]
+    fn a_new_length_resumes_only_the_pipes_that_it_gives_room() {
+        let length = |messages| QueueLength::new(messages).unwrap();
+        let mut inbox = Inbox::new();
+        inbox.open(PipeId(1));
+        inbox.open(PipeId(2));
+        inbox.set_length(length(2));
+        assert_eq!(inbox.next_event(), None, "no pipe was paused");
+        inbox.push(PipeId(1), Bytes::new()).unwrap();
+        inbox.push(PipeId(1), Bytes::new()).unwrap();
+        assert_eq!(inbox.next_event(), Some(ProtocolEvent::RecvReady));
+        inbox.set_length(length(1));
+        assert_eq!(inbox.next_event(), None, "the first pipe is still full");
+        inbox.set_length(length(3));
+        assert_eq!(inbox.next_event(), Some(ProtocolEvent::Resume(PipeId(1))));
+        assert_eq!(inbox.next_event(), None, "the second pipe was never paused");
+    }
+
+    #[test]
     fn a_full_pipe_pauses_alone_and_resumes_at_half() {
         let mut inbox = Inbox::new();
         inbox.open(PipeId(1));

@@ -109,3 +109,16 @@ impl Message {
         bytes
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_empty_without_header_and_body() {
+        let message = |head, body| Message { head, body: Bytes::from_static(body) };
+        assert!(message(Head::Empty, b"").is_empty());
+        assert!(!message(Head::Empty, b"body").is_empty());
+        assert!(!message(Head::Word(1), b"").is_empty());
+    }
+}

@@ -6,6 +6,7 @@ use wigwag_link::batch::PAIR1_HEADER;
 use wigwag_link::send_half::Outgoing;
 use wigwag_link::{Code, Dispatcher, Frame, Limits, LinkError, SendHalf, features, write};
 use wigwag_wire::Time;
+use wigwag_wire::call::ASK;
 
 use crate::application::{EndApplication, Read, Stop};
 use crate::model::code;
@@ -81,9 +82,9 @@ fn an_ask_without_a_method_breaks_the_protocol() {
     attach(&mut peer);
     tell(&mut peer);
     receiver.receive(&mut peer).expect("a call on an open channel");
-    // Kind, length, channel, slot and a generation of two bytes.
-    peer.outbox.append(|out| out.extend(&[0x02, 4, 0, 0, 0x81, 0x01]));
-    tell(&mut peer);
+    // Kind, length, channel, slot and a generation of two bytes; then an empty frame whose kind
+    // could be a method.
+    peer.outbox.append(|out| out.extend(&[ASK, 4, 0, 0, 0x81, 0x01, 0x7F, 0]));
     let error = receiver.receive(&mut peer).expect_err("there is no method");
     assert_eq!(code(error), Code::PROTOCOL);
 }
