@@ -223,7 +223,7 @@
 //! In an actor, in `#[wigwag::main]` and in a [`spawn`]ed task, the messages of one poll are
 //! published and written together at its end; a remote tell takes no lock then, except one now and
 //! then for new credit. In a plain `tokio::spawn` task or a thread each remote message takes one
-//! lock. A local tell takes one lock.
+//! lock. A local tell takes one lock; in a turn, consecutive ones to one actor share it.
 //!
 //! # Cancellation
 //!

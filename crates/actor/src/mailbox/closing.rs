@@ -32,10 +32,12 @@ impl<M> Mailbox<M> {
 
     fn seal_queues(&self) {
         let mut state = self.lock();
+        let actor = state.collect();
         let senders = state.local.seal();
         let (session_queues, urgent) =
             (state.ready.session_queues(), state.ready.urgent().cloned());
         drop(state);
+        actor.into_iter().for_each(Waker::wake);
         senders.into_iter().for_each(Waker::wake);
         let session_queues = session_queues.iter().map(|session_queue| &session_queue.queue);
         session_queues.chain(urgent.as_deref()).for_each(Queue::seal);

@@ -29,11 +29,11 @@ use crate::letters::{Loss, Origin};
 use crate::lifecycle::control::Control;
 use crate::lifecycle::handle::fresh_number;
 use crate::mailbox::actor_type::ActorType;
+use crate::mailbox::backlog::batches::Batch;
 use crate::mailbox::backlog::chunk::Chunk;
 use crate::mailbox::backlog::parked::{Ticket, Wakers};
 use crate::mailbox::backlog::queue::Queue;
 use crate::mailbox::backlog::{Backlog, Pushed, lose};
-use crate::mailbox::mail_batch::MailBatch;
 use crate::mailbox::ready_queues::{Provenance, ReadyQueues, SessionQueue, Source};
 use crate::mailbox::timers::{TimerError, Timers};
 use crate::message::Message;
@@ -144,11 +144,14 @@ impl<M> Mailbox<M> {
         ticket: &mut Ticket,
         waker: Option<&Waker>,
     ) -> Result<Pushed, Waker> {
-        let state = self.lock();
-        match state.asleep(ticket).cloned() {
+        let mut state = self.lock();
+        let collected = state.collect();
+        let outcome = match state.asleep(ticket).cloned() {
             Some(actor) => Err(actor),
             None => Ok(self.push_locked(state, message, asker.take(), ticket, waker)),
-        }
+        };
+        collected.into_iter().for_each(Waker::wake);
+        outcome
     }
 
     #[inline]
@@ -160,8 +163,9 @@ impl<M> Mailbox<M> {
         ticket: &mut Ticket,
         waker: Option<&Waker>,
     ) -> Pushed {
+        let collected = state.collect();
         let (pushed, dropped) = state.local.push(message, asker, ticket, waker);
-        let actor = state.list(&pushed);
+        let actor = collected.or_else(|| state.list(&pushed));
         drop(state);
         actor.into_iter().for_each(Waker::wake);
         if let Some(dropped) = dropped {
@@ -176,23 +180,41 @@ impl<M> Mailbox<M> {
         self.origin().lost(Loss::Refused, message);
     }
 
-    /// Accepts the batch of a local sender's turn, and leases the sender up to `want` places for
-    /// its next messages; returns how many. `unused` is the number of places leased before that
-    /// the sender gives back.
-    pub(crate) fn publish(&self, mails: &mut MailBatch<M>, unused: usize, want: usize) -> usize {
-        if mails.is_empty() && unused == 0 && want == 0 {
-            return 0;
-        }
+    /// Enqueues a call of a turn whose `batch` has no place left: leases it up to `want` places and
+    /// adds the call, or else does what [`push`](Self::push) does.
+    pub(crate) fn push_in_turn(
+        &self,
+        batch: &mut Batch<M>,
+        want: usize,
+        message: &mut Option<M>,
+        asker: &mut Asker,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+    ) -> Pushed {
         let mut state = self.lock();
-        let (pushed, leased, senders) = state.local.publish_staged(mails, unused, want);
+        let (renewed, senders) = state.local.renew(batch, want);
+        let actor = state.list(&renewed);
+        let pushed = match batch.push(message, asker) {
+            true => {
+                drop(state);
+                renewed
+            }
+            false => self.push_locked(state, message, asker.take(), ticket, waker),
+        };
+        actor.into_iter().for_each(Waker::wake);
+        senders.into_iter().for_each(Wakers::wake);
+        pushed
+    }
+
+    /// Moves the calls of open batches into the queue; `batch` is finished and has none any more.
+    pub(crate) fn finish(&self, batch: &mut Batch<M>) {
+        let mut state = self.lock();
+        let (pushed, senders, mut left) = state.local.finish(batch);
         let actor = state.list(&pushed);
         drop(state);
         actor.into_iter().for_each(Waker::wake);
         senders.into_iter().for_each(Wakers::wake);
-        if let Pushed::Closed = pushed {
-            refuse_askers(&mut mails.drain(), Some(self.origin()));
-        }
-        leased
+        refuse_askers(&mut left.drain(), Some(self.origin()));
     }
 
     /// Removes a parked local sender that gives up.
@@ -354,6 +376,14 @@ impl<M> MailboxState<M> {
         let is_next = !self.ready.has_mail() && self.local.has_room(ticket);
         let takes_calls = !self.sealed && !self.closed && !self.own_thread;
         self.actor.as_ref().filter(|_| is_next && takes_calls)
+    }
+
+    /// Moves the calls of open batches into the local queue, because what follows must be handled
+    /// after them. Returns the actor's waker if it is to be woken.
+    #[inline]
+    fn collect(&mut self) -> Option<Waker> {
+        let list = self.local.collect();
+        self.list(&Pushed::In { list })
     }
 
     /// Registers the actor's waker for the next message.

@@ -2,8 +2,9 @@
 //!
 //! A message to another actor than the last one goes straight into the mailbox; a turn that sends
 //! two in a row to one actor likely sends many. From then on places are leased some at a time and
-//! messages collect in a chunk of this thread. The chunk is moved into the mailbox when it is full
-//! and when the turn ends: one lock and at most one wake for all of them.
+//! messages collect in a ring of this thread. They are moved into the mailbox when the ring is
+//! full, when the turn ends, and before any other thread sends to the actor: one lock and at most
+//! one wake for all of them.
 //!
 //! Measured gain: `lab run counter`, cell *1 sender*, 24.4 M/s; without batches 6.6 M/s.
 
@@ -11,8 +12,9 @@ use std::sync::Arc;
 use std::task::Waker;
 
 use crate::limits::RUN_CALLS_MAX;
+use crate::mailbox::backlog::Pushed;
+use crate::mailbox::backlog::batches::Batch;
 use crate::mailbox::backlog::parked::Ticket;
-use crate::mailbox::mail_batch::MailBatch;
 use crate::reference::LocalRef;
 use crate::reference::interface::Interface;
 use crate::reference::route::Attempt;
@@ -23,9 +25,7 @@ use crate::turn::buffers::{self, AfterPublish, TurnBuffer};
 struct LocalBatch<I: Interface> {
     /// Keeps the actor alive until it has received its messages.
     local: LocalRef<I>,
-    mails: MailBatch<I::Message>,
-    /// Leased places that are not used yet.
-    room: usize,
+    batch: Batch<I::Message>,
 }
 
 /// The target of an actor's batch in the registry of buffers.
@@ -36,8 +36,7 @@ fn target<I: Interface>(local: &LocalRef<I>) -> usize {
 
 impl<I: Interface> TurnBuffer for LocalBatch<I> {
     fn publish(&mut self) -> AfterPublish {
-        self.local.mailbox.publish(&mut self.mails, self.room, 0);
-        self.room = 0;
+        self.local.mailbox.finish(&mut self.batch);
         // A batch keeps its actor alive, which must not outlast the turn.
         AfterPublish::Drop
     }
@@ -45,20 +44,7 @@ impl<I: Interface> TurnBuffer for LocalBatch<I> {
 
 impl<I: Interface> LocalBatch<I> {
     fn new(local: &LocalRef<I>) -> Box<LocalBatch<I>> {
-        Box::new(LocalBatch { local: local.clone(), mails: MailBatch::default(), room: 0 })
-    }
-
-    /// Moves the messages into the mailbox and leases the next places; false when there are none.
-    #[cold]
-    fn renew(&mut self) -> bool {
-        self.room = self.local.mailbox.publish(&mut self.mails, self.room, RUN_CALLS_MAX);
-        self.room > 0
-    }
-
-    #[inline(always)]
-    fn push(&mut self, message: I::Message, asker: Asker) {
-        self.mails.push(message, asker);
-        self.room -= 1;
+        Box::new(LocalBatch { local: local.clone(), batch: Batch::default() })
     }
 }
 
@@ -72,11 +58,7 @@ pub(crate) fn add<I: Interface>(
     message: I::Message,
 ) -> Result<(), I::Message> {
     buffers::add_to_last(target(local), message, |batch: &mut LocalBatch<I>, message| {
-        if batch.room == 0 {
-            return Err(message);
-        }
-        batch.push(message, None);
-        Ok(())
+        batch.batch.add(message, None).map_err(|(message, _)| message)
     })
 }
 
@@ -89,19 +71,21 @@ pub(crate) fn push<I: Interface>(
     waker: Option<&Waker>,
 ) -> Attempt<()> {
     let make = |is_second: bool| is_second.then(|| LocalBatch::new(local));
-    let batched = buffers::with(target(local), make, |batch| {
-        if ticket.is_parked() || batch.room == 0 && !batch.renew() {
-            batch.publish();
-            return false;
+    let is_told = asker.is_none();
+    let batched = buffers::with(target(local), make, |LocalBatch { local, batch }| {
+        // A call that has waited for room goes by the lock.
+        if ticket.is_parked() {
+            return None;
         }
-        if let Some(message) = message.take() {
-            batch.push(message, asker.take());
+        if batch.push(message, &mut asker) {
+            return Some(Pushed::In { list: false });
         }
-        true
+        let mailbox = &local.mailbox;
+        Some(mailbox.push_in_turn(batch, RUN_CALLS_MAX, message, &mut asker, ticket, waker))
     });
-    match batched {
-        Some(true) => Attempt::Sent(()),
-        _ => local.push(message, asker, ticket, waker),
+    match batched.flatten() {
+        Some(pushed) => local.attempt(pushed, is_told, message),
+        None => local.push(message, asker, ticket, waker),
     }
 }
 

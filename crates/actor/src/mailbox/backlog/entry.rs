@@ -4,6 +4,7 @@ use std::task::Waker;
 
 use super::{Backlog, Dropped, Pushed};
 use crate::limits::RUN_CALLS_MAX;
+use crate::mailbox::backlog::batches::Batch;
 use crate::mailbox::backlog::chunk::Chunk;
 use crate::mailbox::backlog::parked::{Ticket, Wakers};
 use crate::mailbox::backlog::since::Since;
@@ -82,39 +83,87 @@ impl<M> Backlog<M> {
         (Pushed::In { list }, dropped)
     }
 
-    /// Moves in the mails that a turn has staged, takes back `unused` places that it leased, and
-    /// leases up to `want` new ones; returns how many, and the parked senders to wake. When the
-    /// queue is closed, the mails stay with the caller.
-    pub(crate) fn publish_staged(
-        &mut self,
-        mails: &mut MailBatch<M>,
-        unused: usize,
-        want: usize,
-    ) -> (Pushed, usize, Option<Wakers>) {
-        if self.closed {
-            return (Pushed::Closed, 0, None);
+    /// Moves the calls of all open batches into the queue, so that what is sent next follows them;
+    /// true when the mailbox must list the queue. A closed queue takes none: they are refused when
+    /// their turn ends.
+    #[inline]
+    pub(crate) fn collect(&mut self) -> bool {
+        match &self.crowd {
+            Some(crowd) if !crowd.batches.is_empty() && !self.closed => self.collect_batches(),
+            _ => false,
         }
-        self.waiting -= unused;
-        let mut list = false;
-        if !mails.is_empty() {
-            match self.chunks.last() {
-                Some(Chunk::Mails(last)) if last.len() + mails.len() <= RUN_CALLS_MAX => {
-                    last.append(mails);
-                }
-                _ => {
-                    let empty = self.chunks.empty_mails();
-                    self.chunks.push_last(Chunk::Mails(std::mem::replace(mails, empty)));
-                }
+    }
+
+    fn collect_batches(&mut self) -> bool {
+        let Some(mut crowd) = self.crowd.take() else { return false };
+        let mut mails = match self.chunks.last() {
+            Some(Chunk::Mails(last)) if last.len() < RUN_CALLS_MAX => std::mem::take(last),
+            _ => self.chunks.empty_mails(),
+        };
+        // Their places were counted as waiting when they were leased.
+        let moved = crowd.batches.collect(|message, asker| {
+            if mails.len() == RUN_CALLS_MAX {
+                self.put_last(&mut mails);
             }
-            list = !std::mem::replace(&mut self.listed, true);
+            mails.push(message, asker);
+        });
+        self.put_last(&mut mails);
+        self.crowd = Some(crowd);
+        moved > 0 && !std::mem::replace(&mut self.listed, true)
+    }
+
+    /// Puts mails into the last chunk, if that was emptied to be filled further, or behind it.
+    fn put_last(&mut self, mails: &mut MailBatch<M>) {
+        match self.chunks.last() {
+            Some(Chunk::Mails(last)) if last.is_empty() => std::mem::swap(last, mails),
+            _ if mails.is_empty() => {
+                self.chunks.keep(Chunk::Mails(std::mem::take(mails)));
+            }
+            _ => {
+                let empty = self.chunks.empty_mails();
+                self.chunks.push_last(Chunk::Mails(std::mem::replace(mails, empty)));
+            }
+        }
+    }
+
+    /// Collects all batches, opens `batch` if it is not open, takes back its unused places, and
+    /// leases up to `want` new ones. Also returns the parked senders to wake. The batch has no
+    /// place when the queue is closed or full, or when another thread has just begun a batch.
+    pub(crate) fn renew(&mut self, batch: &mut Batch<M>, want: usize) -> (Pushed, Option<Wakers>) {
+        if self.closed {
+            return (Pushed::Closed, None);
+        }
+        let list = self.collect();
+        let unused = batch.take_room();
+        self.waiting -= unused;
+        if self.crowd().batches.open(batch) {
+            // Each parked sender keeps a place. Of the others, a quarter at most is leased at once,
+            // so that other senders find room too.
+            let parked = self.crowd().parked.len();
+            let leased = want.min(self.room().saturating_sub(parked).div_ceil(4));
+            self.waiting += leased;
+            batch.lease(leased);
         }
         let woken = if unused > 0 { self.wakers() } else { None };
-        let parked = self.crowd.as_ref().map_or(0, |crowd| crowd.parked.len());
-        // Each parked sender keeps a place. Of the others, a quarter at most is leased at once, so
-        // that other senders find room too.
-        let leased = want.min(self.room().saturating_sub(parked).div_ceil(4));
-        self.waiting += leased;
-        (Pushed::In { list }, leased, woken)
+        (Pushed::In { list }, woken)
+    }
+
+    /// Collects all batches, forgets `batch`, and takes back its unused places. When the queue is
+    /// closed, also returns the calls of the batch, which are to be refused.
+    pub(crate) fn finish(
+        &mut self,
+        batch: &mut Batch<M>,
+    ) -> (Pushed, Option<Wakers>, MailBatch<M>) {
+        let list = self.collect();
+        let unused = batch.take_room();
+        let left = self.crowd.as_mut().map(|crowd| crowd.batches.remove(batch)).unwrap_or_default();
+        let left = left.into_iter().collect();
+        if self.closed {
+            return (Pushed::Closed, None, left);
+        }
+        self.waiting -= unused;
+        let woken = if unused > 0 { self.wakers() } else { None };
+        (Pushed::In { list }, woken, left)
     }
 
     /// Moves in the chunks of a session. They need not find room: the session's credit has paid for
@@ -150,11 +199,14 @@ mod tests {
         }
         // Takes the first call, which is kept apart, and the chunk behind it.
         assert!(queue.borrow_mut().take().is_some() && queue.borrow_mut().take().is_some());
+        let mut batch = Batch::default();
         let mut leased = 0;
-        while let (_, more @ 1.., _) =
-            queue.borrow_mut().publish_staged(&mut MailBatch::default(), 0, RUN_CALLS_MAX)
-        {
-            leased += more;
+        loop {
+            let _ = queue.borrow_mut().renew(&mut batch, RUN_CALLS_MAX);
+            match std::iter::from_fn(|| batch.add(7, None).ok()).count() {
+                0 => break,
+                used => leased += used,
+            }
         }
         assert_eq!(leased, 6);
         for ticket in &mut waiting {
@@ -162,7 +214,10 @@ mod tests {
         }
         assert!(matches!(push(&mut Ticket::default()), Pushed::Full));
         // Unused places are returned.
-        let _ = queue.borrow_mut().publish_staged(&mut MailBatch::default(), leased, 0);
+        assert!(queue.borrow_mut().take().is_some());
+        let _ = queue.borrow_mut().renew(&mut batch, RUN_CALLS_MAX);
+        while let Pushed::In { .. } = push(&mut Ticket::default()) {}
+        let _ = queue.borrow_mut().finish(&mut batch);
         assert!(matches!(push(&mut Ticket::default()), Pushed::In { .. }));
     }
 }

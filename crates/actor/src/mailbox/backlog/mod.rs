@@ -3,17 +3,20 @@
 //! Nothing here locks or wakes: the wakers to be woken without the lock are returned. So the local
 //! queue can be under the mailbox's own lock, and each other queue under one of its own (`queue`).
 
+pub(crate) mod batches;
 pub(crate) mod chunk;
 mod chunks;
 mod entry;
 pub mod parked;
 pub(crate) mod queue;
+mod ring;
 pub(crate) mod since;
 
 use std::collections::VecDeque;
 use std::task::Waker;
 
 use crate::error::CallErrorKind;
+use crate::mailbox::backlog::batches::Batches;
 use crate::mailbox::backlog::chunk::Chunk;
 use crate::mailbox::backlog::chunks::Chunks;
 use crate::mailbox::backlog::parked::{Parked, Ticket, Wakers};
@@ -49,6 +52,12 @@ pub(crate) fn lose<M>((message, asker): Dropped<M>, lost: impl FnOnce(&M)) {
     }
 }
 
+impl<M> Default for Senders<M> {
+    fn default() -> Senders<M> {
+        Senders { batches: Batches::default(), parked: Parked::default(), dropped: 0 }
+    }
+}
+
 /// The calls of one queue.
 pub(crate) struct Backlog<M> {
     /// A call that arrived when no call was waiting. It goes before those in `chunks`, and spares
@@ -69,13 +78,13 @@ pub(crate) struct Backlog<M> {
     /// The number of calls that may wait. An inbound queue is bounded by its session's credit
     /// instead.
     capacity: usize,
-    /// Allocated for the first call that finds no room.
-    crowd: Option<Box<ParkedSenders>>,
+    /// Allocated for the first batch, and for the first call that finds no room.
+    crowd: Option<Box<Senders<M>>>,
 }
 
-/// The data that a queue needs only when calls find no room.
-#[derive(Default)]
-struct ParkedSenders {
+/// The data of senders that have open batches or found no room.
+struct Senders<M> {
+    batches: Batches<M>,
     parked: Parked,
     /// The number of calls that were dropped.
     dropped: u64,
@@ -97,7 +106,7 @@ impl<M> Backlog<M> {
         }
     }
 
-    fn crowd(&mut self) -> &mut ParkedSenders {
+    fn crowd(&mut self) -> &mut Senders<M> {
         self.crowd.get_or_insert_default()
     }
 
@@ -253,7 +262,8 @@ impl<M> Backlog<M> {
         self.crowd.as_ref().map_or(0, |crowd| crowd.dropped)
     }
 
-    /// Stops accepting calls and returns the wakers of the parked senders; calls that wait stay.
+    /// Stops accepting calls and returns the wakers of the parked senders; calls that wait stay. The
+    /// caller has [collected](Self::collect) the batches.
     pub(crate) fn seal(&mut self) -> Vec<Waker> {
         self.closed = true;
         self.drain_parked()

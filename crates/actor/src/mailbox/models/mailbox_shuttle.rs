@@ -17,9 +17,9 @@ use crate::error::CallErrorKind;
 use crate::lifecycle::control::ControlMessage;
 use crate::lifecycle::handle::AnyActor;
 use crate::mailbox::backlog::Pushed;
+use crate::mailbox::backlog::batches::Batch;
 use crate::mailbox::backlog::chunk::Chunk;
 use crate::mailbox::backlog::parked::Ticket;
-use crate::mailbox::mail_batch::MailBatch;
 use crate::mailbox::{Mailbox, NextMail, TakenCalls};
 use crate::message::Message;
 use crate::options::WhenFull;
@@ -36,9 +36,9 @@ const HISTORIES_WITH_FEW_CHANGES: usize = 3_000;
 /// history.
 const CHANGES: usize = 4;
 
-/// The largest capacity of a mailbox, less than the number of messages of one sender, so that
-/// senders must wait.
-const ROOM_MAX: usize = 3;
+/// The capacities of a mailbox. Most are less than the number of messages of one sender, so that
+/// senders must wait; the last one lets turns lease several places at once.
+const ROOMS: [usize; 4] = [1, 2, 3, 16];
 const SENDERS: usize = 4;
 /// The number of messages that each sender sends.
 const EACH: usize = 10;
@@ -51,6 +51,8 @@ struct Tally {
     dropped: AtomicUsize,
     handled: AtomicUsize,
     refused: AtomicUsize,
+    /// The number of messages that each sender has sent, counted after the sends.
+    sent: [AtomicUsize; SENDERS],
 }
 
 impl Tally {
@@ -62,6 +64,8 @@ impl Tally {
 struct Numbered {
     sender: usize,
     number: usize,
+    /// The messages of each sender whose sending was over before this one began.
+    before: [usize; SENDERS],
     tally: Arc<Tally>,
 }
 
@@ -134,7 +138,8 @@ struct Sender {
 
 impl Sender {
     fn message(&self, number: usize) -> Numbered {
-        Numbered { sender: self.number, number, tally: self.tally.clone() }
+        let before = self.tally.sent.each_ref().map(|sent| sent.load(Ordering::SeqCst));
+        Numbered { sender: self.number, number, before, tally: self.tally.clone() }
     }
 
     fn asker(&self) -> Asker {
@@ -162,9 +167,7 @@ impl Sender {
                     Pushed::Full => Poll::Pending,
                 }
             });
-            if !is_in {
-                Tally::count(&self.tally.refused);
-            }
+            Tally::count(if is_in { &self.tally.sent[self.number] } else { &self.tally.refused });
         }
     }
 
@@ -178,27 +181,43 @@ impl Sender {
     /// Sends in turns, which lease places and publish their messages together. Every message is an
     /// ask, so that a lost one is counted.
     fn in_turns(&self) {
-        let (mut mails, mut number) = (MailBatch::default(), 0);
-        while number < EACH {
-            let leased = self.mailbox.publish(&mut mails, 0, EACH - number);
-            if leased == 0 && self.mailbox.is_closed() {
-                break;
-            }
-            let used = thread_rng().gen_range(0..=leased);
-            for _ in 0..used {
-                mails.push(self.message(number), self.asker());
+        let (mut batch, mut number, mut refused) = (Batch::default(), 0, None);
+        while number < EACH && !self.mailbox.is_closed() {
+            for _ in 0..thread_rng().gen_range(0..=EACH - number) {
+                let mut message = refused.take().or_else(|| Some(self.message(number)));
+                let (mut asker, mut ticket) = (self.asker(), Ticket::default());
+                if !batch.push(&mut message, &mut asker) {
+                    let want = EACH - number;
+                    self.mailbox.push_in_turn(
+                        &mut batch,
+                        want,
+                        &mut message,
+                        &mut asker,
+                        &mut ticket,
+                        None,
+                    );
+                }
+                if message.is_some() {
+                    refused = message;
+                    break;
+                }
+                Tally::count(&self.tally.sent[self.number]);
                 number += 1;
             }
-            self.mailbox.publish(&mut mails, leased - used, 0);
+            if thread_rng().gen_bool(0.5) {
+                self.mailbox.finish(&mut batch);
+            }
             thread::yield_now();
         }
+        self.mailbox.finish(&mut batch);
         self.tally.refused.fetch_add(EACH - number, Ordering::SeqCst);
-        (number..EACH).for_each(|number| drop(self.message(number)));
+        let first = number + usize::from(refused.is_some());
+        (first..EACH).for_each(|number| drop(self.message(number)));
     }
 }
 
 fn mailbox() -> Arc<Mailbox<Numbered>> {
-    Arc::new(Mailbox::new(&SCHEMA, thread_rng().gen_range(1..=ROOM_MAX), WhenFull::Wait))
+    Arc::new(Mailbox::new(&SCHEMA, ROOMS[thread_rng().gen_range(0..ROOMS.len())], WhenFull::Wait))
 }
 
 fn senders(mailbox: &Arc<Mailbox<Numbered>>, tally: &Arc<Tally>) -> Vec<JoinHandle<()>> {
@@ -207,8 +226,8 @@ fn senders(mailbox: &Arc<Mailbox<Numbered>>, tally: &Arc<Tally>) -> Vec<JoinHand
         let sender = Sender { mailbox: mailbox.clone(), number, tally: tally.clone() };
         thread::spawn(move || {
             match number {
-                0 => sender.in_turns(),
-                // Two of one kind, and an urgent one.
+                0 | 1 => sender.in_turns(),
+                // One that sends by the lock, and an urgent one.
                 _ => sender.one_by_one(number == SENDERS - 1, true),
             }
             sender.mailbox.release();
@@ -225,6 +244,12 @@ struct Reads<'a> {
 
 impl Reads<'_> {
     fn one(&mut self, message: Numbered) {
+        // An urgent message goes before others.
+        if message.sender < SENDERS - 1 {
+            let heard = self.heard.each_ref().map(Vec::len);
+            let before = message.before.iter().zip(heard);
+            assert!(before.take(SENDERS - 1).all(|(sent, heard)| *sent <= heard), "out of order");
+        }
         self.heard[message.sender].push(message.number);
         Tally::count(&message.tally.handled);
     }

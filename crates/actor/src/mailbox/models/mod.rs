@@ -4,6 +4,8 @@
 #[cfg(wigwag_loom)]
 mod at_rest_loom;
 #[cfg(wigwag_loom)]
+mod batches_loom;
+#[cfg(wigwag_loom)]
 pub(crate) mod mailbox_loom;
 #[cfg(wigwag_shuttle)]
 mod mailbox_shuttle;
