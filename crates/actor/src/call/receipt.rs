@@ -126,3 +126,15 @@ impl<I: Interface, R: Answerable> Drop for Receipt<'_, I, R> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_status_is_named_as_in_the_guarantees() {
+        use DeliveryStatus as S;
+        let names = [S::Delivered, S::NotDelivered, S::Unknown].map(|status| status.to_string());
+        assert_eq!(names, ["delivered", "not delivered", "unknown"]);
+    }
+}
