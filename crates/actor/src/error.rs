@@ -151,7 +151,7 @@ impl CallErrorKind {
     pub fn mend(self) -> &'static str {
         use CallErrorKind as K;
         match self {
-            K::Full => "wait with tell().await, send less, or give the actor a larger mailbox",
+            K::Full => "wait with tell().await, send less, or raise ActorOptions::mailbox_calls",
             K::Timeout(_) => "see what the actor is busy with, or give it more time",
             K::Overloaded => {
                 "the target makes no progress: look for handlers that wait in a circle"
@@ -163,7 +163,7 @@ impl CallErrorKind {
             K::Panicked => "the panic message is in the log of the process it ran in",
             K::ReplyDropped => "the handler must answer: look at its early returns",
             K::Draining => "call another node, or this one after its restart",
-            K::TooLarge => "send it in parts, or raise the limit at the receiver",
+            K::TooLarge => "send it in parts: the receiver's limit is fixed",
             K::Cancelled => "nothing to mend: the asker has gone",
             K::CallCycle => "let one actor of the circle tell instead of ask",
             K::DeadlinePassed => "give the call more time",
@@ -264,6 +264,14 @@ pub struct Refused<M> {
     pub error: CallError,
 }
 
+impl<M> Refused<M> {
+    /// Takes the error and drops the message: with `.map_err(Refused::into_error)?` a function may
+    /// return the error whatever the message holds.
+    pub fn into_error(self) -> CallError {
+        self.error
+    }
+}
+
 /// The error of an ask that has no reply.
 ///
 /// [`Refused`] and [`CallError`] are its cases; their examples show how to tell them apart.
@@ -283,6 +291,16 @@ impl<M> AskError<M> {
         }
     }
 
+    /// Takes the error and drops the request, if that was not sent: with
+    /// `.map_err(AskError::into_error)?` a function may return the error whatever the request
+    /// holds.
+    pub fn into_error(self) -> CallError {
+        match self {
+            AskError::Refused(refused) => refused.error,
+            AskError::Failed(error) => error,
+        }
+    }
+
     /// Takes the request, if it was not sent.
     pub fn into_message(self) -> Option<M> {
         match self {
@@ -298,6 +316,13 @@ pub struct Unsent<M, C> {
     pub refused: Refused<M>,
     /// The context that the caller gave with the ask.
     pub context: C,
+}
+
+impl<M, C> Unsent<M, C> {
+    /// Takes the error and drops the message and the context.
+    pub fn into_error(self) -> CallError {
+        self.refused.error
+    }
 }
 
 impl<M, C> fmt::Debug for Unsent<M, C> {
@@ -355,5 +380,22 @@ mod tests {
         }
         assert_eq!(CallErrorKind::from_code(0x8001), CallErrorKind::Application(0x8001));
         assert_eq!(CallErrorKind::from_code(0x02FF), CallErrorKind::Overloaded);
+    }
+
+    /// A message that borrows and cannot be sent to another thread, so the errors that hold it can
+    /// neither outlive it nor be boxed as they are.
+    #[test]
+    fn an_error_leaves_its_message_behind() {
+        let text = String::from("text");
+        let message = (std::rc::Rc::new(()), text.as_str());
+        let error = || CallError::new(CallErrorKind::Full, &"Counter".into());
+        let refused = || Refused { message: message.clone(), error: error() };
+        let boxed: [Box<dyn Error + Send + Sync>; 4] = [
+            refused().into_error().into(),
+            AskError::Refused(refused()).into_error().into(),
+            AskError::<&str>::Failed(error()).into_error().into(),
+            Unsent { refused: refused(), context: message.clone() }.into_error().into(),
+        ];
+        assert!(boxed.iter().all(|boxed| boxed.to_string() == error().to_string()));
     }
 }
