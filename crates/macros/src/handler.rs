@@ -32,9 +32,9 @@ pub(crate) fn interface(definition: &Definition) -> TokenStream {
         // Checks that both ends can handle each reply. Without it, only a caller's code would fail
         // to compile.
         const _: () = {
-            const fn reply<R>()
+            const fn reply<WigwagReply>()
             where
-                R: ::wigwag::__private::Encode
+                WigwagReply: ::wigwag::__private::Encode
                     + for<'wigwag> ::wigwag::__private::Decode<'wigwag>
                     + ::core::marker::Send
                     + 'static,

@@ -21,7 +21,7 @@ use crate::side_by_side::{self, SideBySide};
 const ARGUMENTS_MAX: usize = 12;
 
 /// Names of the reference's own methods.
-const NAMES_TAKEN: [&str; 4] = ["call", "clone", "as_ref", "from"];
+const NAMES_TAKEN: [&str; 5] = ["call", "pipeline", "clone", "as_ref", "from"];
 
 /// A method that is a call.
 pub(crate) struct Method {

@@ -16,6 +16,7 @@ pub(crate) fn expand(definition: &Definition) -> TokenStream {
     let methods = definition.methods.iter().map(|method| call(definition, method));
     let (inner, f) = (local("inner"), local("f"));
     let values = value(definition);
+    // Type parameters have no hygiene, so these have names that no actor has.
     quote! {
         #[doc = #docs]
         #[allow(private_interfaces, reason = "the actor's type may be private to the crate")]
@@ -27,17 +28,20 @@ pub(crate) fn expand(definition: &Definition) -> TokenStream {
 
             /// Calls with a message that a refused call gave back.
             #[inline]
-            pub fn call<R>(&self, message: #message) -> ::wigwag::__private::Call<'_, #self_type, R> {
+            pub fn call<WigwagReply>(
+                &self,
+                message: #message,
+            ) -> ::wigwag::__private::Call<'_, #self_type, WigwagReply> {
                 ::wigwag::__private::Call::new(&self.0, message)
             }
 
-            /// Opens a pipeline for up to `most` asks at once, of methods that reply with an `R`.
+            /// Opens a pipeline for up to `most` asks at once, of methods that have the same reply.
             /// Each ask may carry a value, which is returned with its answer.
-            pub fn pipeline<R: ::wigwag::__private::Answerable, C>(
+            pub fn pipeline<WigwagReply: ::wigwag::__private::Answerable, WigwagValue>(
                 &self,
                 most: usize,
             ) -> ::core::result::Result<
-                ::wigwag::Pipeline<#self_type, R, C>,
+                ::wigwag::Pipeline<#self_type, WigwagReply, WigwagValue>,
                 ::wigwag::CallError,
             > {
                 self.0.pipeline(most)

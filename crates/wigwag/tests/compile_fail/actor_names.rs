@@ -8,6 +8,8 @@ impl Counter {
 
     pub fn clone(&self) {}
 
+    pub fn pipeline(&self) {}
+
     pub fn self_(&self) {}
 
     pub fn add_1(&mut self) {}

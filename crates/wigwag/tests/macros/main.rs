@@ -7,3 +7,4 @@ pub mod actor;
 pub mod message;
 mod calls;
 mod errors;
+mod names;
