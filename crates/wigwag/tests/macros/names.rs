@@ -1,5 +1,13 @@
 //! Names of actors, messages and methods that the generated code might itself use.
 
+#![allow(
+    clippy::new_ret_no_self,
+    clippy::should_implement_trait,
+    clippy::wrong_self_convention,
+    missing_docs,
+    reason = "the test is of such names"
+)]
+
 use wigwag::Actor;
 
 pub struct C(pub u64);
