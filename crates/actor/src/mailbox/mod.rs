@@ -128,7 +128,9 @@ impl<M> Mailbox<M> {
         ticket: &mut Ticket,
         waker: Option<&Waker>,
     ) -> Pushed {
-        self.push_locked(self.lock(), message, asker, ticket, waker)
+        let mut state = self.lock();
+        let collected = state.collect();
+        self.push_locked(state, collected, message, asker, ticket, waker)
     }
 
     /// Pushes a call, or returns the actor's waker and enqueues nothing: when the waker is
@@ -146,24 +148,23 @@ impl<M> Mailbox<M> {
     ) -> Result<Pushed, Waker> {
         let mut state = self.lock();
         let collected = state.collect();
-        let outcome = match state.asleep(ticket).cloned() {
+        match state.asleep(ticket).cloned() {
+            // No call waits, so none was collected.
             Some(actor) => Err(actor),
-            None => Ok(self.push_locked(state, message, asker.take(), ticket, waker)),
-        };
-        collected.into_iter().for_each(Waker::wake);
-        outcome
+            None => Ok(self.push_locked(state, collected, message, asker.take(), ticket, waker)),
+        }
     }
 
     #[inline]
     fn push_locked(
         &self,
         mut state: MutexGuard<'_, MailboxState<M>>,
+        collected: Option<Waker>,
         message: &mut Option<M>,
         asker: Asker,
         ticket: &mut Ticket,
         waker: Option<&Waker>,
     ) -> Pushed {
-        let collected = state.collect();
         let (pushed, dropped) = state.local.push(message, asker, ticket, waker);
         let actor = collected.or_else(|| state.list(&pushed));
         drop(state);
@@ -194,14 +195,13 @@ impl<M> Mailbox<M> {
         let mut state = self.lock();
         let (renewed, senders) = state.local.renew(batch, want);
         let actor = state.list(&renewed);
-        let pushed = match batch.push(message, asker) {
-            true => {
-                drop(state);
-                renewed
-            }
-            false => self.push_locked(state, message, asker.take(), ticket, waker),
+        let pushed = if batch.push(message, asker) {
+            drop(state);
+            actor.into_iter().for_each(Waker::wake);
+            renewed
+        } else {
+            self.push_locked(state, actor, message, asker.take(), ticket, waker)
         };
-        actor.into_iter().for_each(Waker::wake);
         senders.into_iter().for_each(Wakers::wake);
         pushed
     }

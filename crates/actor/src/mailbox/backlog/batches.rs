@@ -2,7 +2,7 @@
 //!
 //! A turn writes its batch without the lock of the mailbox. Still, a call that another thread sends
 //! after one of the batch must be handled after it. So the batch is a ring whose reading end lies
-//! with the mailbox: whoever sends by the lock first moves the calls of all batches into the
+//! with the mailbox: a thread that sends by the lock first moves the calls of all batches into the
 //! queue.
 //!
 //! Order among batches: only the newest batch is open. A thread that opens one closes the one

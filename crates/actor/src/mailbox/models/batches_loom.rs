@@ -1,5 +1,5 @@
 //! A batch that another thread has closed may still get a call, because its thread reads the
-//! closing without a lock. Whatever follows such a call must be moved behind it.
+//! closing without a lock. All calls that follow such a call must be moved behind it.
 
 use std::sync::Arc;
 

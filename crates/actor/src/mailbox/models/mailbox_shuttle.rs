@@ -227,7 +227,7 @@ fn senders(mailbox: &Arc<Mailbox<Numbered>>, tally: &Arc<Tally>) -> Vec<JoinHand
         thread::spawn(move || {
             match number {
                 0 | 1 => sender.in_turns(),
-                // One that sends by the lock, and an urgent one.
+                // The third sends by the lock, and the last one sends urgent messages.
                 _ => sender.one_by_one(number == SENDERS - 1, true),
             }
             sender.mailbox.release();
