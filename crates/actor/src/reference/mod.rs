@@ -6,6 +6,7 @@
 pub mod interface;
 pub mod inbound_queue;
 pub mod answers;
+pub mod run_log;
 pub mod run_writer;
 pub mod spin;
 pub mod replace;

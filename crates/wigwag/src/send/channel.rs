@@ -3,7 +3,7 @@
 //! A call goes into the turn's buffer without a lock if it can. Otherwise it takes the shared path,
 //! under the session's lock and with a queue of waiting senders.
 
-use std::sync::Arc;
+use std::sync::{Arc, MutexGuard};
 use std::task::{Poll, Waker};
 
 use bytes::Bytes;
@@ -183,7 +183,7 @@ impl Channel {
     ) -> Attempt<()> {
         // Frames that this turn has encoded go first.
         buffers::publish(&self.session);
-        let mut sending = self.session.sending();
+        let mut sending = self.publish_others();
         if let Err(error) = self.check(&sending) {
             return Attempt::Failed(Box::new(error));
         }
@@ -216,9 +216,27 @@ impl Channel {
         }
     }
 
+    /// Publishes what turns of other threads hold on this channel, so that what is sent next
+    /// follows it. Returns with the send half locked.
+    fn publish_others(&self) -> MutexGuard<'_, SendState> {
+        let mut sending = self.session.sending();
+        let channel = sending.channels.get(self.number as usize);
+        if let Some(holder) = channel.and_then(|channel| channel.holders.other()).cloned() {
+            // A turn that becomes the holder in between holds nothing that was sent before.
+            drop(sending);
+            holder.publish_for_other(&self.session, self.number);
+            sending = self.session.sending();
+        }
+        // After the end of the session, their own turns end these calls.
+        if sending.ended.is_none() {
+            sending.publish_closed_runs(self.number);
+        }
+        sending
+    }
+
     fn sent(
         &self,
-        mut sending: std::sync::MutexGuard<'_, SendState>,
+        mut sending: MutexGuard<'_, SendState>,
         ticket: &mut Ticket,
         was_idle: bool,
         then: AfterSend,

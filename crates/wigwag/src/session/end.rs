@@ -118,7 +118,7 @@ impl Session {
     /// is open when the session ends still counts its calls as sent.
     pub(crate) fn announce_end(&self) {
         let mut sending = self.sending();
-        let is_open = sending.channels.iter().any(|channel| channel.turns > 0);
+        let is_open = sending.channels.iter().any(|channel| !channel.holders.is_empty());
         let Some(SessionEnd { why }) = sending.ended.clone().filter(|_| !is_open) else { return };
         if std::mem::replace(&mut sending.is_announced, true) {
             return;

@@ -30,6 +30,7 @@ use crate::exports::Exports;
 use crate::limits::{CODEC_FIXED, CODEC_MESSAGEPACK};
 use crate::replies::asks::AskTable;
 use crate::replies::ring::Ring;
+use crate::session::buffers::holders::Holders;
 use crate::session::connection::{DrivenSession, SessionConnection};
 use crate::session::fence::Fence;
 use crate::session::receive::RecvState;
@@ -72,9 +73,9 @@ pub(crate) struct OutboundChannel {
     /// Calls whose handlers have ended, as reported by the peer.
     pub(crate) handled: u64,
     pub(crate) parked: Parked,
-    /// Open turns that hold credit of this channel.
-    pub(crate) turns: u32,
-    /// The last reference was dropped; detach when `turns` is zero.
+    /// The turns that may hold calls on this channel.
+    pub(crate) holders: Holders,
+    /// The last reference was dropped; detach when no turn holds calls.
     pub(crate) detach_wanted: bool,
     /// The receiver has closed the channel; calls fail with this.
     pub(crate) gone: Option<CallErrorKind>,
@@ -337,9 +338,9 @@ impl Session {
         let Some(open) = sending.channels.get_mut(channel as usize) else {
             return;
         };
-        if open.turns > 0 {
-            // Another thread's turn has called the channel and not published yet: the last such
-            // turn detaches it.
+        if !open.holders.is_empty() {
+            // Another thread's turn has called the channel and not published yet: it detaches the
+            // channel when it does.
             open.detach_wanted = true;
         } else if sending.ended.is_none() && sending.sender.detach(channel) {
             drop(guard);
@@ -368,11 +369,16 @@ impl OutboundChannel {
             held_back: 0,
             handled: 0,
             parked: Parked::default(),
-            turns: 0,
+            holders: Holders::default(),
             detach_wanted: false,
             gone: None,
             attaching: None,
         }
+    }
+
+    /// True if the channel is to be detached and no turn holds calls any more.
+    pub(crate) fn is_to_detach(&self) -> bool {
+        self.detach_wanted && self.holders.is_empty()
     }
 }
 
