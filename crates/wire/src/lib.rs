@@ -15,6 +15,7 @@ pub mod reader;
 pub mod varint;
 pub mod small;
 pub mod msgpack;
+mod bytes;
 pub mod collections;
 mod types;
 pub mod fixed;
