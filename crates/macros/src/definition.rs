@@ -1,6 +1,7 @@
-//! The content of an `impl` block or a `trait`, and the names derived from it.
+//! The content of an `impl` block or a `trait`, and the names and numbers derived from it.
 
 use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, quote};
 use syn::ext::IdentExt;
 use syn::{Ident, Visibility};
 
@@ -44,16 +45,50 @@ impl Definition {
         }
     }
 
+    /// The numbers of the calls.
+    pub(crate) fn numbers(&self) -> Numbers {
+        let (mut constants, mut values) = (Vec::new(), Vec::new());
+        let (mut before, mut conditions) = (0_u32, Vec::new());
+        for (at, method) in self.methods.iter().enumerate() {
+            if conditions.is_empty() {
+                values.push(before.to_token_stream());
+            } else {
+                let (cfg, name) = (method.cfg(), local(&format!("WIGWAG_METHOD_{at}")));
+                constants.push(quote! {
+                    #cfg
+                    const #name: ::core::primitive::u32 =
+                        #before #(+ ::core::cfg!(#conditions) as ::core::primitive::u32)*;
+                });
+                values.push(name.to_token_stream());
+            }
+            match method.condition() {
+                Some(condition) => conditions.push(condition),
+                None => before += 1,
+            }
+        }
+        Numbers { constants: quote!(#(#constants)*), values }
+    }
+
     /// The actor's name in the schema.
     pub(crate) fn spelled(&self) -> String {
         self.name.unraw().to_string()
     }
 }
 
+/// The number of each call: the number of calls before it that exist in the build.
+pub(crate) struct Numbers {
+    /// Items that the values refer to; empty if no call has a `cfg`.
+    pub(crate) constants: TokenStream,
+    /// One for each call, as an expression and as a pattern.
+    pub(crate) values: Vec<TokenStream>,
+}
+
 fn check_variants(methods: &[Method], errors: &mut Errors) {
     for (at, method) in methods.iter().enumerate() {
-        let before = &methods[..at];
-        if let Some(first) = before.iter().find(|one| one.variant == method.variant) {
+        // Of two with a `cfg`, only one may exist; if both do, the compiler says so.
+        let mut before = methods[..at].iter().filter(|one| one.cfgs.is_empty());
+        let first = before.find(|one| one.variant == method.variant && method.cfgs.is_empty());
+        if let Some(first) = first {
             errors.add(
                 &method.name,
                 format!(

@@ -4,7 +4,7 @@
 //! with advice on what to write instead.
 
 use proc_macro2::{Span, TokenStream};
-use quote::{ToTokens, quote};
+use quote::{ToTokens, quote, quote_spanned};
 use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 use syn::{
@@ -30,6 +30,8 @@ pub(crate) struct Method {
     pub(crate) variant: Ident,
     /// Its docs and `#[deprecated]`, which the reference's method repeats.
     pub(crate) attributes: Vec<Attribute>,
+    /// Its `#[cfg(…)]`, which every item that is generated for it repeats.
+    pub(crate) cfgs: Vec<Attribute>,
     pub(crate) execution: Execution,
     pub(crate) arguments: Vec<Argument>,
     /// The argument before which the handler takes `&This<Self>`, which is not part of the call.
@@ -82,6 +84,12 @@ pub(crate) fn mixed_site_at(span: Span) -> Span {
     Span::mixed_site().located_at(span)
 }
 
+/// A type, written such that all uses of one that has no encoding are the same error, which the
+/// compiler then reports once.
+pub(crate) fn payload(kind: &TokenStream, span: Span) -> TokenStream {
+    quote_spanned!(mixed_site_at(span)=> <#kind as ::wigwag::__private::Payload>::Value)
+}
+
 impl Method {
     /// Parses a method that takes `self` in some form. `self_type` is the type that `Self` stands
     /// for.
@@ -93,7 +101,6 @@ impl Method {
     ) -> Method {
         let name = signature.ident.clone();
         check_name(&name, errors);
-        check_attributes(attributes, errors);
         check_signature(signature, errors);
         let side_by_side = SideBySide::read(attributes, signature, errors);
         let is_async = signature.asyncness.is_some();
@@ -147,7 +154,8 @@ impl Method {
         };
         Method {
             variant: variant(&name, errors),
-            attributes: kept(attributes),
+            attributes: kept(attributes, &["doc", "deprecated"]),
+            cfgs: kept(attributes, &["cfg"]),
             execution,
             arguments,
             this,
@@ -157,6 +165,27 @@ impl Method {
             reply_span,
             name,
         }
+    }
+
+    /// The condition under which the call exists, as attributes before each generated item.
+    pub(crate) fn cfg(&self) -> TokenStream {
+        let cfgs = &self.cfgs;
+        quote!(#(#cfgs)*)
+    }
+
+    /// The same condition as one predicate; `None` if the call always exists.
+    pub(crate) fn condition(&self) -> Option<TokenStream> {
+        let predicates: Vec<_> = self
+            .cfgs
+            .iter()
+            .filter_map(|one| Some(&one.meta.require_list().ok()?.tokens))
+            .collect();
+        (!self.cfgs.is_empty()).then(|| quote!(all(#(#predicates),*)))
+    }
+
+    /// The type of the reply where it is encoded or decoded.
+    pub(crate) fn reply_payload(&self) -> TokenStream {
+        payload(&self.reply, self.reply_span)
     }
 
     /// The number of arguments that a caller must send: options at the end may be missing.
@@ -220,6 +249,11 @@ impl Argument {
             form,
             is_option: kind::is_option(written),
         })
+    }
+
+    /// The type in the message, where it is encoded or decoded.
+    pub(crate) fn payload(&self) -> TokenStream {
+        payload(&self.kind, self.span)
     }
 
     /// The type in the schema; it is the same for borrowed and owned texts.
@@ -352,8 +386,9 @@ fn check_receiver(receiver: &Receiver, errors: &mut Errors) {
 const LIFETIME_REFUSED: &str =
     "a call cannot borrow from its caller, so it has no lifetimes: remove the lifetime";
 
-const CFG_REFUSED: &str = "a call must exist in every build, or its number and those of later \
-                           calls would differ between the two ends: move the `cfg` into the body";
+const CFG_REFUSED: &str = "a call has the same arguments in every build, because they are sent \
+                           by their positions: put the `cfg` on the method, and write one method \
+                           for each case";
 
 fn check_signature(signature: &Signature, errors: &mut Errors) {
     for param in &signature.generics.params {
@@ -384,19 +419,12 @@ fn check_name(name: &Ident, errors: &mut Errors) {
     }
 }
 
-fn check_attributes(attributes: &[Attribute], errors: &mut Errors) {
-    for cfg in attributes.iter().filter(|one| is_cfg(one)) {
-        errors.add(cfg, CFG_REFUSED);
-    }
-}
-
 fn is_cfg(attribute: &Attribute) -> bool {
     attribute.path().is_ident("cfg")
 }
 
-fn kept(attributes: &[Attribute]) -> Vec<Attribute> {
-    let keep =
-        |one: &&Attribute| ["doc", "deprecated"].iter().any(|name| one.path().is_ident(name));
+fn kept(attributes: &[Attribute], names: &[&str]) -> Vec<Attribute> {
+    let keep = |one: &&Attribute| names.iter().any(|name| one.path().is_ident(name));
     attributes.iter().filter(keep).cloned().collect()
 }
 

@@ -117,7 +117,7 @@ fn call(definition: &Definition, method: &Method) -> TokenStream {
     let (variant, reply) = (&method.variant, &method.reply);
     let mut name = method.name.clone();
     name.set_span(call_site_at(name.span()));
-    let attributes = &method.attributes;
+    let (cfg, attributes) = (method.cfg(), &method.attributes);
     let missing = (!attributes.iter().any(|one| one.path().is_ident("doc"))).then(|| {
         let docs = format!(" The call `{name}`.");
         quote!(#[doc = #docs])
@@ -136,6 +136,7 @@ fn call(definition: &Definition, method: &Method) -> TokenStream {
         false => quote!(::wigwag::__private::Call<'_, #self_type, #reply>),
     };
     quote! {
+        #cfg
         #missing
         #(#attributes)*
         #[inline]

@@ -281,6 +281,7 @@ pub use wigwag_wire::Fault;
 pub mod __private {
     pub use crate::node::runtime::{MainOptions, run_main};
     pub use bytes::Bytes;
+    pub use wigwag_actor::message::all;
     pub use wigwag_actor::runtime::actor::one_by_one;
     pub use wigwag_actor::runtime::run::same_calls::SameCalls;
     pub use wigwag_actor::runtime::side_by_side::{Work, work};
@@ -292,6 +293,7 @@ pub mod __private {
     pub use wigwag_wire::collections::nested;
     pub use wigwag_wire::fixed;
     pub use wigwag_wire::msgpack::put_array;
+    pub use wigwag_wire::payload::Payload;
     pub use wigwag_wire::skip::skip;
     pub use wigwag_wire::small;
     pub use wigwag_wire::{Buffer, Decode, DecodeError, Encode, Reader};

@@ -16,6 +16,7 @@ pub mod varint;
 pub mod small;
 pub mod msgpack;
 mod bytes;
+pub mod payload;
 pub mod collections;
 mod types;
 pub mod fixed;

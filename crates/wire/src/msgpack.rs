@@ -15,6 +15,12 @@ use crate::small::{self, Scratch};
 use crate::{Buffer, Reader, Short};
 
 /// A value that can be written as MessagePack.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be an argument or a reply",
+    label = "has no form on the wire",
+    note = "write `#[derive(wigwag::Message)]` on each of your own types in it",
+    note = "a value that stays in its process may be any type, as `wigwag::Local<…>`"
+)]
 pub trait Encode {
     /// Largest size of a value in bytes, if it is small for all values of the type; `usize::MAX` if
     /// it is unknown.
@@ -84,6 +90,12 @@ pub trait Encode {
 
 /// A value that can be read from MessagePack. `'a` is the lifetime of the bytes, so a `&'a str`
 /// borrows from them.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be an argument or a reply",
+    label = "has no form on the wire",
+    note = "write `#[derive(wigwag::Message)]` on each of your own types in it",
+    note = "a value that stays in its process may be any type, as `wigwag::Local<…>`"
+)]
 pub trait Decode<'a>: Sized {
     /// True if nil is the form of some value of the type, as for [`Encode::MAY_BE_NIL`].
     const MAY_BE_NIL: bool = false;
@@ -162,6 +174,12 @@ pub enum DecodeError {
     /// Arrays or maps nested deeper than [`crate::reader::DEPTH_MAX`].
     #[error("values nest deeper than {} levels", crate::reader::DEPTH_MAX)]
     TooDeep,
+    /// The sender could not encode the value.
+    #[error("the sender could not encode the value of type {expected}")]
+    NotEncoded {
+        /// The expected type.
+        expected: &'static str,
+    },
     /// A value of a type that does not travel.
     #[error("a value that lives in its own process only cannot be read")]
     NotSerializable,

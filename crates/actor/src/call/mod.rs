@@ -11,6 +11,7 @@ pub mod receipt;
 pub mod pipeline;
 pub mod streaming;
 pub mod rate_limiter;
+mod unsent;
 mod cycle;
 pub(crate) mod time_limit;
 pub(crate) mod block;

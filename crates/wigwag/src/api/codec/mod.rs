@@ -31,6 +31,9 @@
 //! assert_eq!(read, Ok(Celsius(2150)));
 //! ```
 
+#[cfg(feature = "serde")]
+pub mod serde;
+
 pub use wigwag_wire::buffer::Room;
 pub use wigwag_wire::fixed::FixedWidth;
 pub use wigwag_wire::varint::VarintError;
