@@ -4,7 +4,8 @@
 //! type that the derive cannot be put on, or that has a better form on the wire. A value is one
 //! MessagePack value; [`Encode`] appends it to a [`Buffer`], [`Decode`] reads it from a [`Reader`].
 //! If nil may be the form of one of its values, set `MAY_BE_NIL` in both, so that `Some` of it can be
-//! told from `None`. `docs/types.md` lists the types of the standard library that have a form.
+//! told from `None`. `docs/types.md` lists the types that have a form: those of the standard library,
+//! and with the features `chrono`, `rust_decimal`, `serde_json`, `time` and `uuid` those of these crates.
 //!
 //! ```
 //! use wigwag::codec::{Buffer, Decode, DecodeError, Encode, Reader};

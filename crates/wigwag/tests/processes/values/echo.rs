@@ -12,14 +12,20 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use chrono::{DateTime, FixedOffset, NaiveDate, NaiveDateTime, NaiveTime, Utc};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
+use rust_decimal::Decimal;
+use serde_json::Value;
+use time::{Date, OffsetDateTime, PrimitiveDateTime, Time};
+use uuid::Uuid;
 use wigwag::{Bytes, Interface};
 
 use super::around::{Around, Choice, around, choice};
 use super::strategies::{
-    Event, Point, address, address_6, duration, event, float, path, point, short, time,
+    Event, Point, address, address_6, duration, event, float, path, point, short, system_time,
 };
+use super::types_of_crates::{chrono_offset, chrono_utc, decimal, json, time_offset};
 use super::{Places, check};
 
 type Text = Cow<'static, str>;
@@ -100,7 +106,7 @@ echo! { Echo, check_echo, Around, around;
     ordering: Ordering =
         prop::sample::select(vec![Ordering::Less, Ordering::Equal, Ordering::Greater]);
     span: Duration = duration();
-    moment: SystemTime = time();
+    moment: SystemTime = system_time();
     ip: IpAddr = any::<IpAddr>();
     ip_4: Ipv4Addr = any::<Ipv4Addr>();
     ip_6: Ipv6Addr = any::<Ipv6Addr>();
@@ -111,6 +117,19 @@ echo! { Echo, check_echo, Around, around;
     own: Point = point();
     own_choice: Choice<String> = choice(any::<String>());
     of_serde: Event = event();
+    uuid: Uuid = any::<u128>().prop_map(Uuid::from_u128);
+    decimal: Decimal = decimal();
+    json: Value = json();
+    chrono_utc: DateTime<Utc> = chrono_utc();
+    chrono_offset: DateTime<FixedOffset> = chrono_offset();
+    chrono_naive: NaiveDateTime = chrono_utc().prop_map(|moment| moment.naive_utc());
+    chrono_date: NaiveDate = chrono_utc().prop_map(|moment| moment.date_naive());
+    chrono_time: NaiveTime = chrono_utc().prop_map(|moment| moment.time());
+    time_offset: OffsetDateTime = time_offset();
+    time_local: PrimitiveDateTime =
+        time_offset().prop_map(|moment| PrimitiveDateTime::new(moment.date(), moment.time()));
+    time_date: Date = time_offset().prop_map(|moment| moment.date());
+    time_of_day: Time = time_offset().prop_map(|moment| moment.time());
 }
 
 /// More values of fixed width; with the first they fit the fixed-width form.

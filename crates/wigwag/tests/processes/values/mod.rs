@@ -5,6 +5,7 @@
 mod around;
 mod echo;
 mod strategies;
+mod types_of_crates;
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};

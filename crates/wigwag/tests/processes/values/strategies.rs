@@ -69,7 +69,7 @@ pub(crate) fn duration() -> impl Strategy<Value = Duration> + Clone {
     (any::<u64>(), 0..1_000_000_000_u32).prop_map(|(whole, nanos)| Duration::new(whole, nanos))
 }
 
-pub(crate) fn time() -> impl Strategy<Value = SystemTime> + Clone {
+pub(crate) fn system_time() -> impl Strategy<Value = SystemTime> + Clone {
     (any::<u32>(), 0..1_000_000_000_u32, any::<bool>()).prop_map(|(whole, nanos, is_before)| {
         let span = Duration::new(whole.into(), nanos);
         let epoch = SystemTime::UNIX_EPOCH;
