@@ -8,6 +8,15 @@ use syn::{Ident, Visibility};
 use crate::errors::Errors;
 use crate::method::{Method, call_site_at};
 
+/// Whence an actor can be called.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// From every process, once it is exported. Its arguments and replies have an encoding.
+    Exportable,
+    /// From its own process only.
+    Local,
+}
+
 /// An interface: its calls in order.
 pub(crate) struct Definition {
     /// The name from which all others are derived: `Counter`.
@@ -17,6 +26,7 @@ pub(crate) struct Definition {
     pub(crate) visibility: Visibility,
     /// The type that has the interface.
     pub(crate) self_type: TokenStream,
+    pub(crate) reach: Reach,
     /// The generated `CounterMessage`.
     pub(crate) message: Ident,
     /// The generated `CounterRef`.
@@ -29,6 +39,7 @@ impl Definition {
         name: Ident,
         visibility: Visibility,
         self_type: TokenStream,
+        reach: Reach,
         methods: Vec<Method>,
         errors: &mut Errors,
     ) -> Definition {
@@ -41,7 +52,20 @@ impl Definition {
             name,
             visibility,
             self_type,
+            reach,
             methods,
+        }
+    }
+
+    pub(crate) fn is_local(&self) -> bool {
+        self.reach == Reach::Local
+    }
+
+    /// The codec of the replies.
+    pub(crate) fn codec(&self) -> TokenStream {
+        match self.reach {
+            Reach::Exportable => quote!(::wigwag::__private::Encoded),
+            Reach::Local => quote!(::wigwag::__private::InProcess),
         }
     }
 

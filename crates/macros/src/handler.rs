@@ -15,8 +15,12 @@ pub(crate) fn interface(definition: &Definition) -> TokenStream {
     let (self_type, message) = (&definition.self_type, &definition.message);
     let reference = &definition.reference;
     let name = definition.spelled();
-    let methods = definition.methods.iter().map(described);
-    let replies = definition.methods.iter().map(|method| {
+    let methods = definition.methods.iter().map(|method| described(definition, method));
+    let codec = definition.codec();
+    // The items of a stream stay in their process, as all values of a local actor do.
+    let answered =
+        definition.methods.iter().filter(|method| !method.is_stream && !definition.is_local());
+    let replies = answered.map(|method| {
         let (cfg, reply) = (method.cfg(), method.reply_payload());
         quote_spanned!(mixed_site_at(method.reply_span)=> #cfg reply::<#reply>();)
     });
@@ -25,19 +29,17 @@ pub(crate) fn interface(definition: &Definition) -> TokenStream {
         impl ::wigwag::__private::Interface for #self_type {
             type Message = #message;
             type Ref = #reference;
+            type Codec = #codec;
             const SCHEMA: &'static ::wigwag::__private::Schema =
                 &::wigwag::__private::Schema::new(#name, &[#(#methods,)*]);
         }
 
-        // Checks that both ends can handle each reply. Without it, only a caller's code would fail
-        // to compile.
+        // Checks that both ends can handle each reply, which `Payload` requires. Without it, only a
+        // caller's code would fail to compile.
         const _: () = {
             const fn reply<WigwagReply>()
             where
-                WigwagReply: ::wigwag::__private::Encode
-                    + for<'wigwag> ::wigwag::__private::Decode<'wigwag>
-                    + ::core::marker::Send
-                    + 'static,
+                WigwagReply: ::core::marker::Send + 'static,
             {
             }
             #(#replies)*
@@ -45,7 +47,18 @@ pub(crate) fn interface(definition: &Definition) -> TokenStream {
     }
 }
 
-fn described(method: &Method) -> TokenStream {
+/// The function that sends a reply.
+fn send(definition: &Definition, method: &Method) -> TokenStream {
+    let span = mixed_site_at(method.reply_span);
+    if definition.is_local() {
+        let reply = &method.reply;
+        return quote_spanned!(span=> ::wigwag::__private::Reply::send_in_process::<#reply>);
+    }
+    let reply = method.reply_payload();
+    quote_spanned!(span=> ::wigwag::__private::Reply::send::<#reply>)
+}
+
+fn described(definition: &Definition, method: &Method) -> TokenStream {
     let name = method.name.unraw().to_string();
     let mut reply = kind::spelled(method.reply.clone());
     if method.is_stream {
@@ -53,13 +66,16 @@ fn described(method: &Method) -> TokenStream {
     }
     let arguments = method.arguments.iter().map(|argument| {
         let (name, kind) = (argument.name.unraw().to_string(), argument.spelled());
-        let held = argument.payload();
-        quote_spanned! {mixed_site_at(argument.span)=>
-            ::wigwag::__private::Argument {
-                name: #name,
-                kind: #kind,
-                fixed: <#held as ::wigwag::__private::Encode>::FIXED,
+        let fixed = if definition.is_local() {
+            quote!(::wigwag::__private::fixed::FixedWidth::NONE)
+        } else {
+            let held = argument.payload();
+            quote_spanned! {mixed_site_at(argument.span)=>
+                <#held as ::wigwag::__private::Encode>::FIXED
             }
+        };
+        quote! {
+            ::wigwag::__private::Argument { name: #name, kind: #kind, fixed: #fixed }
         }
     });
     let cfg = method.cfg();
@@ -99,9 +115,12 @@ pub(crate) fn actor(definition: &Definition) -> TokenStream {
         let cfg = method.cfg();
         quote!(#cfg #given @ #message::#variant { .. } => { #handled })
     });
-    let encoded = handle_encoded(definition);
     let side_by_side = side_by_side(definition);
-    let same = handle_run(definition);
+    // A local actor gets no calls as bytes, and the defaults refuse them.
+    let (encoded, same) = match definition.is_local() {
+        true => (None, None),
+        false => (Some(handle_encoded(definition)), Some(handle_run(definition))),
+    };
     let nothing = TokenStream::new();
     let run_later = later.iter().map(|method| run(definition, method, &nothing));
     // The worker passes on only the messages that `handle` returned, so this arm is never taken.
@@ -170,9 +189,9 @@ fn side_by_side(definition: &Definition) -> TokenStream {
         let (variant, name, locals) = (&method.variant, &method.name, locals(method));
         let names: Vec<_> = method.arguments.iter().map(|argument| &argument.name).collect();
         let given = given(definition, method, false);
-        let payload = method.reply_payload();
+        let send = send(definition, method);
         let work = quote_spanned! {mixed_site_at(method.reply_span)=>
-            ::wigwag::__private::work::<#payload, _>(#owned, #value)
+            ::wigwag::__private::work(#owned, #value, #send)
         };
         let cfg = method.cfg();
         firsts.push(quote! {
@@ -349,10 +368,8 @@ fn call(definition: &Definition, method: &Method, lent: bool) -> TokenStream {
     if method.deferred.is_some() {
         return quote!(<#self_type>::#name(self, #(#given,)*) #wait;);
     }
-    let payload = method.reply_payload();
-    let send = quote_spanned! {mixed_site_at(method.reply_span)=>
-        ::wigwag::__private::Reply::send::<#payload>(#reply, #value);
-    };
+    let send = send(definition, method);
+    let send = quote_spanned!(mixed_site_at(method.reply_span)=> #send(#reply, #value););
     quote! {
         let #value = <#self_type>::#name(self, #(#given,)*) #wait;
         #send
@@ -375,8 +392,13 @@ fn given(definition: &Definition, method: &Method, lent: bool) -> Vec<TokenStrea
     // Insert from the back, so that one insertion does not shift the position of the other.
     let this = method.this.map(|at| (at, quote!(&::wigwag::__private::this::<#self_type>())));
     let deferred = method.deferred.map(|at| {
-        let kind = if method.is_stream { quote!(Yield) } else { quote!(Responder) };
-        (at, quote!(::wigwag::#kind::new(#reply)))
+        let made = if method.is_stream {
+            quote!(::wigwag::Yield::new(#reply))
+        } else {
+            let send = send(definition, method);
+            quote!(::wigwag::Responder::new(#reply, #send))
+        };
+        (at, made)
     });
     let mut own: Vec<_> = this.into_iter().chain(deferred).collect();
     own.sort_by_key(|(at, _)| *at);

@@ -265,6 +265,48 @@ use proc_macro::TokenStream;
 /// # }
 /// ```
 ///
+/// ## Local actors
+///
+/// An actor with `#[wigwag::actor(local)]` stays in its process: no node can export it, which is a
+/// compile error. So its arguments, replies and the items of its streams need no encoding; they are of
+/// any type that is `Send + 'static`.
+///
+/// ```
+/// use std::net::TcpStream;
+/// use wigwag::Actor;
+///
+/// #[derive(Default)]
+/// struct Pool {
+///     idle: Vec<TcpStream>,
+/// }
+///
+/// #[wigwag::actor(local)]
+/// impl Pool {
+///     pub fn put(&mut self, connection: TcpStream) {
+///         self.idle.push(connection);
+///     }
+///
+///     pub fn take(&mut self) -> Option<TcpStream> {
+///         self.idle.pop()
+///     }
+///
+///     pub fn visit(&mut self, job: Box<dyn FnOnce(&mut Vec<TcpStream>) + Send>) {
+///         job(&mut self.idle);
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let pool = Pool::default().spawn();
+/// pool.visit(Box::new(Vec::clear)).tell().await.map_err(wigwag::Refused::into_error)?;
+/// let connection = pool.take().ask().await.map_err(wigwag::AskError::into_error)?;
+/// assert!(connection.is_none());
+/// # Ok(())
+/// # }
+/// ```
+///
+/// `life` and `local` can be combined: `#[wigwag::actor(life, local)]`.
+///
 /// Any other signature is a compile error with advice on what to write instead. A reply that cannot
 /// travel is an error at its declaration:
 ///

@@ -14,10 +14,13 @@ pub(crate) fn expand(definition: &Definition) -> TokenStream {
     let variants = definition.methods.iter().map(|one| variant(definition, one));
     let any_call = any_call(definition);
     let method = number(definition);
-    let travels = travels(definition);
-    let encode = encode(definition);
-    let encode_fixed = encode_fixed(definition);
-    let decode = decode(definition);
+    let codec = match definition.is_local() {
+        true => no_codec(),
+        false => {
+            let parts = [travels, encode, encode_fixed, decode];
+            parts.into_iter().map(|part| part(definition)).collect()
+        }
+    };
     quote! {
         #any_call
 
@@ -28,10 +31,7 @@ pub(crate) fn expand(definition: &Definition) -> TokenStream {
         #[automatically_derived]
         impl ::wigwag::__private::Message for #message {
             #method
-            #travels
-            #encode
-            #encode_fixed
-            #decode
+            #codec
         }
     }
 }
@@ -70,6 +70,28 @@ fn number(definition: &Definition) -> TokenStream {
         fn method(&self) -> ::core::primitive::u32 {
             #constants
             match self { #(#arms,)* }
+        }
+    }
+}
+
+/// Generates the codec of a local actor: no call travels, so none is written or read.
+fn no_codec() -> TokenStream {
+    quote! {
+        #[inline(always)]
+        fn travels(&self) -> ::core::primitive::bool {
+            false
+        }
+
+        fn encode_arguments(&self, _: &mut ::wigwag::__private::Buffer) {}
+
+        fn decode(
+            _: ::core::primitive::u32,
+            _: &mut ::wigwag::__private::Reader<'_>,
+        ) -> ::core::result::Result<
+            ::core::option::Option<Self>,
+            ::wigwag::__private::DecodeError,
+        > {
+            ::core::result::Result::Err(::wigwag::__private::DecodeError::NotSerializable)
         }
     }
 }

@@ -12,6 +12,7 @@ use syn::{
     ReceiverKind, ReturnType, Safety, Signature, Type,
 };
 
+use crate::definition::Reach;
 use crate::errors::Errors;
 use crate::kind::{self, Unsupported};
 use crate::side_by_side::{self, SideBySide};
@@ -97,6 +98,7 @@ impl Method {
         attributes: &[Attribute],
         signature: &Signature,
         self_type: &TokenStream,
+        reach: Reach,
         errors: &mut Errors,
     ) -> Method {
         let name = signature.ident.clone();
@@ -122,7 +124,7 @@ impl Method {
                     "a call has one reply: take one `Responder<…>` or one `Yield<…>`",
                 ),
                 FnArg::Typed(typed) => {
-                    arguments.extend(Argument::read(typed, is_async, self_type, errors));
+                    arguments.extend(Argument::read(typed, is_async, self_type, reach, errors));
                 }
             }
         }
@@ -138,14 +140,14 @@ impl Method {
         }
         let later = side_by_side.as_ref().and_then(|_| side_by_side::awaited(&signature.output));
         let (mut reply, mut reply_span) = match (later, &side_by_side) {
-            (Some(later), _) => read_type(later, self_type, errors),
+            (Some(later), _) => read_type(later, self_type, reach, errors),
             // Another return type was already refused.
             (None, Some(_)) => (quote!(()), name.span()),
-            (None, None) => read_reply(&signature.output, &name, self_type, errors),
+            (None, None) => read_reply(&signature.output, &name, self_type, reach, errors),
         };
         if let Some((_, later)) = &deferred {
             later.check(side_by_side.is_some(), &signature.output, errors);
-            (reply, reply_span) = read_type(later.reply, self_type, errors);
+            (reply, reply_span) = read_type(later.reply, self_type, reach, errors);
         }
         let execution = match &side_by_side {
             Some(side_by_side) => Execution::SideBySide(side_by_side.key_at(&arguments, errors)),
@@ -200,6 +202,7 @@ impl Argument {
         typed: &PatType,
         is_async: bool,
         self_type: &TokenStream,
+        reach: Reach,
         errors: &mut Errors,
     ) -> Option<Argument> {
         if let Some(cfg) = typed.attrs.iter().find(|one| is_cfg(one)) {
@@ -238,7 +241,7 @@ impl Argument {
             ArgumentForm::Text => quote!(::std::string::String),
             ArgumentForm::Bytes => quote!(::wigwag::__private::Bytes),
             ArgumentForm::Owned => {
-                check_owned(written, errors);
+                check_owned(written, reach, errors);
                 kind::without_self(written.to_token_stream(), self_type)
             }
         };
@@ -330,8 +333,18 @@ fn borrowed_form(written: &Type) -> ArgumentForm {
     }
 }
 
-fn check_owned(written: &Type, errors: &mut Errors) {
-    match kind::unsupported(written.to_token_stream()) {
+fn check_owned(written: &Type, reach: Reach, errors: &mut Errors) {
+    match unsupported(written, reach) {
+        Some(Unsupported::Borrowed) if reach == Reach::Local => errors.add(
+            written,
+            "an argument waits in a mailbox, so it must own its data: take an owned type, or a \
+             `&'static` one (only &str and &[u8] can be lent to plain handlers)",
+        ),
+        Some(Unsupported::Opaque) if reach == Reach::Local => errors.add(
+            written,
+            "an argument needs a type that the message can name: take a `Box<dyn …>` instead of \
+             an `impl …`",
+        ),
         Some(Unsupported::Borrowed) => errors.add(
             written,
             "an argument waits in a mailbox and may come from another process, so it must own its \
@@ -345,20 +358,33 @@ fn check_owned(written: &Type, errors: &mut Errors) {
     }
 }
 
+fn unsupported(written: &Type, reach: Reach) -> Option<Unsupported> {
+    match reach {
+        Reach::Exportable => kind::unsupported(written.to_token_stream()),
+        Reach::Local => kind::unsupported_in_process(written.to_token_stream()),
+    }
+}
+
 fn read_reply(
     output: &ReturnType,
     name: &Ident,
     self_type: &TokenStream,
+    reach: Reach,
     errors: &mut Errors,
 ) -> (TokenStream, Span) {
     match output {
-        ReturnType::Type(_, written) => read_type(written, self_type, errors),
+        ReturnType::Type(_, written) => read_type(written, self_type, reach, errors),
         ReturnType::Default => (quote!(()), name.span()),
     }
 }
 
-fn read_type(written: &Type, self_type: &TokenStream, errors: &mut Errors) -> (TokenStream, Span) {
-    match kind::unsupported(written.to_token_stream()) {
+fn read_type(
+    written: &Type,
+    self_type: &TokenStream,
+    reach: Reach,
+    errors: &mut Errors,
+) -> (TokenStream, Span) {
+    match unsupported(written, reach) {
         Some(Unsupported::Borrowed) => errors.add(
             written,
             "a reply leaves the actor, so it must own its data: return an owned type",

@@ -37,13 +37,16 @@ pub(crate) fn expand(definition: &Definition) -> TokenStream {
 
             /// Opens a pipeline for up to `most` asks at once, of methods that have the same reply.
             /// Each ask may carry a value, which is returned with its answer.
-            pub fn pipeline<WigwagReply: ::wigwag::__private::Answerable, WigwagValue>(
+            pub fn pipeline<WigwagReply, WigwagValue>(
                 &self,
                 most: usize,
             ) -> ::core::result::Result<
                 ::wigwag::Pipeline<#self_type, WigwagReply, WigwagValue>,
                 ::wigwag::CallError,
-            > {
+            >
+            where
+                WigwagReply: ::wigwag::__private::Answerable<#self_type>,
+            {
                 self.0.pipeline(most)
             }
         }

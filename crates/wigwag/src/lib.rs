@@ -49,7 +49,8 @@
 //! are. A call with one of them to another process comes back as
 //! [`NotSerializable`](CallErrorKind::NotSerializable), and an ask from another process for such a
 //! reply fails with that error. Whether a type can be serialized is known when the program is
-//! compiled, so the check costs other calls nothing.
+//! compiled, so the check costs other calls nothing. An actor that is never exported can take and
+//! answer values of any type as they are: [`#[wigwag::actor(local)]`](macro@actor).
 //!
 //! # SP sockets
 //!
@@ -288,7 +289,8 @@ pub mod __private {
     pub use wigwag_actor::runtime::this::this;
     pub use wigwag_actor::schema::FIRST_METHOD;
     pub use wigwag_actor::{
-        Actor, Answerable, Argument, Call, Handled, Interface, Message, Method, Ref, Reply, Schema,
+        Actor, Answerable, Argument, Call, Encoded, Handled, InProcess, Interface, Message, Method,
+        Ref, Reply, Schema,
     };
     pub use wigwag_wire::collections::nested;
     pub use wigwag_wire::fixed;

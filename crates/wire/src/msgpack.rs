@@ -19,7 +19,7 @@ use crate::{Buffer, Reader, Short};
     message = "`{Self}` cannot be an argument or a reply",
     label = "has no form on the wire",
     note = "write `#[derive(wigwag::Message)]` on each of your own types in it",
-    note = "a value that stays in its process may be any type, as `wigwag::Local<…>`"
+    note = "a value that stays in its process may be any type, as `wigwag::Local<…>`, and so may all of an actor with `#[wigwag::actor(local)]`"
 )]
 pub trait Encode {
     /// Largest size of a value in bytes, if it is small for all values of the type; `usize::MAX` if
@@ -94,7 +94,7 @@ pub trait Encode {
     message = "`{Self}` cannot be an argument or a reply",
     label = "has no form on the wire",
     note = "write `#[derive(wigwag::Message)]` on each of your own types in it",
-    note = "a value that stays in its process may be any type, as `wigwag::Local<…>`"
+    note = "a value that stays in its process may be any type, as `wigwag::Local<…>`, and so may all of an actor with `#[wigwag::actor(local)]`"
 )]
 pub trait Decode<'a>: Sized {
     /// True if nil is the form of some value of the type, as for [`Encode::MAY_BE_NIL`].

@@ -10,7 +10,7 @@ use crate::{Decode, Encode};
     message = "`{Self}` cannot be an argument or a reply",
     label = "has no form on the wire",
     note = "write `#[derive(wigwag::Message)]` on each of your own types in it",
-    note = "a value that stays in its process may be any type, as `wigwag::Local<…>`"
+    note = "a value that stays in its process may be any type, as `wigwag::Local<…>`, and so may all of an actor with `#[wigwag::actor(local)]`"
 )]
 pub trait Payload {
     /// The type itself.

@@ -21,6 +21,15 @@ impl Counter {
     pub async fn reply_later(&self) -> Other {
         Other
     }
+
+    pub fn answer(&self, answer: wigwag::Responder<Other>) {
+        drop(answer);
+    }
+
+    #[wigwag::handler(side_by_side)]
+    pub fn beside(&self) -> impl Future<Output = Other> {
+        async { Other }
+    }
 }
 
 #[wigwag::actor]

@@ -35,7 +35,9 @@
 #[cfg(feature = "serde")]
 pub mod serde;
 
+pub use wigwag_actor::{Encoded, Exportable, InProcess, ReplyCodec};
 pub use wigwag_wire::buffer::Room;
 pub use wigwag_wire::fixed::FixedWidth;
+pub use wigwag_wire::payload::Payload;
 pub use wigwag_wire::varint::VarintError;
 pub use wigwag_wire::{Buffer, Decode, DecodeError, Encode, Reader, Short};
