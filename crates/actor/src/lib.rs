@@ -70,6 +70,7 @@ pub use reference::route::{Attempt, Route, SMALL_REPLY_BYTES, Slot, SmallReply};
 pub use reference::spin::SpinPolicy;
 pub use registry::NameError;
 pub use reply::Reply;
+pub use reply::codec::{Encoded, Exportable, InProcess, ReplyCodec};
 pub use reply::items::{NotSent, Unwanted, Yield};
 pub use reply::owner::InboundQueueOwner;
 pub use reply::responder::Responder;

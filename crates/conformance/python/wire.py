@@ -217,7 +217,7 @@ def parse_hello(data):
 
 
 def pack(value):
-    """MessagePack of None, whole numbers, texts and lists."""
+    """MessagePack of None, whole numbers, texts, bytes and lists."""
     if value is None:
         return b"\xc0"
     if isinstance(value, int):
@@ -235,6 +235,8 @@ def pack(value):
     if isinstance(value, str):
         data = value.encode()
         return _head(len(data), 0xA0, 32, (0xD9, 0xDA, 0xDB)) + data
+    if isinstance(value, bytes):
+        return _head(len(value), None, 0, (0xC4, 0xC5, 0xC6)) + value
     return _head(len(value), 0x90, 16, (None, 0xDC, 0xDD)) + b"".join(map(pack, value))
 
 
@@ -262,6 +264,8 @@ def _unpack(reader):
         return tag if tag < 0x80 else tag - 0x100
     if tag == 0xC0:
         return None
+    if 0xC4 <= tag < 0xC7:
+        return bytes(reader.take(int.from_bytes(reader.take(1 << tag - 0xC4), "big")))
     if tag < 0x90 or 0xC0 < tag < 0xCC or 0xD4 <= tag < 0xD9 or tag in (0xDE, 0xDF):
         raise Broken(f"no type {tag:#04x} in this codec")
     if tag < 0xA0 or tag in (0xDC, 0xDD):

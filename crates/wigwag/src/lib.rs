@@ -49,7 +49,8 @@
 //! are. A call with one of them to another process comes back as
 //! [`NotSerializable`](CallErrorKind::NotSerializable), and an ask from another process for such a
 //! reply fails with that error. Whether a type can be serialized is known when the program is
-//! compiled, so the check costs other calls nothing.
+//! compiled, so the check costs other calls nothing. An actor that is never exported can take and
+//! answer values of any type as they are: [`#[wigwag::actor(local)]`](macro@actor).
 //!
 //! # SP sockets
 //!
@@ -281,17 +282,20 @@ pub use wigwag_wire::Fault;
 pub mod __private {
     pub use crate::node::runtime::{MainOptions, run_main};
     pub use bytes::Bytes;
+    pub use wigwag_actor::message::all;
     pub use wigwag_actor::runtime::actor::one_by_one;
     pub use wigwag_actor::runtime::run::same_calls::SameCalls;
     pub use wigwag_actor::runtime::side_by_side::{Work, work};
     pub use wigwag_actor::runtime::this::this;
     pub use wigwag_actor::schema::FIRST_METHOD;
     pub use wigwag_actor::{
-        Actor, Answerable, Argument, Call, Handled, Interface, Message, Method, Ref, Reply, Schema,
+        Actor, Answerable, Argument, Call, Encoded, Handled, InProcess, Interface, Message, Method,
+        Ref, Reply, Schema,
     };
     pub use wigwag_wire::collections::nested;
     pub use wigwag_wire::fixed;
     pub use wigwag_wire::msgpack::put_array;
+    pub use wigwag_wire::payload::Payload;
     pub use wigwag_wire::skip::skip;
     pub use wigwag_wire::small;
     pub use wigwag_wire::{Buffer, Decode, DecodeError, Encode, Reader};

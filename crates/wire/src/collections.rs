@@ -1,10 +1,8 @@
-//! MessagePack for composite values: options, results, tuples, lists, maps, bytes.
+//! MessagePack for composite values: options, results, tuples, lists, maps.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
-
-use bytes::Bytes;
 
 use crate::fixed::FixedWidth;
 use crate::msgpack::{put_array, put_map, take_array, take_map};
@@ -106,10 +104,7 @@ pub fn nested<'a, T>(
 impl<T: Encode> Encode for [T] {
     const TRAVELS: bool = T::TRAVELS;
     fn encode(&self, out: &mut Buffer) {
-        put_array(out, self.len());
-        for item in self {
-            item.encode(out);
-        }
+        T::encode_list(self, out);
     }
 }
 
@@ -122,24 +117,16 @@ impl<T: Encode> Encode for Vec<T> {
 
 impl<'a, T: Decode<'a>> Decode<'a> for Vec<T> {
     fn decode(reader: &mut Reader<'a>) -> Result<Vec<T>, DecodeError> {
-        nested(reader, |reader, count| {
-            // An item may be larger in memory than on the wire, so the list grows as items are
-            // read.
-            let mut items = Vec::with_capacity(count.min(64));
-            for _ in 0..count {
-                items.push(T::decode(reader)?);
-            }
-            Ok(items)
-        })
+        T::decode_list(reader)
     }
 }
 
 impl<T: Encode, const N: usize> Encode for [T; N] {
     const TRAVELS: bool = T::TRAVELS;
-    const SMALL_BYTES: usize = small::array(&[T::SMALL_BYTES; N]);
+    // The head of bin is longer than that of a short array, but its bytes are shorter than numbers.
+    const SMALL_BYTES: usize = if N == 0 { 2 } else { small::array(&[T::SMALL_BYTES; N]) };
     fn encode_small(&self, scratch: &mut Scratch, at: usize) -> usize {
-        let at = small::put_array(scratch, at, N);
-        self.iter().fold(at, |at, item| item.encode_small(scratch, at))
+        T::encode_list_small(self, scratch, at)
     }
     const FIXED: FixedWidth = T::FIXED.repeated(N);
     #[inline(always)]
@@ -205,45 +192,6 @@ impl<'a, K: Decode<'a> + Ord, V: Decode<'a>> Decode<'a> for BTreeMap<K, V> {
         let mut map = BTreeMap::new();
         take_pairs(reader, |key, value| drop(map.insert(key, value)))?;
         Ok(map)
-    }
-}
-
-/// Bytes are MessagePack *bin*; a `Vec<u8>` is a list of numbers. Use [`Bytes`] for blobs.
-impl Encode for Bytes {
-    fn encode(&self, out: &mut Buffer) {
-        put_bin(out, self);
-    }
-}
-
-/// Appends bytes as MessagePack *bin*.
-pub(crate) fn put_bin(out: &mut Buffer, bytes: &[u8]) {
-    let b = (bytes.len() as u32).to_be_bytes();
-    match bytes.len() {
-        0..=0xFF => out.put([0xC4, b[3]], 2),
-        0x100..=0xFFFF => out.put([0xC5, b[2], b[3]], 3),
-        _ => out.put([0xC6, b[0], b[1], b[2], b[3]], 5),
-    }
-    out.extend(bytes);
-}
-
-impl<'a> Decode<'a> for &'a [u8] {
-    fn decode(reader: &mut Reader<'a>) -> Result<&'a [u8], DecodeError> {
-        const EXPECTED: &str = "bytes";
-        let length = match reader.u8().map_err(|_| DecodeError::Short { expected: EXPECTED })? {
-            0xC4 => usize::from(reader.u8()?),
-            0xC5 => usize::from(u16::from_be_bytes(reader.array()?)),
-            0xC6 => u32::from_be_bytes(reader.array()?) as usize,
-            found => {
-                return Err(DecodeError::WrongType { expected: EXPECTED, found });
-            }
-        };
-        Ok(reader.take(length)?)
-    }
-}
-
-impl<'a> Decode<'a> for Bytes {
-    fn decode(reader: &mut Reader<'a>) -> Result<Bytes, DecodeError> {
-        <&[u8]>::decode(reader).map(Bytes::copy_from_slice)
     }
 }
 

@@ -15,6 +15,8 @@ pub mod reader;
 pub mod varint;
 pub mod small;
 pub mod msgpack;
+mod bytes;
+pub mod payload;
 pub mod collections;
 mod types;
 pub mod fixed;

@@ -25,7 +25,7 @@ use crate::turn;
 /// The future of [`Call::ask`](crate::Call::ask) and [`Urgent::ask`](crate::Urgent::ask): an ask
 /// that waits for room, then for the reply.
 #[must_use = "futures do nothing unless they are awaited"]
-pub struct Ask<'a, I: Interface, R: Answerable> {
+pub struct Ask<'a, I: Interface, R: Answerable<I>> {
     target: &'a Ref<I>,
     message: Option<I::Message>,
     ticket: Ticket,
@@ -37,7 +37,7 @@ pub struct Ask<'a, I: Interface, R: Answerable> {
     waits: Option<WaitGuard>,
 }
 
-impl<'a, I: Interface, R: Answerable> Ask<'a, I, R> {
+impl<'a, I: Interface, R: Answerable<I>> Ask<'a, I, R> {
     #[inline]
     pub(crate) fn new(
         target: &'a Ref<I>,
@@ -155,9 +155,9 @@ impl<'a, I: Interface, R: Answerable> Ask<'a, I, R> {
     }
 }
 
-impl<I: Interface, R: Answerable> Unpin for Ask<'_, I, R> {}
+impl<I: Interface, R: Answerable<I>> Unpin for Ask<'_, I, R> {}
 
-impl<I: Interface, R: Answerable> Future for Ask<'_, I, R> {
+impl<I: Interface, R: Answerable<I>> Future for Ask<'_, I, R> {
     type Output = Result<R, AskError<I::Message>>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
@@ -195,7 +195,7 @@ impl<I: Interface, R: Answerable> Future for Ask<'_, I, R> {
     }
 }
 
-impl<I: Interface, R: Answerable> Drop for Ask<'_, I, R> {
+impl<I: Interface, R: Answerable<I>> Drop for Ask<'_, I, R> {
     fn drop(&mut self) {
         self.target.leave(self.priority, &mut self.ticket);
     }

@@ -62,15 +62,15 @@ impl DeliveryStatus {
     }
 }
 
-impl<'a, I: Interface, R: Answerable> Call<'a, I, R> {
+impl<'a, I: Interface, R: Answerable<I>> Call<'a, I, R> {
     /// Sends the message as [`tell`](Call::tell) does, in order with all other messages, and
     /// returns a receipt: a future of its [`DeliveryStatus`].
     ///
     /// The time limit of the call bounds the wait for room only, as with a tell.
     ///
     /// ```
-    /// # use wigwag_actor::{Call, DeliveryStatus, Interface};
-    /// # async fn store<I: Interface>(call: Call<'_, I, ()>) -> bool {
+    /// # use wigwag_actor::{Answerable, Call, DeliveryStatus, Interface};
+    /// # async fn store<I: Interface>(call: Call<'_, I, ()>) -> bool where (): Answerable<I> {
     /// let Ok(receipt) = call.receipt().await else { return false };
     /// receipt.await == DeliveryStatus::Delivered
     /// # }
@@ -99,13 +99,13 @@ impl<'a, I: Interface, R: Answerable> Call<'a, I, R> {
 /// time limit: a session that is cut off is kept for the time its node has set. Inside a handler,
 /// the receipt of a message to the same actor waits for itself.
 #[must_use = "a receipt that nobody waits for costs an ask and says nothing"]
-pub struct Receipt<'a, I: Interface, R: Answerable> {
+pub struct Receipt<'a, I: Interface, R: Answerable<I>> {
     answer: Option<Answer<'a, I, R>>,
 }
 
-impl<I: Interface, R: Answerable> Unpin for Receipt<'_, I, R> {}
+impl<I: Interface, R: Answerable<I>> Unpin for Receipt<'_, I, R> {}
 
-impl<I: Interface, R: Answerable> Future for Receipt<'_, I, R> {
+impl<I: Interface, R: Answerable<I>> Future for Receipt<'_, I, R> {
     type Output = DeliveryStatus;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<DeliveryStatus> {
@@ -119,7 +119,7 @@ impl<I: Interface, R: Answerable> Future for Receipt<'_, I, R> {
     }
 }
 
-impl<I: Interface, R: Answerable> Drop for Receipt<'_, I, R> {
+impl<I: Interface, R: Answerable<I>> Drop for Receipt<'_, I, R> {
     fn drop(&mut self) {
         if let Some(answer) = self.answer.take() {
             answer.disown();

@@ -15,13 +15,13 @@ use std::sync::{Arc, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 
 use tracing::Instrument;
-use wigwag_wire::Encode;
 
 use crate::error::CallErrorKind;
 use crate::letters::{Loss, Origin};
 use crate::limits::SIDE_BY_SIDE_MAX;
 use crate::reason::Reason;
 use crate::reply::owner::InboundQueueOwner;
+use crate::reply::responder::SendReply;
 use crate::reply::{Reply, while_ending};
 use crate::runtime::actor::Actor;
 use crate::runtime::run::spans::{self, Spans};
@@ -32,16 +32,16 @@ use crate::turn;
 pub type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Used by the code that `#[wigwag::actor]` generates: awaits the value of a call, and answers with
-/// it.
+/// it by `send`.
 #[doc(hidden)]
-pub fn work<R, F>(mut reply: Reply<'static>, future: F) -> Work
+pub fn work<R, F>(mut reply: Reply<'static>, future: F, send: SendReply<R>) -> Work
 where
-    R: Encode + Send + 'static,
+    R: Send + 'static,
     F: Future<Output = R> + Send + 'static,
 {
     Box::pin(async move {
         let value = future.await;
-        reply.send(value);
+        send(&mut reply, value);
     })
 }
 

@@ -101,6 +101,7 @@ impl AsRef<Ref<Tally>> for TallyRef {
 impl Interface for Tally {
     type Message = TallyMessage;
     type Ref = TallyRef;
+    type Codec = wigwag_actor::Encoded;
     const SCHEMA: &'static Schema = &Schema::new(
         "Tally",
         &[

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use wigwag_actor::limits::ANSWER_SPIN_MAX;
-use wigwag_actor::{Interface, Ref};
+use wigwag_actor::{Exportable, Interface, Ref};
 use wigwag_link::budget::Pools;
 use wigwag_net::pending_handshakes::PendingHandshakes;
 use wigwag_net::{Address, ListenOptions};
@@ -146,7 +146,10 @@ impl Node {
         &self,
         name: &str,
         actor: &impl AsRef<Ref<I>>,
-    ) -> Result<(), NodeError> {
+    ) -> Result<(), NodeError>
+    where
+        I::Codec: Exportable,
+    {
         self.inner.check_open()?;
         let Some(exported) = actor.as_ref().exported() else {
             let rule = "the actor lives on another node, which must export it";

@@ -13,7 +13,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use crate::collections::{nested, put_bin, put_pairs, take_pairs};
+use crate::bytes::put_bin;
+use crate::collections::{nested, put_pairs, take_pairs};
 use crate::msgpack::put_array;
 use crate::types::time::{NANOS, take_seconds};
 use crate::{Buffer, Decode, DecodeError, Encode, Reader};

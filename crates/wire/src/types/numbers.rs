@@ -5,7 +5,8 @@ use core::marker::PhantomData;
 use core::num::{NonZero, Wrapping};
 use core::ops::Range;
 
-use crate::collections::{nested, put_bin};
+use crate::bytes::put_bin;
+use crate::collections::nested;
 use crate::msgpack::put_array;
 use crate::small::Scratch;
 use crate::{Buffer, Decode, DecodeError, Encode, Reader};
