@@ -37,7 +37,7 @@ pub struct CallError {
 /// The kind of failure of a call.
 ///
 /// [`fault`](Self::fault) says whose fault it is, [`mend`](Self::mend) what to do about it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CallErrorKind {
     /// The mailbox has no room, or the sender has no credit on the way to it.

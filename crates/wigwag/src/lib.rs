@@ -95,8 +95,8 @@
 //! [`NodeOptions::keep_sessions`]. Then later calls fail as
 //! [`NotDelivered`](CallErrorKind::NotDelivered), and so do asks that never reached the peer; other
 //! asks in flight fail as [`Unknown`](CallErrorKind::Unknown). For tells,
-//! [a session event](Node::session_events) counts delivered, undelivered and unknown ones; a
-//! [receipt](Call::receipt) gives the outcome of a single tell:
+//! [a session event](Node::session_events) counts delivered, rejected, undelivered and unknown ones;
+//! a [receipt](Call::receipt) gives the outcome of a single tell:
 //!
 //! ```
 //! use wigwag::{Actor, DeliveryStatus};
@@ -120,6 +120,7 @@
 //!     match receipt.await {
 //!         DeliveryStatus::Delivered => println!("it is booked"),
 //!         DeliveryStatus::NotDelivered => println!("it is not, and may be sent again"),
+//!         DeliveryStatus::Rejected(reason) => println!("the ledger cannot book it: {reason}"),
 //!         DeliveryStatus::Unknown => println!("it may be booked: look before you send it again"),
 //!     }
 //!     Ok(())

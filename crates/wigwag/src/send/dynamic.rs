@@ -10,11 +10,9 @@ use wigwag_actor::{Attempt, CallError, CallErrorKind, Slot, Ticket};
 use wigwag_wire::small::Scratch;
 use wigwag_wire::{Buffer, Decode, Reader};
 
-use crate::send::channel::{AfterSend, Channel};
+use crate::send::channel::{AfterSend, Channel, DESCRIBE};
 use crate::session::buffers::encoding::Arguments;
-
-/// The number of the method that every actor has.
-const DESCRIBE: u32 = 0;
+use crate::session::rejected::MethodNames;
 
 /// One method of [`Described`]: its name, the name and type of each argument in order, and the type
 /// of its reply.
@@ -106,8 +104,8 @@ impl Dynamic {
     ///   [`NotDelivered`](CallErrorKind::NotDelivered) if nothing can be sent to the actor any
     ///   more.
     ///
-    /// Wrong arguments are found out by the receiver only: it drops the tell, and counts it in
-    /// [`tells_undeliverable`](crate::session::SessionStatistics::tells_undeliverable).
+    /// Wrong arguments are found out by the receiver only: it drops the tell, and reports it with a
+    /// [session event](crate::session::SessionChange::Rejected).
     ///
     /// # Cancellation
     /// If dropped while it waits for room, nothing was sent.
@@ -184,6 +182,8 @@ pub(crate) async fn describe(channel: &Channel) -> Result<Described, CallError> 
         .map_err(|error| {
             CallError::new(CallErrorKind::BadReply, &channel.target).with_detail(&error.to_string())
         })?;
+    let names = methods.iter().map(|(method, ..)| method.clone()).collect();
+    channel.name_methods(MethodNames::Described(names));
     Ok(Described { name, hash, methods })
 }
 

@@ -19,6 +19,7 @@ use crate::replies::ring::Ring;
 use crate::send::channel::{AfterSend, Channel};
 use crate::send::dynamic::Described;
 use crate::session::buffers::RunHandout;
+use crate::session::rejected::MethodNames;
 
 /// A route to a remote actor whose interface both sides know.
 pub(crate) struct Remote<I> {
@@ -39,6 +40,9 @@ impl<I: Interface> Remote<I> {
         watch: Duration,
     ) -> Remote<I> {
         let numbers = described.map(|theirs| map_methods(I::SCHEMA, theirs));
+        if numbers.is_none() {
+            channel.name_methods(MethodNames::Same(I::SCHEMA));
+        }
         Remote {
             run_owner: RunOwner::new(channel.is_fixed),
             channel,
@@ -224,6 +228,7 @@ impl<I: Interface> Route<I> for Remote<I> {
         if let Some(ended) = &session.sending().ended {
             ring.end(&(CallErrorKind::NotDelivered, ended.why.clone()));
         }
+        ring.set_origin(self.channel.origin);
         let most = most.min(ring.slots() as usize);
         let run_owner = RunOwner::new(self.channel.is_fixed);
         Ok((Box::new(RingPipeline { remote: self, ring, run_owner }), most))

@@ -107,7 +107,7 @@ impl Session {
             }
             UnsentCalls::in_outbox(&sending.sender.outbox)
         };
-        wakers.append(&mut unsent.fail(&self.asks, &why));
+        wakers.append(&mut unsent.fail(self, &why));
         wakers.append(&mut self.fail_asks(CallErrorKind::Unknown, &why));
         wakers.into_iter().for_each(Waker::wake);
         self.progress.notify_waiters();
@@ -123,8 +123,13 @@ impl Session {
         if std::mem::replace(&mut sending.is_announced, true) {
             return;
         }
-        let deliveries =
-            UnsentCalls::in_outbox(&sending.sender.outbox).deliveries(&sending.channels);
+        for ring in self.asks.rings.tallies() {
+            if let Some(channel) = sending.channel_of(ring.origin) {
+                channel.tally.pipeline_left(&ring);
+            }
+        }
+        let unsent = UnsentCalls::in_outbox(&sending.sender.outbox);
+        let deliveries = unsent.deliveries(&sending.channels, self.counts_tells);
         // References of users may keep the session alive for long, and none of this is sent any
         // more.
         sending.sender.discard();
@@ -138,8 +143,10 @@ impl Session {
         self.reading.lock().dispatcher.clear();
     }
 
-    /// Fails all outstanding asks; returns the wakers of those that wait.
+    /// Fails and counts all outstanding asks; returns the wakers of those that wait.
     pub(crate) fn fail_asks(&self, kind: CallErrorKind, why: &str) -> Vec<Waker> {
-        self.asks.fail_all(|| Box::new((kind, why.into())))
+        let (wakers, failed) = self.asks.fail_all(|| Box::new((kind, why.into())));
+        self.sending().asks_failed(failed.into_iter().map(|origin| (origin, kind)));
+        wakers
     }
 }

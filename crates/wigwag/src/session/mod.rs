@@ -28,12 +28,15 @@ use wigwag_wire::run::RUN_BODY_BYTES_MAX;
 use crate::events::Announcer;
 use crate::exports::Exports;
 use crate::limits::{CODEC_FIXED, CODEC_MESSAGEPACK};
+use crate::replies::ask_origin::AskOrigin;
 use crate::replies::asks::AskTable;
 use crate::replies::ring::Ring;
 use crate::session::connection::{DrivenSession, SessionConnection};
 use crate::session::fence::Fence;
 use crate::session::receive::RecvState;
+use crate::session::rejected::{MethodNames, RejectionLog};
 use crate::session::resumption::Resumption;
+use crate::session::tally::Tally;
 use crate::sync::{AtomicBool, AtomicU64, Ordering};
 
 pub use crate::events::{Delivery, SessionChange, SessionEvent, SessionEvents};
@@ -44,13 +47,15 @@ pub(crate) mod fence;
 pub(crate) mod resumption;
 pub(crate) mod buffers;
 pub(crate) mod receive;
+pub(crate) mod tally;
+pub(crate) mod rejected;
 pub(crate) mod outcome;
 mod attach;
 mod reconnect;
 mod end;
 
-pub(crate) use attach::Attached;
 use attach::Attaching;
+pub(crate) use attach::{Attached, OpenedChannel};
 
 /// Senders per channel that are woken when the outbox has room again or a slot is released.
 const FRONT_WAKES: u64 = 16;
@@ -65,12 +70,10 @@ pub(crate) struct SessionEnd {
 pub(crate) struct OutboundChannel {
     /// The actor's address.
     pub(crate) target: Arc<str>,
-    /// Calls published so far.
-    pub(crate) called: u64,
-    /// Calls that a turn had not published when the session ended.
-    pub(crate) held_back: u64,
-    /// Calls whose handlers have ended, as reported by the peer.
-    pub(crate) handled: u64,
+    /// Which use of the channel's number this is.
+    use_of: u32,
+    pub(crate) tally: Tally,
+    pub(crate) names: MethodNames,
     pub(crate) parked: Parked,
     /// Open turns that hold credit of this channel.
     pub(crate) turns: u32,
@@ -139,6 +142,9 @@ pub(crate) struct SendState {
     /// The peer takes no new calls, or this node is closing.
     pub(crate) draining: bool,
     pub(crate) statistics: SessionStatistics,
+    /// Channels opened so far.
+    channels_opened: u32,
+    rejection_log: RejectionLog,
 }
 
 /// The interface of the node for its sessions.
@@ -156,6 +162,8 @@ pub(crate) struct Session {
     pub(crate) ours: Identity,
     /// The peer understands runs.
     pub(crate) runs: bool,
+    /// The peer counts the tells that it has taken and rejected.
+    counts_tells: bool,
     /// The best codec that a channel may use.
     pub(crate) codec: u8,
     /// This node has dialed, not the peer.
@@ -209,10 +217,12 @@ impl Session {
         let SessionStart { ours, peer: identity, dialed, resumption, pools, owner } = start;
         let features = features::on(identity.offered) & ours.offered;
         let sender =
-            SendHalf::new(&ours.limits, identity.limits, clock::now()).with_pools(pools.clone());
+            SendHalf::new(&ours.limits, identity.limits, clock::now()).with_features(features);
+        let sender = sender.with_pools(pools.clone());
         Arc::new_cyclic(|me: &Weak<Session>| Session {
             runs: features & features::RUNS != 0
                 && identity.limits.body_max() >= RUN_BODY_BYTES_MAX as u64,
+            counts_tells: features & features::OUTCOMES != 0,
             codec: if features & features::FIXED != 0 { CODEC_FIXED } else { CODEC_MESSAGEPACK },
             peer: connection.peer.clone(),
             identity,
@@ -234,6 +244,8 @@ impl Session {
                 is_announced: false,
                 draining: false,
                 statistics: SessionStatistics::default(),
+                channels_opened: 0,
+                rejection_log: RejectionLog::default(),
             }),
             progress: Notify::new(),
             is_halting: AtomicBool::new(false),
@@ -263,6 +275,9 @@ impl Session {
 
     /// Releases the slots of a ring and wakes senders that wait for one.
     pub(crate) fn close_ring(&self, ring: &Arc<Ring>) {
+        if let Some(channel) = self.sending().channel_of(ring.origin()) {
+            channel.tally.pipeline_ended(ring.sent());
+        }
         if self.asks.close_ring(ring) {
             let front_wakers = self.sending().front_wakers();
             front_wakers.into_iter().for_each(Waker::wake);
@@ -364,9 +379,9 @@ impl OutboundChannel {
     fn new(target: &Arc<str>) -> OutboundChannel {
         OutboundChannel {
             target: target.clone(),
-            called: 0,
-            held_back: 0,
-            handled: 0,
+            use_of: 0,
+            tally: Tally::default(),
+            names: MethodNames::default(),
             parked: Parked::default(),
             turns: 0,
             detach_wanted: false,
@@ -377,6 +392,24 @@ impl OutboundChannel {
 }
 
 impl SendState {
+    /// The channel that an ask was sent on, unless its reference was dropped meanwhile.
+    pub(crate) fn channel_of(&mut self, origin: AskOrigin) -> Option<&mut OutboundChannel> {
+        let channel = self.channels.get_mut(origin.channel())?;
+        (AskOrigin::new(origin.channel() as u64, channel.use_of) == origin).then_some(channel)
+    }
+
+    /// Counts asks that have failed, each with the kind of its error.
+    pub(crate) fn asks_failed(
+        &mut self,
+        failed: impl IntoIterator<Item = (AskOrigin, CallErrorKind)>,
+    ) {
+        for (origin, kind) in failed {
+            if let Some(channel) = self.channel_of(origin) {
+                channel.tally.ask_failed(kind);
+            }
+        }
+    }
+
     /// The next batch for the connection; `None` if there is nothing to send.
     pub(crate) fn take_output(&mut self, now: Time) -> Option<&mut Outgoing> {
         self.sender.take_output(&mut self.outgoing, now);
@@ -400,7 +433,7 @@ impl SendState {
     pub(crate) fn credited(&mut self, number: u64, handled: u64, has_risen: bool) -> Vec<Waker> {
         let at = usize::try_from(number).unwrap_or(usize::MAX);
         if let Some(channel) = self.channels.get_mut(at) {
-            channel.handled = channel.handled.max(handled);
+            channel.tally.handled(handled);
         }
         if has_risen { self.wakers_with_room(number) } else { Vec::new() }
     }

@@ -10,4 +10,5 @@ mod protocol_pages;
 mod fixed_width;
 mod peer_limits;
 mod sessions;
+mod outcomes;
 mod close;

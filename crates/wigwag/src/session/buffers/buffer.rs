@@ -312,8 +312,7 @@ impl SendBuffer {
             let Lease { credit, calls, is_registered, .. } = lease.unwrap_or_default();
             frames += calls;
             if let Some(state) = sending.channels.get_mut(channel as usize) {
-                state.called += calls;
-                state.held_back += if ended.is_some() { calls } else { 0 };
+                state.tally.called += calls;
                 state.turns -= u32::from(is_registered);
                 if is_registered && state.turns == 0 && state.detach_wanted {
                     to_detach.push(channel);
@@ -326,7 +325,7 @@ impl SendBuffer {
         }
         let mut unsent = None;
         if ended.is_some() {
-            unsent = Some(UnsentCalls::in_frames(self.encoded.as_slice()));
+            unsent = Some(UnsentCalls::in_frames(self.encoded.as_slice(), &mut sending));
             self.encoded.clear();
         } else {
             sending.sender.outbox.publish(&mut self.encoded, frames);
@@ -335,7 +334,7 @@ impl SendBuffer {
         drop(sending);
         if let (Some(ended), Some(unsent)) = (ended, unsent) {
             // Of this buffer, only its own asks are known never to have left.
-            wakers.append(&mut unsent.fail(&self.session.asks, &ended.why));
+            wakers.append(&mut unsent.fail(&self.session, &ended.why));
             self.session.announce_end();
         }
         wakers.into_iter().for_each(Waker::wake);
