@@ -65,7 +65,10 @@ pub enum CallErrorKind {
     ReplyDropped,
     /// The node takes no new calls because it is closing.
     Draining,
-    /// The message is larger than the link or the peer accepts.
+    /// The call or its reply is larger than the other process accepts, which is 65,536 bytes for a
+    /// wigwag node, encoded and with a few bytes of header; [`CallError::detail`] has both sizes. If
+    /// the message comes back with the error, the call was meant and nothing was sent; otherwise the
+    /// call was handled and the reply is lost. Within a process there is no such limit.
     TooLarge,
     /// The call was cancelled.
     Cancelled,

@@ -102,7 +102,9 @@ impl Channel {
                     return Attempt::Sent(());
                 }
                 EncodeOutcome::NotHere => {}
-                EncodeOutcome::TooLarge => return Attempt::Failed(Box::new(self.too_large(None))),
+                EncodeOutcome::TooLarge(body) => {
+                    return Attempt::Failed(Box::new(self.too_large(body)));
+                }
             }
         }
         let counted = asker.map(|asker| (asker, method));
@@ -237,7 +239,7 @@ impl Channel {
                 self.sent(sending, ticket, was_idle, then)
             }
             Err(CallRefused::TooLarge { body }) => {
-                Attempt::Failed(Box::new(self.too_large(Some(body))))
+                Attempt::Failed(Box::new(self.too_large(body)))
             }
             Err(refused) => {
                 let tell_peer = match refused {
@@ -290,12 +292,9 @@ impl Channel {
     }
 
     #[cold]
-    fn too_large(&self, body: Option<usize>) -> CallError {
+    fn too_large(&self, body: usize) -> CallError {
         let most = self.session.identity.limits.frame_max;
-        let text = match body {
-            Some(body) => format!("it has {body} bytes, the peer accepts {most}"),
-            None => format!("the peer accepts {most} bytes"),
-        };
+        let text = format!("the call has {body} bytes, the peer accepts {most}");
         CallError::new(CallErrorKind::TooLarge, &self.target).with_detail(&text)
     }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use wigwag::{
-    Actor, CallErrorKind, DeliveryStatus, Node, NodeOptions,
+    Actor, AskError, CallErrorKind, DeliveryStatus, Node, NodeOptions,
     dead_letters::{DeadLetterEvent, Loss, dead_letters, losses},
     lifecycle::Alive,
     session::{Delivery, SessionChange, SessionEvents},
@@ -246,4 +246,53 @@ async fn a_peer_without_the_feature_is_sent_no_reports() {
         let reported = [(0, 1, 2, 0x0202), (0, 99, 1, 0x0201)];
         assert_eq!(seen, if is_on { reported.to_vec() } else { Vec::new() });
     }
+}
+
+/// The largest body of a frame, which a node announces.
+const LIMIT: &str = "accepts 65536";
+
+struct Echo {
+    calls: u64,
+}
+
+#[wigwag::actor]
+impl Echo {
+    pub fn repeat(&mut self, text: String, times: u32) -> String {
+        self.calls += 1;
+        text.repeat(times as usize)
+    }
+
+    pub fn calls(&self) -> u64 {
+        self.calls
+    }
+}
+
+/// Refused before it is sent, or answered after it was handled: the caller learns both sizes, and
+/// which of the two it was.
+#[tokio::test]
+async fn a_call_or_a_reply_that_is_too_large_fails_with_its_size_and_the_limit() {
+    let (service, client) = (Node::new(), Node::new());
+    service.export("echo", &Echo { calls: 0 }.spawn()).unwrap();
+    let bound = service.listen("tcp://127.0.0.1:0").await.unwrap();
+    let echo = client.actor::<Echo>(&format!("{bound}/echo")).await.unwrap();
+    let calls = async |echo: EchoRef| {
+        let call = echo.repeat("x".repeat(70_000), 1).ask().await.unwrap_err();
+        assert!(matches!(call, AskError::Refused(_)), "{call}");
+        let error = call.into_error();
+        assert_eq!(error.kind, CallErrorKind::TooLarge);
+        let detail = error.detail.unwrap();
+        assert!(detail.contains("call has 700") && detail.contains(LIMIT), "{detail}");
+        let reply = echo.repeat("x".repeat(700), 100).ask().await.unwrap_err();
+        assert!(matches!(reply, AskError::Failed(_)), "{reply}");
+        let error = reply.into_error();
+        assert_eq!(error.kind, CallErrorKind::TooLarge);
+        let detail = error.detail.unwrap();
+        assert!(detail.contains("reply has 700") && detail.contains(LIMIT), "{detail}");
+        let receipt = echo.repeat("x".repeat(700), 100).receipt().await.unwrap();
+        assert_eq!(receipt.await, DeliveryStatus::Delivered, "it was handled");
+        echo.calls().ask().await.unwrap()
+    };
+    // Outside a turn, and in one, where calls are encoded in another buffer.
+    assert_eq!(in_time(PATIENCE, calls(echo.clone())).await, 2);
+    assert_eq!(in_time(PATIENCE, wigwag::spawn(calls(echo))).await.unwrap(), 4);
 }

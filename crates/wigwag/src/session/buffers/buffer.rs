@@ -143,7 +143,7 @@ impl SendBuffer {
         let body = call.write(&mut self.encoded);
         if body as u64 > self.session.identity.limits.frame_max {
             self.encoded.truncate(before);
-            return EncodeOutcome::TooLarge;
+            return EncodeOutcome::TooLarge(body);
         }
         if !self.charge(call.channel, units(body)) {
             self.encoded.truncate(before);
