@@ -7,15 +7,16 @@
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote, quote_spanned};
+use syn::ext::IdentExt;
 use syn::spanned::Spanned;
-use syn::{Data, DeriveInput, Field, Fields, GenericParam, Generics, Ident, Path};
+use syn::{Attribute, Data, DeriveInput, Field, Fields, GenericParam, Generics, Ident, Path};
 use syn::{WherePredicate, parse_quote};
 
 use crate::definition::local;
 use crate::errors::Errors;
 use crate::fields::{check, take};
-use crate::kind;
 use crate::method::mixed_site_at;
+use crate::{former, kind};
 
 /// Returns `impl Encode` and `impl Decode`, or the errors.
 pub(crate) fn expand(item: TokenStream) -> TokenStream {
@@ -53,10 +54,11 @@ pub(crate) fn expand(item: TokenStream) -> TokenStream {
             None
         }
     };
+    let names = names(&input, is_declared, &mut errors);
     match (errors.finish(), bodies) {
         (None, Some((encode, decode, fixed))) => {
             let travels = if is_declared { quote!(true) } else { travels(&input) };
-            impls(&input, &travels, &encode, &decode, &fixed)
+            impls(&input, &travels, &names, &encode, &decode, &fixed)
         }
         (errors, _) => errors.unwrap_or_default(),
     }
@@ -99,9 +101,98 @@ fn travels(input: &DeriveInput) -> TokenStream {
     quote!(true #(#answers)*)
 }
 
+/// The names of the fields or variants. Types that contain each other, for which the constant would
+/// depend on itself, have the names of one level only.
+fn names(input: &DeriveInput, is_cyclic: bool, errors: &mut Errors) -> TokenStream {
+    let name = input.ident.unraw().to_string();
+    match &input.data {
+        Data::Struct(data) => names_of(input, &name, &data.fields, is_cyclic, errors),
+        Data::Enum(data) => {
+            let variants: Vec<_> = data
+                .variants
+                .iter()
+                .map(|variant| {
+                    let text = variant.ident.unraw().to_string();
+                    let whole = format!("{name}::{text}");
+                    let former = former_names(&variant.attrs, &variant.ident, errors);
+                    let fields = names_of(input, &whole, &variant.fields, is_cyclic, errors);
+                    named(&text, &former, &fields)
+                })
+                .collect();
+            quote! {
+                &::wigwag::__private::fields::Fields { name: #name, fields: &[#(#variants,)*] }
+            }
+        }
+        Data::Union(_) => TokenStream::new(),
+    }
+}
+
+fn names_of(
+    input: &DeriveInput,
+    name: &str,
+    fields: &Fields,
+    is_cyclic: bool,
+    errors: &mut Errors,
+) -> TokenStream {
+    // The fields of a tuple have no names of their own.
+    let name = if matches!(fields, Fields::Named(_)) { name } else { "" };
+    let each: Vec<_> = fields
+        .iter()
+        .enumerate()
+        .map(|(at, field)| {
+            let (text, former) = match &field.ident {
+                Some(ident) => {
+                    (ident.unraw().to_string(), former_names(&field.attrs, ident, errors))
+                }
+                None => (at.to_string(), Vec::new()),
+            };
+            let kind = &field.ty;
+            let is_own = is_cyclic || kind::mentions(&kind.to_token_stream(), &input.ident);
+            let parts = if is_own {
+                quote!(::wigwag::__private::fields::Fields::NONE)
+            } else {
+                quote_spanned! {mixed_site_at(kind.span())=>
+                    <#kind as ::wigwag::__private::Encode>::FIELDS
+                }
+            };
+            named(&text, &former, &parts)
+        })
+        .collect();
+    quote!(&::wigwag::__private::fields::Fields { name: #name, fields: &[#(#each,)*] })
+}
+
+fn named(name: &str, former: &[String], fields: &TokenStream) -> TokenStream {
+    quote! {
+        ::wigwag::__private::fields::Field {
+            name: #name,
+            former: &[#(#former,)*],
+            fields: #fields,
+        }
+    }
+}
+
+/// The former names of a field or a variant: `#[message(was = "old")]`.
+fn former_names(attributes: &[Attribute], name: &Ident, errors: &mut Errors) -> Vec<String> {
+    let mut former = Vec::new();
+    for attribute in attributes.iter().filter(|one| one.path().is_ident("message")) {
+        let read = attribute.parse_nested_meta(|meta| {
+            if meta.path.is_ident("was") {
+                former::add(&meta.value()?.parse()?, name, &mut former, errors);
+                return Ok(());
+            }
+            Err(meta.error("the option is `was = \"old\"`"))
+        });
+        if let Err(error) = read {
+            errors.add_error(error);
+        }
+    }
+    former
+}
+
 fn impls(
     input: &DeriveInput,
     travels: &TokenStream,
+    names: &TokenStream,
     encode: &TokenStream,
     decode: &TokenStream,
     fixed: &FixedForm,
@@ -119,6 +210,7 @@ fn impls(
         #[automatically_derived]
         impl #encode_params ::wigwag::__private::Encode for #name #types #encode_where {
             const TRAVELS: ::core::primitive::bool = #travels;
+            const FIELDS: &'static ::wigwag::__private::fields::Fields = #names;
 
             #[inline]
             fn encode(&self, #out: &mut ::wigwag::__private::Buffer) { #encode }

@@ -53,20 +53,28 @@ fn described(method: &Method) -> TokenStream {
     }
     let arguments = method.arguments.iter().map(|argument| {
         let (name, kind) = (argument.name.unraw().to_string(), argument.spelled());
-        let held = &argument.kind;
+        let (held, former) = (&argument.kind, &argument.former);
         quote_spanned! {mixed_site_at(argument.span)=>
             ::wigwag::__private::Argument {
                 name: #name,
+                former: &[#(#former,)*],
                 kind: #kind,
+                fields: <#held as ::wigwag::__private::Encode>::FIELDS,
                 fixed: <#held as ::wigwag::__private::Encode>::FIXED,
             }
         }
     });
+    let (former, replied) = (&method.former, &method.reply);
+    let reply_fields = quote_spanned! {mixed_site_at(method.reply_span)=>
+        <#replied as ::wigwag::__private::Encode>::FIELDS
+    };
     quote! {
         ::wigwag::__private::Method {
             name: #name,
+            former: &[#(#former,)*],
             arguments: &[#(#arguments,)*],
             reply: #reply,
+            reply_fields: #reply_fields,
         }
     }
 }

@@ -273,7 +273,7 @@ pub use wigwag_actor::{
     Interface, Life, Local, Pipeline, Placement, Reason, Receipt, Ref, Refused, Responder,
     Streaming, This, WhenFull, Yield, block_on, registry,
 };
-pub use wigwag_macros::{Message, actor, handler, main};
+pub use wigwag_macros::{Message, actor, handler, main, was};
 pub use wigwag_net::Address;
 pub use wigwag_wire::Fault;
 
@@ -291,6 +291,7 @@ pub mod __private {
         Actor, Answerable, Argument, Call, Handled, Interface, Message, Method, Ref, Reply, Schema,
     };
     pub use wigwag_wire::collections::nested;
+    pub use wigwag_wire::fields;
     pub use wigwag_wire::fixed;
     pub use wigwag_wire::msgpack::put_array;
     pub use wigwag_wire::skip::skip;

@@ -18,6 +18,7 @@ pub mod msgpack;
 pub mod collections;
 mod types;
 pub mod fixed;
+pub mod fields;
 pub mod skip;
 pub mod call;
 pub mod run;

@@ -238,9 +238,7 @@ impl Channel {
                 }
                 self.sent(sending, ticket, was_idle, then)
             }
-            Err(CallRefused::TooLarge { body }) => {
-                Attempt::Failed(Box::new(self.too_large(body)))
-            }
+            Err(CallRefused::TooLarge { body }) => Attempt::Failed(Box::new(self.too_large(body))),
             Err(refused) => {
                 let tell_peer = match refused {
                     CallRefused::NoCredit { units } => sending.sender.stuck(self.number, units),

@@ -11,6 +11,7 @@ use wigwag_wire::small::Scratch;
 use wigwag_wire::{Buffer, Decode, Reader};
 
 use crate::send::channel::{AfterSend, Channel, DESCRIBE};
+use crate::send::description::MethodDescription;
 use crate::session::buffers::encoding::Arguments;
 use crate::session::rejected::MethodNames;
 
@@ -27,6 +28,8 @@ pub struct Described {
     pub hash: u64,
     /// The methods in order.
     pub methods: Vec<DescribedMethod>,
+    /// The same, with all that is needed to match two versions.
+    pub(crate) details: Vec<MethodDescription>,
 }
 
 impl Described {
@@ -178,13 +181,14 @@ impl Drop for ParkedSender<'_> {
 pub(crate) async fn describe(channel: &Channel) -> Result<Described, CallError> {
     let reply = ask(channel, DESCRIBE, &EncodedArguments(&[0x90])).await?;
     let mut reader = Reader::new(&reply);
-    let (name, hash, methods) = <(String, u64, Vec<DescribedMethod>)>::decode(&mut reader)
+    let (name, hash, details) = <(String, u64, Vec<MethodDescription>)>::decode(&mut reader)
         .map_err(|error| {
             CallError::new(CallErrorKind::BadReply, &channel.target).with_detail(&error.to_string())
         })?;
-    let names = methods.iter().map(|(method, ..)| method.clone()).collect();
+    let names = details.iter().map(|method| method.name.clone()).collect();
     channel.name_methods(MethodNames::Described(names));
-    Ok(Described { name, hash, methods })
+    let methods = details.iter().map(MethodDescription::public).collect();
+    Ok(Described { name, hash, methods, details })
 }
 
 async fn ask(

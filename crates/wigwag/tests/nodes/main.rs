@@ -11,4 +11,5 @@ mod fixed_width;
 mod peer_limits;
 mod sessions;
 mod outcomes;
+mod versions;
 mod close;
