@@ -17,6 +17,7 @@ use wigwag_net::{Address, Connection};
 use wigwag_wire::ReadBuf;
 
 use super::dial::{DialedSession, PendingSessions};
+use super::lost::LostSessions;
 use super::options::NodeOptions;
 use super::sessions::SessionTable;
 use super::{drive, runtime};
@@ -50,6 +51,8 @@ pub(crate) struct Inner {
     pub(crate) pending_handshakes: Arc<PendingHandshakes>,
     pub(crate) runtime: Handle,
     pub(crate) closed: AtomicBool,
+    /// Sessions that were lost since the last flush.
+    pub(crate) lost: LostSessions,
     /// How long an ask spins for its answer before its thread parks.
     pub(crate) answer_spin: Mutex<Duration>,
 }
@@ -169,6 +172,10 @@ impl SessionOwner for Inner {
     fn free_channels(&self) {
         let cut = self.sessions().evict_longest_cut();
         cut.inspect(|cut| cut.dismiss(Code::TOO_MANY, "its channels were needed for others"));
+    }
+
+    fn session_lost(&self, peer: &Arc<str>, why: &Arc<str>) {
+        self.lost.add(peer, why);
     }
 }
 

@@ -117,6 +117,8 @@ impl Session {
     /// Announces the outcome of the calls, once, as soon as no turn holds calls back: a turn that
     /// is open when the session ends still counts its calls as sent.
     pub(crate) fn announce_end(&self) {
+        // Held until the lock is free: the node may end with the last reference to it.
+        let owner = self.owner.upgrade();
         let mut sending = self.sending();
         let is_open = sending.channels.iter().any(|channel| channel.turns > 0);
         let Some(SessionEnd { why }) = sending.ended.clone().filter(|_| !is_open) else { return };
@@ -132,8 +134,14 @@ impl Session {
         let deliveries = unsent.deliveries(&sending.channels, self.counts_tells);
         // References of users may keep the session alive for long, and none of this is sent any
         // more.
+        let has_lost = deliveries.iter().any(|one| one.unknown + one.not_delivered > 0);
         sending.sender.discard();
+        if has_lost && let Some(owner) = &owner {
+            // Under the lock, so that a flush that sees the end finds this report.
+            owner.session_lost(&self.peer, &why);
+        }
         drop(sending);
+        self.progress.notify_waiters();
         self.announce(SessionChange::Ended { why, deliveries });
     }
 

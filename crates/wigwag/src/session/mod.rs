@@ -52,6 +52,7 @@ pub(crate) mod rejected;
 pub(crate) mod outcome;
 mod attach;
 mod reconnect;
+mod flush;
 mod end;
 
 use attach::Attaching;
@@ -152,6 +153,9 @@ pub(crate) trait SessionOwner: Send + Sync {
     /// Ends the session that has been without a connection for longest, if there is one, to free
     /// its channels.
     fn free_channels(&self);
+
+    /// A session has ended with calls that its peer may not have.
+    fn session_lost(&self, peer: &Arc<str>, why: &Arc<str>);
 }
 
 /// A session with one peer.
@@ -178,6 +182,8 @@ pub(crate) struct Session {
     sending: Mutex<SendState>,
     /// Notified when frames were acknowledged or the session has ended.
     pub(crate) progress: Notify,
+    /// Callers that wait for an acknowledgement of less than everything.
+    flushing: AtomicU64,
     /// The session's task is to end, whatever its connection does.
     is_halting: AtomicBool,
     halt_requested: Notify,
@@ -248,6 +254,7 @@ impl Session {
                 rejection_log: RejectionLog::default(),
             }),
             progress: Notify::new(),
+            flushing: AtomicU64::new(0),
             is_halting: AtomicBool::new(false),
             halt_requested: Notify::new(),
             has_ended: AtomicBool::new(false),
@@ -392,6 +399,11 @@ impl OutboundChannel {
 }
 
 impl SendState {
+    /// True if the session has ended and the outcome of its calls was announced.
+    pub(crate) fn is_announced(&self) -> bool {
+        self.is_announced
+    }
+
     /// The channel that an ask was sent on, unless its reference was dropped meanwhile.
     pub(crate) fn channel_of(&mut self, origin: AskOrigin) -> Option<&mut OutboundChannel> {
         let channel = self.channels.get_mut(origin.channel())?;

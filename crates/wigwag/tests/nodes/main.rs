@@ -12,4 +12,5 @@ mod peer_limits;
 mod sessions;
 mod outcomes;
 mod versions;
+mod flush;
 mod close;

@@ -117,7 +117,7 @@ impl Application for Inbound<'_> {
         if has_room {
             self.has_room();
         }
-        if is_settled {
+        if is_settled || self.session.is_flushing() {
             self.session.progress.notify_waiters();
         }
     }
