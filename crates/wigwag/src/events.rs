@@ -41,8 +41,12 @@ use crate::limits::EVENTS_MAX;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SessionEvent {
-    /// The address of the peer.
+    /// The address of the peer. Of a peer that has dialed, it is the address that it has dialed
+    /// from, which may be another one each time.
     pub peer: Arc<str>,
+    /// The name of the peer ([`NodeOptions::name`](crate::NodeOptions::name)), if it has one of at
+    /// most 255 bytes without control characters, and runs a release that tells it.
+    pub name: Option<Arc<str>>,
     /// The change.
     pub what: SessionChange,
 }
@@ -140,10 +144,10 @@ pub(crate) struct Announcer(Arc<OnceLock<broadcast::Sender<SessionEvent>>>);
 
 impl Announcer {
     /// Sends an event to the subscribers, if there are any.
-    pub(crate) fn announce(&self, peer: &Arc<str>, what: SessionChange) {
+    pub(crate) fn announce(&self, peer: &Arc<str>, name: &Option<Arc<str>>, what: SessionChange) {
         if let Some(sender) = self.0.get() {
             // The last subscriber may be gone.
-            let _ = sender.send(SessionEvent { peer: peer.clone(), what });
+            let _ = sender.send(SessionEvent { peer: peer.clone(), name: name.clone(), what });
         }
     }
 }

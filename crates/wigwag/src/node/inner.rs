@@ -20,7 +20,7 @@ use super::dial::{DialedSession, PendingSessions};
 use super::lost::LostSessions;
 use super::options::NodeOptions;
 use super::sessions::SessionTable;
-use super::{drive, runtime};
+use super::{drive, id_of, runtime};
 use wigwag_actor::turn;
 
 use crate::error::NodeError;
@@ -97,7 +97,9 @@ impl Inner {
         opened: &Opened,
         dialed: Option<Address>,
     ) -> Result<Arc<Session>, NodeError> {
-        let Opened { session: id, token, ttl_ms, peer } = *opened;
+        let Opened { session: id, token, ttl_ms, peer, .. } = *opened;
+        // Nobody can take the name of another: the id that HELLO announces is its hash.
+        let peer_name = opened.peer_name.as_deref().filter(|name| id_of(name) == peer.node);
         let ours = self.identity();
         let can_resume = features::on(peer.offered) & ours.offered & features::RESUME != 0;
         let ttl = Duration::from_millis(if can_resume { ttl_ms } else { 0 });
@@ -111,6 +113,7 @@ impl Inner {
         let start = SessionStart {
             ours,
             peer,
+            peer_name: peer_name.map(Arc::from),
             dialed: is_dialer,
             resumption,
             pools: self.pools.clone(),

@@ -377,6 +377,7 @@ impl Node {
         let sessions = self.inner.sessions();
         let statistics = |session: &Arc<Session>| PeerStatistics {
             peer: session.peer.clone(),
+            name: session.peer_name.clone(),
             session: session.statistics(),
         };
         sessions.iter().filter(|session| !session.has_ended()).map(statistics).collect()

@@ -92,6 +92,8 @@ pub(crate) struct OutboundChannel {
 pub struct PeerStatistics {
     /// The address of the peer.
     pub peer: Arc<str>,
+    /// The name of the peer, if it has one; see [`SessionEvent::name`].
+    pub name: Option<Arc<str>>,
     /// The counters of the session.
     pub session: SessionStatistics,
 }
@@ -161,6 +163,7 @@ pub(crate) trait SessionOwner: Send + Sync {
 /// A session with one peer.
 pub(crate) struct Session {
     pub(crate) peer: Arc<str>,
+    pub(crate) peer_name: Option<Arc<str>>,
     pub(crate) identity: Identity,
     /// This node's identity towards the peer.
     pub(crate) ours: Identity,
@@ -205,6 +208,8 @@ pub(crate) struct SessionStart {
     pub(crate) ours: Identity,
     /// The peer's identity.
     pub(crate) peer: Identity,
+    /// The peer's name, if it has one.
+    pub(crate) peer_name: Option<Arc<str>>,
     /// This node has dialed, not the peer.
     pub(crate) dialed: bool,
     pub(crate) resumption: Resumption,
@@ -220,7 +225,8 @@ impl Session {
         exports: Arc<Exports>,
         announcer: Announcer,
     ) -> Arc<Session> {
-        let SessionStart { ours, peer: identity, dialed, resumption, pools, owner } = start;
+        let SessionStart { ours, peer: identity, peer_name, dialed, resumption, pools, owner } =
+            start;
         let features = features::on(identity.offered) & ours.offered;
         let sender =
             SendHalf::new(&ours.limits, identity.limits, clock::now()).with_features(features);
@@ -231,6 +237,7 @@ impl Session {
             counts_tells: features & features::OUTCOMES != 0,
             codec: if features & features::FIXED != 0 { CODEC_FIXED } else { CODEC_MESSAGEPACK },
             peer: connection.peer.clone(),
+            peer_name,
             identity,
             ours,
             dialed,
@@ -336,7 +343,7 @@ impl Session {
     }
 
     pub(crate) fn announce(&self, what: SessionChange) {
-        self.announcer.announce(&self.peer, what);
+        self.announcer.announce(&self.peer, &self.peer_name, what);
     }
 
     pub(crate) fn statistics(&self) -> SessionStatistics {
