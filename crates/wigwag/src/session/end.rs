@@ -109,19 +109,21 @@ impl Session {
         };
         wakers.append(&mut unsent.fail(self, &why));
         wakers.append(&mut self.fail_asks(CallErrorKind::Unknown, &why));
+        self.sending().are_asks_counted = true;
         wakers.into_iter().for_each(Waker::wake);
         self.progress.notify_waiters();
         self.announce_end();
     }
 
-    /// Announces the outcome of the calls, once, as soon as no turn holds calls back: a turn that
-    /// is open when the session ends still counts its calls as sent.
+    /// Announces the outcome of the calls, once, as soon as the asks have failed and no turn holds
+    /// calls back: a turn that is open when the session ends still counts its calls as sent.
     pub(crate) fn announce_end(&self) {
         // Held until the lock is free: the node may end with the last reference to it.
         let owner = self.owner.upgrade();
         let mut sending = self.sending();
         let is_open = sending.channels.iter().any(|channel| channel.turns > 0);
-        let Some(SessionEnd { why }) = sending.ended.clone().filter(|_| !is_open) else { return };
+        let is_counted = sending.are_asks_counted && !is_open;
+        let Some(SessionEnd { why }) = sending.ended.clone().filter(|_| is_counted) else { return };
         if std::mem::replace(&mut sending.is_announced, true) {
             return;
         }

@@ -140,6 +140,8 @@ pub(crate) struct SendState {
     cut: Option<Time>,
     outgoing: Outgoing,
     pub(crate) ended: Option<SessionEnd>,
+    /// The asks that were open at the end have failed and are counted.
+    are_asks_counted: bool,
     /// The end was announced.
     is_announced: bool,
     /// The peer takes no new calls, or this node is closing.
@@ -254,6 +256,7 @@ impl Session {
                 cut: None,
                 outgoing: Outgoing::default(),
                 ended: None,
+                are_asks_counted: false,
                 is_announced: false,
                 draining: false,
                 statistics: SessionStatistics::default(),
