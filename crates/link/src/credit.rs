@@ -165,7 +165,9 @@ impl Grant {
     pub(crate) fn handled(&mut self, tells: u64, asks: u64) {
         self.handled += tells + asks;
         self.tells += tells;
-        self.rejected += core::mem::take(&mut self.rejected_pending).min(tells);
+        let rejected = self.rejected_pending.min(tells);
+        self.rejected_pending -= rejected;
+        self.rejected += rejected;
     }
 
     /// The actor has not understood a tell, which [`handled`](Self::handled) counts later.
