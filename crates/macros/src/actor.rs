@@ -13,7 +13,7 @@ use syn::{
 use crate::definition::{Definition, Reach};
 use crate::errors::Errors;
 use crate::method::Method;
-use crate::{handler, interface, kind, message, reference, side_by_side};
+use crate::{former, handler, interface, kind, message, reference, side_by_side};
 
 /// Returns the item unchanged and the code that belongs to it, or the errors.
 pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
@@ -22,7 +22,7 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
     let mut item = item;
     let made = match syn::parse2::<Item>(item.clone()) {
         Ok(Item::Impl(block)) => {
-            let written = side_by_side::desugared(&block);
+            let written = former::without_in_impl(side_by_side::desugared(&block));
             item = written.to_token_stream();
             from_impl(&block, &written, &options, &mut errors)
         }

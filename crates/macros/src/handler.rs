@@ -66,25 +66,46 @@ fn described(definition: &Definition, method: &Method) -> TokenStream {
     }
     let arguments = method.arguments.iter().map(|argument| {
         let (name, kind) = (argument.name.unraw().to_string(), argument.spelled());
-        let fixed = if definition.is_local() {
-            quote!(::wigwag::__private::fixed::FixedWidth::NONE)
+        let former = &argument.former;
+        let (fields, fixed) = if definition.is_local() {
+            (
+                quote!(::wigwag::__private::fields::Fields::NONE),
+                quote!(::wigwag::__private::fixed::FixedWidth::NONE),
+            )
         } else {
-            let held = argument.payload();
-            quote_spanned! {mixed_site_at(argument.span)=>
-                <#held as ::wigwag::__private::Encode>::FIXED
-            }
+            let (span, held) = (mixed_site_at(argument.span), argument.payload());
+            (
+                quote_spanned!(span=> <#held as ::wigwag::__private::Encode>::FIELDS),
+                quote_spanned!(span=> <#held as ::wigwag::__private::Encode>::FIXED),
+            )
         };
         quote! {
-            ::wigwag::__private::Argument { name: #name, kind: #kind, fixed: #fixed }
+            ::wigwag::__private::Argument {
+                name: #name,
+                former: &[#(#former,)*],
+                kind: #kind,
+                fields: #fields,
+                fixed: #fixed,
+            }
         }
     });
-    let cfg = method.cfg();
+    let (cfg, former) = (method.cfg(), &method.former);
+    let reply_fields = if definition.is_local() {
+        quote!(::wigwag::__private::fields::Fields::NONE)
+    } else {
+        let replied = method.reply_payload();
+        quote_spanned! {mixed_site_at(method.reply_span)=>
+            <#replied as ::wigwag::__private::Encode>::FIELDS
+        }
+    };
     quote! {
         #cfg
         ::wigwag::__private::Method {
             name: #name,
+            former: &[#(#former,)*],
             arguments: &[#(#arguments,)*],
             reply: #reply,
+            reply_fields: #reply_fields,
         }
     }
 }

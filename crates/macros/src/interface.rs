@@ -12,7 +12,7 @@ use syn::{FnArg, Ident, ItemTrait, ReturnType, TraitItem, TraitItemFn};
 use crate::definition::{Definition, Reach};
 use crate::errors::Errors;
 use crate::method::{Method, call_site_at};
-use crate::{handler, kind, message, reference, side_by_side};
+use crate::{former, handler, kind, message, reference, side_by_side};
 
 /// Returns the trait unchanged and the code that callers need.
 pub(crate) fn expand(block: &ItemTrait, errors: &mut Errors) -> TokenStream {
@@ -52,6 +52,7 @@ pub(crate) fn expand(block: &ItemTrait, errors: &mut Errors) -> TokenStream {
     let message = message::expand(&definition);
     let reference = reference::expand(&definition);
     let described = handler::interface(&definition);
+    let block = former::without_in_trait(block.clone());
     quote! {
         #[allow(async_fn_in_trait, dead_code, reason = "a list of calls without implementations")]
         #block

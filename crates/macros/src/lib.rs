@@ -21,6 +21,7 @@ mod fields;
 mod message;
 mod reference;
 mod handler;
+mod former;
 mod actor;
 mod interface;
 mod derive;
@@ -509,6 +510,37 @@ pub fn handler(_: TokenStream, item: TokenStream) -> TokenStream {
     side_by_side::misplaced(item.into()).into()
 }
 
+/// Gives the former names of a call or of an argument, so that two versions of an interface
+/// understand each other after a renaming.
+///
+/// Where the schemas of two nodes differ, the caller finds methods and arguments by their names. A
+/// name that the other side does not have is refused, and so is a method that lacks an argument. A
+/// former name counts like the present one, on either side. `docs/versions.md` has the rules.
+///
+/// ```
+/// # use wigwag::actor;
+/// #[derive(Default)]
+/// struct Account {
+///     balance: u64,
+/// }
+///
+/// #[wigwag::actor]
+/// impl Account {
+///     #[wigwag::was("add", "put")]
+///     pub fn deposit(&mut self, #[wigwag::was("sum")] amount: u64) {
+///         self.balance += amount;
+///     }
+/// }
+/// # fn main() {}
+/// ```
+///
+/// Fields of a struct and variants of an enum have `#[message(was = "old")]` instead; see the derive
+/// of [`Message`](macro@Message).
+#[proc_macro_attribute]
+pub fn was(_: TokenStream, item: TokenStream) -> TokenStream {
+    former::misplaced(item.into()).into()
+}
+
 /// Runs `async fn main` on its own runtime, and closes all nodes at the end.
 ///
 /// The body runs in turns, like an actor: messages it sends leave together whenever it waits.
@@ -545,7 +577,8 @@ pub fn main(options: TokenStream, item: TokenStream) -> TokenStream {
 /// A struct is encoded as the array of its fields, an enum as the array of its variant's number and
 /// that variant's fields. The number is the variant's discriminant, which must be a literal from 0 to
 /// 4294967295; without one it is one more than the number before it, from 0 on. Names are not
-/// encoded, so a field may be renamed but not moved; a variant with a discriminant may be moved too.
+/// encoded with the values. Two nodes compare them once: fields or variants that have changed places
+/// are refused, and so is a renamed one, unless `#[message(was = "old")]` gives its former name.
 ///
 /// ```
 /// use wigwag::__private::{Buffer, Reader};

@@ -14,6 +14,7 @@ use syn::{
 
 use crate::definition::Reach;
 use crate::errors::Errors;
+use crate::former;
 use crate::kind::{self, Unsupported};
 use crate::side_by_side::{self, SideBySide};
 
@@ -27,6 +28,8 @@ const NAMES_TAKEN: [&str; 5] = ["call", "pipeline", "clone", "as_ref", "from"];
 /// A method that is a call.
 pub(crate) struct Method {
     pub(crate) name: Ident,
+    /// Its names in earlier versions.
+    pub(crate) former: Vec<String>,
     /// The name of its variant in the message enum.
     pub(crate) variant: Ident,
     /// Its docs and `#[deprecated]`, which the reference's method repeats.
@@ -61,6 +64,8 @@ pub(crate) enum Execution {
 /// One argument of a call.
 pub(crate) struct Argument {
     pub(crate) name: Ident,
+    /// Its names in earlier versions.
+    pub(crate) former: Vec<String>,
     /// The type in the message.
     pub(crate) kind: TokenStream,
     /// Where the type is written.
@@ -155,6 +160,7 @@ impl Method {
             None => Execution::Plain,
         };
         Method {
+            former: former::read(attributes, &name, errors),
             variant: variant(&name, errors),
             attributes: kept(attributes, &["doc", "deprecated"]),
             cfgs: kept(attributes, &["cfg"]),
@@ -246,6 +252,7 @@ impl Argument {
             }
         };
         Some(Argument {
+            former: former::read(&typed.attrs, &name, errors),
             name,
             kind,
             span: written.span(),

@@ -72,9 +72,30 @@ pub enum NodeError {
     /// Another node listens at the peer's address now.
     #[error("another node listens at the address of the peer\n mend: look who has taken its place")]
     AnotherNode,
+    /// A session has ended before its peer had everything that was sent;
+    /// [`Node::flush`](crate::Node::flush) reports it.
+    #[error(
+        "a session has ended, and its peer may not have everything that was sent: {why}{}\n   at: {peer}\n mend: the session's event counts what was not delivered",
+        and_others(*.others)
+    )]
+    Lost {
+        /// The address of the peer.
+        peer: Arc<str>,
+        /// Why the session has ended.
+        why: Arc<str>,
+        /// The number of other sessions that were lost.
+        others: usize,
+    },
     /// This node is closed.
     #[error("this node is closed\n mend: make another one")]
     Closed,
+}
+
+fn and_others(count: usize) -> String {
+    match count {
+        0 => String::new(),
+        count => format!(" (and {count} more)"),
+    }
 }
 
 fn mend(error: &LinkError) -> &'static str {
@@ -98,6 +119,7 @@ impl NodeError {
             NodeError::Session { error, .. } => error.fault(),
             NodeError::Call(error) => error.fault(),
             NodeError::Restarted | NodeError::AnotherNode => Fault::Peer,
+            NodeError::Lost { .. } => Fault::Network,
             NodeError::NoName { .. } | NodeError::BadName { .. } | NodeError::Closed => {
                 Fault::Caller
             }

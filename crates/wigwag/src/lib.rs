@@ -96,8 +96,8 @@
 //! [`NodeOptions::keep_sessions`]. Then later calls fail as
 //! [`NotDelivered`](CallErrorKind::NotDelivered), and so do asks that never reached the peer; other
 //! asks in flight fail as [`Unknown`](CallErrorKind::Unknown). For tells,
-//! [a session event](Node::session_events) counts delivered, undelivered and unknown ones; a
-//! [receipt](Call::receipt) gives the outcome of a single tell:
+//! [a session event](Node::session_events) counts delivered, rejected, undelivered and unknown ones;
+//! a [receipt](Call::receipt) gives the outcome of a single tell:
 //!
 //! ```
 //! use wigwag::{Actor, DeliveryStatus};
@@ -121,6 +121,7 @@
 //!     match receipt.await {
 //!         DeliveryStatus::Delivered => println!("it is booked"),
 //!         DeliveryStatus::NotDelivered => println!("it is not, and may be sent again"),
+//!         DeliveryStatus::Rejected(reason) => println!("the ledger cannot book it: {reason}"),
 //!         DeliveryStatus::Unknown => println!("it may be booked: look before you send it again"),
 //!     }
 //!     Ok(())
@@ -273,7 +274,7 @@ pub use wigwag_actor::{
     Interface, Life, Local, Pipeline, Placement, Reason, Receipt, Ref, Refused, Responder,
     Streaming, This, WhenFull, Yield, block_on, registry,
 };
-pub use wigwag_macros::{Message, actor, handler, main};
+pub use wigwag_macros::{Message, actor, handler, main, was};
 pub use wigwag_net::Address;
 pub use wigwag_wire::Fault;
 
@@ -293,6 +294,7 @@ pub mod __private {
         Ref, Reply, Schema,
     };
     pub use wigwag_wire::collections::nested;
+    pub use wigwag_wire::fields;
     pub use wigwag_wire::fixed;
     pub use wigwag_wire::msgpack::put_array;
     pub use wigwag_wire::payload::Payload;

@@ -105,5 +105,8 @@ pub const REDIAL_MOST: Duration = Duration::from_secs(1);
 /// most.
 pub const ANOTHER_WAIT: Duration = Duration::from_millis(500);
 
+/// Methods of a channel of which rejected tells are known apart. The peer reports fewer.
+pub const REJECTED_METHODS_MAX: usize = 16;
+
 /// Session events that wait for each subscriber.
 pub const EVENTS_MAX: usize = 1024;

@@ -4,6 +4,7 @@ use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
+use crate::fields::{Field, Fields};
 use crate::fixed::FixedWidth;
 use crate::msgpack::{put_array, put_map, take_array, take_map};
 use crate::small::{self, Scratch};
@@ -13,6 +14,7 @@ use crate::{Buffer, Decode, DecodeError, Encode, Reader};
 /// it is `[value]`.
 impl<T: Encode> Encode for Option<T> {
     const TRAVELS: bool = T::TRAVELS;
+    const FIELDS: &'static Fields = T::FIELDS;
     const MAY_BE_NIL: bool = true;
     const SMALL_BYTES: usize = T::SMALL_BYTES.saturating_add(T::MAY_BE_NIL as usize);
     fn encode_small(&self, scratch: &mut Scratch, at: usize) -> usize {
@@ -54,6 +56,13 @@ impl<'a, T: Decode<'a>> Decode<'a> for Option<T> {
 /// `Ok(value)` is `[0, value]`, `Err(error)` is `[1, error]`.
 impl<T: Encode, E: Encode> Encode for Result<T, E> {
     const TRAVELS: bool = T::TRAVELS && E::TRAVELS;
+    const FIELDS: &'static Fields = &Fields {
+        name: "",
+        fields: &[
+            Field { name: "0", former: &[], fields: T::FIELDS },
+            Field { name: "1", former: &[], fields: E::FIELDS },
+        ],
+    };
     fn encode(&self, out: &mut Buffer) {
         put_array(out, 2);
         match self {
@@ -103,6 +112,7 @@ pub fn nested<'a, T>(
 
 impl<T: Encode> Encode for [T] {
     const TRAVELS: bool = T::TRAVELS;
+    const FIELDS: &'static Fields = T::FIELDS;
     fn encode(&self, out: &mut Buffer) {
         T::encode_list(self, out);
     }
@@ -110,6 +120,7 @@ impl<T: Encode> Encode for [T] {
 
 impl<T: Encode> Encode for Vec<T> {
     const TRAVELS: bool = T::TRAVELS;
+    const FIELDS: &'static Fields = T::FIELDS;
     fn encode(&self, out: &mut Buffer) {
         self.as_slice().encode(out);
     }
@@ -125,6 +136,7 @@ impl<T: Encode, const N: usize> Encode for [T; N] {
     const TRAVELS: bool = T::TRAVELS;
     // The head of bin is longer than that of a short array, but its bytes are shorter than numbers.
     const SMALL_BYTES: usize = if N == 0 { 2 } else { small::array(&[T::SMALL_BYTES; N]) };
+    const FIELDS: &'static Fields = T::FIELDS;
     fn encode_small(&self, scratch: &mut Scratch, at: usize) -> usize {
         T::encode_list_small(self, scratch, at)
     }
@@ -154,6 +166,13 @@ impl<'a, T: Decode<'a>, const N: usize> Decode<'a> for [T; N] {
 
 impl<K: Encode, V: Encode> Encode for BTreeMap<K, V> {
     const TRAVELS: bool = K::TRAVELS && V::TRAVELS;
+    const FIELDS: &'static Fields = &Fields {
+        name: "",
+        fields: &[
+            Field { name: "0", former: &[], fields: K::FIELDS },
+            Field { name: "1", former: &[], fields: V::FIELDS },
+        ],
+    };
     fn encode(&self, out: &mut Buffer) {
         put_pairs(out, self.iter());
     }
@@ -198,6 +217,7 @@ impl<'a, K: Decode<'a> + Ord, V: Decode<'a>> Decode<'a> for BTreeMap<K, V> {
 impl<T: Encode + ?Sized> Encode for Box<T> {
     const MAY_BE_NIL: bool = T::MAY_BE_NIL;
     const TRAVELS: bool = T::TRAVELS;
+    const FIELDS: &'static Fields = T::FIELDS;
     fn encode(&self, out: &mut Buffer) {
         (**self).encode(out);
     }
@@ -214,6 +234,12 @@ macro_rules! tuples {
     ($($count:literal: $($name:ident $index:tt),+;)*) => {$(
         impl<$($name: Encode),+> Encode for ($($name,)+) {
             const TRAVELS: bool = $($name::TRAVELS)&&+;
+            const FIELDS: &'static Fields = &Fields {
+                name: "",
+                fields: &[$(
+                    Field { name: stringify!($index), former: &[], fields: $name::FIELDS },
+                )+],
+            };
             const SMALL_BYTES: usize = small::array(&[$($name::SMALL_BYTES),+]);
             #[inline]
             fn encode_small(&self, scratch: &mut Scratch, at: usize) -> usize {

@@ -20,6 +20,7 @@ pub mod payload;
 pub mod collections;
 mod types;
 pub mod fixed;
+pub mod fields;
 pub mod skip;
 pub mod call;
 pub mod run;

@@ -10,6 +10,7 @@ use alloc::vec::Vec;
 
 use crate::bytes::{put_bin, put_bin_small, take_byte_list};
 use crate::collections::nested;
+use crate::fields::Fields;
 use crate::fixed::FixedWidth;
 use crate::small::{self, Scratch};
 use crate::{Buffer, Reader, Short};
@@ -32,6 +33,11 @@ pub trait Encode {
     /// the value, so that a `None` of such a type does not travel either, and nothing is checked at
     /// run time if all types travel.
     const TRAVELS: bool = true;
+
+    /// The names of the parts of the type, which are not encoded. A composite type has those of its
+    /// parts. The derive of `Message` sets it for structs and enums.
+    #[doc(hidden)]
+    const FIELDS: &'static Fields = Fields::NONE;
 
     /// True if nil is the form of some value of the type. An `Option` of such a type writes
     /// `Some(value)` as an array of one, because nil is its `None`. [`Decode::MAY_BE_NIL`] must say
@@ -597,6 +603,7 @@ impl<'a> Decode<'a> for String {
 impl<T: Encode + ?Sized> Encode for &T {
     const MAY_BE_NIL: bool = T::MAY_BE_NIL;
     const TRAVELS: bool = T::TRAVELS;
+    const FIELDS: &'static Fields = T::FIELDS;
     fn encode(&self, out: &mut Buffer) {
         (**self).encode(out);
     }

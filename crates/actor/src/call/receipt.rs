@@ -23,8 +23,14 @@ use crate::reference::interface::Interface;
 pub enum DeliveryStatus {
     /// Its handler has ended: with or without an answer, or by a panic.
     Delivered,
-    /// The message was not handled and never will be.
+    /// The message was not handled and never will be. It may be sent again.
     NotDelivered,
+    /// The message was not understood and not handled, for the reason given: the actor has no such
+    /// method ([`NoSuchMethod`](CallErrorKind::NoSuchMethod)), takes other arguments
+    /// ([`BadArguments`](CallErrorKind::BadArguments)), or is in another process and an argument
+    /// cannot go there ([`NotSerializable`](CallErrorKind::NotSerializable)). Sent again, it will be
+    /// rejected again.
+    Rejected(CallErrorKind),
     /// Its session or its actor ended in between: it may have been handled, wholly or in part.
     Unknown,
 }
@@ -34,6 +40,7 @@ impl fmt::Display for DeliveryStatus {
         f.write_str(match self {
             DeliveryStatus::Delivered => "delivered",
             DeliveryStatus::NotDelivered => "not delivered",
+            DeliveryStatus::Rejected(reason) => return write!(f, "rejected: {reason}"),
             DeliveryStatus::Unknown => "unknown",
         })
     }
@@ -41,20 +48,17 @@ impl fmt::Display for DeliveryStatus {
 
 impl DeliveryStatus {
     /// The status of a message whose ask ended with an error of this kind.
-    fn of(kind: CallErrorKind) -> DeliveryStatus {
+    pub fn of(kind: CallErrorKind) -> DeliveryStatus {
         use CallErrorKind as K;
         match kind {
             // The last two concern an answer, so there was one.
             K::Panicked | K::ReplyDropped | K::Application(_) | K::BadReply | K::TooLarge => {
                 DeliveryStatus::Delivered
             }
-            K::NotDelivered
-            | K::NoSuchActor
-            | K::NoSuchMethod
-            | K::BadArguments
-            | K::CallCycle
-            | K::Draining
-            | K::DeadlinePassed => DeliveryStatus::NotDelivered,
+            K::NoSuchMethod | K::BadArguments => DeliveryStatus::Rejected(kind),
+            K::NotDelivered | K::NoSuchActor | K::CallCycle | K::Draining | K::DeadlinePassed => {
+                DeliveryStatus::NotDelivered
+            }
             // A stopped actor may or may not have begun with the message. `NotSerializable` may
             // concern an argument or the answer. Kinds of later releases are unknown.
             _ => DeliveryStatus::Unknown,
@@ -136,5 +140,7 @@ mod tests {
         use DeliveryStatus as S;
         let names = [S::Delivered, S::NotDelivered, S::Unknown].map(|status| status.to_string());
         assert_eq!(names, ["delivered", "not delivered", "unknown"]);
+        let rejected = S::of(CallErrorKind::BadArguments);
+        assert_eq!(rejected.to_string(), "rejected: the method takes other arguments");
     }
 }

@@ -109,6 +109,7 @@ struct Running {
     work: Work,
     key: Option<u64>,
     owner: Option<Arc<dyn InboundQueueOwner>>,
+    is_ask: bool,
 }
 
 impl<M> SideBySide<M> {
@@ -201,15 +202,16 @@ impl<M> SideBySide<M> {
         A: Actor<Message = M>,
     {
         let PendingCall { message, reply, owner, .. } = call;
+        let is_ask = reply.is_wanted();
         let span = spans::span::<A>(self.spans, &message);
         let first = || span.in_scope(|| actor.handle_side_by_side(message, reply));
         let work = catch_unwind(AssertUnwindSafe(first));
         match work.map_err(|payload| Reason::panicked(&*payload))? {
             Some(work) if self.spans.is_some() => {
                 let work = Box::pin(work.instrument(span));
-                self.run(Running { work, key, owner });
+                self.run(Running { work, key, owner, is_ask });
             }
-            Some(work) => self.run(Running { work, key, owner }),
+            Some(work) => self.run(Running { work, key, owner, is_ask }),
             None => self.leave(key),
         }
         Ok(())
@@ -254,7 +256,11 @@ impl<M> SideBySide<M> {
         };
         match outcome {
             Ok(Poll::Pending) => return,
-            Ok(Poll::Ready(())) => running.owner.iter().for_each(|owner| owner.handled(1)),
+            Ok(Poll::Ready(())) => {
+                let is_ask = running.is_ask;
+                let owner = running.owner.iter();
+                owner.for_each(|owner| owner.handled(u64::from(!is_ask), u64::from(is_ask)));
+            }
             Err(payload) => self.failed = Some(Reason::panicked(&*payload)),
         }
         let ended = self.slots[at].running.take();

@@ -5,6 +5,7 @@
 //! reads a missing `Option` as `None`. The number of a variant is its discriminant, or one more than
 //! that of the variant before it.
 
+mod names;
 mod options;
 mod shape;
 
@@ -100,6 +101,7 @@ fn by_fields(
             return None;
         }
     };
+    let names = names::names(input, options.travels, errors);
     let travels = if options.travels { quote!(true) } else { travels(input, &shapes) };
     let FixedForm { put, take } = fixed;
     let by_modules =
@@ -112,7 +114,11 @@ fn by_fields(
             || !by_modules().any(|field| is_in(&field.written.ty))
     };
     let encode = Body {
-        items: quote!(const TRAVELS: ::core::primitive::bool = #travels; #put),
+        items: quote! {
+            const TRAVELS: ::core::primitive::bool = #travels;
+            const FIELDS: &'static ::wigwag::__private::fields::Fields = #names;
+            #put
+        },
         code: encode,
         bounds: bounds(input, needs_codec, &quote!(::wigwag::__private::Encode)),
     };

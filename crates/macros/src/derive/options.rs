@@ -2,13 +2,13 @@
 
 use quote::quote;
 use syn::{
-    Attribute, DataEnum, DeriveInput, Expr, ExprLit, Field, Lit, LitStr, Path, WherePredicate,
-    parse_quote,
+    Attribute, DataEnum, DeriveInput, Expr, ExprLit, Field, Ident, Lit, LitStr, Path,
+    WherePredicate, parse_quote,
 };
 
 use super::shape::MessageField;
 use crate::errors::Errors;
-use crate::kind;
+use crate::{former, kind};
 
 /// The options of the type.
 #[derive(Default)]
@@ -58,6 +58,10 @@ impl FieldCodec {
         let mut codec = FieldCodec::Plain;
         for attribute in message_attributes(&field.attrs) {
             let read = attribute.parse_nested_meta(|meta| {
+                if meta.path.is_ident("was") {
+                    // Read with the names.
+                    return meta.value()?.parse::<LitStr>().map(drop);
+                }
                 if !codec.is_plain() {
                     return Err(meta.error("a field has one codec: remove the others"));
                 }
@@ -70,7 +74,9 @@ impl FieldCodec {
                     codec = FieldCodec::Module(module.parse()?);
                     return Ok(());
                 }
-                Err(meta.error("the options of a field are `serde` and `with = \"module\"`"))
+                Err(meta.error(
+                    "the options of a field are `serde`, `with = \"module\"` and `was = \"old\"`",
+                ))
             });
             if let Err(error) = read {
                 errors.add_error(error);
@@ -90,6 +96,42 @@ impl FieldCodec {
 
     pub(super) fn is_plain(&self) -> bool {
         matches!(self, FieldCodec::Plain)
+    }
+}
+
+/// The former names of a field or a variant: `#[message(was = "old")]`.
+pub(super) fn former_names(
+    attributes: &[Attribute],
+    name: &Ident,
+    errors: &mut Errors,
+) -> Vec<String> {
+    let mut former = Vec::new();
+    for attribute in message_attributes(attributes) {
+        // The other options, and what is wrong with them, are read with the codec.
+        let _ = attribute.parse_nested_meta(|meta| {
+            if meta.path.is_ident("was") {
+                former::add(&meta.value()?.parse()?, name, &mut former, errors);
+            } else if meta.path.is_ident("with") {
+                meta.value()?.parse::<LitStr>()?;
+            }
+            Ok(())
+        });
+    }
+    former
+}
+
+/// Checks the options of a variant, which may only have former names.
+pub(super) fn check_variant(attributes: &[Attribute], errors: &mut Errors) {
+    for attribute in message_attributes(attributes) {
+        let read = attribute.parse_nested_meta(|meta| {
+            if meta.path.is_ident("was") {
+                return meta.value()?.parse::<LitStr>().map(drop);
+            }
+            Err(meta.error("the option of a variant is `was = \"old\"`"))
+        });
+        if let Err(error) = read {
+            errors.add_error(error);
+        }
     }
 }
 

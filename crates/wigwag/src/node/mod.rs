@@ -28,6 +28,8 @@ mod accept;
 mod drive;
 pub(crate) mod runtime;
 pub(crate) mod close;
+mod flush;
+mod lost;
 
 use inner::Inner;
 use options::NodeOptions;
@@ -125,6 +127,7 @@ impl Node {
             pending_handshakes: PendingHandshakes::new(HANDSHAKES_MAX),
             runtime,
             closed: AtomicBool::new(false),
+            lost: lost::LostSessions::default(),
             answer_spin: Mutex::new(ANSWER_SPIN_MAX),
         };
         let node = Node { inner: Arc::new(inner) };
@@ -377,6 +380,7 @@ impl Node {
         let sessions = self.inner.sessions();
         let statistics = |session: &Arc<Session>| PeerStatistics {
             peer: session.peer.clone(),
+            name: session.peer_name.clone(),
             session: session.statistics(),
         };
         sessions.iter().filter(|session| !session.has_ended()).map(statistics).collect()

@@ -7,6 +7,7 @@ use core::ops::Range;
 
 use crate::bytes::put_bin;
 use crate::collections::nested;
+use crate::fields::Fields;
 use crate::msgpack::put_array;
 use crate::small::Scratch;
 use crate::{Buffer, Decode, DecodeError, Encode, Reader};
@@ -66,6 +67,7 @@ non_zero!(u8 u16 u32 u64 usize u128 i8 i16 i32 i64 isize i128);
 
 impl<T: Encode> Encode for Wrapping<T> {
     const TRAVELS: bool = T::TRAVELS;
+    const FIELDS: &'static Fields = T::FIELDS;
     const MAY_BE_NIL: bool = T::MAY_BE_NIL;
     fn encode(&self, out: &mut Buffer) {
         self.0.encode(out);
@@ -100,6 +102,7 @@ impl<'a> Decode<'a> for Ordering {
 /// `[start, end]`.
 impl<T: Encode> Encode for Range<T> {
     const TRAVELS: bool = T::TRAVELS;
+    const FIELDS: &'static Fields = T::FIELDS;
     fn encode(&self, out: &mut Buffer) {
         put_array(out, 2);
         self.start.encode(out);

@@ -200,7 +200,7 @@ impl Frames {
         let body = call.write(&mut self.encoded);
         if body as u64 > session.identity.limits.frame_max {
             self.encoded.truncate(before);
-            return EncodeOutcome::TooLarge;
+            return EncodeOutcome::TooLarge(body);
         }
         if !self.charge(session, turn, call.channel, units(body)) {
             self.encoded.truncate(before);
@@ -360,8 +360,7 @@ impl Frames {
             };
             unsent.extend(sending.publish_closed_runs(channel));
             if let Some(state) = sending.channels.get_mut(channel as usize) {
-                state.called += calls;
-                state.held_back += if ended.is_some() { calls } else { 0 };
+                state.tally.called += calls;
                 if is_over {
                     state.holders.release(turn);
                 }
@@ -384,7 +383,7 @@ impl Frames {
             state.holders.add_closed(rest);
         }
         if ended.is_some() {
-            unsent.push(UnsentCalls::in_frames(self.encoded.as_slice()));
+            unsent.push(UnsentCalls::in_frames(self.encoded.as_slice(), &mut sending));
             self.encoded.clear();
         } else {
             sending.sender.outbox.publish(&mut self.encoded, frames);
@@ -394,7 +393,7 @@ impl Frames {
         if let Some(ended) = ended {
             // Of this buffer, only its own asks are known never to have left.
             for calls in unsent {
-                wakers.append(&mut calls.fail(&session.asks, &ended.why));
+                wakers.append(&mut calls.fail(session, &ended.why));
             }
             session.announce_end();
         }

@@ -79,10 +79,9 @@ impl SendState {
         }
         let mut frames = Buffer::new();
         let count = state.holders.collect(&mut frames);
-        state.called += count;
+        state.tally.called += count;
         if self.ended.is_some() {
-            state.held_back += count;
-            return Some(UnsentCalls::in_frames(frames.as_slice()));
+            return Some(UnsentCalls::in_frames(frames.as_slice(), self));
         }
         self.sender.outbox.publish(&mut frames, count);
         None
@@ -107,7 +106,7 @@ impl Session {
         let ended = sending.ended.clone();
         drop(guard);
         if let Some(ended) = ended {
-            wakers.extend(unsent.iter().flat_map(|calls| calls.fail(&self.asks, &ended.why)));
+            wakers.extend(unsent.iter().flat_map(|calls| calls.fail(self, &ended.why)));
             self.announce_end();
         }
         wakers.into_iter().for_each(Waker::wake);

@@ -46,8 +46,8 @@ pub(crate) enum EncodeOutcome {
     /// There is no credit, no room, a sender that waited longer, or no turn: the caller takes the
     /// shared path.
     NotHere,
-    /// The call is larger than the peer accepts.
-    TooLarge,
+    /// The call, with this many bytes, is larger than the peer accepts.
+    TooLarge(usize),
 }
 
 /// The target of a session's buffer in the registry.
