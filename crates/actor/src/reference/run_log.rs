@@ -19,6 +19,24 @@ pub use modelled::RunLog;
 #[cfg(not(any(wigwag_loom, wigwag_shuttle)))]
 pub use shipped::RunLog;
 
+/// Passes on what was appended to several logs and not taken yet, log after log.
+///
+/// The writers of all logs but the last may have been told that their logs are closed, and append
+/// without having noticed. What is appended to a log may then follow what was appended to an
+/// earlier log, never what was appended to a later one. The lengths are read from the last log to
+/// the first: what precedes a byte within these lengths is within them too.
+pub fn take_all<L>(
+    logs: &mut [L],
+    log: impl Fn(&L) -> &RunLog,
+    mut each: impl FnMut(&mut L, &[u8]),
+) {
+    let mut ends: Vec<usize> = logs.iter().rev().map(|one| log(one).end()).collect();
+    for one in logs {
+        let (log, end) = (log(one).clone(), ends.pop().unwrap_or(0));
+        log.take(end, |bytes| each(one, bytes));
+    }
+}
+
 #[cfg(not(any(wigwag_loom, wigwag_shuttle)))]
 #[expect(unsafe_code, reason = "the writer and the threads that take share the memory")]
 mod shipped {
@@ -139,6 +157,7 @@ mod shipped {
 }
 
 #[cfg(any(wigwag_loom, wigwag_shuttle))]
+#[expect(missing_docs, reason = "as in the shipped form")]
 mod modelled {
     use std::sync::{Arc, PoisonError};
 

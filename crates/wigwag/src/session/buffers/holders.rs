@@ -9,14 +9,13 @@
 //! Until then the holder may add calls to the closed run. Such a call is not preceded by any call
 //! of a later holder, because what precedes it would include the closing, which the turn then
 //! sees. So closed runs are published before everything that is published later on the channel,
-//! the oldest first, up to lengths that are read from the newest to the oldest: a call that
-//! precedes one within these lengths is within them too. They only ever go to the outbox, under
-//! the session's lock, so no thread looks for one while it is on its way.
+//! the oldest first ([`run_log::take_all`]). They only ever go to the outbox, under the session's
+//! lock, so no thread looks for one while it is on its way.
 
 use std::sync::Arc;
 use std::task::Waker;
 
-use wigwag_actor::reference::run_log::RunLog;
+use wigwag_actor::reference::run_log::{self, RunLog};
 use wigwag_wire::Buffer;
 use wigwag_wire::run::{Run, RunItems};
 
@@ -31,7 +30,7 @@ pub(crate) struct Holders {
     /// The turn that has leased credit of the channel.
     holder: Option<Arc<TurnFrames>>,
     /// Runs that were closed, and whose turns have not noticed; the oldest first.
-    closed: Vec<ClosedRun>,
+    closed: Vec<RunRest>,
 }
 
 /// The further calls of a run, as they lie in its log.
@@ -46,12 +45,6 @@ pub(crate) struct RunRest {
     pub(crate) ring: Option<(Arc<Ring>, u64)>,
     /// Calls that may still be added; their credit is leased.
     pub(crate) room: usize,
-}
-
-struct ClosedRun {
-    rest: RunRest,
-    /// The length of the log within the collection that is under way.
-    end: usize,
 }
 
 impl RunRest {
@@ -139,38 +132,31 @@ impl Holders {
 
     /// Adds a run that was closed while its turn may add to it.
     pub(crate) fn add_closed(&mut self, rest: RunRest) {
-        self.closed.push(ClosedRun { rest, end: 0 });
+        self.closed.push(rest);
     }
 
     /// Removes a closed run whose turn has noticed that, and which was collected. Returns the
     /// credit of the calls that were not added.
     fn remove_closed(&mut self, log: &RunLog) -> u64 {
-        let at = self.closed.iter().position(|closed| closed.rest.log.is_same(log));
-        at.map_or(0, |at| self.closed.remove(at).rest.room as u64)
+        let at = self.closed.iter().position(|closed| closed.log.is_same(log));
+        at.map_or(0, |at| self.closed.remove(at).room as u64)
     }
 
     /// Appends the calls of the closed runs to `out`, as frames, and returns their number.
     fn collect(&mut self, out: &mut Buffer) -> u64 {
-        for closed in self.closed.iter_mut().rev() {
-            closed.end = closed.rest.log.end();
-        }
-        self.closed.iter_mut().map(|closed| closed.collect(out)).sum()
-    }
-}
-
-impl ClosedRun {
-    fn collect(&mut self, out: &mut Buffer) -> u64 {
-        let rest = &self.rest;
-        let (channel, method, asker) = (rest.channel, u64::from(rest.method), rest.asker);
-        let count = rest.log.take(self.end, |items| {
-            let items = RunItems::new(items);
-            let count = items.checked_count().unwrap_or(0);
-            if count > 0 {
-                Run { channel, method, asker, items }.write_calls(out);
-            }
-            count
-        });
-        self.rest.taken(count);
-        count as u64
+        let mut count = 0;
+        run_log::take_all(
+            &mut self.closed,
+            |rest| &rest.log,
+            |rest, items| {
+                let items = RunItems::new(items);
+                let Some(calls) = items.checked_count() else { return };
+                let (channel, method) = (rest.channel, u64::from(rest.method));
+                Run { channel, method, asker: rest.asker, items }.write_calls(out);
+                rest.taken(calls);
+                count += calls as u64;
+            },
+        );
+        count
     }
 }
