@@ -18,8 +18,8 @@ impl Node {
     /// handled unless the peer dies. Other senders may go on meanwhile; what they send later is not
     /// waited for.
     ///
-    /// Counted is what turns have sent that have ended, and what the caller's own turn has sent so
-    /// far. A call that waits for room is not sent yet.
+    /// Counted is also what the open turns of other tasks have sent. A call that waits for room is
+    /// not sent yet.
     ///
     /// ```
     /// use wigwag::{Actor, Node};
@@ -67,6 +67,7 @@ impl Node {
     pub async fn flush(&self) -> Result<(), NodeError> {
         turn::buffers::publish_all();
         let sessions: Vec<Arc<Session>> = self.inner.sessions().iter().cloned().collect();
+        sessions.iter().for_each(|session| session.publish_held());
         let marked: Vec<_> = sessions.iter().filter_map(|session| mark(session)).collect();
         marked.iter().for_each(|(session, _)| session.flush());
         let mut ended = None;

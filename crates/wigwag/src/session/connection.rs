@@ -79,6 +79,7 @@ impl ConnectionHandler for DrivenSession<'_> {
     }
 
     fn tick(&self, now: Time) -> Result<(), StopReason> {
+        self.session.publish_held();
         let mut sending = self.session.sending();
         if sending.epoch != self.connection.epoch {
             return Err(StopReason::Superseded);

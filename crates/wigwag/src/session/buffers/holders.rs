@@ -82,6 +82,20 @@ impl SendState {
 }
 
 impl Session {
+    /// Publishes what turns of other threads hold: a turn may last long, and its thread may block.
+    pub(crate) fn publish_held(&self) {
+        let held: Vec<(u64, Arc<TurnFrames>)> = {
+            let sending = self.sending();
+            let others = (0..).zip(&sending.channels);
+            others
+                .filter_map(|(number, channel)| Some((number, channel.holders.other()?.clone())))
+                .collect()
+        };
+        for (number, turn) in held {
+            turn.publish_for_other(self, number);
+        }
+    }
+
     /// Publishes the calls of a closed run and forgets it: its turn has noticed that it is closed,
     /// and adds nothing more.
     #[cold]
