@@ -51,6 +51,7 @@ mod end;
 
 pub(crate) use attach::Attached;
 use attach::Attaching;
+use reconnect::Cut;
 
 /// Senders per channel that are woken when the outbox has room again or a slot is released.
 const FRONT_WAKES: u64 = 16;
@@ -130,8 +131,8 @@ pub(crate) struct SendState {
     pub(crate) channels: Vec<OutboundChannel>,
     /// The epoch of the connection that may take frames.
     pub(crate) epoch: u64,
-    /// The time of the cut, while there is no connection.
-    cut: Option<Time>,
+    /// The cut, while there is no connection.
+    cut: Option<Cut>,
     outgoing: Outgoing,
     pub(crate) ended: Option<SessionEnd>,
     /// The end was announced.
