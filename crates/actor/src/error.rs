@@ -39,7 +39,7 @@ pub struct CallError {
 /// The kind of failure of a call.
 ///
 /// [`fault`](Self::fault) says whose fault it is, [`hint`](Self::hint) what to do about it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CallErrorKind {
     /// The mailbox has no room, or the sender has no credit on the way to it.
@@ -67,7 +67,10 @@ pub enum CallErrorKind {
     ReplyDropped,
     /// The node takes no new calls because it is closing.
     Draining,
-    /// The message is larger than the link or the peer accepts.
+    /// The call or its reply is larger than the other process accepts, which is 65,536 bytes for a
+    /// wigwag node, encoded and with a few bytes of header; [`CallError::detail`] has both sizes. If
+    /// the message comes back with the error, the call was meant and nothing was sent; otherwise the
+    /// call was handled and the reply is lost. Within a process there is no such limit.
     TooLarge,
     /// The call was cancelled.
     Cancelled,

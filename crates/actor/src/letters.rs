@@ -3,6 +3,7 @@
 //! Only the paths on which a call is lost come here, so other calls pay nothing. An ask is not
 //! counted: its asker gets an error.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::OnceLock;
 
@@ -24,20 +25,28 @@ pub enum Loss {
     Ended,
     /// There was no room, and the mailbox's rule is to [drop](crate::WhenFull) a call.
     NoRoom,
+    /// It came from another process, and its actor did not understand it: the actor has no such
+    /// method, or the method takes other arguments. The sender is told ([`Rejected`](Self::Rejected)).
+    NotUnderstood,
+    /// This process has sent it to an actor of another process, which did not understand it.
+    Rejected,
 }
 
 /// A tell that was lost; [`dead_letters`] reports them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DeadLetter {
     /// How it was lost.
     pub loss: Loss,
-    /// The type of the actor that it was for.
-    pub actor: &'static str,
-    /// The actor's [number](crate::Handle::number).
+    /// The type of the actor that it was for; its address if the actor is in another process.
+    pub actor: Cow<'static, str>,
+    /// The actor's [number](crate::Handle::number); 0 if the actor is in another process.
     pub number: u64,
     /// The method that was called; `?` when the actor has none of that number.
-    pub method: &'static str,
+    pub method: Cow<'static, str>,
+    /// The number of tells that this letter is about: 1, or more for tells that an actor of another
+    /// process has [rejected](Loss::Rejected), because a peer reports these together.
+    pub tells: u64,
 }
 
 /// The number of tells that this process has lost, by the way they were lost.
@@ -52,22 +61,31 @@ pub struct Losses {
     pub ended: u64,
     /// Tells lost as [`Loss::NoRoom`].
     pub no_room: u64,
+    /// Tells lost as [`Loss::NotUnderstood`].
+    pub not_understood: u64,
+    /// Tells lost as [`Loss::Rejected`].
+    pub rejected: u64,
 }
 
 static REFUSED: AtomicU64 = AtomicU64::new(0);
 static ENDED: AtomicU64 = AtomicU64::new(0);
 static NO_ROOM: AtomicU64 = AtomicU64::new(0);
+static NOT_UNDERSTOOD: AtomicU64 = AtomicU64::new(0);
+static REJECTED: AtomicU64 = AtomicU64::new(0);
 
 /// Set by the first subscription.
 static LETTERS: OnceLock<broadcast::Sender<DeadLetter>> = OnceLock::new();
 
-/// Counts the tells to actors of this process that were lost since it began.
+/// Counts the tells to actors of this process, and the rejected tells to actors of other processes,
+/// that were lost since this process began.
 pub fn losses() -> Losses {
     // Counts alone: no other data depends on them.
     Losses {
         refused: REFUSED.load(Ordering::Relaxed),
         ended: ENDED.load(Ordering::Relaxed),
         no_room: NO_ROOM.load(Ordering::Relaxed),
+        not_understood: NOT_UNDERSTOOD.load(Ordering::Relaxed),
+        rejected: REJECTED.load(Ordering::Relaxed),
     }
 }
 
@@ -98,7 +116,7 @@ pub fn dead_letters() -> DeadLetters {
 pub struct DeadLetters(broadcast::Receiver<DeadLetter>);
 
 /// An event of a [`DeadLetters`] subscription.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DeadLetterEvent {
     /// This tell was lost.
     Letter(DeadLetter),
@@ -151,15 +169,30 @@ impl<M> Origin<M> {
 
     #[cold]
     pub(crate) fn lost_method(&self, loss: Loss, method: u32) {
-        let count = match loss {
-            Loss::Refused => &REFUSED,
-            Loss::Ended => &ENDED,
-            Loss::NoRoom => &NO_ROOM,
-        };
-        count.fetch_add(1, Ordering::Relaxed);
-        let Some(letters) = LETTERS.get() else { return };
-        let (actor, method) = (self.schema.name, self.schema.method_name(method));
+        let (actor, method) = (self.schema.name.into(), self.schema.method_name(method).into());
+        lose(DeadLetter { loss, actor, number: self.number, method, tells: 1 });
+    }
+}
+
+/// Counts and reports `tells` tells of this process that the actor at `address`, in another process,
+/// did not understand.
+#[cold]
+pub fn lost_elsewhere(address: &str, method: &str, tells: u64) {
+    let (actor, method) = (address.to_owned().into(), method.to_owned().into());
+    lose(DeadLetter { loss: Loss::Rejected, actor, number: 0, method, tells });
+}
+
+fn lose(letter: DeadLetter) {
+    let count = match letter.loss {
+        Loss::Refused => &REFUSED,
+        Loss::Ended => &ENDED,
+        Loss::NoRoom => &NO_ROOM,
+        Loss::NotUnderstood => &NOT_UNDERSTOOD,
+        Loss::Rejected => &REJECTED,
+    };
+    count.fetch_add(letter.tells, Ordering::Relaxed);
+    if let Some(letters) = LETTERS.get() {
         // Without a current subscriber the send fails, which is no error.
-        let _ = letters.send(DeadLetter { loss, actor, number: self.number, method });
+        let _ = letters.send(letter);
     }
 }

@@ -13,7 +13,8 @@
 //! - [`call`]: tell and ask, urgent calls, receipts, pipelines and streams.
 //! - [`runtime`]: the execution of an actor, from `spawn` to the end of its life.
 //! - [`registry`], [`groups`], [`router`], [`supervise`] and `testing` build on actors.
-#![forbid(unsafe_code)]
+// One module may contain `unsafe` code, `reference::run_log`, which says why.
+#![deny(unsafe_code)]
 
 mod sync;
 pub mod limits;
@@ -69,6 +70,7 @@ pub use reference::route::{Attempt, Route, SMALL_REPLY_BYTES, Slot, SmallReply};
 pub use reference::spin::SpinPolicy;
 pub use registry::NameError;
 pub use reply::Reply;
+pub use reply::codec::{Encoded, Exportable, InProcess, ReplyCodec};
 pub use reply::items::{NotSent, Unwanted, Yield};
 pub use reply::owner::InboundQueueOwner;
 pub use reply::responder::Responder;

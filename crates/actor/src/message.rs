@@ -3,6 +3,19 @@
 use wigwag_wire::small::Scratch;
 use wigwag_wire::{Buffer, DecodeError, Reader};
 
+/// Returns true if all of `parts` are; for the constants that the macros generate.
+#[doc(hidden)]
+pub const fn all(parts: &[bool]) -> bool {
+    let mut at = 0;
+    while at < parts.len() {
+        if !parts[at] {
+            return false;
+        }
+        at += 1;
+    }
+    true
+}
+
 /// A message of an actor: a call as a value, which can wait in a mailbox or be sent to another
 /// process.
 ///

@@ -3,6 +3,7 @@
 //! Two ends whose schema hashes are equal use the same numbers and encodings. Method 0 of every
 //! actor is *describe*: it answers with the schema, from which numbers are mapped by name.
 
+use wigwag_wire::fields::Fields;
 use wigwag_wire::fixed::FixedWidth;
 use wigwag_wire::msgpack::put_array;
 use wigwag_wire::{Buffer, Encode};
@@ -17,7 +18,8 @@ pub struct Schema {
     pub name: &'static str,
     /// Its methods; the first one has number [`FIRST_METHOD`].
     pub methods: &'static [Method],
-    /// Hash of names, order and types; documentation does not count.
+    /// Hash of names, order and types, with the names of their parts; documentation and former names
+    /// do not count.
     pub hash: u64,
 }
 
@@ -26,10 +28,14 @@ pub struct Schema {
 pub struct Method {
     /// Its name.
     pub name: &'static str,
+    /// Its names in earlier versions.
+    pub former: &'static [&'static str],
     /// Its arguments in order.
     pub arguments: &'static [Argument],
     /// The type of its reply.
     pub reply: &'static str,
+    /// The names of the parts of that type.
+    pub reply_fields: &'static Fields,
 }
 
 /// One argument of a [`Method`].
@@ -37,8 +43,12 @@ pub struct Method {
 pub struct Argument {
     /// Its name.
     pub name: &'static str,
+    /// Its names in earlier versions.
+    pub former: &'static [&'static str],
     /// Its type, as written in the source.
     pub kind: &'static str,
+    /// The names of the parts of its type.
+    pub fields: &'static Fields,
     /// The width of its values, if all have the same width.
     pub fixed: FixedWidth,
 }
@@ -56,9 +66,10 @@ impl Schema {
                 hash = fnv(hash, method.arguments[a].name);
                 hash = fnv(hash, method.arguments[a].kind);
                 hash = printed(hash, method.arguments[a].fixed);
+                hash = method.arguments[a].fields.add_to(hash);
                 a += 1;
             }
-            hash = fnv(fnv(hash, "->"), method.reply);
+            hash = method.reply_fields.add_to(fnv(fnv(hash, "->"), method.reply));
             m += 1;
         }
         Schema { name, methods, hash }
@@ -77,7 +88,8 @@ impl Schema {
     }
 }
 
-/// The answer of method 0: `[name, hash, [[method, [[argument, type]*], reply type]*]]`.
+/// The answer of method 0: `[name, hash, [[method, [[argument, type]*], reply type]*]]`. An argument
+/// and a method are followed by the parts of the type and by the former names, if there are any.
 impl Encode for Schema {
     fn encode(&self, out: &mut Buffer) {
         put_array(out, 3);
@@ -85,13 +97,45 @@ impl Encode for Schema {
         self.hash.encode(out);
         put_array(out, self.methods.len());
         for method in self.methods {
-            put_array(out, 3);
+            let more = Additions { fields: method.reply_fields, former: method.former };
+            put_array(out, 3 + more.count());
             method.name.encode(out);
             put_array(out, method.arguments.len());
             for argument in method.arguments {
-                (argument.name, argument.kind).encode(out);
+                let more = Additions { fields: argument.fields, former: argument.former };
+                put_array(out, 2 + more.count());
+                argument.name.encode(out);
+                argument.kind.encode(out);
+                more.put(out);
             }
             method.reply.encode(out);
+            more.put(out);
+        }
+    }
+}
+
+/// What a description has only where there is something to say, so that it stays readable for peers
+/// that do not know it.
+struct Additions {
+    fields: &'static Fields,
+    former: &'static [&'static str],
+}
+
+impl Additions {
+    fn count(&self) -> usize {
+        match (self.fields.is_none(), self.former.is_empty()) {
+            (_, false) => 2,
+            (false, true) => 1,
+            (true, true) => 0,
+        }
+    }
+
+    fn put(&self, out: &mut Buffer) {
+        if self.count() > 0 {
+            self.fields.encode(out);
+        }
+        if self.count() > 1 {
+            self.former.encode(out);
         }
     }
 }
@@ -134,28 +178,49 @@ mod tests {
     use super::*;
 
     const fn argument(kind: &'static str, fixed: FixedWidth) -> Argument {
-        Argument { name: "n", kind, fixed }
+        Argument { name: "n", former: &[], kind, fields: Fields::NONE, fixed }
     }
 
-    const ADD: Method =
-        Method { name: "add", arguments: &[argument("u64", FixedWidth::NONE)], reply: "()" };
-    const GET: Method = Method { name: "get", arguments: &[], reply: "u64" };
+    const ADD: Method = Method {
+        name: "add",
+        former: &[],
+        reply_fields: Fields::NONE,
+        arguments: &[argument("u64", FixedWidth::NONE)],
+        reply: "()",
+    };
+    const GET: Method = Method {
+        name: "get",
+        former: &[],
+        reply_fields: Fields::NONE,
+        arguments: &[],
+        reply: "u64",
+    };
 
     #[test]
     fn the_hash_follows_names_order_and_types_and_not_the_actors_name() {
         let hash = |methods: &'static [Method]| Schema::new("A", methods).hash;
         assert_eq!(hash(&[ADD, GET]), Schema::new("B", &[ADD, GET]).hash);
         assert_ne!(hash(&[ADD, GET]), hash(&[GET, ADD]));
-        const ADD32: Method =
-            Method { name: "add", arguments: &[argument("u32", FixedWidth::NONE)], reply: "()" };
+        const ADD32: Method = Method {
+            name: "add",
+            former: &[],
+            reply_fields: Fields::NONE,
+            arguments: &[argument("u32", FixedWidth::NONE)],
+            reply: "()",
+        };
         assert_ne!(hash(&[ADD, GET]), hash(&[ADD32, GET]));
     }
 
     /// The hashes from the protocol's documentation.
     #[test]
     fn the_hash_is_as_it_is_written_down() {
-        const WITH_WIDTH: Method =
-            Method { name: "add", arguments: &[argument("u64", u64::FIXED)], reply: "()" };
+        const WITH_WIDTH: Method = Method {
+            name: "add",
+            former: &[],
+            reply_fields: Fields::NONE,
+            arguments: &[argument("u64", u64::FIXED)],
+            reply: "()",
+        };
         assert_eq!(u64::FIXED.fingerprint(), 0xC4A4_009C_ED04_C858);
         assert_eq!(Schema::new("Counter", &[WITH_WIDTH, GET]).hash, 0xD84B_48C4_630B_0824);
     }
@@ -178,7 +243,7 @@ mod tests {
                 8 => const { &[argument("Id", i64::FIXED)] },
                 _ => const { &[argument("Id", FixedWidth::NONE)] },
             };
-            Method { name: "add", arguments, reply: "()" }
+            Method { name: "add", former: &[], reply_fields: Fields::NONE, arguments, reply: "()" }
         }
         for (at, hash) in HASHES.iter().enumerate() {
             assert!(!HASHES[..at].contains(hash), "{at}");

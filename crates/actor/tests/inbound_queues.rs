@@ -4,6 +4,7 @@
 
 mod tally;
 
+use std::fmt::Display;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -30,7 +31,8 @@ struct Session {
 struct Heard {
     freed: u64,
     handled: u64,
-    undelivered: u64,
+    asks_handled: u64,
+    rejected: Vec<(u32, CallErrorKind, String)>,
     stopped: u32,
     replies: Vec<(u32, u32, Vec<u8>)>,
     failures: Vec<(u32, u32, CallErrorKind)>,
@@ -69,16 +71,19 @@ impl InboundQueueOwner for Session {
         self.hear(|heard| heard.freed += units);
     }
 
-    fn handled(&self, calls: u64) {
-        self.hear(|heard| heard.handled += calls);
+    fn handled(&self, tells: u64, asks: u64) {
+        self.hear(|heard| {
+            heard.handled += tells + asks;
+            heard.asks_handled += asks;
+        });
     }
 
     fn stopped(&self) {
         self.hear(|heard| heard.stopped += 1);
     }
 
-    fn undelivered(&self) {
-        self.hear(|heard| heard.undelivered += 1);
+    fn rejected(&self, method: u32, kind: CallErrorKind, reason: &dyn Display) {
+        self.hear(|heard| heard.rejected.push((method, kind, reason.to_string())));
     }
 
     fn replies(&self, frames: &mut Buffer, count: u64) {
@@ -281,7 +286,13 @@ async fn what_is_not_understood_is_answered_and_the_rest_is_handled() {
     ask(&mut queue, SUM, 3);
     queue.publish();
     let heard = session.until(|heard| heard.handled > 0).await;
-    assert_eq!((heard.freed, heard.handled, heard.undelivered), (UNITS + 5, 6, 2));
+    assert_eq!((heard.freed, heard.handled, heard.asks_handled), (UNITS + 5, 6, 3));
+    let [(99, CallErrorKind::NoSuchMethod, nothing), (NOTE, CallErrorKind::BadArguments, why)] =
+        &heard.rejected[..]
+    else {
+        panic!("{:?}", heard.rejected)
+    };
+    assert!(nothing.is_empty() && why.starts_with("note: "), "{why}");
     let no_such = (1, 1, CallErrorKind::NoSuchMethod);
     assert_eq!(heard.failures, [no_such, (2, 1, CallErrorKind::BadArguments)]);
     assert_eq!(heard.replies, [(3, 103, vec![1])]);

@@ -41,7 +41,7 @@ async fn a_turn_fills_the_mailbox_to_its_room_and_no_further() {
             assert_eq!(next - expected, capacity as u64, "with room for {capacity}");
             expected = next;
             // Leased places came back: the next round finds as many.
-            assert_eq!(tally.sum().ask().await.unwrap(), (0..expected).sum());
+            assert_eq!(tally.sum().ask().await.unwrap(), (0..expected).sum::<u64>());
         }
     }
 }
@@ -120,10 +120,10 @@ async fn a_turn_keeps_the_order_of_all_that_it_sends() {
     })
     .await;
     for (number, sum) in sums {
-        assert_eq!(sum, (0..=number).sum(), "an ask behind number {number}");
+        assert_eq!(sum, (0..=number).sum::<u64>(), "an ask behind number {number}");
     }
     for tally in [&first, &second] {
-        assert_eq!(tally.sum().ask().await.unwrap(), (0..told).sum());
+        assert_eq!(tally.sum().ask().await.unwrap(), (0..told).sum::<u64>());
     }
 }
 
@@ -197,5 +197,5 @@ async fn an_ask_in_a_turn_of_many_tells_comes_back() {
         tally.sum().ask().await
     })
     .await;
-    assert_eq!(outcome.unwrap(), (0..100).sum());
+    assert_eq!(outcome.unwrap(), (0..100).sum::<u64>());
 }

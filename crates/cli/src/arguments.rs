@@ -4,6 +4,7 @@
 //! wrong arguments gets no reply that could say so. A word for a type that the command does not
 //! know is sent as JSON or as text, and the actor decides whether it fits.
 
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 /// Encodes `words` as a MessagePack array of arguments.
@@ -17,7 +18,7 @@ pub(crate) fn encode(parameters: &[(String, String)], words: &[String]) -> Resul
     if words.len() < least || words.len() > parameters.len() {
         return Err(format!("wrong number of arguments: {}", words.len()));
     }
-    let values: Result<Vec<Value>, String> = parameters
+    let values: Result<Vec<Argument>, String> = parameters
         .iter()
         .zip(words)
         .map(|((_, kind), word)| {
@@ -27,17 +28,41 @@ pub(crate) fn encode(parameters: &[(String, String)], words: &[String]) -> Resul
     rmp_serde::to_vec(&values?).map_err(|error| error.to_string())
 }
 
+/// One argument. JSON has no bytes, so those are separate.
+enum Argument {
+    Json(Value),
+    Bytes(Vec<u8>),
+    /// `Some(value)` of an option whose `None` differs from that of the value.
+    Some(Box<Argument>),
+}
+
+impl Serialize for Argument {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Argument::Json(json) => json.serialize(serializer),
+            Argument::Bytes(bytes) => serializer.serialize_bytes(bytes),
+            Argument::Some(value) => [value].serialize(serializer),
+        }
+    }
+}
+
 /// The type `T` of a parameter `Option<T>`.
 fn option_inner(kind: &str) -> Option<&str> {
     kind.strip_prefix("Option<")?.strip_suffix('>')
 }
 
+/// Returns true for the types that consist of bytes.
+fn is_bytes(kind: &str) -> bool {
+    let array = kind.strip_prefix("[u8;").is_some_and(|rest| rest.ends_with(']'));
+    array || matches!(kind, "Bytes" | "wigwag::Bytes" | "bytes::Bytes" | "Vec<u8>")
+}
+
 /// Converts `word` to a value of type `kind`.
-fn value(kind: &str, word: &str) -> Option<Value> {
+fn value(kind: &str, word: &str) -> Option<Argument> {
     let json: Option<Value> = serde_json::from_str(word).ok();
     if let Some(inner) = option_inner(kind) {
         if json == Some(Value::Null) {
-            return json;
+            return json.map(Argument::Json);
         }
         if inner != "()" && option_inner(inner).is_none() {
             return value(inner, word);
@@ -47,13 +72,13 @@ fn value(kind: &str, word: &str) -> Option<Value> {
             Some(Value::Array(items)) if items.len() == 1 => value(inner, &items[0].to_string()),
             _ => value(inner, word),
         };
-        return Some(Value::Array(vec![content?]));
+        return Some(Argument::Some(Box::new(content?)));
     }
-    match kind {
-        "String" => Some(match json {
-            Some(Value::String(text)) => Value::String(text),
-            _ => Value::String(word.to_owned()),
-        }),
+    if is_bytes(kind) {
+        return bytes(json, word).map(Argument::Bytes);
+    }
+    let fits = match kind {
+        "String" => Some(Value::String(text(json, word))),
         "bool" => json.filter(Value::is_boolean),
         "f32" | "f64" => json.filter(Value::is_number),
         "u8" | "u16" | "u32" | "u64" | "usize" => {
@@ -63,10 +88,23 @@ fn value(kind: &str, word: &str) -> Option<Value> {
             let max = (max_of(kind) >> 1) as i64;
             json.as_i64().is_some_and(|number| (-max - 1..=max).contains(&number))
         }),
-        // MessagePack distinguishes bytes from text, JSON does not.
-        "Bytes" => None,
         _ => Some(json.unwrap_or_else(|| Value::String(word.to_owned()))),
+    };
+    fits.map(Argument::Json)
+}
+
+/// The text of a word, which may be a JSON string.
+fn text(json: Option<Value>, word: &str) -> String {
+    match json {
+        Some(Value::String(text)) => text,
+        _ => word.to_owned(),
     }
+}
+
+/// The bytes of a JSON array of numbers, or those of a text.
+fn bytes(json: Option<Value>, word: &str) -> Option<Vec<u8>> {
+    let Some(Value::Array(items)) = json else { return Some(text(json, word).into_bytes()) };
+    items.iter().map(|item| item.as_u64()?.try_into().ok()).collect()
 }
 
 /// The largest unsigned value with the bit width that `kind` names, such as `u16`; 64 bits for
@@ -101,6 +139,12 @@ mod tests {
             ("Option<()>", "[null]", &[0x91, 0x91, 0xc0]),
             ("Vec<bool>", "[true]", &[0x91, 0x91, 0xc3]),
             ("Name", "Ada", b"\x91\xa3Ada"),
+            ("Bytes", "[1, 200]", &[0x91, 0xc4, 2, 1, 200]),
+            ("Vec<u8>", "hi", &[0x91, 0xc4, 2, b'h', b'i']),
+            ("[u8; 2]", "\"42\"", &[0x91, 0xc4, 2, b'4', b'2']),
+            ("Option<Vec<u8>>", "[]", &[0x91, 0xc4, 0]),
+            ("Option<Option<Bytes>>", "[[7]]", &[0x91, 0x91, 0xc4, 1, 7]),
+            ("Vec<Vec<u8>>", "[[7]]", &[0x91, 0x91, 0x91, 7]),
         ] {
             assert_eq!(encode_kinds(&[kind], &[word]).unwrap(), bytes, "{kind} {word}");
         }
@@ -118,7 +162,8 @@ mod tests {
             ("bool", "1"),
             ("f64", "pi"),
             ("Option<u8>", "x"),
-            ("Bytes", "x"),
+            ("Bytes", "[256]"),
+            ("Vec<u8>", "[1, \"x\"]"),
         ] {
             assert!(encode_kinds(&[kind], &[word]).is_err(), "{kind} {word}");
         }

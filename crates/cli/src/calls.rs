@@ -13,7 +13,7 @@ use wigwag::{
 };
 
 use crate::exit::{Code, Failed};
-use crate::{arguments, print, units};
+use crate::{arguments, print, reply, units};
 
 /// Time limit for the peer to confirm the end of the session, once the result is known. A round trip
 /// around the earth takes a third of it.
@@ -83,8 +83,7 @@ impl Ask {
             })
             .await;
         let printed = reply.and_then(|reply| {
-            let value: Value = rmp_serde::from_slice(&reply)
-                .map_err(|error| Failed::new(Code::Internal, error))?;
+            let value = reply::json(&reply).map_err(|error| Failed::new(Code::Internal, error))?;
             print::line(&value.to_string());
             Ok(Code::Ok)
         });

@@ -8,6 +8,7 @@ mod demo;
 mod lab;
 mod calls;
 mod arguments;
+mod reply;
 mod variables;
 mod condition;
 mod units;

@@ -32,6 +32,7 @@ LISTENER_LIMITS = {"initial_units": 4}
 
 NAMES = {
     "ATTACH": "channel how target schema_hash codec", "CREDIT": "channel limit handled",
+    "OUTCOMES": "channel tells rejected", "REJECTED": "channel method tells code text",
     "ATTACHED": "channel limit schema_hash codec reference", "TELL": "channel method arguments",
     "ASK": "channel slot generation method arguments", "REPLY": "slot generation value",
     "CLOSE": "code rule detail", "DETACH": "channel", "DETACHED": "channel code accepted",

@@ -16,7 +16,8 @@ MAGIC = b"WIGWAG\r\n"
 HELLO, AUTH, OPEN, OPENED, RESUME, RESUMED, REFUSED = range(1, 8)
 
 # Section 3: types of frames.
-PING, PONG, CREDIT, REVOKE, NEED, CLOSE = 0x01, 0x02, 0x03, 0x06, 0x07, 0x0F
+PING, PONG, CREDIT, REVOKE, NEED = 0x01, 0x02, 0x03, 0x06, 0x07
+OUTCOMES, REJECTED, CLOSE = 0x08, 0x09, 0x0F
 ATTACH, ATTACHED, DETACH, DETACHED, REVOKED = 0x81, 0x82, 0x83, 0x84, 0x85
 TELL, ASK, CALL_X, REPLY, ERROR, CANCEL = 0x90, 0x91, 0x92, 0x93, 0x94, 0x95
 RELEASE, DRAIN, TELLS, ASKS, REPLIES = 0x9D, 0x9E, 0xA0, 0xA1, 0xA2
@@ -27,6 +28,7 @@ MAY_BE_SKIPPED = 0x40
 # length, r the rest.
 FIELDS = {
     PING: "vv", PONG: "v", CREDIT: "vvv", REVOKE: "vv", NEED: "vv", CLOSE: "2bb",
+    OUTCOMES: "vvv", REJECTED: "vvv2b",
     ATTACH: "v1b81", ATTACHED: "vv81b", DETACH: "v", DETACHED: "v2v", REVOKED: "vv",
     TELL: "vvr", ASK: "vvvvr", CALL_X: "1br", REPLY: "vvr", ERROR: "vv2bb", CANCEL: "vv",
     RELEASE: "bv", DRAIN: "v", TELLS: "vvr", ASKS: "vvvvr", REPLIES: "vvr",
@@ -217,7 +219,7 @@ def parse_hello(data):
 
 
 def pack(value):
-    """MessagePack of None, whole numbers, texts and lists."""
+    """MessagePack of None, whole numbers, texts, bytes and lists."""
     if value is None:
         return b"\xc0"
     if isinstance(value, int):
@@ -235,6 +237,8 @@ def pack(value):
     if isinstance(value, str):
         data = value.encode()
         return _head(len(data), 0xA0, 32, (0xD9, 0xDA, 0xDB)) + data
+    if isinstance(value, bytes):
+        return _head(len(value), None, 0, (0xC4, 0xC5, 0xC6)) + value
     return _head(len(value), 0x90, 16, (None, 0xDC, 0xDD)) + b"".join(map(pack, value))
 
 
@@ -262,6 +266,8 @@ def _unpack(reader):
         return tag if tag < 0x80 else tag - 0x100
     if tag == 0xC0:
         return None
+    if 0xC4 <= tag < 0xC7:
+        return bytes(reader.take(int.from_bytes(reader.take(1 << tag - 0xC4), "big")))
     if tag < 0x90 or 0xC0 < tag < 0xCC or 0xD4 <= tag < 0xD9 or tag in (0xDE, 0xDF):
         raise Broken(f"no type {tag:#04x} in this codec")
     if tag < 0xA0 or tag in (0xDC, 0xDD):

@@ -34,6 +34,19 @@ pub struct Found<A> {
     pub codec: u8,
 }
 
+/// A report (REJECTED) of the tells of one method that the peer has not understood.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rejected<'a> {
+    /// The method, by the peer's number; 0 stands for all methods without a count of their own.
+    pub method: u64,
+    /// Rejected tells since ATTACH.
+    pub tells: u64,
+    /// Why the first one was rejected.
+    pub code: Code,
+    /// The same in words, for people.
+    pub text: &'a [u8],
+}
+
 /// The side of a session that knows actors and askers.
 ///
 /// Methods are called in the order of the peer's frames. An error ends the batch where it stands.
@@ -137,6 +150,13 @@ pub trait Application {
         handled: u64,
         has_risen: bool,
     ) -> Result<(), Self::Error>;
+
+    /// OUTCOMES has come for a channel of ours: so many of its tells were taken in their turn, and
+    /// so many of these were rejected.
+    fn outcomes(&mut self, _channel: u64, _tells: u64, _rejected: u64) {}
+
+    /// REJECTED has come for a channel of ours.
+    fn rejected(&mut self, _channel: u64, _rejected: &Rejected<'_>) {}
 
     /// REVOKE has come for a channel of ours, whose window was taken back to `limit`.
     fn revoked(&mut self, _channel: u64, _limit: u64) {}

@@ -112,6 +112,11 @@ pub struct Grant {
     handled: u64,
     /// The part of `handled` that the sender was told.
     handled_announced: u64,
+    /// The tells among the calls of `handled`, and how many of them were rejected.
+    tells: u64,
+    rejected: u64,
+    /// Rejected tells that `handled` does not count yet.
+    rejected_pending: u64,
     /// Capacity of the inbound queue in units. Invariant: `announced - freed <= window`.
     window: u64,
     /// The part of `window` that came out of the budget for scaled windows.
@@ -155,9 +160,24 @@ impl Grant {
         self.is_due()
     }
 
-    /// The actor has ended the handlers of `calls` calls.
-    pub(crate) fn handled(&mut self, calls: u64) {
-        self.handled += calls;
+    /// The actor has ended the handlers of `tells` tells and `asks` asks, the calls that it has
+    /// rejected included.
+    pub(crate) fn handled(&mut self, tells: u64, asks: u64) {
+        self.handled += tells + asks;
+        self.tells += tells;
+        let rejected = self.rejected_pending.min(tells);
+        self.rejected_pending -= rejected;
+        self.rejected += rejected;
+    }
+
+    /// The actor has not understood a tell, which [`handled`](Self::handled) counts later.
+    pub(crate) fn rejected(&mut self) {
+        self.rejected_pending += 1;
+    }
+
+    /// The tells that were taken in their turn, and how many of them were rejected.
+    pub(crate) fn outcomes(&self) -> (u64, u64) {
+        (self.tells, self.rejected)
     }
 
     /// Returns true if the sender was not told of all handled calls.

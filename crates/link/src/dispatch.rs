@@ -12,7 +12,7 @@ use alloc::string::String;
 
 use wigwag_wire::{Buffer, Time};
 
-use crate::application::{Application, Attach};
+use crate::application::{Application, Attach, Rejected};
 use crate::batch;
 use crate::error::LinkError;
 use crate::features;
@@ -194,6 +194,10 @@ fn dispatch<A: Application>(
             let has_risen = send.window(channel).is_some_and(|window| window.raise(limit));
             drop(send);
             app.credited(channel, limit, handled, has_risen)?;
+        }
+        Frame::Outcomes { channel, tells, rejected } => app.outcomes(channel, tells, rejected),
+        Frame::Rejected { channel, method, tells, code, text } => {
+            app.rejected(channel, &Rejected { method, tells, code, text });
         }
         Frame::Need { channel, limit_wanted } => {
             app.send_half().need_received(channel, limit_wanted);

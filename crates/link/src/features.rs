@@ -9,8 +9,12 @@ pub const RUNS: u64 = 1 << 4;
 /// Arguments of fixed width: codec 1 of a channel (section 4).
 pub const FIXED: u64 = 1 << 5;
 
+/// Outcomes: the receiver counts handled and rejected tells, and reports why it rejected them
+/// (section 4).
+pub const OUTCOMES: u64 = 1 << 6;
+
 /// The features that this crate offers.
-pub const OFFERED: u64 = FIXED | RUNS | RESUME;
+pub const OFFERED: u64 = OUTCOMES | FIXED | RUNS | RESUME;
 
 /// The features of a session with a peer that offers `peer`.
 pub fn on(peer: u64) -> u64 {
@@ -24,8 +28,8 @@ mod tests {
     /// The bits are part of the protocol.
     #[test]
     fn features_have_the_bits_of_the_protocol() {
-        assert_eq!([RESUME, RUNS, FIXED], [8, 16, 32]);
-        assert_eq!(on(u64::MAX), RESUME | RUNS | FIXED);
+        assert_eq!([RESUME, RUNS, FIXED, OUTCOMES], [8, 16, 32, 64]);
+        assert_eq!(on(u64::MAX), RESUME | RUNS | FIXED | OUTCOMES);
         assert_eq!(on(RUNS | 1), RUNS);
     }
 }

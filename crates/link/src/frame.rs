@@ -26,6 +26,8 @@ pub mod kind {
     pub const CREDIT: u8 = 0x03;
     pub const REVOKE: u8 = 0x06;
     pub const NEED: u8 = 0x07;
+    pub const OUTCOMES: u8 = 0x08;
+    pub const REJECTED: u8 = 0x09;
     pub const CLOSE: u8 = 0x0F;
     pub const ATTACH: u8 = 0x81;
     pub const ATTACHED: u8 = 0x82;
@@ -59,6 +61,12 @@ pub enum Frame<'a> {
     Credit { channel: u64, limit: u64, handled: u64 },
     /// The sender is blocked and wants the limit raised to this value.
     Need { channel: u64, limit_wanted: u64 },
+    /// Of the tells on the channel since ATTACH: how many were taken in their turn, and how many of
+    /// these were rejected.
+    Outcomes { channel: u64, tells: u64, rejected: u64 },
+    /// How many tells of this method were rejected since ATTACH, and why the first one was. Method 0
+    /// stands for all methods that have no count of their own.
+    Rejected { channel: u64, method: u64, tells: u64, code: Code, text: &'a [u8] },
     /// The receiver wants the limit lowered to this value.
     Revoke { channel: u64, limit_wanted: u64 },
     /// The sender has lowered the limit; answers REVOKE.
@@ -175,6 +183,14 @@ impl<'a> Frame<'a> {
     fn parse_rare(kind: u8, mut reader: Reader<'a>) -> Result<Frame<'a>, LinkError> {
         let r = &mut reader;
         Ok(match kind {
+            kind::OUTCOMES => Frame::Outcomes { channel: v(r)?, tells: v(r)?, rejected: v(r)? },
+            kind::REJECTED => Frame::Rejected {
+                channel: v(r)?,
+                method: v(r)?,
+                tells: v(r)?,
+                code: Code(r.u16()?),
+                text: b(r)?,
+            },
             kind::DETACH => Frame::Detach { channel: v(r)? },
             kind::DETACHED => {
                 Frame::Detached { channel: v(r)?, code: Code(r.u16()?), accepted: v(r)? }
@@ -186,12 +202,16 @@ impl<'a> Frame<'a> {
             kind::RELEASE => Frame::Release { reference: b(r)?, times: v(r)? },
             kind::CALL_X => return extended(reader),
             unknown if unknown & SKIPPABLE != 0 => Frame::Skipped { kind },
-            _ => {
-                let rule = "a frame of unknown type without the bit that lets it be skipped";
-                return Err(LinkError::Misbehaved { code: Code::UNKNOWN_FRAME, rule });
-            }
+            _ => return Err(unknown_frame()),
         })
     }
+}
+
+/// The error for a frame that must be understood and is not known.
+#[cold]
+pub(crate) fn unknown_frame() -> LinkError {
+    let rule = "a frame of unknown type without the bit that lets it be skipped";
+    LinkError::Misbehaved { code: Code::UNKNOWN_FRAME, rule }
 }
 
 /// Extras that this version knows: 1 traceparent, 2 milliseconds left, 4 call chain. They are

@@ -21,6 +21,10 @@ pub const MAGIC: [u8; 8] = *b"WIGWAG\r\n";
 /// The lowest and highest protocol version that this crate speaks.
 pub const VERSION: u8 = 1;
 
+/// The tag of the sender's name in OPEN and OPENED, and the longest name: it is for people.
+const NAME_TAG: u64 = 1;
+const NAME_BYTES_MAX: usize = 255;
+
 const HELLO: u8 = 0x01;
 const AUTH: u8 = 0x02;
 const OPEN: u8 = 0x03;
@@ -86,6 +90,8 @@ pub struct Opened {
     pub ttl_ms: u64,
     /// The peer's identity.
     pub peer: Identity,
+    /// The name that the peer gives itself; whoever shows it checks it against [`Identity::node`].
+    pub peer_name: Option<String>,
 }
 
 /// A session that was just resumed.
@@ -139,25 +145,40 @@ pub struct Opening {
     /// The session id that the dialer asked for.
     asked: u128,
     auth_messages: u32,
+    /// The names that both sides give themselves.
+    our_name: String,
+    peer_name: Option<String>,
 }
 
 impl Opening {
+    fn new(side: Side, ours: Identity, asked: u128) -> Opening {
+        let (peer, our_name, peer_name) = (None, String::new(), None);
+        Opening { side, ours, peer, asked, auth_messages: 0, our_name, peer_name }
+    }
+
+    /// Tells the peer this name with OPEN or OPENED, if it has at most 255 bytes.
+    pub fn with_name(mut self, name: &str) -> Opening {
+        if name.len() <= NAME_BYTES_MAX {
+            self.our_name = name.into();
+        }
+        self
+    }
+
     /// Creates the dialer's side and its first message. `session` is drawn at random.
     pub fn dial(ours: Identity, session: u128) -> (Opening, Buffer) {
         let side = Side::Dialer { session };
-        let opening = Opening { side, ours, peer: None, asked: session, auth_messages: 0 };
-        (opening, hello(&ours))
+        (Opening::new(side, ours, session), hello(&ours))
     }
 
     /// Creates the side of a dialer that resumes a session, and its first message.
     pub fn redial(ours: Identity) -> (Opening, Buffer) {
         let side = Side::Resuming { epoch: 0 };
-        (Opening { side, ours, peer: None, asked: 0, auth_messages: 0 }, hello(&ours))
+        (Opening::new(side, ours, 0), hello(&ours))
     }
 
     /// Creates the listener's side, which waits for the first message.
     pub fn listen(ours: Identity) -> Opening {
-        Opening { side: Side::Listener, ours, peer: None, asked: 0, auth_messages: 0 }
+        Opening::new(Side::Listener, ours, 0)
     }
 
     /// The peer's identity, once its HELLO has been received.
@@ -193,12 +214,14 @@ impl Opening {
                 if reader.u16()? != 0 {
                     return Err(LinkError::protocol("this release has only lane 0"));
                 }
+                self.peer_name = take_name(reader)?;
                 Ok(Step::OpenRequested)
             }
             (RESUME, Side::Listener) => self.receive_resume(reader),
             (OPENED, Side::Dialer { session }) => {
                 let token = reader.u128()?;
                 let ttl_ms = varint::take(&mut reader)?;
+                self.peer_name = take_name(reader)?;
                 self.opened(session, token, ttl_ms)
             }
             (RESUMED, Side::Resuming { epoch: 1.. }) => self.receive_resumed(reader),
@@ -213,6 +236,7 @@ impl Opening {
         message.push(OPENED);
         message.put(token.to_le_bytes(), 16);
         varint::put(&mut message, ttl_ms);
+        put_name(&mut message, &self.our_name);
         match self.opened(self.asked, token, ttl_ms)? {
             Step::Opened(opened) => Ok((message, opened)),
             _ => Err(LinkError::protocol("a session opens after HELLO")),
@@ -263,7 +287,8 @@ impl Opening {
 
     fn opened(&self, session: u128, token: u128, ttl_ms: u64) -> Result<Step, LinkError> {
         let peer = self.peer.ok_or(LinkError::NotWigwag)?;
-        Ok(Step::Opened(Opened { session, token, ttl_ms, peer }))
+        let peer_name = self.peer_name.clone();
+        Ok(Step::Opened(Opened { session, token, ttl_ms, peer, peer_name }))
     }
 
     fn receive_resume(&mut self, mut reader: Reader<'_>) -> Result<Step, LinkError> {
@@ -314,7 +339,7 @@ impl Opening {
         self.peer = Some(peer);
         Ok(match self.side {
             Side::Listener => Step::Send(hello(&self.ours)),
-            Side::Dialer { session } => Step::Send(open(session)),
+            Side::Dialer { session } => Step::Send(open(session, &self.our_name)),
             Side::Resuming { .. } => Step::PeerKnown,
         })
     }
@@ -350,11 +375,37 @@ fn hello(ours: &Identity) -> Buffer {
     message
 }
 
-fn open(session: u128) -> Buffer {
+/// Appends the name, unless it is empty.
+fn put_name(message: &mut Buffer, name: &str) {
+    if !name.is_empty() {
+        varint::put(message, NAME_TAG);
+        put_bytes(message, name.as_bytes());
+    }
+}
+
+/// Reads the name of the peer among the tags that end a message; other tags are skipped, and so is a
+/// name that cannot be shown.
+fn take_name(mut reader: Reader<'_>) -> Result<Option<String>, LinkError> {
+    let mut name = None;
+    while !reader.is_empty() {
+        let (tag, value) = (varint::take(&mut reader)?, take_bytes(&mut reader)?);
+        if tag == NAME_TAG {
+            name = core::str::from_utf8(value).ok().filter(|name| is_presentable(name));
+        }
+    }
+    Ok(name.map(String::from))
+}
+
+fn is_presentable(name: &str) -> bool {
+    !name.is_empty() && name.len() <= NAME_BYTES_MAX && !name.chars().any(char::is_control)
+}
+
+fn open(session: u128, name: &str) -> Buffer {
     let mut message = Buffer::new();
     message.push(OPEN);
     message.put(session.to_le_bytes(), 16);
     message.put([0, 0], 2);
+    put_name(&mut message, name);
     message
 }
 

@@ -13,7 +13,7 @@ use crate::code::Code;
 use crate::error::LinkError;
 use crate::features;
 use crate::frame::kind::REPLY;
-use crate::frame::{Frame, SEQUENCED, broken_run, numbers};
+use crate::frame::{Frame, SEQUENCED, broken_run, numbers, unknown_frame};
 use crate::limits::{Limits, units};
 use crate::slot_generations::SlotGenerations;
 
@@ -31,6 +31,8 @@ pub struct RecvHalf {
     slots_max: u64,
     /// The peer may send runs.
     runs: bool,
+    /// The peer may report the outcomes of tells.
+    outcomes: bool,
     generations: SlotGenerations,
 }
 
@@ -44,13 +46,18 @@ impl RecvHalf {
             frame_max: ours.frame_max,
             slots_max: ours.slots_max,
             runs: false,
+            outcomes: false,
             generations: SlotGenerations::default(),
         }
     }
 
     /// Enables the features of the session, as returned by [`on`](features::on).
     pub fn with_features(self, features: u64) -> RecvHalf {
-        RecvHalf { runs: features & features::RUNS != 0, ..self }
+        RecvHalf {
+            runs: features & features::RUNS != 0,
+            outcomes: features & features::OUTCOMES != 0,
+            ..self
+        }
     }
 
     /// The number of the next frame that has not been accepted.
@@ -355,6 +362,11 @@ impl<'a> Incoming<'a> {
                 }
             }
             let frame = Frame::parse(kind, body)?;
+            if let Frame::Outcomes { .. } | Frame::Rejected { .. } = frame
+                && !self.receiver.outcomes
+            {
+                return Err(unknown_frame());
+            }
             if let Frame::Ask { slot, generation, .. }
             | Frame::NotUnderstood { asker: Some((slot, generation)), .. } = frame
             {

@@ -13,6 +13,7 @@ use crate::budget::{Budget, Pools};
 use crate::code::Code;
 use crate::credit::{Grant, Window};
 use crate::error::LinkError;
+use crate::features;
 use crate::heartbeat::Heartbeat;
 use crate::limits::{ACK_BYTES, ACK_DELAY_MS, Limits};
 use crate::outbox::Outbox;
@@ -20,11 +21,13 @@ use crate::rtt::Rtt;
 use crate::unread_answers::UnreadAnswers;
 
 mod outbound;
+mod rejections;
 mod grants;
 mod output;
 
 pub use outbound::CallRefused;
 pub use output::Outgoing;
+use rejections::Rejections;
 
 /// The sending half of a session.
 #[derive(Debug)]
@@ -51,6 +54,9 @@ pub struct SendHalf {
     due: BTreeSet<usize>,
     /// The peer may not have been told of all handled calls.
     handled_unannounced: bool,
+    /// The peer reads OUTCOMES and REJECTED.
+    reports_outcomes: bool,
+    rejections: Rejections,
     /// Grants that wanted more than the budget had.
     waiting: BTreeSet<usize>,
     /// Limits to ask for with NEED, by channel.
@@ -117,6 +123,8 @@ impl SendHalf {
             budget: Budget::default(),
             due: BTreeSet::new(),
             handled_unannounced: false,
+            reports_outcomes: false,
+            rejections: Rejections::default(),
             waiting: BTreeSet::new(),
             needs: Vec::new(),
             pong: None,
@@ -138,6 +146,11 @@ impl SendHalf {
         self.outbox.set_pools(pools.clone());
         self.budget = Budget::with_pools(pools);
         self
+    }
+
+    /// Enables the features of the session, as returned by [`on`](features::on).
+    pub fn with_features(self, features: u64) -> SendHalf {
+        SendHalf { reports_outcomes: features & features::OUTCOMES != 0, ..self }
     }
 
     /// The peer's limits.
@@ -201,6 +214,7 @@ impl SendHalf {
         // The new connection may take another route. Windows granted for the old one stay granted.
         self.rtt = Rtt::default();
         self.due.extend((0..self.grants.len()).filter(|at| self.grants[*at].is_some()));
+        self.rejections.report_again();
         let wishes = self.windows.iter().enumerate().filter_map(|(channel, window)| {
             Some((channel as u64, window.as_ref()?.wanted_limit()?))
         });
@@ -219,6 +233,7 @@ impl SendHalf {
         self.outbox.discard();
         self.windows = Vec::new();
         self.due.clear();
+        self.rejections = Rejections::default();
         self.waiting.clear();
         self.needs = Vec::new();
         self.closed = true;

@@ -166,6 +166,9 @@ pub fn any(out: &mut Buffer, what: &Frame<'_>) {
         Frame::Need { channel, limit_wanted } => {
             frame(out, kind::NEED, |out| vs(out, &[channel, limit_wanted]));
         }
+        Frame::Outcomes { channel, tells, rejected } => {
+            frame(out, kind::OUTCOMES, |out| vs(out, &[channel, tells, rejected]));
+        }
         Frame::Revoke { channel, limit_wanted } => {
             frame(out, kind::REVOKE, |out| vs(out, &[channel, limit_wanted]));
         }
@@ -216,6 +219,15 @@ fn with_bytes(out: &mut Buffer, what: &Frame<'_>) {
                 varint::put(out, channel);
                 put_code(out, code);
                 varint::put(out, accepted);
+            });
+        }
+        Frame::Rejected { channel, method, tells, code, text } => {
+            frame(out, kind::REJECTED, |out| {
+                varint::put(out, channel);
+                varint::put(out, method);
+                varint::put(out, tells);
+                put_code(out, code);
+                put_bytes(out, text);
             });
         }
         Frame::Close { code, rule, detail } => {

@@ -1,32 +1,37 @@
 //! `#[actor]` on an `impl` block: reads the block and adds the code that makes the type an actor. A
 //! `trait` is passed on to `interface`.
 
-use proc_macro2::{Span, TokenStream, TokenTree};
+use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote};
+use syn::meta;
+use syn::parse::Parser;
 use syn::{
     FnArg, Ident, ImplItem, ImplItemFn, Item, ItemImpl, PathArguments, Type, Visibility,
     parse_quote,
 };
 
-use crate::definition::Definition;
+use crate::definition::{Definition, Reach};
 use crate::errors::Errors;
 use crate::method::Method;
-use crate::{handler, interface, kind, message, reference, side_by_side};
+use crate::{former, handler, interface, kind, message, reference, side_by_side};
 
 /// Returns the item unchanged and the code that belongs to it, or the errors.
 pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
     let mut errors = Errors::default();
-    let custom_life = custom_life(options, &mut errors);
+    let options = Options::read(options, &mut errors);
     let mut item = item;
     let made = match syn::parse2::<Item>(item.clone()) {
         Ok(Item::Impl(block)) => {
-            let written = side_by_side::desugared(&block);
+            let written = former::without_in_impl(side_by_side::desugared(&block));
             item = written.to_token_stream();
-            from_impl(&block, &written, custom_life.is_some(), &mut errors)
+            from_impl(&block, &written, &options, &mut errors)
         }
         Ok(Item::Trait(block)) => {
-            if let Some(life) = custom_life {
+            if let Some(life) = options.life {
                 errors.add(life, "an interface does not implement `Life`: remove `life`");
+            }
+            if let Some(local) = options.local {
+                errors.add(local, "an interface is for callers in other processes: remove `local`");
             }
             Some(interface::expand(&block, &mut errors))
         }
@@ -48,28 +53,42 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
     }
 }
 
-/// The option `life`: the type implements `wigwag::Life` itself.
-fn custom_life(options: TokenStream, errors: &mut Errors) -> Option<TokenTree> {
-    let mut options = options.into_iter();
-    let first = options.next()?;
-    let rest = options.next();
-    if first.to_string() != "life" || rest.is_some() {
-        let wrong = if first.to_string() == "life" { rest } else { Some(first) };
-        errors.add(
-            wrong,
-            "#[wigwag::actor] takes one option, `life`: the type then implements `wigwag::Life` \
-             itself",
-        );
-        return None;
+/// The options of the attribute, where they are written.
+#[derive(Default)]
+struct Options {
+    /// The type implements `wigwag::Life` itself.
+    life: Option<Ident>,
+    /// The actor is never exported, so its arguments and replies need no encoding.
+    local: Option<Ident>,
+}
+
+impl Options {
+    fn read(written: TokenStream, errors: &mut Errors) -> Options {
+        const OPTIONS: &str = "#[wigwag::actor] takes two options: `life`, the type then implements \
+                               `wigwag::Life` itself, and `local`, the actor then stays in its \
+                               process and its calls need no encoding";
+        let mut options = Options::default();
+        let parser = meta::parser(|meta| {
+            let place = match meta.path.get_ident() {
+                Some(name) if name == "life" => &mut options.life,
+                Some(name) if name == "local" => &mut options.local,
+                _ => return Err(meta.error(OPTIONS)),
+            };
+            *place = meta.path.get_ident().cloned();
+            Ok(())
+        });
+        if let Err(error) = parser.parse2(written) {
+            errors.add_error(error);
+        }
+        options
     }
-    Some(first)
 }
 
 /// Expands an `impl` block; `written` is the block as it is passed on.
 fn from_impl(
     block: &ItemImpl,
     written: &ItemImpl,
-    custom_life: bool,
+    options: &Options,
     errors: &mut Errors,
 ) -> Option<TokenStream> {
     if let Some((path, _)) = &block.trait_ {
@@ -81,12 +100,13 @@ fn from_impl(
         return None;
     }
     let name = name_of(block, errors)?;
+    let reach = if options.local.is_some() { Reach::Local } else { Reach::Exportable };
     let self_type = block.self_ty.to_token_stream();
     let methods: Vec<_> = block
         .items
         .iter()
         .filter_map(call)
-        .map(|one| Method::read(&one.attrs, &one.sig, &self_type, errors))
+        .map(|one| Method::read(&one.attrs, &one.sig, &self_type, reach, errors))
         .collect();
     if methods.is_empty() {
         errors.add(
@@ -96,7 +116,7 @@ fn from_impl(
         );
     }
     let visibility = parse_quote!(pub);
-    let definition = Definition::new(name, visibility, self_type, methods, errors);
+    let definition = Definition::new(name, visibility, self_type, reach, methods, errors);
     let parts = [
         quote! {
             #[allow(unreachable_pub, reason = "`pub` makes a method a call")]
@@ -105,7 +125,7 @@ fn from_impl(
         message::expand(&definition),
         reference::expand(&definition),
         handler::interface(&definition),
-        if custom_life { TokenStream::new() } else { handler::life(&definition) },
+        if options.life.is_some() { TokenStream::new() } else { handler::life(&definition) },
         handler::actor(&definition),
     ];
     Some(parts.into_iter().collect())

@@ -1,11 +1,21 @@
-//! The content of an `impl` block or a `trait`, and the names derived from it.
+//! The content of an `impl` block or a `trait`, and the names and numbers derived from it.
 
 use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, quote};
 use syn::ext::IdentExt;
 use syn::{Ident, Visibility};
 
 use crate::errors::Errors;
 use crate::method::{Method, call_site_at};
+
+/// Whence an actor can be called.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// From every process, once it is exported. Its arguments and replies have an encoding.
+    Exportable,
+    /// From its own process only.
+    Local,
+}
 
 /// An interface: its calls in order.
 pub(crate) struct Definition {
@@ -16,6 +26,7 @@ pub(crate) struct Definition {
     pub(crate) visibility: Visibility,
     /// The type that has the interface.
     pub(crate) self_type: TokenStream,
+    pub(crate) reach: Reach,
     /// The generated `CounterMessage`.
     pub(crate) message: Ident,
     /// The generated `CounterRef`.
@@ -28,6 +39,7 @@ impl Definition {
         name: Ident,
         visibility: Visibility,
         self_type: TokenStream,
+        reach: Reach,
         methods: Vec<Method>,
         errors: &mut Errors,
     ) -> Definition {
@@ -40,8 +52,45 @@ impl Definition {
             name,
             visibility,
             self_type,
+            reach,
             methods,
         }
+    }
+
+    pub(crate) fn is_local(&self) -> bool {
+        self.reach == Reach::Local
+    }
+
+    /// The codec of the replies.
+    pub(crate) fn codec(&self) -> TokenStream {
+        match self.reach {
+            Reach::Exportable => quote!(::wigwag::__private::Encoded),
+            Reach::Local => quote!(::wigwag::__private::InProcess),
+        }
+    }
+
+    /// The numbers of the calls.
+    pub(crate) fn numbers(&self) -> Numbers {
+        let (mut constants, mut values) = (Vec::new(), Vec::new());
+        let (mut before, mut conditions) = (0_u32, Vec::new());
+        for (at, method) in self.methods.iter().enumerate() {
+            if conditions.is_empty() {
+                values.push(before.to_token_stream());
+            } else {
+                let (cfg, name) = (method.cfg(), local(&format!("WIGWAG_METHOD_{at}")));
+                constants.push(quote! {
+                    #cfg
+                    const #name: ::core::primitive::u32 =
+                        #before #(+ ::core::cfg!(#conditions) as ::core::primitive::u32)*;
+                });
+                values.push(name.to_token_stream());
+            }
+            match method.condition() {
+                Some(condition) => conditions.push(condition),
+                None => before += 1,
+            }
+        }
+        Numbers { constants: quote!(#(#constants)*), values }
     }
 
     /// The actor's name in the schema.
@@ -50,10 +99,20 @@ impl Definition {
     }
 }
 
+/// The number of each call: the number of calls before it that exist in the build.
+pub(crate) struct Numbers {
+    /// Items that the values refer to; empty if no call has a `cfg`.
+    pub(crate) constants: TokenStream,
+    /// One for each call, as an expression and as a pattern.
+    pub(crate) values: Vec<TokenStream>,
+}
+
 fn check_variants(methods: &[Method], errors: &mut Errors) {
     for (at, method) in methods.iter().enumerate() {
-        let before = &methods[..at];
-        if let Some(first) = before.iter().find(|one| one.variant == method.variant) {
+        // Of two with a `cfg`, only one may exist; if both do, the compiler says so.
+        let mut before = methods[..at].iter().filter(|one| one.cfgs.is_empty());
+        let first = before.find(|one| one.variant == method.variant && method.cfgs.is_empty());
+        if let Some(first) = first {
             errors.add(
                 &method.name,
                 format!(

@@ -25,14 +25,20 @@ pub(crate) fn check(count: &Ident, required: usize, noun: &str) -> TokenStream {
     }
 }
 
-/// Code that reads one value, whose type is written at `span`. If `place` is given, the value may
-/// be missing: it is `None` if the array is no longer than that.
-pub(crate) fn take(reader: &Ident, place: Option<(usize, &Ident)>, span: Span) -> TokenStream {
-    let value = quote_spanned!(mixed_site_at(span)=> ::wigwag::__private::Decode::decode(#reader)?);
+/// Code that reads one value with `read`. If `place` is given, the value may be missing: it is
+/// `None` if the array is no longer than that.
+pub(crate) fn take(read: TokenStream, place: Option<(usize, &Ident)>) -> TokenStream {
     match place {
-        None => value,
+        None => read,
         Some((at, count)) => quote! {
-            if #count > #at { #value } else { ::core::option::Option::None }
+            if #count > #at { #read } else { ::core::option::Option::None }
         },
+    }
+}
+
+/// Code that reads a value of type `kind`, which is written at `span`.
+pub(crate) fn read(reader: &Ident, kind: &TokenStream, span: Span) -> TokenStream {
+    quote_spanned! {mixed_site_at(span)=>
+        <#kind as ::wigwag::__private::Decode<'_>>::decode(#reader)?
     }
 }

@@ -5,7 +5,7 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, quote, quote_spanned};
 use syn::ext::IdentExt;
 
-use crate::definition::{Definition, local, locals};
+use crate::definition::{Definition, Numbers, local, locals};
 use crate::kind;
 use crate::message::{arm, body, body_fixed, fixed, not_serializable};
 use crate::method::{ArgumentForm, Execution, Method, mixed_site_at};
@@ -15,29 +15,31 @@ pub(crate) fn interface(definition: &Definition) -> TokenStream {
     let (self_type, message) = (&definition.self_type, &definition.message);
     let reference = &definition.reference;
     let name = definition.spelled();
-    let methods = definition.methods.iter().map(described);
-    let replies = definition.methods.iter().map(|method| {
-        let reply = &method.reply;
-        quote_spanned!(mixed_site_at(method.reply_span)=> reply::<#reply>();)
+    let methods = definition.methods.iter().map(|method| described(definition, method));
+    let codec = definition.codec();
+    // The items of a stream stay in their process, as all values of a local actor do.
+    let answered =
+        definition.methods.iter().filter(|method| !method.is_stream && !definition.is_local());
+    let replies = answered.map(|method| {
+        let (cfg, reply) = (method.cfg(), method.reply_payload());
+        quote_spanned!(mixed_site_at(method.reply_span)=> #cfg reply::<#reply>();)
     });
     quote! {
         #[automatically_derived]
         impl ::wigwag::__private::Interface for #self_type {
             type Message = #message;
             type Ref = #reference;
+            type Codec = #codec;
             const SCHEMA: &'static ::wigwag::__private::Schema =
                 &::wigwag::__private::Schema::new(#name, &[#(#methods,)*]);
         }
 
-        // Checks that both ends can handle each reply. Without it, only a caller's code would fail
-        // to compile.
+        // Checks that both ends can handle each reply, which `Payload` requires. Without it, only a
+        // caller's code would fail to compile.
         const _: () = {
             const fn reply<WigwagReply>()
             where
-                WigwagReply: ::wigwag::__private::Encode
-                    + for<'wigwag> ::wigwag::__private::Decode<'wigwag>
-                    + ::core::marker::Send
-                    + 'static,
+                WigwagReply: ::core::marker::Send + 'static,
             {
             }
             #(#replies)*
@@ -45,7 +47,18 @@ pub(crate) fn interface(definition: &Definition) -> TokenStream {
     }
 }
 
-fn described(method: &Method) -> TokenStream {
+/// The function that sends a reply.
+fn send(definition: &Definition, method: &Method) -> TokenStream {
+    let span = mixed_site_at(method.reply_span);
+    if definition.is_local() {
+        let reply = &method.reply;
+        return quote_spanned!(span=> ::wigwag::__private::Reply::send_in_process::<#reply>);
+    }
+    let reply = method.reply_payload();
+    quote_spanned!(span=> ::wigwag::__private::Reply::send::<#reply>)
+}
+
+fn described(definition: &Definition, method: &Method) -> TokenStream {
     let name = method.name.unraw().to_string();
     let mut reply = kind::spelled(method.reply.clone());
     if method.is_stream {
@@ -53,20 +66,46 @@ fn described(method: &Method) -> TokenStream {
     }
     let arguments = method.arguments.iter().map(|argument| {
         let (name, kind) = (argument.name.unraw().to_string(), argument.spelled());
-        let held = &argument.kind;
-        quote_spanned! {mixed_site_at(argument.span)=>
+        let former = &argument.former;
+        let (fields, fixed) = if definition.is_local() {
+            (
+                quote!(::wigwag::__private::fields::Fields::NONE),
+                quote!(::wigwag::__private::fixed::FixedWidth::NONE),
+            )
+        } else {
+            let (span, held) = (mixed_site_at(argument.span), argument.payload());
+            (
+                quote_spanned!(span=> <#held as ::wigwag::__private::Encode>::FIELDS),
+                quote_spanned!(span=> <#held as ::wigwag::__private::Encode>::FIXED),
+            )
+        };
+        quote! {
             ::wigwag::__private::Argument {
                 name: #name,
+                former: &[#(#former,)*],
                 kind: #kind,
-                fixed: <#held as ::wigwag::__private::Encode>::FIXED,
+                fields: #fields,
+                fixed: #fixed,
             }
         }
     });
+    let (cfg, former) = (method.cfg(), &method.former);
+    let reply_fields = if definition.is_local() {
+        quote!(::wigwag::__private::fields::Fields::NONE)
+    } else {
+        let replied = method.reply_payload();
+        quote_spanned! {mixed_site_at(method.reply_span)=>
+            <#replied as ::wigwag::__private::Encode>::FIELDS
+        }
+    };
     quote! {
+        #cfg
         ::wigwag::__private::Method {
             name: #name,
+            former: &[#(#former,)*],
             arguments: &[#(#arguments,)*],
             reply: #reply,
+            reply_fields: #reply_fields,
         }
     }
 }
@@ -94,16 +133,21 @@ pub(crate) fn actor(definition: &Definition) -> TokenStream {
     let run_now = plain.iter().map(|method| run(definition, method, &done));
     let hand_back = other.iter().map(|method| {
         let (variant, handled) = (&method.variant, handled_later(method, &given.to_token_stream()));
-        quote!(#given @ #message::#variant { .. } => { #handled })
+        let cfg = method.cfg();
+        quote!(#cfg #given @ #message::#variant { .. } => { #handled })
     });
-    let encoded = handle_encoded(definition);
     let side_by_side = side_by_side(definition);
-    let same = handle_run(definition);
+    // A local actor gets no calls as bytes, and the defaults refuse them.
+    let (encoded, same) = match definition.is_local() {
+        true => (None, None),
+        false => (Some(handle_encoded(definition)), Some(handle_run(definition))),
+    };
     let nothing = TokenStream::new();
     let run_later = later.iter().map(|method| run(definition, method, &nothing));
     // The worker passes on only the messages that `handle` returned, so this arm is never taken.
     let rest = (later.len() < definition.methods.len()).then(|| {
         quote! {
+            #[allow(unreachable_patterns, reason = "a `cfg` may leave no other call")]
             #given => {
                 let _ = ::wigwag::__private::Actor::handle(self, #given, #reply);
             }
@@ -166,10 +210,13 @@ fn side_by_side(definition: &Definition) -> TokenStream {
         let (variant, name, locals) = (&method.variant, &method.name, locals(method));
         let names: Vec<_> = method.arguments.iter().map(|argument| &argument.name).collect();
         let given = given(definition, method, false);
+        let send = send(definition, method);
         let work = quote_spanned! {mixed_site_at(method.reply_span)=>
-            ::wigwag::__private::work(#owned, #value)
+            ::wigwag::__private::work(#owned, #value, #send)
         };
+        let cfg = method.cfg();
         firsts.push(quote! {
+            #cfg
             #message::#variant { #(#names: #locals,)* } => {
                 let #value = <#self_type>::#name(self, #(#given,)*);
                 ::core::option::Option::Some(#work)
@@ -183,6 +230,7 @@ fn side_by_side(definition: &Definition) -> TokenStream {
         local.set_span(at_key);
         let hash = quote_spanned! {at_key=> ::core::hash::BuildHasher::hash_one(#keys, #local) };
         hashes.push(quote! {
+            #cfg
             #message::#variant { #name: #local, .. } => ::core::option::Option::Some(#hash),
         });
     }
@@ -190,7 +238,12 @@ fn side_by_side(definition: &Definition) -> TokenStream {
         return TokenStream::new();
     }
     let none = |arms: &[TokenStream]| {
-        (arms.len() < definition.methods.len()).then(|| quote!(_ => ::core::option::Option::None,))
+        (arms.len() < definition.methods.len()).then(|| {
+            quote! {
+                #[allow(unreachable_patterns, reason = "a `cfg` may leave no other call")]
+                _ => ::core::option::Option::None,
+            }
+        })
     };
     let (no_first, no_key) = (none(&firsts), none(&hashes));
     quote! {
@@ -223,9 +276,10 @@ fn side_by_side(definition: &Definition) -> TokenStream {
 fn handle_encoded(definition: &Definition) -> TokenStream {
     let (method, reader, reply) = (local("method"), local("reader"), local("reply"));
     let message = &definition.message;
-    let arms = definition.methods.iter().zip(0u32..).map(|(one, at)| {
+    let Numbers { constants, values } = definition.numbers();
+    let arms = definition.methods.iter().zip(&values).map(|(one, at)| {
         if one.is_stream {
-            return not_serializable(at);
+            return not_serializable(one, at);
         }
         let is_plain = one.execution == Execution::Plain;
         let then = if is_plain {
@@ -250,6 +304,7 @@ fn handle_encoded(definition: &Definition) -> TokenStream {
             ::core::option::Option<::wigwag::__private::Handled<#message>>,
             ::wigwag::__private::DecodeError,
         > {
+            #constants
             match #method.wrapping_sub(::wigwag::__private::FIRST_METHOD) {
                 #(#arms)*
                 _ => ::core::result::Result::Ok(::core::option::Option::None),
@@ -264,19 +319,21 @@ fn handle_run(definition: &Definition) -> TokenStream {
     let (method, reader, reply) = (local("method"), local("reader"), local("reply"));
     let (calls, message) = (local("calls"), &definition.message);
     let fixed_width = local("fixed");
-    let arms = definition.methods.iter().zip(0u32..);
+    let Numbers { constants, values } = definition.numbers();
+    let arms = definition.methods.iter().zip(values);
     let arms = arms.filter(|(one, _)| one.execution == Execution::Plain && !one.is_stream);
     let arms = arms.map(|(one, at)| {
-        let run = call(definition, one, true);
+        let (cfg, run) = (one.cfg(), call(definition, one, true));
         let body = body(one, true, &quote!({ #run }));
         let each = quote!(#calls.each(#reply, |#reader, #reply| #body));
         // Methods without a reply are usually told. For these, the handler is instantiated a second
         // time.
         if one.arguments.is_empty() || one.reply.to_string() != "()" {
-            return quote!(#at => #each,);
+            return quote!(#cfg #at => #each,);
         }
         let (fixed, body) = (fixed(one), body_fixed(one, &quote!({ #run })));
         quote! {
+            #cfg
             #at => {
                 if const { #fixed.is_some() } {
                     let #fixed_width = const { #fixed };
@@ -297,6 +354,7 @@ fn handle_run(definition: &Definition) -> TokenStream {
             ::core::option::Option<::wigwag::__private::Handled<#message>>,
             ::wigwag::__private::DecodeError,
         > {
+            #constants
             match #method.wrapping_sub(::wigwag::__private::FIRST_METHOD) {
                 #(#arms)*
                 _ => ::wigwag::__private::one_by_one(self, #method, #calls, #reply),
@@ -311,8 +369,9 @@ fn run(definition: &Definition, method: &Method, done: &TokenStream) -> TokenStr
     let variant = &method.variant;
     let names = method.arguments.iter().map(|argument| &argument.name);
     let locals = locals(method);
-    let call = call(definition, method, false);
+    let (cfg, call) = (method.cfg(), call(definition, method, false));
     quote! {
+        #cfg
         #message::#variant { #(#names: #locals,)* } => {
             #call
             #done
@@ -330,9 +389,8 @@ fn call(definition: &Definition, method: &Method, lent: bool) -> TokenStream {
     if method.deferred.is_some() {
         return quote!(<#self_type>::#name(self, #(#given,)*) #wait;);
     }
-    let send = quote_spanned! {mixed_site_at(method.reply_span)=>
-        ::wigwag::__private::Reply::send(#reply, #value);
-    };
+    let send = send(definition, method);
+    let send = quote_spanned!(mixed_site_at(method.reply_span)=> #send(#reply, #value););
     quote! {
         let #value = <#self_type>::#name(self, #(#given,)*) #wait;
         #send
@@ -355,8 +413,13 @@ fn given(definition: &Definition, method: &Method, lent: bool) -> Vec<TokenStrea
     // Insert from the back, so that one insertion does not shift the position of the other.
     let this = method.this.map(|at| (at, quote!(&::wigwag::__private::this::<#self_type>())));
     let deferred = method.deferred.map(|at| {
-        let kind = if method.is_stream { quote!(Yield) } else { quote!(Responder) };
-        (at, quote!(::wigwag::#kind::new(#reply)))
+        let made = if method.is_stream {
+            quote!(::wigwag::Yield::new(#reply))
+        } else {
+            let send = send(definition, method);
+            quote!(::wigwag::Responder::new(#reply, #send))
+        };
+        (at, made)
     });
     let mut own: Vec<_> = this.into_iter().chain(deferred).collect();
     own.sort_by_key(|(at, _)| *at);

@@ -9,10 +9,10 @@ use quote::{ToTokens, quote};
 use syn::ext::IdentExt;
 use syn::{FnArg, Ident, ItemTrait, ReturnType, TraitItem, TraitItemFn};
 
-use crate::definition::Definition;
+use crate::definition::{Definition, Reach};
 use crate::errors::Errors;
 use crate::method::{Method, call_site_at};
-use crate::{handler, kind, message, reference, side_by_side};
+use crate::{former, handler, kind, message, reference, side_by_side};
 
 /// Returns the trait unchanged and the code that callers need.
 pub(crate) fn expand(block: &ItemTrait, errors: &mut Errors) -> TokenStream {
@@ -28,17 +28,31 @@ pub(crate) fn expand(block: &ItemTrait, errors: &mut Errors) -> TokenStream {
     let self_type = interface.to_token_stream();
     let calls: Vec<_> = block.items.iter().filter_map(|item| call(item, errors)).collect();
     let mut read = |one: &TraitItemFn| {
-        Method::read(&side_by_side::without(&one.attrs), &one.sig, &self_type, errors)
+        Method::read(
+            &side_by_side::without(&one.attrs),
+            &one.sig,
+            &self_type,
+            Reach::Exportable,
+            errors,
+        )
     };
     let methods: Vec<_> = calls.iter().map(|one| read(one)).collect();
     if block.items.is_empty() {
         errors.add(name, "an interface needs at least one call");
     }
-    let definition = Definition::new(name.clone(), visibility.clone(), self_type, methods, errors);
+    let definition = Definition::new(
+        name.clone(),
+        visibility.clone(),
+        self_type,
+        Reach::Exportable,
+        methods,
+        errors,
+    );
     let docs = format!(" Stands for the interface `{name}`, which is a trait and no type.");
     let message = message::expand(&definition);
     let reference = reference::expand(&definition);
     let described = handler::interface(&definition);
+    let block = former::without_in_trait(block.clone());
     quote! {
         #[allow(async_fn_in_trait, dead_code, reason = "a list of calls without implementations")]
         #block

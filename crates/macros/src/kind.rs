@@ -38,6 +38,35 @@ pub(crate) fn unsupported(tokens: TokenStream) -> Option<Unsupported> {
     None
 }
 
+/// Finds `impl Trait`, and borrows that are not `'static`, at any depth: a value that stays in its
+/// process may be of any other type. The arguments of a function are no part of its type's value, so
+/// they may be borrows.
+pub(crate) fn unsupported_in_process(tokens: TokenStream) -> Option<Unsupported> {
+    let mut tokens = tokens.into_iter().peekable();
+    let (mut found, mut is_function) = (None, false);
+    while let (None, Some(token)) = (found, tokens.next()) {
+        found = match &token {
+            TokenTree::Punct(sign) if sign.as_char() == '&' => {
+                let next = tokens.peek();
+                let is_named = |next: &TokenTree| next.to_string().starts_with('\'');
+                (!next.is_some_and(is_named)).then_some(Unsupported::Borrowed)
+            }
+            TokenTree::Punct(sign) if sign.as_char() == '\'' => {
+                let name = tokens.next().map(|name| name.to_string());
+                (name.as_deref() != Some("static")).then_some(Unsupported::Borrowed)
+            }
+            TokenTree::Ident(ident) if ident == "impl" => Some(Unsupported::Opaque),
+            TokenTree::Group(group) if !is_function => unsupported_in_process(group.stream()),
+            _ => None,
+        };
+        is_function = matches!(
+            &token,
+            TokenTree::Ident(name) if ["fn", "Fn", "FnMut", "FnOnce"].iter().any(|one| name == one)
+        );
+    }
+    found
+}
+
 /// Skips `<…>` with nested angle brackets; the `>` of an arrow closes none.
 fn skip_angles(tokens: &mut impl Iterator<Item = TokenTree>) {
     let (mut depth, mut is_arrow) = (0, false);
@@ -195,6 +224,18 @@ mod tests {
             unsupported(quote!(Result<#job, Box<dyn Error>>)),
             Some(Unsupported::Opaque)
         ));
+    }
+
+    #[test]
+    fn in_a_process_only_borrows_and_impl_are_unsupported() {
+        let free = |tokens| unsupported_in_process(tokens).is_none();
+        assert!(free(quote!(Box<dyn FnOnce(u8) -> u8 + Send + 'static>)));
+        assert!(free(quote!((Box<dyn FnMut(&mut [u8], &str) + Send>, fn(&u8)))));
+        assert!(free(quote!(Vec<(&'static str, Cow<'static, [u8]>)>)));
+        let borrow = |tokens| matches!(unsupported_in_process(tokens), Some(Unsupported::Borrowed));
+        assert!(borrow(quote!(Vec<(&str, u8)>)) && borrow(quote!(Cow<'a, str>)));
+        assert!(borrow(quote!(Option<&'a str>)));
+        assert!(matches!(unsupported_in_process(quote!((impl Copy,))), Some(Unsupported::Opaque)));
     }
 
     #[test]

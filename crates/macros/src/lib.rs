@@ -21,6 +21,7 @@ mod fields;
 mod message;
 mod reference;
 mod handler;
+mod former;
 mod actor;
 mod interface;
 mod derive;
@@ -265,6 +266,48 @@ use proc_macro::TokenStream;
 /// # }
 /// ```
 ///
+/// ## Local actors
+///
+/// An actor with `#[wigwag::actor(local)]` stays in its process: no node can export it, which is a
+/// compile error. So its arguments, replies and the items of its streams need no encoding; they are of
+/// any type that is `Send + 'static`.
+///
+/// ```
+/// use std::net::TcpStream;
+/// use wigwag::Actor;
+///
+/// #[derive(Default)]
+/// struct Pool {
+///     idle: Vec<TcpStream>,
+/// }
+///
+/// #[wigwag::actor(local)]
+/// impl Pool {
+///     pub fn put(&mut self, connection: TcpStream) {
+///         self.idle.push(connection);
+///     }
+///
+///     pub fn take(&mut self) -> Option<TcpStream> {
+///         self.idle.pop()
+///     }
+///
+///     pub fn visit(&mut self, job: Box<dyn FnOnce(&mut Vec<TcpStream>) + Send>) {
+///         job(&mut self.idle);
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let pool = Pool::default().spawn();
+/// pool.visit(Box::new(Vec::clear)).tell().await.map_err(wigwag::Refused::into_error)?;
+/// let connection = pool.take().ask().await.map_err(wigwag::AskError::into_error)?;
+/// assert!(connection.is_none());
+/// # Ok(())
+/// # }
+/// ```
+///
+/// `life` and `local` can be combined: `#[wigwag::actor(life, local)]`.
+///
 /// Any other signature is a compile error with advice on what to write instead. A reply that cannot
 /// travel is an error at its declaration:
 ///
@@ -316,7 +359,8 @@ use proc_macro::TokenStream;
 /// ## Versions
 ///
 /// The calls are numbered in the order in which they are written. That order, their names and their
-/// types determine the hash of the schema. An `Option` at the end of the arguments may be missing,
+/// types determine the hash of the schema. A call with `#[cfg(…)]` that does not exist in a build is
+/// not in the schema of that build; two ends that differ match their calls by name. An `Option` at the end of the arguments may be missing,
 /// and further arguments of a newer caller are ignored.
 ///
 /// ## Performance
@@ -466,6 +510,37 @@ pub fn handler(_: TokenStream, item: TokenStream) -> TokenStream {
     side_by_side::misplaced(item.into()).into()
 }
 
+/// Gives the former names of a call or of an argument, so that two versions of an interface
+/// understand each other after a renaming.
+///
+/// Where the schemas of two nodes differ, the caller finds methods and arguments by their names. A
+/// name that the other side does not have is refused, and so is a method that lacks an argument. A
+/// former name counts like the present one, on either side. `docs/versions.md` has the rules.
+///
+/// ```
+/// # use wigwag::actor;
+/// #[derive(Default)]
+/// struct Account {
+///     balance: u64,
+/// }
+///
+/// #[wigwag::actor]
+/// impl Account {
+///     #[wigwag::was("add", "put")]
+///     pub fn deposit(&mut self, #[wigwag::was("sum")] amount: u64) {
+///         self.balance += amount;
+///     }
+/// }
+/// # fn main() {}
+/// ```
+///
+/// Fields of a struct and variants of an enum have `#[message(was = "old")]` instead; see the derive
+/// of [`Message`](macro@Message).
+#[proc_macro_attribute]
+pub fn was(_: TokenStream, item: TokenStream) -> TokenStream {
+    former::misplaced(item.into()).into()
+}
+
 /// Runs `async fn main` on its own runtime, and closes all nodes at the end.
 ///
 /// The body runs in turns, like an actor: messages it sends leave together whenever it waits.
@@ -500,7 +575,10 @@ pub fn main(options: TokenStream, item: TokenStream) -> TokenStream {
 /// Implements `Encode` and `Decode` for a struct or an enum, which makes it an argument or a reply.
 ///
 /// A struct is encoded as the array of its fields, an enum as the array of its variant's number and
-/// that variant's fields. Names are not encoded, so a field may be renamed but not moved.
+/// that variant's fields. The number is the variant's discriminant, which must be a literal from 0 to
+/// 4294967295; without one it is one more than the number before it, from 0 on. Names are not
+/// encoded with the values. Two nodes compare them once: fields or variants that have changed places
+/// are refused, and so is a renamed one, unless `#[message(was = "old")]` gives its former name.
 ///
 /// ```
 /// use wigwag::__private::{Buffer, Reader};
@@ -532,8 +610,51 @@ pub fn main(options: TokenStream, item: TokenStream) -> TokenStream {
 /// # Versions
 ///
 /// Both can grow at the end. Missing fields at the end are read as `None` if they are `Option`s and
-/// are an error otherwise; additional fields are skipped. New variants go last; a receiver that
-/// does not know one answers with an error.
+/// are an error otherwise; additional fields are skipped. New variants go last, or have a
+/// discriminant; a receiver that does not know one answers with an error.
+///
+/// # Types of other crates
+///
+/// `#[message(with = "module")]` on a field encodes it by two functions of a module, for a type
+/// without an encoding:
+///
+/// ```
+/// use std::ops::Bound;
+/// use wigwag::Message;
+///
+/// #[derive(Message)]
+/// struct Query {
+///     table: String,
+///     #[message(with = "bound")]
+///     from: Bound<u64>,
+/// }
+///
+/// /// Nil is no bound, and a number includes itself.
+/// mod bound {
+///     use std::ops::Bound;
+///     use wigwag::codec::{Buffer, Decode, DecodeError, Encode, Reader};
+///
+///     pub fn encode(value: &Bound<u64>, out: &mut Buffer) {
+///         let number = match value {
+///             Bound::Included(number) => Some(*number),
+///             Bound::Excluded(number) => number.checked_add(1),
+///             Bound::Unbounded => None,
+///         };
+///         number.encode(out);
+///     }
+///
+///     pub fn decode(reader: &mut Reader<'_>) -> Result<Bound<u64>, DecodeError> {
+///         let number = Option::decode(reader)?;
+///         Ok(number.map_or(Bound::Unbounded, Bound::Included))
+///     }
+/// }
+/// ```
+///
+/// `encode` appends exactly one MessagePack value, and `decode` reads one.
+///
+/// With the feature `serde` of wigwag, `#[message(serde)]` on a field encodes it by the impls of
+/// serde of its type, and on a struct or an enum the whole type by its own impls; the module
+/// `wigwag::codec::serde` has an example and the form.
 ///
 /// # Values that stay in their process
 ///

@@ -3,21 +3,27 @@
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 
-use crate::definition::{Definition, local, locals};
-use crate::fields::{check, take};
-use crate::method::{ArgumentForm, Method, mixed_site_at};
+use crate::definition::{Definition, Numbers, local, locals};
+use crate::fields::{check, read, take};
+use crate::method::{Argument, ArgumentForm, Method, mixed_site_at};
 
 /// Generates the enum and its `impl Message`.
 pub(crate) fn expand(definition: &Definition) -> TokenStream {
     let (message, visibility) = (&definition.message, &definition.visibility);
     let docs = format!(" The calls of `{}`, one variant each.", definition.spelled());
     let variants = definition.methods.iter().map(|one| variant(definition, one));
+    let any_call = any_call(definition);
     let method = number(definition);
-    let travels = travels(definition);
-    let encode = encode(definition);
-    let encode_fixed = encode_fixed(definition);
-    let decode = decode(definition);
+    let codec = match definition.is_local() {
+        true => no_codec(),
+        false => {
+            let parts = [travels, encode, encode_fixed, decode];
+            parts.into_iter().map(|part| part(definition)).collect()
+        }
+    };
     quote! {
+        #any_call
+
         #[doc = #docs]
         #[allow(private_interfaces, reason = "an argument's type may be private to the crate")]
         #visibility enum #message { #(#variants,)* }
@@ -25,34 +31,67 @@ pub(crate) fn expand(definition: &Definition) -> TokenStream {
         #[automatically_derived]
         impl ::wigwag::__private::Message for #message {
             #method
-            #travels
-            #encode
-            #encode_fixed
-            #decode
+            #codec
         }
     }
 }
 
+/// Refuses a build in which no call exists.
+fn any_call(definition: &Definition) -> Option<TokenStream> {
+    let conditions: Option<Vec<_>> = definition.methods.iter().map(Method::condition).collect();
+    let conditions = conditions.filter(|all| !all.is_empty())?;
+    let text = format!("`{}` has no call in this build", definition.spelled());
+    let span = mixed_site_at(definition.name.span());
+    Some(quote_spanned! {span=>
+        #[cfg(not(any(#(#conditions),*)))]
+        ::core::compile_error!(#text);
+    })
+}
+
 fn variant(definition: &Definition, method: &Method) -> TokenStream {
-    let variant = &method.variant;
+    let (variant, cfg) = (&method.variant, method.cfg());
     let docs = format!(" The call [`{}::{}`].", definition.reference, method.name);
     let fields = method.arguments.iter().map(|argument| {
         let (name, kind) = (&argument.name, &argument.kind);
         let docs = format!(" The argument `{name}`.");
         quote!(#[doc = #docs] #name: #kind)
     });
-    quote!(#[doc = #docs] #variant { #(#fields,)* })
+    quote!(#cfg #[doc = #docs] #variant { #(#fields,)* })
 }
 
 fn number(definition: &Definition) -> TokenStream {
-    let arms = definition.methods.iter().zip(0u32..).map(|(method, at)| {
-        let variant = &method.variant;
-        quote!(Self::#variant { .. } => ::wigwag::__private::FIRST_METHOD + #at)
+    let Numbers { constants, values } = definition.numbers();
+    let arms = definition.methods.iter().zip(values).map(|(method, at)| {
+        let (variant, cfg) = (&method.variant, method.cfg());
+        quote!(#cfg Self::#variant { .. } => ::wigwag::__private::FIRST_METHOD + #at)
     });
     quote! {
         #[inline]
         fn method(&self) -> ::core::primitive::u32 {
+            #constants
             match self { #(#arms,)* }
+        }
+    }
+}
+
+/// Generates the codec of a local actor: no call travels, so none is written or read.
+fn no_codec() -> TokenStream {
+    quote! {
+        #[inline(always)]
+        fn travels(&self) -> ::core::primitive::bool {
+            false
+        }
+
+        fn encode_arguments(&self, _: &mut ::wigwag::__private::Buffer) {}
+
+        fn decode(
+            _: ::core::primitive::u32,
+            _: &mut ::wigwag::__private::Reader<'_>,
+        ) -> ::core::result::Result<
+            ::core::option::Option<Self>,
+            ::wigwag::__private::DecodeError,
+        > {
+            ::core::result::Result::Err(::wigwag::__private::DecodeError::NotSerializable)
         }
     }
 }
@@ -67,7 +106,7 @@ fn travels(definition: &Definition) -> TokenStream {
                 return quote!(false);
             }
             let kinds = method.arguments.iter().map(|argument| {
-                let kind = &argument.kind;
+                let kind = argument.payload();
                 quote_spanned! {mixed_site_at(argument.span)=>
                     && <#kind as ::wigwag::__private::Encode>::TRAVELS
                 }
@@ -76,13 +115,14 @@ fn travels(definition: &Definition) -> TokenStream {
         })
         .collect();
     let arms = definition.methods.iter().zip(&answers).map(|(method, answer)| {
-        let variant = &method.variant;
-        quote!(Self::#variant { .. } => const { #answer })
+        let (variant, cfg) = (&method.variant, method.cfg());
+        quote!(#cfg Self::#variant { .. } => const { #answer })
     });
+    let cfgs = definition.methods.iter().map(Method::cfg);
     quote! {
         #[inline(always)]
         fn travels(&self) -> ::core::primitive::bool {
-            if const { true #(&& #answers)* } {
+            if const { ::wigwag::__private::all(&[#(#cfgs { #answers },)*]) } {
                 return true;
             }
             match self { #(#arms,)* }
@@ -93,17 +133,19 @@ fn travels(definition: &Definition) -> TokenStream {
 fn encode(definition: &Definition) -> TokenStream {
     let (out, scratch, place) = (local("out"), local("scratch"), local("place"));
     let small = definition.methods.iter().map(|method| {
-        let variant = &method.variant;
+        let (variant, cfg) = (&method.variant, method.cfg());
         let count = method.arguments.len();
         let names = method.arguments.iter().map(|argument| &argument.name);
         let locals = locals(method);
-        let kinds = method.arguments.iter().map(|argument| &argument.kind);
-        let puts = locals.iter().map(|local| {
+        let kinds: Vec<_> = method.arguments.iter().map(Argument::payload).collect();
+        let puts = kinds.iter().zip(&locals).map(|(kind, local)| {
             quote! {
-                let #place = ::wigwag::__private::Encode::encode_small(#local, #scratch, #place);
+                let #place =
+                    <#kind as ::wigwag::__private::Encode>::encode_small(#local, #scratch, #place);
             }
         });
         quote! {
+            #cfg
             Self::#variant { #(#names: #locals,)* } => {
                 const SMALL: ::core::primitive::bool = ::wigwag::__private::small::array(&[
                     #(<#kinds as ::wigwag::__private::Encode>::SMALL_BYTES,)*
@@ -118,16 +160,18 @@ fn encode(definition: &Definition) -> TokenStream {
         }
     });
     let arms = definition.methods.iter().map(|method| {
-        let variant = &method.variant;
+        let (variant, cfg) = (&method.variant, method.cfg());
         let count = method.arguments.len();
         let names = method.arguments.iter().map(|argument| &argument.name);
         let locals = locals(method);
         let puts = method.arguments.iter().zip(&locals).map(|(argument, local)| {
+            let kind = argument.payload();
             quote_spanned! {mixed_site_at(argument.span)=>
-                ::wigwag::__private::Encode::encode(#local, #out);
+                <#kind as ::wigwag::__private::Encode>::encode(#local, #out);
             }
         });
         quote! {
+            #cfg
             Self::#variant { #(#names: #locals,)* } => {
                 ::wigwag::__private::put_array(#out, #count);
                 #(#puts)*
@@ -154,16 +198,19 @@ fn encode(definition: &Definition) -> TokenStream {
 fn encode_fixed(definition: &Definition) -> TokenStream {
     let (scratch, place) = (local("scratch"), local("place"));
     let arms = definition.methods.iter().map(|method| {
-        let variant = &method.variant;
+        let (variant, cfg) = (&method.variant, method.cfg());
         let names = method.arguments.iter().map(|argument| &argument.name);
         let locals = locals(method);
         let fixed = fixed(method);
-        let puts = locals.iter().map(|local| {
+        let puts = method.arguments.iter().zip(&locals).map(|(argument, local)| {
+            let kind = argument.payload();
             quote! {
-                let #place = ::wigwag::__private::Encode::put_fixed(#local, #scratch, #place);
+                let #place =
+                    <#kind as ::wigwag::__private::Encode>::put_fixed(#local, #scratch, #place);
             }
         });
         quote! {
+            #cfg
             Self::#variant { #(#names: #locals,)* } => {
                 if !const { #fixed.is_some() } {
                     return ::core::option::Option::None;
@@ -189,7 +236,7 @@ fn encode_fixed(definition: &Definition) -> TokenStream {
 /// The fixed width of all arguments of a method, as a constant expression.
 pub(crate) fn fixed(method: &Method) -> TokenStream {
     let kinds = method.arguments.iter().map(|argument| {
-        let kind = &argument.kind;
+        let kind = argument.payload();
         quote_spanned!(mixed_site_at(argument.span)=> <#kind as ::wigwag::__private::Encode>::FIXED)
     });
     quote!(::wigwag::__private::fixed::FixedWidth::all(&[#(#kinds,)*]))
@@ -197,9 +244,10 @@ pub(crate) fn fixed(method: &Method) -> TokenStream {
 
 fn decode(definition: &Definition) -> TokenStream {
     let (method, reader) = (local("method"), local("reader"));
-    let arms = definition.methods.iter().zip(0u32..).map(|(one, at)| {
+    let Numbers { constants, values } = definition.numbers();
+    let arms = definition.methods.iter().zip(&values).map(|(one, at)| {
         if one.is_stream {
-            return not_serializable(at);
+            return not_serializable(one, at);
         }
         let variant = &one.variant;
         let names = one.arguments.iter().map(|argument| &argument.name);
@@ -216,6 +264,7 @@ fn decode(definition: &Definition) -> TokenStream {
             ::core::option::Option<Self>,
             ::wigwag::__private::DecodeError,
         > {
+            #constants
             match #method.wrapping_sub(::wigwag::__private::FIRST_METHOD) {
                 #(#arms)*
                 _ => ::core::result::Result::Ok(::core::option::Option::None),
@@ -226,17 +275,25 @@ fn decode(definition: &Definition) -> TokenStream {
 
 /// The arm for method number `at`, which answers with a stream and so cannot be called from another
 /// process.
-pub(crate) fn not_serializable(at: u32) -> TokenStream {
+pub(crate) fn not_serializable(method: &Method, at: &TokenStream) -> TokenStream {
+    let cfg = method.cfg();
     quote! {
+        #cfg
         #at => ::core::result::Result::Err(::wigwag::__private::DecodeError::NotSerializable),
     }
 }
 
 /// The arm for method number `at`: reads its arguments into locals and evaluates `then`. `lend`:
 /// texts and bytes are borrowed from the input.
-pub(crate) fn arm(method: &Method, at: u32, lend: bool, then: &TokenStream) -> TokenStream {
-    let body = body(method, lend, then);
+pub(crate) fn arm(
+    method: &Method,
+    at: &TokenStream,
+    lend: bool,
+    then: &TokenStream,
+) -> TokenStream {
+    let (cfg, body) = (method.cfg(), body(method, lend, then));
     quote! {
+        #cfg
         #at => ::core::result::Result::map(#body, ::core::option::Option::Some),
     }
 }
@@ -248,9 +305,10 @@ pub(crate) fn body(method: &Method, lend: bool, then: &TokenStream) -> TokenStre
     let required = method.required();
     let (locals, kinds) = (locals(method), kinds(method, lend));
     let takes = (0..).zip(&method.arguments).map(|(at, argument)| {
-        take(&reader, (at >= required).then_some((at, &count)), argument.span)
+        let read = read(&reader, &read_as(argument, lend, true), argument.span);
+        take(read, (at >= required).then_some((at, &count)))
     });
-    let takes_fixed = takes_fixed(method);
+    let takes_fixed = takes_fixed(method, lend);
     let check = check(&count, required, "argument");
     if method.arguments.is_empty() {
         return quote! {
@@ -278,7 +336,7 @@ pub(crate) fn body(method: &Method, lend: bool, then: &TokenStream) -> TokenStre
 /// its value is a `Result`.
 pub(crate) fn body_fixed(method: &Method, then: &TokenStream) -> TokenStream {
     let (locals, kinds) = (locals(method), kinds(method, true));
-    let takes_fixed = takes_fixed(method);
+    let takes_fixed = takes_fixed(method, true);
     quote! {
         {
             let (#(#locals,)*): (#(#kinds,)*) = #takes_fixed;
@@ -289,18 +347,26 @@ pub(crate) fn body_fixed(method: &Method, then: &TokenStream) -> TokenStream {
 
 /// The types that the arguments are read as.
 fn kinds(method: &Method, lend: bool) -> Vec<TokenStream> {
-    let kinds = method.arguments.iter().map(|argument| match argument.form {
-        ArgumentForm::Text if lend => quote!(&::core::primitive::str),
-        ArgumentForm::Bytes if lend => quote!(&[::core::primitive::u8]),
-        _ => argument.kind.clone(),
-    });
-    kinds.collect()
+    method.arguments.iter().map(|argument| read_as(argument, lend, false)).collect()
 }
 
-fn takes_fixed(method: &Method) -> TokenStream {
+/// The type that an argument is read as; `is_read`: where it is read.
+fn read_as(argument: &Argument, lend: bool, is_read: bool) -> TokenStream {
+    match argument.form {
+        ArgumentForm::Text if lend => quote!(&::core::primitive::str),
+        ArgumentForm::Bytes if lend => quote!(&[::core::primitive::u8]),
+        _ if is_read => argument.payload(),
+        _ => argument.kind.clone(),
+    }
+}
+
+fn takes_fixed(method: &Method, lend: bool) -> TokenStream {
     let reader = local("reader");
-    let takes = method.arguments.iter().map(
-        |one| quote_spanned!(mixed_site_at(one.span)=> ::wigwag::__private::Decode::take_fixed(#reader)?),
-    );
+    let takes = method.arguments.iter().map(|one| {
+        let kind = read_as(one, lend, true);
+        quote_spanned! {mixed_site_at(one.span)=>
+            <#kind as ::wigwag::__private::Decode<'_>>::take_fixed(#reader)?
+        }
+    });
     quote!((#(#takes,)*))
 }

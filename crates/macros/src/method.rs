@@ -4,7 +4,7 @@
 //! with advice on what to write instead.
 
 use proc_macro2::{Span, TokenStream};
-use quote::{ToTokens, quote};
+use quote::{ToTokens, quote, quote_spanned};
 use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 use syn::{
@@ -12,7 +12,9 @@ use syn::{
     ReceiverKind, ReturnType, Safety, Signature, Type,
 };
 
+use crate::definition::Reach;
 use crate::errors::Errors;
+use crate::former;
 use crate::kind::{self, Unsupported};
 use crate::side_by_side::{self, SideBySide};
 
@@ -26,10 +28,14 @@ const NAMES_TAKEN: [&str; 5] = ["call", "pipeline", "clone", "as_ref", "from"];
 /// A method that is a call.
 pub(crate) struct Method {
     pub(crate) name: Ident,
+    /// Its names in earlier versions.
+    pub(crate) former: Vec<String>,
     /// The name of its variant in the message enum.
     pub(crate) variant: Ident,
     /// Its docs and `#[deprecated]`, which the reference's method repeats.
     pub(crate) attributes: Vec<Attribute>,
+    /// Its `#[cfg(…)]`, which every item that is generated for it repeats.
+    pub(crate) cfgs: Vec<Attribute>,
     pub(crate) execution: Execution,
     pub(crate) arguments: Vec<Argument>,
     /// The argument before which the handler takes `&This<Self>`, which is not part of the call.
@@ -58,6 +64,8 @@ pub(crate) enum Execution {
 /// One argument of a call.
 pub(crate) struct Argument {
     pub(crate) name: Ident,
+    /// Its names in earlier versions.
+    pub(crate) former: Vec<String>,
     /// The type in the message.
     pub(crate) kind: TokenStream,
     /// Where the type is written.
@@ -82,6 +90,12 @@ pub(crate) fn mixed_site_at(span: Span) -> Span {
     Span::mixed_site().located_at(span)
 }
 
+/// A type, written such that all uses of one that has no encoding are the same error, which the
+/// compiler then reports once.
+pub(crate) fn payload(kind: &TokenStream, span: Span) -> TokenStream {
+    quote_spanned!(mixed_site_at(span)=> <#kind as ::wigwag::__private::Payload>::Value)
+}
+
 impl Method {
     /// Parses a method that takes `self` in some form. `self_type` is the type that `Self` stands
     /// for.
@@ -89,11 +103,11 @@ impl Method {
         attributes: &[Attribute],
         signature: &Signature,
         self_type: &TokenStream,
+        reach: Reach,
         errors: &mut Errors,
     ) -> Method {
         let name = signature.ident.clone();
         check_name(&name, errors);
-        check_attributes(attributes, errors);
         check_signature(signature, errors);
         let side_by_side = SideBySide::read(attributes, signature, errors);
         let is_async = signature.asyncness.is_some();
@@ -115,7 +129,7 @@ impl Method {
                     "a call has one reply: take one `Responder<…>` or one `Yield<…>`",
                 ),
                 FnArg::Typed(typed) => {
-                    arguments.extend(Argument::read(typed, is_async, self_type, errors));
+                    arguments.extend(Argument::read(typed, is_async, self_type, reach, errors));
                 }
             }
         }
@@ -131,14 +145,14 @@ impl Method {
         }
         let later = side_by_side.as_ref().and_then(|_| side_by_side::awaited(&signature.output));
         let (mut reply, mut reply_span) = match (later, &side_by_side) {
-            (Some(later), _) => read_type(later, self_type, errors),
+            (Some(later), _) => read_type(later, self_type, reach, errors),
             // Another return type was already refused.
             (None, Some(_)) => (quote!(()), name.span()),
-            (None, None) => read_reply(&signature.output, &name, self_type, errors),
+            (None, None) => read_reply(&signature.output, &name, self_type, reach, errors),
         };
         if let Some((_, later)) = &deferred {
             later.check(side_by_side.is_some(), &signature.output, errors);
-            (reply, reply_span) = read_type(later.reply, self_type, errors);
+            (reply, reply_span) = read_type(later.reply, self_type, reach, errors);
         }
         let execution = match &side_by_side {
             Some(side_by_side) => Execution::SideBySide(side_by_side.key_at(&arguments, errors)),
@@ -146,8 +160,10 @@ impl Method {
             None => Execution::Plain,
         };
         Method {
+            former: former::read(attributes, &name, errors),
             variant: variant(&name, errors),
-            attributes: kept(attributes),
+            attributes: kept(attributes, &["doc", "deprecated"]),
+            cfgs: kept(attributes, &["cfg"]),
             execution,
             arguments,
             this,
@@ -157,6 +173,27 @@ impl Method {
             reply_span,
             name,
         }
+    }
+
+    /// The condition under which the call exists, as attributes before each generated item.
+    pub(crate) fn cfg(&self) -> TokenStream {
+        let cfgs = &self.cfgs;
+        quote!(#(#cfgs)*)
+    }
+
+    /// The same condition as one predicate; `None` if the call always exists.
+    pub(crate) fn condition(&self) -> Option<TokenStream> {
+        let predicates: Vec<_> = self
+            .cfgs
+            .iter()
+            .filter_map(|one| Some(&one.meta.require_list().ok()?.tokens))
+            .collect();
+        (!self.cfgs.is_empty()).then(|| quote!(all(#(#predicates),*)))
+    }
+
+    /// The type of the reply where it is encoded or decoded.
+    pub(crate) fn reply_payload(&self) -> TokenStream {
+        payload(&self.reply, self.reply_span)
     }
 
     /// The number of arguments that a caller must send: options at the end may be missing.
@@ -171,6 +208,7 @@ impl Argument {
         typed: &PatType,
         is_async: bool,
         self_type: &TokenStream,
+        reach: Reach,
         errors: &mut Errors,
     ) -> Option<Argument> {
         if let Some(cfg) = typed.attrs.iter().find(|one| is_cfg(one)) {
@@ -209,17 +247,23 @@ impl Argument {
             ArgumentForm::Text => quote!(::std::string::String),
             ArgumentForm::Bytes => quote!(::wigwag::__private::Bytes),
             ArgumentForm::Owned => {
-                check_owned(written, errors);
+                check_owned(written, reach, errors);
                 kind::without_self(written.to_token_stream(), self_type)
             }
         };
         Some(Argument {
+            former: former::read(&typed.attrs, &name, errors),
             name,
             kind,
             span: written.span(),
             form,
             is_option: kind::is_option(written),
         })
+    }
+
+    /// The type in the message, where it is encoded or decoded.
+    pub(crate) fn payload(&self) -> TokenStream {
+        payload(&self.kind, self.span)
     }
 
     /// The type in the schema; it is the same for borrowed and owned texts.
@@ -296,8 +340,18 @@ fn borrowed_form(written: &Type) -> ArgumentForm {
     }
 }
 
-fn check_owned(written: &Type, errors: &mut Errors) {
-    match kind::unsupported(written.to_token_stream()) {
+fn check_owned(written: &Type, reach: Reach, errors: &mut Errors) {
+    match unsupported(written, reach) {
+        Some(Unsupported::Borrowed) if reach == Reach::Local => errors.add(
+            written,
+            "an argument waits in a mailbox, so it must own its data: take an owned type, or a \
+             `&'static` one (only &str and &[u8] can be lent to plain handlers)",
+        ),
+        Some(Unsupported::Opaque) if reach == Reach::Local => errors.add(
+            written,
+            "an argument needs a type that the message can name: take a `Box<dyn …>` instead of \
+             an `impl …`",
+        ),
         Some(Unsupported::Borrowed) => errors.add(
             written,
             "an argument waits in a mailbox and may come from another process, so it must own its \
@@ -311,20 +365,33 @@ fn check_owned(written: &Type, errors: &mut Errors) {
     }
 }
 
+fn unsupported(written: &Type, reach: Reach) -> Option<Unsupported> {
+    match reach {
+        Reach::Exportable => kind::unsupported(written.to_token_stream()),
+        Reach::Local => kind::unsupported_in_process(written.to_token_stream()),
+    }
+}
+
 fn read_reply(
     output: &ReturnType,
     name: &Ident,
     self_type: &TokenStream,
+    reach: Reach,
     errors: &mut Errors,
 ) -> (TokenStream, Span) {
     match output {
-        ReturnType::Type(_, written) => read_type(written, self_type, errors),
+        ReturnType::Type(_, written) => read_type(written, self_type, reach, errors),
         ReturnType::Default => (quote!(()), name.span()),
     }
 }
 
-fn read_type(written: &Type, self_type: &TokenStream, errors: &mut Errors) -> (TokenStream, Span) {
-    match kind::unsupported(written.to_token_stream()) {
+fn read_type(
+    written: &Type,
+    self_type: &TokenStream,
+    reach: Reach,
+    errors: &mut Errors,
+) -> (TokenStream, Span) {
+    match unsupported(written, reach) {
         Some(Unsupported::Borrowed) => errors.add(
             written,
             "a reply leaves the actor, so it must own its data: return an owned type",
@@ -352,8 +419,9 @@ fn check_receiver(receiver: &Receiver, errors: &mut Errors) {
 const LIFETIME_REFUSED: &str =
     "a call cannot borrow from its caller, so it has no lifetimes: remove the lifetime";
 
-const CFG_REFUSED: &str = "a call must exist in every build, or its number and those of later \
-                           calls would differ between the two ends: move the `cfg` into the body";
+const CFG_REFUSED: &str = "a call has the same arguments in every build, because they are sent \
+                           by their positions: put the `cfg` on the method, and write one method \
+                           for each case";
 
 fn check_signature(signature: &Signature, errors: &mut Errors) {
     for param in &signature.generics.params {
@@ -384,19 +452,12 @@ fn check_name(name: &Ident, errors: &mut Errors) {
     }
 }
 
-fn check_attributes(attributes: &[Attribute], errors: &mut Errors) {
-    for cfg in attributes.iter().filter(|one| is_cfg(one)) {
-        errors.add(cfg, CFG_REFUSED);
-    }
-}
-
 fn is_cfg(attribute: &Attribute) -> bool {
     attribute.path().is_ident("cfg")
 }
 
-fn kept(attributes: &[Attribute]) -> Vec<Attribute> {
-    let keep =
-        |one: &&Attribute| ["doc", "deprecated"].iter().any(|name| one.path().is_ident(name));
+fn kept(attributes: &[Attribute], names: &[&str]) -> Vec<Attribute> {
+    let keep = |one: &&Attribute| names.iter().any(|name| one.path().is_ident(name));
     attributes.iter().filter(keep).cloned().collect()
 }
 

@@ -37,13 +37,16 @@ pub(crate) fn expand(definition: &Definition) -> TokenStream {
 
             /// Opens a pipeline for up to `most` asks at once, of methods that have the same reply.
             /// Each ask may carry a value, which is returned with its answer.
-            pub fn pipeline<WigwagReply: ::wigwag::__private::Answerable, WigwagValue>(
+            pub fn pipeline<WigwagReply, WigwagValue>(
                 &self,
                 most: usize,
             ) -> ::core::result::Result<
                 ::wigwag::Pipeline<#self_type, WigwagReply, WigwagValue>,
                 ::wigwag::CallError,
-            > {
+            >
+            where
+                WigwagReply: ::wigwag::__private::Answerable<#self_type>,
+            {
                 self.0.pipeline(most)
             }
         }
@@ -117,7 +120,7 @@ fn call(definition: &Definition, method: &Method) -> TokenStream {
     let (variant, reply) = (&method.variant, &method.reply);
     let mut name = method.name.clone();
     name.set_span(call_site_at(name.span()));
-    let attributes = &method.attributes;
+    let (cfg, attributes) = (method.cfg(), &method.attributes);
     let missing = (!attributes.iter().any(|one| one.path().is_ident("doc"))).then(|| {
         let docs = format!(" The call `{name}`.");
         quote!(#[doc = #docs])
@@ -136,6 +139,7 @@ fn call(definition: &Definition, method: &Method) -> TokenStream {
         false => quote!(::wigwag::__private::Call<'_, #self_type, #reply>),
     };
     quote! {
+        #cfg
         #missing
         #(#attributes)*
         #[inline]

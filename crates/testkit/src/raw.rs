@@ -338,12 +338,18 @@ impl Raw {
 
     /// Accepts a session that a node dials.
     pub async fn accept(&mut self, who: Identity) {
+        self.accept_as(who, "").await;
+    }
+
+    /// Accepts a session that a node dials, under a name of fewer than 128 bytes.
+    pub async fn accept_as(&mut self, who: Identity, name: &str) {
         self.say(&header(ProtocolNumber::PAIR1)).await;
         self.header().await;
         self.message().await.expect("HELLO");
         self.send(&hello(who)).await;
         self.message().await.expect("OPEN");
-        self.send(&opened()).await;
+        let tag = [&[1, name.len() as u8][..], name.as_bytes()].concat();
+        self.send(&[opened(), tag].concat()).await;
     }
 
     /// Accepts the node's ATTACH with a channel of `limit` units. Returns the channel's number.

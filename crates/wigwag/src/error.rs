@@ -79,8 +79,25 @@ pub enum NodeError {
     Restarted,
     /// Another node listens at the peer's address now.
     AnotherNode,
+    /// A session has ended before its peer had everything that was sent;
+    /// [`Node::flush`](crate::Node::flush) reports it.
+    Lost {
+        /// The address of the peer.
+        peer: Arc<str>,
+        /// Why the session has ended.
+        why: Arc<str>,
+        /// The number of other sessions that were lost.
+        others: usize,
+    },
     /// This node is closed.
     Closed,
+}
+
+fn and_others(count: usize) -> String {
+    match count {
+        0 => String::new(),
+        count => format!(" (and {count} more)"),
+    }
 }
 
 fn session_hint(error: &LinkError) -> &'static str {
@@ -105,6 +122,7 @@ impl NodeError {
             NodeError::Call(error) => error.fault(),
             NodeError::Disconnected { .. } => Fault::Network,
             NodeError::Restarted | NodeError::AnotherNode => Fault::Peer,
+            NodeError::Lost { .. } => Fault::Network,
             NodeError::NoName { .. } | NodeError::BadName { .. } | NodeError::Closed => {
                 Fault::Caller
             }
@@ -121,6 +139,9 @@ impl NodeError {
             NodeError::BadName { .. } => "take another name",
             NodeError::Disconnected { .. } => {
                 "start the peer, or call again later: the node keeps trying to reach it"
+            }
+            NodeError::Lost { .. } => {
+                "count what was not delivered with the session's event, from `Node::session_events`"
             }
             NodeError::Restarted => "fetch the reference again with `Node::actor`",
             NodeError::AnotherNode => "look which program has taken the peer's place",
@@ -157,6 +178,14 @@ impl fmt::Display for NodeError {
             NodeError::Disconnected { peer, why, since, next_attempt } => {
                 let next = NextAttempt(*next_attempt);
                 let text = format_args!("no connection for {since:.1?}: {why}; {next}");
+                return write_error(f, peer, text, self.hint());
+            }
+            NodeError::Lost { peer, why, others } => {
+                let others = and_others(*others);
+                let text = format_args!(
+                    "a session has ended, and its peer may not have everything that was sent: \
+                     {why}{others}"
+                );
                 return write_error(f, peer, text, self.hint());
             }
             NodeError::NoName { address } => {

@@ -4,6 +4,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use tokio::sync::broadcast::{self, error::RecvError};
+use wigwag_actor::CallErrorKind;
 
 use crate::limits::EVENTS_MAX;
 
@@ -40,8 +41,12 @@ use crate::limits::EVENTS_MAX;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SessionEvent {
-    /// The address of the peer.
+    /// The address of the peer. Of a peer that has dialed, it is the address that it has dialed
+    /// from, which may be another one each time.
     pub peer: Arc<str>,
+    /// The name of the peer ([`NodeOptions::name`](crate::NodeOptions::name)), if it has one of at
+    /// most 255 bytes without control characters, and runs a release that tells it.
+    pub name: Option<Arc<str>>,
     /// The change.
     pub what: SessionChange,
 }
@@ -70,6 +75,24 @@ pub enum SessionChange {
         /// A description of that other program.
         found: Arc<str>,
     },
+    /// An actor of the peer has not understood tells of this node: it has no such method, or the
+    /// method takes other arguments, as happens between two versions of an interface. The tells
+    /// were not handled. A peer of an earlier release does not report this.
+    ///
+    /// The peer reports tells together, with the reason of the first one; so a reference that was
+    /// dropped right after a tell may hear nothing.
+    Rejected {
+        /// The address of the actor.
+        target: Arc<str>,
+        /// The name of the method; `?` if it is not known.
+        method: Arc<str>,
+        /// The number of tells, not counting those of earlier events.
+        tells: u64,
+        /// Why the first tell of the method was rejected.
+        reason: CallErrorKind,
+        /// The same in the peer's words; for people, never parsed.
+        detail: Arc<str>,
+    },
     /// The session is over.
     Ended {
         /// The reason.
@@ -83,9 +106,12 @@ pub enum SessionChange {
 /// The outcome of the calls to one actor of a session that has ended; part of
 /// [`SessionChange::Ended`].
 ///
-/// In the order in which the calls were sent, the delivered ones come first, then those with an
-/// unknown outcome, then those that never arrived. The three numbers add up to all calls sent since
-/// the reference was fetched.
+/// The four numbers add up to all calls sent since the reference was fetched. An ask is counted as
+/// its caller was told: as [`DeliveryStatus`](crate::DeliveryStatus) has it for the error, and as
+/// delivered if it was answered. In the order in which tells were sent, the delivered and the
+/// rejected ones come first, then those with an unknown outcome, then those that never arrived.
+///
+/// A peer of an earlier release does not count rejected tells apart: they count as delivered then.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Delivery {
@@ -93,9 +119,12 @@ pub struct Delivery {
     pub target: Arc<str>,
     /// Calls that were certainly handled.
     pub delivered: u64,
-    /// Later calls that may have been handled.
+    /// Calls that the actor has not understood, and did not handle. Sent again, they would be
+    /// rejected again.
+    pub rejected: u64,
+    /// Calls that may have been handled.
     pub unknown: u64,
-    /// The last calls, which were certainly not handled: they can safely be sent again.
+    /// Calls that were certainly not handled: they can safely be sent again.
     pub not_delivered: u64,
 }
 
@@ -115,10 +144,10 @@ pub(crate) struct Announcer(Arc<OnceLock<broadcast::Sender<SessionEvent>>>);
 
 impl Announcer {
     /// Sends an event to the subscribers, if there are any.
-    pub(crate) fn announce(&self, peer: &Arc<str>, what: SessionChange) {
+    pub(crate) fn announce(&self, peer: &Arc<str>, name: &Option<Arc<str>>, what: SessionChange) {
         if let Some(sender) = self.0.get() {
             // The last subscriber may be gone.
-            let _ = sender.send(SessionEvent { peer: peer.clone(), what });
+            let _ = sender.send(SessionEvent { peer: peer.clone(), name: name.clone(), what });
         }
     }
 }

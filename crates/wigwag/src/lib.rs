@@ -49,7 +49,8 @@
 //! are. A call with one of them to another process comes back as
 //! [`NotSerializable`](CallErrorKind::NotSerializable), and an ask from another process for such a
 //! reply fails with that error. Whether a type can be serialized is known when the program is
-//! compiled, so the check costs other calls nothing.
+//! compiled, so the check costs other calls nothing. An actor that is never exported can take and
+//! answer values of any type as they are: [`#[wigwag::actor(local)]`](macro@actor).
 //!
 //! # SP sockets
 //!
@@ -95,8 +96,8 @@
 //! [`NodeOptions::keep_sessions`]. Then later calls fail as
 //! [`NotDelivered`](CallErrorKind::NotDelivered), and so do asks that never reached the peer; other
 //! asks in flight fail as [`Unknown`](CallErrorKind::Unknown). For tells,
-//! [a session event](Node::session_events) counts delivered, undelivered and unknown ones; a
-//! [receipt](Call::receipt) gives the outcome of a single tell:
+//! [a session event](Node::session_events) counts delivered, rejected, undelivered and unknown ones;
+//! a [receipt](Call::receipt) gives the outcome of a single tell:
 //!
 //! ```
 //! use wigwag::{Actor, DeliveryStatus};
@@ -120,6 +121,7 @@
 //!     match receipt.await {
 //!         DeliveryStatus::Delivered => println!("it is booked"),
 //!         DeliveryStatus::NotDelivered => println!("it is not, and may be sent again"),
+//!         DeliveryStatus::Rejected(reason) => println!("the ledger cannot book it: {reason}"),
 //!         DeliveryStatus::Unknown => println!("it may be booked: look before you send it again"),
 //!     }
 //!     Ok(())
@@ -272,7 +274,7 @@ pub use wigwag_actor::{
     Interface, Life, Local, Pipeline, Placement, Reason, Receipt, Ref, Refused, Responder,
     Streaming, This, WhenFull, Yield, block_on, registry,
 };
-pub use wigwag_macros::{Message, actor, handler, main};
+pub use wigwag_macros::{Message, actor, handler, main, was};
 pub use wigwag_net::Address;
 pub use wigwag_wire::Fault;
 
@@ -281,17 +283,21 @@ pub use wigwag_wire::Fault;
 pub mod __private {
     pub use crate::node::runtime::{MainOptions, run_main};
     pub use bytes::Bytes;
+    pub use wigwag_actor::message::all;
     pub use wigwag_actor::runtime::actor::one_by_one;
     pub use wigwag_actor::runtime::run::same_calls::SameCalls;
     pub use wigwag_actor::runtime::side_by_side::{Work, work};
     pub use wigwag_actor::runtime::this::this;
     pub use wigwag_actor::schema::FIRST_METHOD;
     pub use wigwag_actor::{
-        Actor, Answerable, Argument, Call, Handled, Interface, Message, Method, Ref, Reply, Schema,
+        Actor, Answerable, Argument, Call, Encoded, Handled, InProcess, Interface, Message, Method,
+        Ref, Reply, Schema,
     };
     pub use wigwag_wire::collections::nested;
+    pub use wigwag_wire::fields;
     pub use wigwag_wire::fixed;
     pub use wigwag_wire::msgpack::put_array;
+    pub use wigwag_wire::payload::Payload;
     pub use wigwag_wire::skip::skip;
     pub use wigwag_wire::small;
     pub use wigwag_wire::{Buffer, Decode, DecodeError, Encode, Reader};

@@ -42,6 +42,10 @@ pub const TURN_BYTES: usize = 64 * 1024;
 /// Units of credit that one turn may lease, so that other senders find some.
 pub const LEASE_UNITS_MAX: u64 = 4096;
 
+/// Calls that a turn may hold on a channel, in all, before another thread that sends on it takes the
+/// turn's place: as many as an actor takes at once.
+pub const TENURE_CALLS: u64 = 256;
+
 /// Asks in flight per pipeline: each is a number, and a fast asker needs this many for a round trip
 /// of 20 ms. A power of two.
 pub const PIPELINE_ASKS_MAX: usize = 2_097_152;
@@ -100,6 +104,9 @@ pub const REDIAL_MOST: Duration = Duration::from_secs(1);
 /// here and not yet at the peer; the peer learns of that with its next dial, a second later at
 /// most.
 pub const ANOTHER_WAIT: Duration = Duration::from_millis(500);
+
+/// Methods of a channel of which rejected tells are known apart. The peer reports fewer.
+pub const REJECTED_METHODS_MAX: usize = 16;
 
 /// Session events that wait for each subscriber.
 pub const EVENTS_MAX: usize = 1024;

@@ -4,6 +4,9 @@
 #[doc = include_str!("../../../docs/guide.md")]
 mod guide {}
 
+#[doc = include_str!("../../../docs/versions.md")]
+mod versions {}
+
 #[doc = include_str!("../../../docs/from-erlang.md")]
 mod from_erlang {}
 

@@ -1,11 +1,10 @@
-//! MessagePack for composite values: options, results, tuples, lists, maps, bytes.
+//! MessagePack for composite values: options, results, tuples, lists, maps.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use bytes::Bytes;
-
+use crate::fields::{Field, Fields};
 use crate::fixed::FixedWidth;
 use crate::msgpack::{put_array, put_map, take_array, take_map};
 use crate::small::{self, Scratch};
@@ -15,6 +14,7 @@ use crate::{Buffer, Decode, DecodeError, Encode, Reader};
 /// it is `[value]`.
 impl<T: Encode> Encode for Option<T> {
     const TRAVELS: bool = T::TRAVELS;
+    const FIELDS: &'static Fields = T::FIELDS;
     const MAY_BE_NIL: bool = true;
     const SMALL_BYTES: usize = T::SMALL_BYTES.saturating_add(T::MAY_BE_NIL as usize);
     fn encode_small(&self, scratch: &mut Scratch, at: usize) -> usize {
@@ -56,6 +56,13 @@ impl<'a, T: Decode<'a>> Decode<'a> for Option<T> {
 /// `Ok(value)` is `[0, value]`, `Err(error)` is `[1, error]`.
 impl<T: Encode, E: Encode> Encode for Result<T, E> {
     const TRAVELS: bool = T::TRAVELS && E::TRAVELS;
+    const FIELDS: &'static Fields = &Fields {
+        name: "",
+        fields: &[
+            Field { name: "0", former: &[], fields: T::FIELDS },
+            Field { name: "1", former: &[], fields: E::FIELDS },
+        ],
+    };
     fn encode(&self, out: &mut Buffer) {
         put_array(out, 2);
         match self {
@@ -105,16 +112,15 @@ pub fn nested<'a, T>(
 
 impl<T: Encode> Encode for [T] {
     const TRAVELS: bool = T::TRAVELS;
+    const FIELDS: &'static Fields = T::FIELDS;
     fn encode(&self, out: &mut Buffer) {
-        put_array(out, self.len());
-        for item in self {
-            item.encode(out);
-        }
+        T::encode_list(self, out);
     }
 }
 
 impl<T: Encode> Encode for Vec<T> {
     const TRAVELS: bool = T::TRAVELS;
+    const FIELDS: &'static Fields = T::FIELDS;
     fn encode(&self, out: &mut Buffer) {
         self.as_slice().encode(out);
     }
@@ -122,24 +128,17 @@ impl<T: Encode> Encode for Vec<T> {
 
 impl<'a, T: Decode<'a>> Decode<'a> for Vec<T> {
     fn decode(reader: &mut Reader<'a>) -> Result<Vec<T>, DecodeError> {
-        nested(reader, |reader, count| {
-            // An item may be larger in memory than on the wire, so the list grows as items are
-            // read.
-            let mut items = Vec::with_capacity(count.min(64));
-            for _ in 0..count {
-                items.push(T::decode(reader)?);
-            }
-            Ok(items)
-        })
+        T::decode_list(reader)
     }
 }
 
 impl<T: Encode, const N: usize> Encode for [T; N] {
     const TRAVELS: bool = T::TRAVELS;
-    const SMALL_BYTES: usize = small::array(&[T::SMALL_BYTES; N]);
+    // The head of bin is longer than that of a short array, but its bytes are shorter than numbers.
+    const SMALL_BYTES: usize = if N == 0 { 2 } else { small::array(&[T::SMALL_BYTES; N]) };
+    const FIELDS: &'static Fields = T::FIELDS;
     fn encode_small(&self, scratch: &mut Scratch, at: usize) -> usize {
-        let at = small::put_array(scratch, at, N);
-        self.iter().fold(at, |at, item| item.encode_small(scratch, at))
+        T::encode_list_small(self, scratch, at)
     }
     const FIXED: FixedWidth = T::FIXED.repeated(N);
     #[inline(always)]
@@ -167,6 +166,13 @@ impl<'a, T: Decode<'a>, const N: usize> Decode<'a> for [T; N] {
 
 impl<K: Encode, V: Encode> Encode for BTreeMap<K, V> {
     const TRAVELS: bool = K::TRAVELS && V::TRAVELS;
+    const FIELDS: &'static Fields = &Fields {
+        name: "",
+        fields: &[
+            Field { name: "0", former: &[], fields: K::FIELDS },
+            Field { name: "1", former: &[], fields: V::FIELDS },
+        ],
+    };
     fn encode(&self, out: &mut Buffer) {
         put_pairs(out, self.iter());
     }
@@ -208,48 +214,10 @@ impl<'a, K: Decode<'a> + Ord, V: Decode<'a>> Decode<'a> for BTreeMap<K, V> {
     }
 }
 
-/// Bytes are MessagePack *bin*; a `Vec<u8>` is a list of numbers. Use [`Bytes`] for blobs.
-impl Encode for Bytes {
-    fn encode(&self, out: &mut Buffer) {
-        put_bin(out, self);
-    }
-}
-
-/// Appends bytes as MessagePack *bin*.
-pub(crate) fn put_bin(out: &mut Buffer, bytes: &[u8]) {
-    let b = (bytes.len() as u32).to_be_bytes();
-    match bytes.len() {
-        0..=0xFF => out.put([0xC4, b[3]], 2),
-        0x100..=0xFFFF => out.put([0xC5, b[2], b[3]], 3),
-        _ => out.put([0xC6, b[0], b[1], b[2], b[3]], 5),
-    }
-    out.extend(bytes);
-}
-
-impl<'a> Decode<'a> for &'a [u8] {
-    fn decode(reader: &mut Reader<'a>) -> Result<&'a [u8], DecodeError> {
-        const EXPECTED: &str = "bytes";
-        let length = match reader.u8().map_err(|_| DecodeError::Short { expected: EXPECTED })? {
-            0xC4 => usize::from(reader.u8()?),
-            0xC5 => usize::from(u16::from_be_bytes(reader.array()?)),
-            0xC6 => u32::from_be_bytes(reader.array()?) as usize,
-            found => {
-                return Err(DecodeError::WrongType { expected: EXPECTED, found });
-            }
-        };
-        Ok(reader.take(length)?)
-    }
-}
-
-impl<'a> Decode<'a> for Bytes {
-    fn decode(reader: &mut Reader<'a>) -> Result<Bytes, DecodeError> {
-        <&[u8]>::decode(reader).map(Bytes::copy_from_slice)
-    }
-}
-
 impl<T: Encode + ?Sized> Encode for Box<T> {
     const MAY_BE_NIL: bool = T::MAY_BE_NIL;
     const TRAVELS: bool = T::TRAVELS;
+    const FIELDS: &'static Fields = T::FIELDS;
     fn encode(&self, out: &mut Buffer) {
         (**self).encode(out);
     }
@@ -266,6 +234,12 @@ macro_rules! tuples {
     ($($count:literal: $($name:ident $index:tt),+;)*) => {$(
         impl<$($name: Encode),+> Encode for ($($name,)+) {
             const TRAVELS: bool = $($name::TRAVELS)&&+;
+            const FIELDS: &'static Fields = &Fields {
+                name: "",
+                fields: &[$(
+                    Field { name: stringify!($index), former: &[], fields: $name::FIELDS },
+                )+],
+            };
             const SMALL_BYTES: usize = small::array(&[$($name::SMALL_BYTES),+]);
             #[inline]
             fn encode_small(&self, scratch: &mut Scratch, at: usize) -> usize {

@@ -6,12 +6,22 @@
 //! Format: <https://github.com/msgpack/msgpack/blob/master/spec.md>.
 
 use alloc::string::String;
+use alloc::vec::Vec;
 
+use crate::bytes::{put_bin, put_bin_small, take_byte_list};
+use crate::collections::nested;
+use crate::fields::Fields;
 use crate::fixed::FixedWidth;
 use crate::small::{self, Scratch};
 use crate::{Buffer, Reader, Short};
 
 /// A value that can be written as MessagePack.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be an argument or a reply",
+    label = "has no form on the wire",
+    note = "write `#[derive(wigwag::Message)]` on each of your own types in it",
+    note = "a value that stays in its process may be any type, as `wigwag::Local<…>`, and so may all of an actor with `#[wigwag::actor(local)]`"
+)]
 pub trait Encode {
     /// Largest size of a value in bytes, if it is small for all values of the type; `usize::MAX` if
     /// it is unknown.
@@ -23,6 +33,11 @@ pub trait Encode {
     /// the value, so that a `None` of such a type does not travel either, and nothing is checked at
     /// run time if all types travel.
     const TRAVELS: bool = true;
+
+    /// The names of the parts of the type, which are not encoded. A composite type has those of its
+    /// parts. The derive of `Message` sets it for structs and enums.
+    #[doc(hidden)]
+    const FIELDS: &'static Fields = Fields::NONE;
 
     /// True if nil is the form of some value of the type. An `Option` of such a type writes
     /// `Some(value)` as an array of one, because nil is its `None`. [`Decode::MAY_BE_NIL`] must say
@@ -38,6 +53,31 @@ pub trait Encode {
     fn encode_small(&self, scratch: &mut Scratch, at: usize) -> usize {
         let _ = scratch;
         at
+    }
+
+    /// Appends a list of values. Only `u8` overrides this: a list of bytes is bin.
+    #[doc(hidden)]
+    #[inline]
+    fn encode_list(items: &[Self], out: &mut Buffer)
+    where
+        Self: Sized,
+    {
+        put_array(out, items.len());
+        for item in items {
+            item.encode(out);
+        }
+    }
+
+    /// Writes a list of values at `at` and returns its end, as [`encode_list`](Self::encode_list)
+    /// does. Only for lists of a known small size.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn encode_list_small(items: &[Self], scratch: &mut Scratch, at: usize) -> usize
+    where
+        Self: Sized,
+    {
+        let at = small::put_array(scratch, at, items.len());
+        items.iter().fold(at, |at, item| item.encode_small(scratch, at))
     }
 
     /// The width of the fixed-width encoding, if all values of the type have the same.
@@ -56,6 +96,12 @@ pub trait Encode {
 
 /// A value that can be read from MessagePack. `'a` is the lifetime of the bytes, so a `&'a str`
 /// borrows from them.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be an argument or a reply",
+    label = "has no form on the wire",
+    note = "write `#[derive(wigwag::Message)]` on each of your own types in it",
+    note = "a value that stays in its process may be any type, as `wigwag::Local<…>`, and so may all of an actor with `#[wigwag::actor(local)]`"
+)]
 pub trait Decode<'a>: Sized {
     /// True if nil is the form of some value of the type, as for [`Encode::MAY_BE_NIL`].
     const MAY_BE_NIL: bool = false;
@@ -67,6 +113,21 @@ pub trait Decode<'a>: Sized {
     /// Fails if the bytes end too early, hold another type, or hold a value that the type cannot
     /// represent.
     fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError>;
+
+    /// Reads a list of values. Only `u8` overrides this: a list of bytes is bin, or an array of
+    /// numbers.
+    #[doc(hidden)]
+    fn decode_list(reader: &mut Reader<'a>) -> Result<Vec<Self>, DecodeError> {
+        nested(reader, |reader, count| {
+            // An item may be larger in memory than on the wire, so the list grows as items are
+            // read.
+            let mut items = Vec::with_capacity(count.min(64));
+            for _ in 0..count {
+                items.push(Self::decode(reader)?);
+            }
+            Ok(items)
+        })
+    }
 
     /// Reads the fixed-width encoding. Only for types whose [`Encode::FIXED`] is set.
     #[doc(hidden)]
@@ -119,6 +180,12 @@ pub enum DecodeError {
     /// Arrays or maps nested deeper than [`crate::reader::DEPTH_MAX`].
     #[error("values nest deeper than {} levels", crate::reader::DEPTH_MAX)]
     TooDeep,
+    /// The sender could not encode the value.
+    #[error("the sender could not encode the value of type {expected}")]
+    NotEncoded {
+        /// The expected type.
+        expected: &'static str,
+    },
     /// A value of a type that does not travel.
     #[error("a value that lives in its own process only cannot be read")]
     NotSerializable,
@@ -301,9 +368,29 @@ fn take_rare_integer<'a>(
     Ok((whole, reader.rest()))
 }
 
+/// The list methods of `u8`; nothing for other integers.
+macro_rules! byte_lists {
+    (encode u8) => {
+        fn encode_list(items: &[u8], out: &mut Buffer) {
+            put_bin(out, items);
+        }
+        #[inline(always)]
+        fn encode_list_small(items: &[u8], scratch: &mut Scratch, at: usize) -> usize {
+            put_bin_small(scratch, at, items)
+        }
+    };
+    (decode $life:lifetime u8) => {
+        fn decode_list(reader: &mut Reader<$life>) -> Result<Vec<u8>, DecodeError> {
+            take_byte_list(reader)
+        }
+    };
+    ($($other:tt)*) => {};
+}
+
 macro_rules! integers {
-    ($put:ident $take:ident $wide:ty: $kind:literal $($type:ty as $fixed:ty),*) => {$(
+    ($put:ident $take:ident $wide:ty: $kind:literal $($type:ident as $fixed:ty),*) => {$(
         impl Encode for $type {
+            byte_lists!(encode $type);
             put_fixed!($kind $fixed);
             const SMALL_BYTES: usize = 1 + size_of::<$type>();
             #[inline(always)]
@@ -316,6 +403,7 @@ macro_rules! integers {
             }
         }
         impl<'a> Decode<'a> for $type {
+            byte_lists!(decode 'a $type);
             #[inline(always)]
             fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
                 const EXPECTED: &str = stringify!($type);
@@ -515,6 +603,7 @@ impl<'a> Decode<'a> for String {
 impl<T: Encode + ?Sized> Encode for &T {
     const MAY_BE_NIL: bool = T::MAY_BE_NIL;
     const TRAVELS: bool = T::TRAVELS;
+    const FIELDS: &'static Fields = T::FIELDS;
     fn encode(&self, out: &mut Buffer) {
         (**self).encode(out);
     }

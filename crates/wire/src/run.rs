@@ -129,6 +129,20 @@ impl<'a> Run<'a> {
         run.items = RunItems::new(reader.take_rest());
         Some(run)
     }
+
+    /// Appends the run as a whole frame of a call: a tell without an asker, otherwise an ask. A run
+    /// may have one item only.
+    pub fn write_calls(&self, out: &mut Buffer) {
+        let asker = self.asker.map(|(slot, generation)| [u64::from(slot), u64::from(generation)]);
+        let kind = if asker.is_some() { ASKS } else { TELLS };
+        let mut builder = RunBuilder::default();
+        builder.begin(out, kind, &[self.channel]);
+        asker.iter().flatten().for_each(|number| varint::put(out, *number));
+        varint::put(out, self.method);
+        out.extend(self.items.rest());
+        builder.note_items(1);
+        builder.close(out);
+    }
 }
 
 /// Where the content of an item begins in the scratch memory.
@@ -430,6 +444,28 @@ mod tests {
         builder.note_tell(5, 16);
         assert!(!builder.tell(&mut out, 5, 16, content(&[2; ITEM_BYTES_MAX + 1])));
         assert_eq!(out.as_slice(), before);
+    }
+
+    #[test]
+    fn a_run_is_written_as_it_was_parsed() {
+        let items = [2, 7, 8, 1, 9];
+        for asker in [None, Some((300, 70_000))] {
+            for copies in [1, 60] {
+                let items = items.repeat(copies);
+                let run = Run { channel: 5, method: 200, asker, items: RunItems::new(&items) };
+                let mut out = Buffer::new();
+                out.push(0xEE);
+                run.write_calls(&mut out);
+                let kind = out.as_slice()[1];
+                let mut reader = Reader::new(&out.as_slice()[2..]);
+                let length = varint::take(&mut reader).expect("a length") as usize;
+                assert_eq!(reader.rest().len(), length);
+                let read = Run::parse(kind, reader.rest()).expect("a run");
+                assert_eq!((read.channel, read.method, read.asker), (5, 200, asker));
+                assert_eq!(read.items.rest(), items);
+                assert_eq!(kind == ASKS, asker.is_some());
+            }
+        }
     }
 
     #[test]

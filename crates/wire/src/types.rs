@@ -6,6 +6,7 @@ mod pointers;
 mod sets;
 mod time;
 mod net;
+mod crates;
 #[cfg(all(unix, any(test, feature = "std")))]
 mod hosted;
 

@@ -28,7 +28,7 @@ use crate::scheduler::{DirectCall, InlineRun};
 ///
 /// [`Ask::sent`](crate::Ask::sent) and [`Call::try_ask`](crate::Call::try_ask) return it.
 #[must_use = "dropping an answer cancels the ask"]
-pub struct Answer<'a, I: Interface, R: Answerable> {
+pub struct Answer<'a, I: Interface, R: Answerable<I>> {
     target: AskTarget<'a, I>,
     place: AnswerPlace<R>,
     reply: PhantomData<fn() -> R>,
@@ -54,7 +54,7 @@ pub(crate) enum AskMode {
     Urgent,
 }
 
-impl<'a, I: Interface, R: Answerable> Answer<'a, I, R> {
+impl<'a, I: Interface, R: Answerable<I>> Answer<'a, I, R> {
     /// Sends the ask. Always inlined, so that the answer is built in its final place: otherwise it
     /// would be stored in two halves and loaded as a whole right after, which a processor does
     /// slowly.
@@ -121,7 +121,7 @@ impl<'a, I: Interface, R: Answerable> Answer<'a, I, R> {
             let mut small = [0; SMALL_REPLY_BYTES];
             if let Some(length) = route.take_reply(*slot, &mut small) {
                 self.place = AnswerPlace::Done;
-                return Poll::Ready(match R::decode(&mut Reader::new(&small[..length])) {
+                return Poll::Ready(match R::decode_reply(&mut Reader::new(&small[..length])) {
                     Ok(value) => Ok(value),
                     Err(why) => Err(bad_reply(route.target(), &why)),
                 });
@@ -149,7 +149,7 @@ impl<'a, I: Interface, R: Answerable> Answer<'a, I, R> {
             (AnswerPlace::Remote(slot), Place::Remote(route, _)) => {
                 match route.poll_reply(*slot, waker) {
                     Poll::Pending => return Poll::Pending,
-                    Poll::Ready(Ok(bytes)) => R::decode(&mut Reader::new(&bytes))
+                    Poll::Ready(Ok(bytes)) => R::decode_reply(&mut Reader::new(&bytes))
                         .map_err(|why| bad_reply(route.target(), &why)),
                     Poll::Ready(Err(error)) => Err(error),
                 }
@@ -161,9 +161,9 @@ impl<'a, I: Interface, R: Answerable> Answer<'a, I, R> {
     }
 }
 
-impl<I: Interface, R: Answerable> Unpin for Answer<'_, I, R> {}
+impl<I: Interface, R: Answerable<I>> Unpin for Answer<'_, I, R> {}
 
-impl<I: Interface, R: Answerable> Future for Answer<'_, I, R> {
+impl<I: Interface, R: Answerable<I>> Future for Answer<'_, I, R> {
     type Output = Result<R, CallError>;
 
     #[inline(always)]
@@ -172,7 +172,7 @@ impl<I: Interface, R: Answerable> Future for Answer<'_, I, R> {
     }
 }
 
-impl<I: Interface, R: Answerable> Drop for Answer<'_, I, R> {
+impl<I: Interface, R: Answerable<I>> Drop for Answer<'_, I, R> {
     #[inline]
     fn drop(&mut self) {
         match (&self.place, &self.target.place) {

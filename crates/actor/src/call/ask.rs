@@ -29,7 +29,7 @@ use crate::turn;
 /// It borrows the reference that was asked; that of [`Call::into_ask`](crate::Call::into_ask) is
 /// `Ask<'static, _, _>` and borrows nothing. It is `Send`, and any executor may poll it.
 #[must_use = "futures do nothing unless they are awaited"]
-pub struct Ask<'a, I: Interface, R: Answerable> {
+pub struct Ask<'a, I: Interface, R: Answerable<I>> {
     target: AskTarget<'a, I>,
     message: Option<I::Message>,
     ticket: Ticket,
@@ -41,7 +41,7 @@ pub struct Ask<'a, I: Interface, R: Answerable> {
     waits: Option<WaitGuard>,
 }
 
-impl<'a, I: Interface, R: Answerable> Ask<'a, I, R> {
+impl<'a, I: Interface, R: Answerable<I>> Ask<'a, I, R> {
     #[inline]
     pub(crate) fn new(
         target: AskTarget<'a, I>,
@@ -163,9 +163,9 @@ impl<'a, I: Interface, R: Answerable> Ask<'a, I, R> {
     }
 }
 
-impl<I: Interface, R: Answerable> Unpin for Ask<'_, I, R> {}
+impl<I: Interface, R: Answerable<I>> Unpin for Ask<'_, I, R> {}
 
-impl<I: Interface, R: Answerable> Future for Ask<'_, I, R> {
+impl<I: Interface, R: Answerable<I>> Future for Ask<'_, I, R> {
     type Output = Result<R, AskError<I::Message>>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
@@ -203,7 +203,7 @@ impl<I: Interface, R: Answerable> Future for Ask<'_, I, R> {
     }
 }
 
-impl<I: Interface, R: Answerable> Drop for Ask<'_, I, R> {
+impl<I: Interface, R: Answerable<I>> Drop for Ask<'_, I, R> {
     fn drop(&mut self) {
         self.target.leave(self.priority, &mut self.ticket);
     }

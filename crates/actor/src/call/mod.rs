@@ -12,6 +12,7 @@ pub mod receipt;
 pub mod pipeline;
 pub mod streaming;
 pub mod rate_limiter;
+mod unsent;
 mod cycle;
 pub(crate) mod time_limit;
 pub(crate) mod block;
@@ -22,7 +23,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use wigwag_wire::Decode;
+use wigwag_wire::{DecodeError, Reader};
 
 use crate::call::answer::{Answer, AskMode};
 use crate::call::ask::Ask;
@@ -34,12 +35,29 @@ use crate::mailbox::backlog::parked::Ticket;
 use crate::reference::interface::Interface;
 use crate::reference::route::Attempt;
 use crate::reference::{Priority, Ref};
+use crate::reply::codec::ReplyCodec;
 use crate::turn;
 
-/// A type that may be the reply to a call: it can be decoded and moved to another thread.
-pub trait Answerable: for<'a> Decode<'a> + Send + 'static {}
+/// A type that may be the reply to a call of the interface `I`: it can be moved to another thread,
+/// and unless the actor is local, it can be encoded and decoded.
+pub trait Answerable<I: Interface>: Send + Sized + 'static {
+    /// Reads an answer from another process.
+    ///
+    /// # Errors
+    /// Fails if `reader` does not begin with such a value.
+    #[doc(hidden)]
+    fn decode_reply(reader: &mut Reader<'_>) -> Result<Self, DecodeError>;
+}
 
-impl<R: for<'a> Decode<'a> + Send + 'static> Answerable for R {}
+impl<I: Interface, R: Send + 'static> Answerable<I> for R
+where
+    I::Codec: ReplyCodec<R>,
+{
+    #[inline(always)]
+    fn decode_reply(reader: &mut Reader<'_>) -> Result<R, DecodeError> {
+        <I::Codec as ReplyCodec<R>>::decode(reader)
+    }
+}
 
 /// A call that has not been made yet: a message and the actor it is for. `R` is the type of the
 /// reply.
@@ -54,8 +72,9 @@ impl<R: for<'a> Decode<'a> + Send + 'static> Answerable for R {}
 ///
 /// ```
 /// # use std::time::Duration;
-/// # use wigwag_actor::{AskError, Call, Interface};
-/// # async fn total<I: Interface>(call: Call<'_, I, u64>) -> Result<u64, AskError<I::Message>> {
+/// # use wigwag_actor::{AskError, Call, Interface, call::Answerable};
+/// # async fn total<I: Interface>(call: Call<'_, I, u64>) -> Result<u64, AskError<I::Message>>
+/// # where u64: Answerable<I> {
 /// // `call` comes from a method of a reference, as in `counter.add(100)`.
 /// call.timeout(Duration::from_secs(1)).ask().await
 /// # }
@@ -118,6 +137,14 @@ impl<'a, I: Interface, R> Call<'a, I, R> {
 
     /// Sends the message, waiting for room.
     ///
+    /// `Ok` means that the message is in the mailbox, or, for an actor of another process, with its
+    /// session, which sends it in order and over cuts as long as this process lives. It is written
+    /// at the end of the turn, or outside a turn by a task of the runtime, which waits behind a task
+    /// that blocks its thread right after the call. A process that calls
+    /// `std::process::exit` right after it takes the message along; `Node::flush` waits until the
+    /// peers have everything, and `Node::close`, which `#[wigwag::main]` calls, does so for good.
+    /// [`receipt`](Self::receipt) tells whether this one message was handled.
+    ///
     /// # Errors
     /// [`Refused`], with the message: `Timeout` when the time limit passes first, and what
     /// [`try_tell`](Self::try_tell) reports, except that `Full` is reported only by a mailbox that
@@ -148,7 +175,7 @@ impl<'a, I: Interface, R> Call<'a, I, R> {
     }
 }
 
-impl<'a, I: Interface, R: Answerable> Call<'a, I, R> {
+impl<'a, I: Interface, R: Answerable<I>> Call<'a, I, R> {
     /// Sends the message, waiting for room, and waits for the reply.
     ///
     /// # Limits
@@ -182,7 +209,7 @@ impl<'a, I: Interface, R: Answerable> Call<'a, I, R> {
     ///
     /// ```
     /// # use wigwag_actor::{Answerable, Call, CallError, Interface};
-    /// # async fn total<I: Interface, R: Answerable>(call: Call<'_, I, R>) -> Result<R, CallError>
+    /// # async fn total<I: Interface, R: Answerable<I>>(call: Call<'_, I, R>) -> Result<R, CallError>
     /// # where I::Message: Send {
     /// // `call` comes from a method of a reference, as in `counter.add(100)`.
     /// let asking = tokio::spawn(call.into_ask());
@@ -226,7 +253,7 @@ impl<'a, I: Interface, R: Answerable> Call<'a, I, R> {
 }
 
 #[inline(always)]
-fn try_ask<'a, I: Interface, R: Answerable>(
+fn try_ask<'a, I: Interface, R: Answerable<I>>(
     call: Call<'a, I, R>,
     mode: AskMode,
 ) -> Result<Answer<'a, I, R>, Refused<I::Message>> {

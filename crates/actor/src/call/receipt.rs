@@ -24,8 +24,14 @@ use crate::reference::interface::Interface;
 pub enum DeliveryStatus {
     /// Its handler has ended: with or without an answer, or by a panic.
     Delivered,
-    /// The message was not handled and never will be.
+    /// The message was not handled and never will be. It may be sent again.
     NotDelivered,
+    /// The message was not understood and not handled, for the reason given: the actor has no such
+    /// method ([`NoSuchMethod`](CallErrorKind::NoSuchMethod)), takes other arguments
+    /// ([`BadArguments`](CallErrorKind::BadArguments)), or is in another process and an argument
+    /// cannot go there ([`NotSerializable`](CallErrorKind::NotSerializable)). Sent again, it will be
+    /// rejected again.
+    Rejected(CallErrorKind),
     /// Its session or its actor ended in between: it may have been handled, wholly or in part.
     Unknown,
 }
@@ -35,6 +41,7 @@ impl fmt::Display for DeliveryStatus {
         f.write_str(match self {
             DeliveryStatus::Delivered => "delivered",
             DeliveryStatus::NotDelivered => "not delivered",
+            DeliveryStatus::Rejected(reason) => return write!(f, "rejected: {reason}"),
             DeliveryStatus::Unknown => "unknown",
         })
     }
@@ -42,20 +49,17 @@ impl fmt::Display for DeliveryStatus {
 
 impl DeliveryStatus {
     /// The status of a message whose ask ended with an error of this kind.
-    fn of(kind: CallErrorKind) -> DeliveryStatus {
+    pub fn of(kind: CallErrorKind) -> DeliveryStatus {
         use CallErrorKind as K;
         match kind {
             // The last two concern an answer, so there was one.
             K::Panicked | K::ReplyDropped | K::Application(_) | K::BadReply | K::TooLarge => {
                 DeliveryStatus::Delivered
             }
-            K::NotDelivered
-            | K::NoSuchActor
-            | K::NoSuchMethod
-            | K::BadArguments
-            | K::CallCycle
-            | K::Draining
-            | K::DeadlinePassed => DeliveryStatus::NotDelivered,
+            K::NoSuchMethod | K::BadArguments => DeliveryStatus::Rejected(kind),
+            K::NotDelivered | K::NoSuchActor | K::CallCycle | K::Draining | K::DeadlinePassed => {
+                DeliveryStatus::NotDelivered
+            }
             // A stopped actor may or may not have begun with the message. `NotSerializable` may
             // concern an argument or the answer. Kinds of later releases are unknown.
             _ => DeliveryStatus::Unknown,
@@ -63,15 +67,15 @@ impl DeliveryStatus {
     }
 }
 
-impl<'a, I: Interface, R: Answerable> Call<'a, I, R> {
+impl<'a, I: Interface, R: Answerable<I>> Call<'a, I, R> {
     /// Sends the message as [`tell`](Call::tell) does, in order with all other messages, and
     /// returns a receipt: a future of its [`DeliveryStatus`].
     ///
     /// The time limit of the call bounds the wait for room only, as with a tell.
     ///
     /// ```
-    /// # use wigwag_actor::{Call, DeliveryStatus, Interface};
-    /// # async fn store<I: Interface>(call: Call<'_, I, ()>) -> bool {
+    /// # use wigwag_actor::{Answerable, Call, DeliveryStatus, Interface};
+    /// # async fn store<I: Interface>(call: Call<'_, I, ()>) -> bool where (): Answerable<I> {
     /// let Ok(receipt) = call.receipt().await else { return false };
     /// receipt.await == DeliveryStatus::Delivered
     /// # }
@@ -101,13 +105,13 @@ impl<'a, I: Interface, R: Answerable> Call<'a, I, R> {
 /// time limit: a session that is cut off is kept for the time its node has set. Inside a handler,
 /// the receipt of a message to the same actor waits for itself.
 #[must_use = "a receipt that nobody waits for costs an ask and says nothing"]
-pub struct Receipt<'a, I: Interface, R: Answerable> {
+pub struct Receipt<'a, I: Interface, R: Answerable<I>> {
     answer: Option<Answer<'a, I, R>>,
 }
 
-impl<I: Interface, R: Answerable> Unpin for Receipt<'_, I, R> {}
+impl<I: Interface, R: Answerable<I>> Unpin for Receipt<'_, I, R> {}
 
-impl<I: Interface, R: Answerable> Future for Receipt<'_, I, R> {
+impl<I: Interface, R: Answerable<I>> Future for Receipt<'_, I, R> {
     type Output = DeliveryStatus;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<DeliveryStatus> {
@@ -121,7 +125,7 @@ impl<I: Interface, R: Answerable> Future for Receipt<'_, I, R> {
     }
 }
 
-impl<I: Interface, R: Answerable> Drop for Receipt<'_, I, R> {
+impl<I: Interface, R: Answerable<I>> Drop for Receipt<'_, I, R> {
     fn drop(&mut self) {
         if let Some(answer) = self.answer.take() {
             answer.disown();
@@ -138,5 +142,7 @@ mod tests {
         use DeliveryStatus as S;
         let names = [S::Delivered, S::NotDelivered, S::Unknown].map(|status| status.to_string());
         assert_eq!(names, ["delivered", "not delivered", "unknown"]);
+        let rejected = S::of(CallErrorKind::BadArguments);
+        assert_eq!(rejected.to_string(), "rejected: the method takes other arguments");
     }
 }

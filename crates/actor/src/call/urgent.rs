@@ -81,7 +81,7 @@ impl<'a, I: Interface, R> Urgent<'a, I, R> {
     }
 }
 
-impl<'a, I: Interface, R: Answerable> Urgent<'a, I, R> {
+impl<'a, I: Interface, R: Answerable<I>> Urgent<'a, I, R> {
     /// Sends the message and waits for the reply, as [`Call::ask`] does.
     pub fn ask(self) -> Ask<'a, I, R> {
         let limit = TimeLimit::of_ask(self.0.timeout);

@@ -10,6 +10,9 @@ pub trait Interface: Sized + Send + 'static {
     type Message: Message;
     /// The actor's reference, with one function per method.
     type Ref: From<Ref<Self>> + AsRef<Ref<Self>> + Clone + Send + Sync + 'static;
+    /// [`Encoded`](crate::Encoded), or [`InProcess`](crate::InProcess) for a local actor, which no
+    /// other process reaches.
+    type Codec;
     /// Names, order and types of the methods.
     const SCHEMA: &'static Schema;
 }

@@ -6,6 +6,9 @@
 pub mod interface;
 pub mod inbound_queue;
 pub mod answers;
+pub mod run_log;
+#[cfg(all(test, wigwag_loom))]
+mod run_log_loom;
 pub mod run_writer;
 pub mod spin;
 pub mod replace;

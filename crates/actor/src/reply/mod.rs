@@ -4,6 +4,7 @@
 //! always gets an outcome, whatever the handler does.
 
 pub(crate) mod one_shot;
+pub mod codec;
 pub mod responder;
 pub mod owner;
 pub(crate) mod flow;
@@ -133,6 +134,15 @@ impl ReplyBatch {
     }
 }
 
+/// Answers an asker of this process.
+fn complete<R: Send + 'static>(place: &dyn LocalReply, value: R) {
+    let any: &dyn Any = place;
+    match any.downcast_ref::<OneShot<R>>() {
+        Some(place) => place.complete(Ok(value)),
+        None => place.fail(CallErrorKind::BadReply, None),
+    }
+}
+
 /// The reply of a handler to its call. If it is dropped unsent, the asker gets an error.
 ///
 /// Handlers written with the macros return their reply or take a [`Responder`](crate::Responder);
@@ -258,12 +268,19 @@ impl<'r> Reply<'r> {
                     owner.reply(slot, generation, &value);
                 }
             }
-            ReplySlot::Local(place) => {
-                let any: &dyn Any = &*place;
-                match any.downcast_ref::<OneShot<R>>() {
-                    Some(place) => place.complete(Ok(value)),
-                    None => place.fail(CallErrorKind::BadReply, None),
-                }
+            ReplySlot::Local(place) => complete(&*place, value),
+        }
+    }
+
+    /// Sends the answer of a local actor, which has no encoding; later answers are ignored.
+    #[inline]
+    pub fn send_in_process<R: Send + 'static>(&mut self, value: R) {
+        match std::mem::replace(&mut self.slot, ReplySlot::Nobody) {
+            ReplySlot::Nobody => {}
+            ReplySlot::Local(place) => complete(&*place, value),
+            remote @ ReplySlot::Remote { .. } => {
+                self.slot = remote;
+                self.fail(CallErrorKind::NotSerializable, "the reply does not travel");
             }
         }
     }

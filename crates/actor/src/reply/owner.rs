@@ -1,5 +1,7 @@
 //! The session that the replies to remote calls go to.
 
+use std::fmt;
+
 use wigwag_wire::Buffer;
 use wigwag_wire::small::DynEncode;
 
@@ -10,8 +12,9 @@ pub trait InboundQueueOwner: Send + Sync {
     /// Places are free again: `units` of credit were taken out of the inbound queue.
     fn freed(&self, units: u64);
 
-    /// The handlers of `calls` more calls have finished.
-    fn handled(&self, calls: u64);
+    /// The handlers of `tells` more tells and of `asks` more asks have finished. Calls that were
+    /// not understood count too.
+    fn handled(&self, tells: u64, asks: u64);
 
     /// The actor has stopped.
     fn stopped(&self);
@@ -26,8 +29,9 @@ pub trait InboundQueueOwner: Send + Sync {
     /// Sends the answer to the ask in `slot`.
     fn reply(&self, slot: u32, generation: u32, value: &dyn DynEncode);
 
-    /// A tell was not understood: there is no such method, or it takes other arguments.
-    fn undelivered(&self);
+    /// A tell was not understood, which `reason` says in words: there is no such method, or it takes
+    /// other arguments. [`handled`](Self::handled) counts it afterwards.
+    fn rejected(&self, method: u32, kind: CallErrorKind, reason: &dyn fmt::Display);
 
     /// The ask in `slot` fails: it has no answer.
     fn fail(&self, slot: u32, generation: u32, kind: CallErrorKind, detail: &str);

@@ -1,9 +1,6 @@
 //! Answers that are given later, or by another actor or task.
 
 use std::fmt;
-use std::marker::PhantomData;
-
-use wigwag_wire::Encode;
 
 use crate::error::CallErrorKind;
 use crate::reply::Reply;
@@ -34,19 +31,22 @@ use crate::reply::Reply;
 /// when it is dropped with its actor. If the call was told and not asked, the answer is dropped.
 pub struct Responder<R> {
     reply: Reply<'static>,
-    kind: PhantomData<fn(R)>,
+    send: SendReply<R>,
 }
 
-impl<R: Encode + Send + 'static> Responder<R> {
+/// Sends the answer, encoded or in the process only: [`Reply::send`] or [`Reply::send_in_process`].
+pub(crate) type SendReply<R> = fn(&mut Reply<'static>, R);
+
+impl<R> Responder<R> {
     /// For the code that `#[wigwag::actor]` generates.
     #[doc(hidden)]
-    pub fn new(reply: &mut Reply<'_>) -> Responder<R> {
-        Responder { reply: reply.take_owned(), kind: PhantomData }
+    pub fn new(reply: &mut Reply<'_>, send: SendReply<R>) -> Responder<R> {
+        Responder { reply: reply.take_owned(), send }
     }
 
     /// Sends the answer.
     pub fn send(mut self, value: R) {
-        self.reply.send(value);
+        (self.send)(&mut self.reply, value);
     }
 
     /// Answers with an error of the application's own: its number, 0x8000 and above, and a detail
@@ -64,12 +64,12 @@ impl<R: Encode + Send + 'static> Responder<R> {
 }
 
 impl<R> Responder<R> {
-    pub(crate) fn of(reply: Reply<'static>) -> Responder<R> {
-        Responder { reply, kind: PhantomData }
+    pub(crate) fn from_parts(reply: Reply<'static>, send: SendReply<R>) -> Responder<R> {
+        Responder { reply, send }
     }
 
-    pub(crate) fn into_reply(self) -> Reply<'static> {
-        self.reply
+    pub(crate) fn into_parts(self) -> (Reply<'static>, SendReply<R>) {
+        (self.reply, self.send)
     }
 }
 

@@ -15,13 +15,13 @@ use std::sync::{Arc, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 
 use tracing::Instrument;
-use wigwag_wire::Encode;
 
 use crate::error::CallErrorKind;
 use crate::letters::{Loss, Origin};
 use crate::limits::SIDE_BY_SIDE_MAX;
 use crate::reason::Reason;
 use crate::reply::owner::InboundQueueOwner;
+use crate::reply::responder::SendReply;
 use crate::reply::{Reply, while_ending};
 use crate::runtime::actor::Actor;
 use crate::runtime::run::spans::{self, Spans};
@@ -32,16 +32,16 @@ use crate::turn;
 pub type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Used by the code that `#[wigwag::actor]` generates: awaits the value of a call, and answers with
-/// it.
+/// it by `send`.
 #[doc(hidden)]
-pub fn work<R, F>(mut reply: Reply<'static>, future: F) -> Work
+pub fn work<R, F>(mut reply: Reply<'static>, future: F, send: SendReply<R>) -> Work
 where
-    R: Encode + Send + 'static,
+    R: Send + 'static,
     F: Future<Output = R> + Send + 'static,
 {
     Box::pin(async move {
         let value = future.await;
-        reply.send(value);
+        send(&mut reply, value);
     })
 }
 
@@ -109,6 +109,7 @@ struct Running {
     work: Work,
     key: Option<u64>,
     owner: Option<Arc<dyn InboundQueueOwner>>,
+    is_ask: bool,
 }
 
 impl<M> SideBySide<M> {
@@ -201,15 +202,16 @@ impl<M> SideBySide<M> {
         A: Actor<Message = M>,
     {
         let PendingCall { message, reply, owner, .. } = call;
+        let is_ask = reply.is_wanted();
         let span = spans::span::<A>(self.spans, &message);
         let first = || span.in_scope(|| actor.handle_side_by_side(message, reply));
         let work = catch_unwind(AssertUnwindSafe(first));
         match work.map_err(|payload| Reason::panicked(&*payload))? {
             Some(work) if self.spans.is_some() => {
                 let work = Box::pin(work.instrument(span));
-                self.run(Running { work, key, owner });
+                self.run(Running { work, key, owner, is_ask });
             }
-            Some(work) => self.run(Running { work, key, owner }),
+            Some(work) => self.run(Running { work, key, owner, is_ask }),
             None => self.leave(key),
         }
         Ok(())
@@ -254,7 +256,11 @@ impl<M> SideBySide<M> {
         };
         match outcome {
             Ok(Poll::Pending) => return,
-            Ok(Poll::Ready(())) => running.owner.iter().for_each(|owner| owner.handled(1)),
+            Ok(Poll::Ready(())) => {
+                let is_ask = running.is_ask;
+                let owner = running.owner.iter();
+                owner.for_each(|owner| owner.handled(u64::from(!is_ask), u64::from(is_ask)));
+            }
             Err(payload) => self.failed = Some(Reason::panicked(&*payload)),
         }
         let ended = self.slots[at].running.take();

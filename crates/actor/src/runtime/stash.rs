@@ -97,11 +97,13 @@ impl<I: Interface> This<I> {
         let reference = self.reference();
         let message = call(&reference).into_message();
         let origin = self.mailbox.origin();
-        let mut stashed = Some(Stashed { call: Some((message, answer.into_reply())), origin });
+        let (reply, send) = answer.into_parts();
+        let mut stashed = Some(Stashed { call: Some((message, reply)), origin });
         let Err(kind) = self.mailbox.stash(&mut stashed) else { return Ok(()) };
         match stashed.and_then(|mut stashed| stashed.call.take()) {
             Some((message, reply)) => {
-                Err(Box::new(NotStashed { message, answer: Responder::of(reply), kind }))
+                let answer = Responder::from_parts(reply, send);
+                Err(Box::new(NotStashed { message, answer, kind }))
             }
             None => Ok(()),
         }

@@ -121,6 +121,11 @@ pub fn with<B: TurnBuffer, T>(
     })
 }
 
+/// True inside [`with`]: a message is being encoded or dropped.
+pub fn is_busy() -> bool {
+    BUFFERS.with(|buffers| buffers.try_borrow().is_err())
+}
+
 /// Gives `message` to this turn's buffer for `target`, if that is the buffer that was used last.
 ///
 /// # Errors

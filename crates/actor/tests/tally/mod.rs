@@ -8,6 +8,7 @@ use wigwag_actor::{
     Actor, Argument, Call, Handled, Interface, Life, Message, Method, Ref, Reply, Schema,
 };
 use wigwag_wire::collections::nested;
+use wigwag_wire::fields::Fields;
 use wigwag_wire::msgpack::put_array;
 use wigwag_wire::{Buffer, Decode, DecodeError, Encode, Reader};
 
@@ -101,17 +102,44 @@ impl AsRef<Ref<Tally>> for TallyRef {
 impl Interface for Tally {
     type Message = TallyMessage;
     type Ref = TallyRef;
+    type Codec = wigwag_actor::Encoded;
     const SCHEMA: &'static Schema = &Schema::new(
         "Tally",
         &[
             Method {
                 name: "note",
-                arguments: &[Argument { name: "number", kind: "u64", fixed: u64::FIXED }],
+                former: &[],
+                reply_fields: Fields::NONE,
+                arguments: &[Argument {
+                    name: "number",
+                    former: &[],
+                    kind: "u64",
+                    fields: Fields::NONE,
+                    fixed: u64::FIXED,
+                }],
                 reply: "()",
             },
-            Method { name: "sum", arguments: &[], reply: "u64" },
-            Method { name: "stand", arguments: &[], reply: "Vec<u64>" },
-            Method { name: "panic", arguments: &[], reply: "()" },
+            Method {
+                name: "sum",
+                former: &[],
+                reply_fields: Fields::NONE,
+                arguments: &[],
+                reply: "u64",
+            },
+            Method {
+                name: "stand",
+                former: &[],
+                reply_fields: Fields::NONE,
+                arguments: &[],
+                reply: "Vec<u64>",
+            },
+            Method {
+                name: "panic",
+                former: &[],
+                reply_fields: Fields::NONE,
+                arguments: &[],
+                reply: "()",
+            },
         ],
     );
 }

@@ -35,6 +35,36 @@ fn two_nodes_open_a_session_in_two_round_trips() {
 }
 
 #[test]
+fn each_side_learns_the_name_that_the_other_gives_itself() {
+    let too_long = "n".repeat(256);
+    for (name, told) in [("shop", Some("shop")), ("", None), ("a\nb", None), (&*too_long, None)] {
+        let (dialer, first) = Opening::dial(identity(10), 7);
+        let (mut dialer, mut listener) =
+            (dialer.with_name(name), Opening::listen(identity(20)).with_name(name));
+        let answer = sent(listener.receive(first.as_slice()));
+        let open = sent(dialer.receive(answer.as_slice()));
+        assert_eq!(listener.receive(open.as_slice()), Ok(Step::OpenRequested));
+        let (opened, theirs) = listener.accept(99, 60_000).unwrap();
+        let Ok(Step::Opened(ours)) = dialer.receive(opened.as_slice()) else { panic!("{name:?}") };
+        assert_eq!((ours.peer_name.as_deref(), theirs.peer_name.as_deref()), (told, told));
+    }
+}
+
+/// Tags of later releases may stand before and behind the name.
+#[test]
+fn unknown_tags_of_open_are_skipped_and_torn_ones_are_refused() {
+    let (mut dialer, first) = Opening::dial(identity(10), 7);
+    let mut listener = Opening::listen(identity(20));
+    let answer = sent(listener.receive(first.as_slice()));
+    let open = sent(dialer.receive(answer.as_slice()));
+    let with = |tags: &[u8]| [open.as_slice(), tags].concat();
+    let tags = [9, 2, 0xFF, 0xFF, 1, 2, b'h', b'i', 4, 0];
+    assert_eq!(listener.receive(&with(&tags)), Ok(Step::OpenRequested));
+    assert_eq!(listener.accept(99, 0).unwrap().1.peer_name.as_deref(), Some("hi"));
+    assert!(listener.receive(&with(&tags[..3])).is_err());
+}
+
+#[test]
 fn a_returning_dialer_resumes_its_session() {
     let (mut dialer, first) = Opening::redial(identity(10));
     let mut listener = Opening::listen(identity(20));

@@ -3,6 +3,8 @@
 //! A grant that gets too little of the budget waits, and is served when another channel returns
 //! units. Grants with something to announce are collected until the next batch.
 
+use core::fmt;
+
 use super::{SendHalf, Use};
 use crate::code::Code;
 use crate::credit::Grant;
@@ -91,6 +93,7 @@ impl SendHalf {
         let grant = self.grants.get_mut(at)?.take()?;
         self.due.remove(&at);
         self.waiting.remove(&at);
+        self.rejections.forget(channel);
         self.uses[at] = Use { open: 0, last_limit: grant.announced() };
         Some(grant)
     }
@@ -154,13 +157,28 @@ impl SendHalf {
         due || measures
     }
 
-    /// The handlers of `calls` calls on the peer's channel have ended. The peer is told with the
-    /// next credit of the channel, or with the next batch that carries only an ack, a PING or a
-    /// PONG.
-    pub fn handled(&mut self, channel: u64, calls: u64) {
-        if let Some(grant) = self.granted(channel) {
-            grant.handled(calls);
-            self.handled_unannounced = true;
+    /// The handlers of `tells` tells and `asks` asks on the peer's channel have ended; calls that
+    /// were not understood count too. The peer is told with the next credit of the channel, or with
+    /// the next batch that carries only an ack, a PING or a PONG. Returns true if the caller should
+    /// flush.
+    pub fn handled(&mut self, channel: u64, tells: u64, asks: u64) -> bool {
+        let Some(grant) = self.granted(channel) else { return false };
+        grant.handled(tells, asks);
+        self.handled_unannounced = true;
+        let is_due = self.rejections.is_unreported(channel);
+        if is_due {
+            self.due.insert(channel as usize);
+        }
+        is_due
+    }
+
+    /// The actor has not understood a tell of the peer's channel, for the reason `code`, which
+    /// `text` says in words. [`handled`](Self::handled) is to count the tell afterwards.
+    pub fn rejected(&mut self, channel: u64, method: u64, code: Code, text: &dyn fmt::Display) {
+        let reports = self.reports_outcomes;
+        if let Some(grant) = self.granted(channel).filter(|_| reports) {
+            grant.rejected();
+            self.rejections.add(channel, method, code, text);
         }
     }
 

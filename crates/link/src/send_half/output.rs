@@ -47,6 +47,7 @@ impl SendHalf {
                 || self.ack.now
                 || (!self.due.is_empty() && !self.outbox.is_overfull())
                 || !self.needs.is_empty()
+                || self.rejections.has_unreported()
                 || self.pong.is_some()
                 || self.ping
                 || self.rtt.wants_ping()
@@ -132,7 +133,8 @@ impl SendHalf {
 
     /// Writes unsequenced frames while the head stays small; the rest go with the next batch.
     fn write_control(&mut self, head: &mut Buffer, now: Time) {
-        const HEAD_BYTES_MAX: usize = 900;
+        const HEAD_BYTES_MAX: usize = 860;
+        self.rejections.write(head);
         // More credit would bring more asks, whose answers would have to be retained too.
         let withheld = self.outbox.is_overfull();
         while head.len() < HEAD_BYTES_MAX && !withheld {
@@ -142,8 +144,12 @@ impl SendHalf {
             let Some(Some(grant)) = self.grants.get_mut(at) else {
                 continue;
             };
-            let (limit, handled) = grant.announce();
-            write::any(head, &Frame::Credit { channel: at as u64, limit, handled });
+            let (channel, (limit, handled)) = (at as u64, grant.announce());
+            if self.reports_outcomes {
+                let (tells, rejected) = grant.outcomes();
+                write::any(head, &Frame::Outcomes { channel, tells, rejected });
+            }
+            write::any(head, &Frame::Credit { channel, limit, handled });
         }
         while head.len() < HEAD_BYTES_MAX {
             let Some((channel, limit_wanted)) = self.needs.pop() else {

@@ -271,7 +271,7 @@ fn handled_calls_are_announced_with_any_batch_without_calls() {
     sender.grant(other, 64).unwrap();
     sender.grant(channel, 64).unwrap();
     sender.accepted(3, 100, Time::START);
-    sender.handled(channel, 2);
+    sender.handled(channel, 1, 1);
     assert!(!sender.has_output());
     let mut now = Time::START + Duration::from_millis(ACK_DELAY_MS);
     sender.tick(now, || false).unwrap();
@@ -281,8 +281,8 @@ fn handled_calls_are_announced_with_any_batch_without_calls() {
         frames.iter().map(|frame| alloc::format!("{frame:?}")).collect::<Vec<_>>()
     };
     assert_eq!(frames(&mut receiver, &output(&mut sender)).unwrap(), as_text(&[credit(2)]));
-    sender.handled(channel, 1);
-    sender.handled(7, 1);
+    sender.handled(channel, 1, 0);
+    sender.handled(7, 1, 0);
     for (id, handled) in [(1, Some(credit(3))), (2, None)] {
         assert!(!sender.has_output());
         now = sender.deadline().expect("a heartbeat is due");
@@ -292,12 +292,42 @@ fn handled_calls_are_announced_with_any_batch_without_calls() {
         let expected: Vec<_> = handled.into_iter().chain([ping]).collect();
         assert_eq!(frames(&mut receiver, &output(&mut sender)).unwrap(), as_text(&expected));
     }
-    sender.handled(channel, 1);
+    sender.handled(channel, 1, 0);
     one_tell(&mut sender, 0, 1);
     assert_eq!(frames(&mut receiver, &output(&mut sender)).unwrap().len(), 1, "not with a call");
     sender.ping_received(9, 1000);
     let expected = as_text(&[credit(4), Frame::Pong { id: 9 }]);
     assert_eq!(frames(&mut receiver, &output(&mut sender)).unwrap(), expected);
+}
+
+/// The counts of a batch agree with each other, so the sender may end at any of them.
+#[test]
+fn rejected_tells_are_reported_with_their_counts_if_the_feature_is_on() {
+    let (channel, code, method) = (5, Code::BAD_ARGUMENTS, 2);
+    for features in [0, features::OUTCOMES] {
+        let mut sender = sender().with_features(features);
+        sender.grant(channel, 64).unwrap();
+        sender.rejected(channel, method, code, &"note: too large");
+        assert_eq!(sender.handled(channel, 2, 1), features != 0, "the peer is told at once");
+        assert_eq!(sender.has_output(), features != 0);
+        if features == 0 {
+            continue;
+        }
+        let reported = [
+            Frame::Rejected { channel, method, tells: 1, code, text: b"note: too large" },
+            Frame::Outcomes { channel, tells: 2, rejected: 1 },
+            Frame::Credit { channel, limit: 64, handled: 3 },
+        ];
+        let as_text: Vec<_> = reported.iter().map(|it| alloc::format!("{it:?}")).collect();
+        let batch = output(&mut sender);
+        let mut receiver = RecvHalf::new(&Limits::default()).with_features(features);
+        assert_eq!(frames(&mut receiver, &batch).unwrap(), as_text);
+        let refused = frames(&mut RecvHalf::new(&Limits::default()), &batch).unwrap_err();
+        assert_eq!(refused.close_code().map(|(code, _)| code), Some(Code::UNKNOWN_FRAME));
+        sender.resume(0, Time::START).unwrap();
+        assert_eq!(frames(&mut receiver, &output(&mut sender)).unwrap(), as_text, "after a cut");
+        assert!(!sender.handled(channel, 1, 0), "nothing new is rejected");
+    }
 }
 
 #[test]
@@ -360,6 +390,8 @@ fn call_frames() -> Vec<Frame<'static>> {
 /// All other frames that are written.
 fn other_frames() -> Vec<Frame<'static>> {
     vec![
+        Frame::Outcomes { channel: 300, tells: u64::MAX, rejected: 7 },
+        Frame::Rejected { channel: 0, method: 9, tells: 1, code: Code(514), text: b"why" },
         Frame::Credit { channel: 1, limit: 1 << 40, handled: 3 },
         Frame::Need { channel: 1, limit_wanted: 5 },
         Frame::Revoke { channel: 1, limit_wanted: 5 },

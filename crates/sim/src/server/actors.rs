@@ -66,7 +66,7 @@ impl Server {
                 Some(Mutant::CreditNever) => 0,
                 _ => 1,
             };
-            sender.handled(queue.channel, 1);
+            sender.handled(queue.channel, 1, 0);
             sender.freed(queue.channel, queued.units * times);
         }
         queue.close_if_empty(sender);

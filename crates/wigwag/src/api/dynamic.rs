@@ -6,3 +6,4 @@
 pub use wigwag_actor::{Argument, Method, Schema};
 
 pub use crate::send::dynamic::{Described, DescribedMethod, Dynamic};
+pub use wigwag_wire::fields::{Field, Fields};

@@ -44,13 +44,14 @@ pub(crate) enum AcceptOutcome {
 pub(crate) async fn dial(
     connection: &mut Connection,
     input: &mut ReadBuf,
-    ours: Identity,
+    (ours, name): (Identity, &str),
     may_open: impl Fn(&Identity) -> bool + Send + Sync,
 ) -> Result<DialOutcome, NodeError> {
     let peer = connection.peer.clone();
     let exchange = Box::pin(async {
         greet(connection, input, ProtocolNumber::PAIR1).await?;
-        let (mut opening, hello) = Opening::dial(ours, random::id());
+        let (opening, hello) = Opening::dial(ours, random::id());
+        let mut opening = opening.with_name(name);
         send(connection, hello.as_slice()).await?;
         loop {
             match step(connection, input, &mut opening).await? {
@@ -108,7 +109,7 @@ pub(crate) async fn resume(
 pub(crate) async fn accept(
     connection: &mut Connection,
     input: &mut ReadBuf,
-    ours: Identity,
+    (ours, name): (Identity, &str),
     ttl_ms: u64,
     admit: impl Fn(&Identity) -> Result<(), LinkError> + Send + Sync,
 ) -> Result<AcceptOutcome, NodeError> {
@@ -126,7 +127,7 @@ pub(crate) async fn accept(
             return Err(NetError::new(&peer, NetErrorKind::Header(wrong)).into());
         }
         send_header(connection, ProtocolNumber::PAIR1).await?;
-        let mut opening = Opening::listen(ours);
+        let mut opening = Opening::listen(ours).with_name(name);
         loop {
             match step(connection, input, &mut opening).await? {
                 Step::Send(message) => send(connection, message.as_slice()).await?,

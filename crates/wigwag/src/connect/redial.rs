@@ -58,7 +58,9 @@ async fn wait_for_dialer(session: &Session, epoch: u64, why: &str) -> NextConnec
         () = session.resumption.superseded(epoch) => NextConnection::Superseded,
         () = session.halted() => NextConnection::End("the session was closed here".to_owned()),
         () = sleep(ttl) => {
-            NextConnection::End(format!("{why}, and the peer did not come back within {ttl:?}"))
+            NextConnection::End(format!(
+                "{why}, and the peer did not come back within {ttl:?} (NodeOptions::keep_sessions)"
+            ))
         }
     }
 }
@@ -90,7 +92,11 @@ async fn redial(
             Err(_) => {}
         }
     }
-    NextConnection::End(format!("{why}, and the peer was not found again: {last}"))
+    let patience = session.resumption.ttl() + REDIAL_PATIENCE;
+    NextConnection::End(format!(
+        "{why}, and the peer was not found again within {patience:?} \
+         (NodeOptions::keep_sessions of the listener, and {REDIAL_PATIENCE:?}): {last}"
+    ))
 }
 
 /// Dials once.

@@ -69,13 +69,15 @@ async fn serve_handshake(
     let Some(ours) = node.upgrade().map(|node| node.identity()) else {
         return;
     };
-    let Some(ttl_ms) = node.upgrade().map(|node| node.ttl_ms()) else {
+    let options = node.upgrade().map(|node| (node.ttl_ms(), node.options.name.clone()));
+    let Some((ttl_ms, name)) = options else {
         return;
     };
+    let ours_and_name = (ours, name.as_deref().unwrap_or_default());
     let pending = PendingAccept { node: &node, ours, incarnation: OnceLock::new() };
     let admit = |peer: &Identity| pending.admit(peer, &source);
     let accepted = tokio::select! {
-        accepted = handshake::accept(&mut connection, &mut input, ours, ttl_ms, admit) => accepted,
+        accepted = handshake::accept(&mut connection, &mut input, ours_and_name, ttl_ms, admit) => accepted,
         () = pending_handshake.evicted() => Err(NetError::new(&peer, NetErrorKind::Evicted).into()),
     };
     drop(pending_handshake);

@@ -118,18 +118,20 @@ impl Node {
         let ours = self.inner.identity();
         let pending = PendingDial { inner: &self.inner, ours, incarnation: OnceLock::new() };
         let may_open = |peer: &Identity| pending.may_open(peer);
-        let incarnation = match handshake::dial(&mut connection, &mut input, ours, may_open).await {
-            Ok(DialOutcome::Opened(opened)) => {
-                let session =
-                    self.inner.start(connection, input, &opened, Some(address.clone()))?;
-                return Ok(DialAttempt::New(session));
-            }
-            Ok(DialOutcome::Existing { incarnation }) => incarnation,
-            Err(error) => match pending.incarnation.get() {
-                Some(incarnation) if yields_to_another(&error) => *incarnation,
-                _ => return Err(error),
-            },
-        };
+        let name = self.inner.options.name.as_deref().unwrap_or_default();
+        let incarnation =
+            match handshake::dial(&mut connection, &mut input, (ours, name), may_open).await {
+                Ok(DialOutcome::Opened(opened)) => {
+                    let session =
+                        self.inner.start(connection, input, &opened, Some(address.clone()))?;
+                    return Ok(DialAttempt::New(session));
+                }
+                Ok(DialOutcome::Existing { incarnation }) => incarnation,
+                Err(error) => match pending.incarnation.get() {
+                    Some(incarnation) if yields_to_another(&error) => *incarnation,
+                    _ => return Err(error),
+                },
+            };
         connection.outlet.close();
         Ok(DialAttempt::Existing { incarnation })
     }

@@ -17,9 +17,10 @@ use wigwag_net::{Address, Connection};
 use wigwag_wire::ReadBuf;
 
 use super::dial::{DialedSession, PendingSessions};
+use super::lost::LostSessions;
 use super::options::NodeOptions;
 use super::sessions::SessionTable;
-use super::{drive, runtime};
+use super::{drive, id_of, runtime};
 use wigwag_actor::turn;
 
 use crate::error::NodeError;
@@ -50,6 +51,8 @@ pub(crate) struct Inner {
     pub(crate) pending_handshakes: Arc<PendingHandshakes>,
     pub(crate) runtime: Handle,
     pub(crate) closed: AtomicBool,
+    /// Sessions that were lost since the last flush.
+    pub(crate) lost: LostSessions,
     /// How long an ask spins for its answer before its thread parks.
     pub(crate) answer_spin: Mutex<Duration>,
 }
@@ -94,7 +97,9 @@ impl Inner {
         opened: &Opened,
         dialed: Option<Address>,
     ) -> Result<Arc<Session>, NodeError> {
-        let Opened { session: id, token, ttl_ms, peer } = *opened;
+        let Opened { session: id, token, ttl_ms, peer, .. } = *opened;
+        // Nobody can take the name of another: the id that HELLO announces is its hash.
+        let peer_name = opened.peer_name.as_deref().filter(|name| id_of(name) == peer.node);
         let ours = self.identity();
         let can_resume = features::on(peer.offered) & ours.offered & features::RESUME != 0;
         let ttl = Duration::from_millis(if can_resume { ttl_ms } else { 0 });
@@ -108,6 +113,7 @@ impl Inner {
         let start = SessionStart {
             ours,
             peer,
+            peer_name: peer_name.map(Arc::from),
             dialed: is_dialer,
             resumption,
             pools: self.pools.clone(),
@@ -169,6 +175,10 @@ impl SessionOwner for Inner {
     fn free_channels(&self) {
         let cut = self.sessions().evict_longest_cut();
         cut.inspect(|cut| cut.dismiss(Code::TOO_MANY, "its channels were needed for others"));
+    }
+
+    fn session_lost(&self, peer: &Arc<str>, why: &Arc<str>) {
+        self.lost.add(peer, why);
     }
 }
 

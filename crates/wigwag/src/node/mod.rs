@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use wigwag_actor::limits::ANSWER_SPIN_MAX;
-use wigwag_actor::{Interface, Ref};
+use wigwag_actor::{Exportable, Interface, Ref};
 use wigwag_link::budget::Pools;
 use wigwag_net::pending_handshakes::PendingHandshakes;
 use wigwag_net::{Address, ListenOptions};
@@ -27,6 +27,8 @@ mod accept;
 mod drive;
 pub(crate) mod runtime;
 pub(crate) mod close;
+mod flush;
+mod lost;
 
 use inner::Inner;
 use options::NodeOptions;
@@ -124,6 +126,7 @@ impl Node {
             pending_handshakes: PendingHandshakes::new(HANDSHAKES_MAX),
             runtime,
             closed: AtomicBool::new(false),
+            lost: lost::LostSessions::default(),
             answer_spin: Mutex::new(ANSWER_SPIN_MAX),
         };
         let node = Node { inner: Arc::new(inner) };
@@ -145,7 +148,10 @@ impl Node {
         &self,
         name: &str,
         actor: &impl AsRef<Ref<I>>,
-    ) -> Result<(), NodeError> {
+    ) -> Result<(), NodeError>
+    where
+        I::Codec: Exportable,
+    {
         self.inner.check_open()?;
         let Some(exported) = actor.as_ref().exported() else {
             let rule = "the actor lives on another node, which must export it";
@@ -375,6 +381,7 @@ impl Node {
         let sessions = self.inner.sessions();
         let statistics = |session: &Arc<Session>| PeerStatistics {
             peer: session.peer.clone(),
+            name: session.peer_name.clone(),
             session: session.statistics(),
         };
         sessions.iter().filter(|session| !session.has_ended()).map(statistics).collect()

@@ -7,9 +7,11 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Poll, Waker};
 
 use crate::limits::{ASKS_MAX, PIPELINE_ASKS_MAX, SINGLE_ASKS_MAX, SINGLE_ASKS_MIN};
+use crate::replies::ask_origin::AskOrigin;
 use crate::replies::ring::Ring;
 use crate::replies::rings::{RING_MIN, Rings};
 use crate::replies::slot::{ColdSlot, Completion, FetchedReply, HotSlot, ReplyFailure, Slot};
+use crate::sync::{AtomicU64, Ordering};
 
 /// Slots in the first chunk; each further chunk is twice as large. Most sessions ask little.
 const FIRST_CHUNK_SLOTS: usize = 64;
@@ -34,6 +36,8 @@ pub(crate) struct AskTable {
 struct SlotChunk {
     hot: Box<[HotSlot]>,
     cold: Box<[ColdSlot]>,
+    /// The channel of each ask.
+    origins: Box<[AtomicU64]>,
 }
 
 impl SlotChunk {
@@ -41,6 +45,7 @@ impl SlotChunk {
         SlotChunk {
             hot: (0..slots).map(|_| HotSlot::new()).collect(),
             cold: (0..slots).map(|_| ColdSlot::new()).collect(),
+            origins: (0..slots).map(|_| AtomicU64::new(AskOrigin::NONE.to_bits())).collect(),
         }
     }
 
@@ -124,6 +129,27 @@ impl AskTable {
         self.chunks.get(chunk)?.get()?.slot(at)
     }
 
+    /// Notes the channel of the ask that is about to be sent from this slot.
+    #[inline]
+    pub(crate) fn set_origin(&self, number: u32, origin: AskOrigin) {
+        if let Some(place) = self.origin_of(number) {
+            // Read after the ask was published, or after the session's end, under a lock.
+            place.store(origin.to_bits(), Ordering::Relaxed);
+        }
+    }
+
+    /// The channel of the ask in this slot.
+    pub(crate) fn origin(&self, number: u32) -> AskOrigin {
+        self.origin_of(number)
+            .map_or(AskOrigin::NONE, |place| AskOrigin::from_bits(place.load(Ordering::Relaxed)))
+    }
+
+    #[inline]
+    fn origin_of(&self, number: u32) -> Option<&AtomicU64> {
+        let (chunk, at) = locate(number);
+        self.chunks.get(chunk)?.get()?.origins.get(at)
+    }
+
     /// Takes the numbers of up to `most` free slots. If there is none, the next release reports
     /// that a sender waits.
     pub(crate) fn take(&self, most: usize, into: &mut Vec<u32>) {
@@ -204,23 +230,32 @@ impl AskTable {
         }
     }
 
-    /// Fails every outstanding ask; returns the wakers of those that wait.
-    pub(crate) fn fail_all(&self, failure: impl Fn() -> ReplyFailure) -> Vec<Waker> {
+    /// Fails every outstanding ask; returns the wakers of those that wait, and the channel of each
+    /// single ask that has failed. That includes asks whose callers have gone away.
+    pub(crate) fn fail_all(
+        &self,
+        failure: impl Fn() -> ReplyFailure,
+    ) -> (Vec<Waker>, Vec<AskOrigin>) {
         let (kind, why) = *failure();
-        let mut wakers = self.rings.end(&(kind, why.into()));
-        wakers.extend(self.slots().filter_map(|slot| slot.fail_if_waiting(&failure)));
-        wakers
+        let (mut wakers, mut failed) = (self.rings.end(&(kind, why.into())), Vec::new());
+        for (slot, origin) in self.slots() {
+            let Some(waker) = slot.fail_if_open(&failure) else { continue };
+            wakers.extend(waker);
+            failed.push(AskOrigin::from_bits(origin.load(Ordering::Relaxed)));
+        }
+        (wakers, failed)
     }
 
     /// Asks that wait for their answer. An answered ask whose answer nobody took does not count.
     pub(crate) fn waiting(&self) -> usize {
-        self.rings.waiting() + self.slots().filter(|slot| slot.is_waiting()).count()
+        self.rings.waiting() + self.slots().filter(|(slot, _)| slot.is_waiting()).count()
     }
 
-    fn slots(&self) -> impl Iterator<Item = Slot<'_>> {
+    fn slots(&self) -> impl Iterator<Item = (Slot<'_>, &AtomicU64)> {
         let chunks = self.chunks.iter().filter_map(OnceLock::get);
         chunks.flat_map(|chunk| {
-            chunk.hot.iter().zip(&chunk.cold).map(|(hot, cold)| Slot { hot, cold })
+            let slots = chunk.hot.iter().zip(&chunk.cold).map(|(hot, cold)| Slot { hot, cold });
+            slots.zip(&chunk.origins)
         })
     }
 

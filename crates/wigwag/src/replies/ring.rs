@@ -13,6 +13,8 @@ use std::task::{Poll, Waker};
 use wigwag_actor::CallErrorKind;
 use wigwag_actor::reference::answers::Answers;
 
+use crate::replies::ask_origin::AskOrigin;
+use crate::replies::ask_origin::RingTally;
 use crate::sync::{AtomicBool, AtomicU64, Mutex, MutexGuard, Ordering};
 
 /// Why no further answer will arrive.
@@ -26,6 +28,8 @@ pub(crate) struct Ring {
     bits: u32,
     /// The generation of the first lap.
     generation: u32,
+    /// The channel of the asks.
+    origin: AtomicU64,
     /// Asks sent so far. Written before an ask is published, so a reader that gets an answer from
     /// the connection sees that the ask exists.
     sent: AtomicU64,
@@ -66,6 +70,7 @@ impl Ring {
             first,
             bits,
             generation,
+            origin: AtomicU64::new(AskOrigin::NONE.to_bits()),
             sent: AtomicU64::new(0),
             closed: AtomicBool::new(false),
             shared: Mutex::new(shared),
@@ -75,6 +80,24 @@ impl Ring {
     /// The number of the first slot.
     pub(crate) fn first(&self) -> u32 {
         self.first
+    }
+
+    /// Notes the channel of the asks, before the first one is sent.
+    pub(crate) fn set_origin(&self, origin: AskOrigin) {
+        self.origin.store(origin.to_bits(), Ordering::Relaxed);
+    }
+
+    /// The channel of the asks.
+    pub(crate) fn origin(&self) -> AskOrigin {
+        AskOrigin::from_bits(self.origin.load(Ordering::Relaxed))
+    }
+
+    /// The outcomes of the asks when the session has ended.
+    pub(crate) fn tally(&self) -> RingTally {
+        let (shared, sent) = (self.shared(), self.sent());
+        let left = shared.unsent.clamp(shared.answered, sent.max(shared.answered));
+        let (unknown, not_delivered) = (left - shared.answered, sent.saturating_sub(left));
+        RingTally { origin: self.origin(), sent, unknown, not_delivered }
     }
 
     /// The number of slots.

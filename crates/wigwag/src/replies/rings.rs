@@ -5,6 +5,7 @@
 use std::sync::{Arc, PoisonError};
 use std::task::Waker;
 
+use crate::replies::ask_origin::RingTally;
 use crate::replies::ring::{Ring, RingEnd};
 use crate::sync::{AtomicU64, Mutex, MutexGuard, Ordering};
 
@@ -88,6 +89,11 @@ impl Rings {
     /// Ends all rings; returns the wakers of their askers.
     pub(crate) fn end(&self, end: &RingEnd) -> Vec<Waker> {
         self.table().rings.iter().filter_map(|ring| ring.end(end)).collect()
+    }
+
+    /// The outcomes of the asks of all open rings when the session has ended.
+    pub(crate) fn tallies(&self) -> Vec<RingTally> {
+        self.table().rings.iter().map(|ring| ring.tally()).collect()
     }
 
     /// Asks that wait for their answer.

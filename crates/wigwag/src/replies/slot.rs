@@ -209,11 +209,18 @@ impl<'a> Slot<'a> {
         self.complete_cold(generation, || ColdState::Failed(failure))
     }
 
-    /// Fails whatever ask waits in this slot, if one does; returns its waker.
+    /// Fails the ask in this slot if it is open; returns the waker of its caller, if that waits.
+    /// `None` if no ask is open. The slot of a caller that has gone away stays in use.
     #[cold]
-    pub(crate) fn fail_if_waiting(&self, make: impl FnOnce() -> ReplyFailure) -> Option<Waker> {
+    pub(crate) fn fail_if_open(
+        &self,
+        make: impl FnOnce() -> ReplyFailure,
+    ) -> Option<Option<Waker>> {
         let now = self.hot.state.load(Ordering::Acquire);
-        self.store_cold(now, || ColdState::Failed(make())).ok().flatten()
+        match self.store_cold(now, || ColdState::Failed(make())) {
+            Ok(waker) => Some(waker),
+            Err(now) => (phase(now) == ABANDONED).then_some(None),
+        }
     }
 
     #[cold]

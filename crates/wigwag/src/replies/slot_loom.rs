@@ -123,7 +123,7 @@ fn loom_the_end_and_the_answer_do_not_both_count() {
             let generation = slot.hot.open();
             let ending = {
                 let shared = shared.clone();
-                thread::spawn(move || shared.slot().fail_if_waiting(failure).is_some())
+                thread::spawn(move || shared.slot().fail_if_open(failure).flatten().is_some())
             };
             let answered = matches!(answer(slot, generation, how), Completion::Stored(_));
             ending.join().unwrap();

@@ -81,7 +81,8 @@ fn an_abandoned_slot_is_free_when_its_completion_has_come() {
     assert!(poll(slot, generation).is_pending());
     assert!(!slot.abandon(generation));
     assert!(!slot.is_waiting());
-    assert!(slot.fail_if_waiting(|| unreachable!()).is_none());
+    let counted = slot.fail_if_open(|| unreachable!("nobody waits for it"));
+    assert!(matches!(counted, Some(None)), "{counted:?}");
     assert!(matches!(slot.complete(generation + 1, b"x"), Completion::NotOpen));
     assert!(matches!(slot.complete(generation, b"x"), Completion::Unwanted));
     assert!(matches!(slot.complete(generation, b"x"), Completion::NotOpen));
@@ -104,15 +105,19 @@ fn a_failure_reaches_the_waiting_asker() {
     let slot = Slot { hot: &hot, cold: &cold };
     let failure = || Box::new((CallErrorKind::Unknown, "gone".into()));
     let generation = slot.hot.open();
-    assert!(slot.fail_if_waiting(failure).is_none(), "nobody looks yet");
-    assert!(slot.fail_if_waiting(failure).is_none(), "one completion is enough");
+    assert_eq!(
+        slot.fail_if_open(failure).map(|waker| waker.is_some()),
+        Some(false),
+        "nobody looks yet"
+    );
+    assert!(slot.fail_if_open(failure).is_none(), "one completion is enough");
     match poll(slot, generation) {
         Poll::Ready(Some(Err(failed))) => assert_eq!(*failed, *failure()),
         other => panic!("{other:?}"),
     }
     let generation = slot.hot.open();
     assert!(poll(slot, generation).is_pending());
-    assert!(slot.fail_if_waiting(failure).is_some());
+    assert!(slot.fail_if_open(failure).flatten().is_some());
     // A failure that nobody took leaves nothing behind for the next use.
     assert!(slot.abandon(generation));
     let generation = slot.hot.open();

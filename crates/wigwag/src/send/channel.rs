@@ -3,7 +3,7 @@
 //! A call goes into the turn's buffer without a lock if it can. Otherwise it takes the shared path,
 //! under the session's lock and with a queue of waiting senders.
 
-use std::sync::Arc;
+use std::sync::{Arc, MutexGuard};
 use std::task::{Poll, Waker};
 
 use bytes::Bytes;
@@ -14,9 +14,15 @@ use wigwag_link::write;
 use wigwag_wire::Buffer;
 
 use crate::limits::{CODEC_FIXED, PILE_BYTES};
+use crate::replies::ask_origin::AskOrigin;
 use crate::session::buffers::encoding::{Arguments, Encoding};
 use crate::session::buffers::{self, EncodeOutcome, RunHandout};
-use crate::session::{Attached, SendState, Session};
+use crate::session::rejected::MethodNames;
+use crate::session::tally::AskCounters;
+use crate::session::{Attached, OpenedChannel, SendState, Session};
+
+/// The number of the method that every actor has.
+pub(crate) const DESCRIBE: u32 = 0;
 
 /// An outbound channel; dropping it detaches.
 pub(crate) struct Channel {
@@ -26,6 +32,9 @@ pub(crate) struct Channel {
     pub(crate) target: Arc<str>,
     /// Arguments that have a fixed-width form are sent in that form.
     pub(crate) is_fixed: bool,
+    /// The origin of the asks of this channel.
+    pub(crate) origin: AskOrigin,
+    counters: Arc<AskCounters>,
 }
 
 /// The caller's next step after a call was published on the shared path.
@@ -49,8 +58,11 @@ impl Channel {
         schema_hash: u64,
         target: &Arc<str>,
     ) -> Result<(Channel, Attached), CallError> {
-        let (number, answer) = session.send_attach(name, schema_hash, target).await?;
-        let mut channel = Channel { session, number, target: target.clone(), is_fixed: false };
+        let opened = session.send_attach(name, schema_hash, target).await?;
+        let OpenedChannel { number, origin, counters, answer } = opened;
+        let target_of = target.clone();
+        let mut channel =
+            Channel { session, number, target: target_of, is_fixed: false, origin, counters };
         channel.session.flush();
         match answer.await {
             Ok(Ok(attached)) => {
@@ -83,12 +95,35 @@ impl Channel {
             Encoding { channel: self.number, method, asker, fixed: self.is_fixed, arguments };
         if !ticket.is_parked() {
             match buffers::call(&self.session, &call, handout) {
-                EncodeOutcome::Done => return Attempt::Sent(()),
+                EncodeOutcome::Done => {
+                    if let Some(asker) = asker {
+                        self.count_ask(asker, method);
+                    }
+                    return Attempt::Sent(());
+                }
                 EncodeOutcome::NotHere => {}
-                EncodeOutcome::TooLarge => return Attempt::Failed(Box::new(self.too_large(None))),
+                EncodeOutcome::TooLarge(body) => {
+                    return Attempt::Failed(Box::new(self.too_large(body)));
+                }
             }
         }
-        self.send_shared(&|out| call.write(out), ticket, waker, then)
+        let counted = asker.map(|asker| (asker, method));
+        self.send_shared(&|out| call.write(out), counted, ticket, waker, then)
+    }
+
+    /// Counts an ask that was sent from a slot of its own. The asks of a pipeline are counted by
+    /// their ring.
+    fn count_ask(&self, (slot, _): (u32, u32), method: u32) {
+        if slot < self.session.asks.rings.floor() {
+            self.counters.sent(method == DESCRIBE);
+        }
+    }
+
+    /// Names the methods of the actor, for reports about rejected tells.
+    pub(crate) fn name_methods(&self, names: MethodNames) {
+        if let Some(channel) = self.session.sending().channel_of(self.origin) {
+            channel.names = names;
+        }
     }
 
     /// Sends an ask, which takes credit and a slot, both or neither.
@@ -105,6 +140,8 @@ impl Channel {
             return Attempt::Full;
         };
         let then = if now { AfterSend::Poll } else { AfterSend::Continue };
+        let origin = if call.0 == DESCRIBE { AskOrigin::NONE } else { self.origin };
+        self.session.asks.set_origin(number, origin);
         match self.send(None, Some((number, generation)), call, ticket, waker, then) {
             Attempt::Sent(()) => Attempt::Sent(Slot::new(number, generation)),
             refused => {
@@ -177,13 +214,14 @@ impl Channel {
     fn send_shared(
         &self,
         encode: &dyn Fn(&mut Buffer) -> usize,
+        ask: Option<((u32, u32), u32)>,
         ticket: &mut Ticket,
         waker: Option<&Waker>,
         then: AfterSend,
     ) -> Attempt<()> {
         // Frames that this turn has encoded go first.
         buffers::publish(&self.session);
-        let mut sending = self.session.sending();
+        let mut sending = self.publish_others();
         if let Err(error) = self.check(&sending) {
             return Attempt::Failed(Box::new(error));
         }
@@ -194,10 +232,13 @@ impl Channel {
         let may_pass = |units: u64| parked.may_pass(ticket, free / units);
         let outcome = sender.call_if(self.number, encode, may_pass);
         match outcome {
-            Ok(()) => self.sent(sending, ticket, was_idle, then),
-            Err(CallRefused::TooLarge { body }) => {
-                Attempt::Failed(Box::new(self.too_large(Some(body))))
+            Ok(()) => {
+                if let Some((asker, method)) = ask {
+                    self.count_ask(asker, method);
+                }
+                self.sent(sending, ticket, was_idle, then)
             }
+            Err(CallRefused::TooLarge { body }) => Attempt::Failed(Box::new(self.too_large(body))),
             Err(refused) => {
                 let tell_peer = match refused {
                     CallRefused::NoCredit { units } => sending.sender.stuck(self.number, units),
@@ -216,16 +257,34 @@ impl Channel {
         }
     }
 
+    /// Publishes what turns of other threads hold on this channel, so that what is sent next
+    /// follows it. Returns with the send half locked.
+    fn publish_others(&self) -> MutexGuard<'_, SendState> {
+        let mut sending = self.session.sending();
+        let channel = sending.channels.get(self.number as usize);
+        if let Some(holder) = channel.and_then(|channel| channel.holders.other()).cloned() {
+            // A turn that becomes the holder in between holds nothing that was sent before.
+            drop(sending);
+            holder.publish_for_other(&self.session, self.number);
+            sending = self.session.sending();
+        }
+        // After the end of the session, their own turns end these calls.
+        if sending.ended.is_none() {
+            sending.publish_closed_runs(self.number);
+        }
+        sending
+    }
+
     fn sent(
         &self,
-        mut sending: std::sync::MutexGuard<'_, SendState>,
+        mut sending: MutexGuard<'_, SendState>,
         ticket: &mut Ticket,
         was_idle: bool,
         then: AfterSend,
     ) -> Attempt<()> {
         let channel = &mut sending.channels[self.number as usize];
         channel.parked.leave(ticket);
-        channel.called += 1;
+        channel.tally.called += 1;
         let piled = sending.sender.outbox.waiting_bytes() >= PILE_BYTES;
         drop(sending);
         if turn::is_open() {
@@ -249,12 +308,9 @@ impl Channel {
     }
 
     #[cold]
-    fn too_large(&self, body: Option<usize>) -> CallError {
+    fn too_large(&self, body: usize) -> CallError {
         let most = self.session.identity.limits.frame_max;
-        let text = match body {
-            Some(body) => format!("it has {body} bytes, the peer accepts {most}"),
-            None => format!("the peer accepts {most} bytes"),
-        };
+        let text = format!("the call has {body} bytes, the peer accepts {most}");
         CallError::new(CallErrorKind::TooLarge, &self.target).with_detail(&text)
     }
 

@@ -10,11 +10,10 @@ use wigwag_actor::{Attempt, CallError, CallErrorKind, Slot, Ticket};
 use wigwag_wire::small::Scratch;
 use wigwag_wire::{Buffer, Decode, Reader};
 
-use crate::send::channel::{AfterSend, Channel};
+use crate::send::channel::{AfterSend, Channel, DESCRIBE};
+use crate::send::description::MethodDescription;
 use crate::session::buffers::encoding::Arguments;
-
-/// The number of the method that every actor has.
-const DESCRIBE: u32 = 0;
+use crate::session::rejected::MethodNames;
 
 /// One method of [`Described`]: its name, the name and type of each argument in order, and the type
 /// of its reply.
@@ -29,6 +28,8 @@ pub struct Described {
     pub hash: u64,
     /// The methods in order.
     pub methods: Vec<DescribedMethod>,
+    /// The same, with all that is needed to match two versions.
+    pub(crate) details: Vec<MethodDescription>,
 }
 
 impl Described {
@@ -106,8 +107,8 @@ impl Dynamic {
     ///   [`NotDelivered`](CallErrorKind::NotDelivered) if nothing can be sent to the actor any
     ///   more.
     ///
-    /// Wrong arguments are found out by the receiver only: it drops the tell, and counts it in
-    /// [`tells_undeliverable`](crate::session::SessionStatistics::tells_undeliverable).
+    /// Wrong arguments are found out by the receiver only: it drops the tell, and reports it with a
+    /// [session event](crate::session::SessionChange::Rejected).
     ///
     /// # Cancellation
     /// If dropped while it waits for room, nothing was sent.
@@ -180,11 +181,14 @@ impl Drop for ParkedSender<'_> {
 pub(crate) async fn describe(channel: &Channel) -> Result<Described, CallError> {
     let reply = ask(channel, DESCRIBE, &EncodedArguments(&[0x90])).await?;
     let mut reader = Reader::new(&reply);
-    let (name, hash, methods) = <(String, u64, Vec<DescribedMethod>)>::decode(&mut reader)
+    let (name, hash, details) = <(String, u64, Vec<MethodDescription>)>::decode(&mut reader)
         .map_err(|error| {
             CallError::new(CallErrorKind::BadReply, &channel.target).with_detail(&error.to_string())
         })?;
-    Ok(Described { name, hash, methods })
+    let names = details.iter().map(|method| method.name.clone()).collect();
+    channel.name_methods(MethodNames::Described(names));
+    let methods = details.iter().map(MethodDescription::public).collect();
+    Ok(Described { name, hash, methods, details })
 }
 
 async fn ask(

@@ -11,20 +11,22 @@ use wigwag_actor::reference::route::RemotePipeline;
 use wigwag_actor::reference::run_writer::RunOwner;
 use wigwag_actor::schema::FIRST_METHOD;
 use wigwag_actor::{
-    Attempt, CallError, CallErrorKind, Interface, Message, Route, Schema, Slot, SmallReply,
-    SpinPolicy, Ticket, turn,
+    Attempt, CallError, CallErrorKind, Interface, Message, Route, Slot, SmallReply, SpinPolicy,
+    Ticket, turn,
 };
 
 use crate::replies::ring::Ring;
 use crate::send::channel::{AfterSend, Channel};
 use crate::send::dynamic::Described;
+use crate::send::matching::{MethodMatch, Order, Reordered, match_methods};
 use crate::session::buffers::RunHandout;
+use crate::session::rejected::MethodNames;
 
 /// A route to a remote actor whose interface both sides know.
 pub(crate) struct Remote<I> {
     channel: Channel,
-    /// The receiver's number of each of our methods, if the schemas differ.
-    numbers: Option<Vec<Option<u32>>>,
+    /// How the receiver understands each of our methods, if the schemas differ.
+    matches: Option<Vec<MethodMatch>>,
     run_owner: RunOwner,
     watch: SpinPolicy,
     interface: PhantomData<fn() -> I>,
@@ -38,33 +40,47 @@ impl<I: Interface> Remote<I> {
         described: Option<&Described>,
         watch: Duration,
     ) -> Remote<I> {
-        let numbers = described.map(|theirs| map_methods(I::SCHEMA, theirs));
+        let matches = described.map(|theirs| match_methods(I::SCHEMA, &theirs.details));
+        if matches.is_none() {
+            channel.name_methods(MethodNames::Same(I::SCHEMA));
+        }
         Remote {
             run_owner: RunOwner::new(channel.is_fixed),
             channel,
-            numbers,
+            matches,
             watch: SpinPolicy::new(watch),
             interface: PhantomData,
         }
     }
 
-    /// The receiver's number of the call's method, or an error if the call cannot be sent there.
-    /// Every way of sending calls this first.
+    /// The receiver's number of the call's method, and the receiver's order of the arguments if it is
+    /// another one, or an error if the call cannot be sent there. Every way of sending calls this
+    /// first.
     #[inline]
-    fn number(&self, message: &I::Message) -> Result<u32, CallError> {
+    fn number(&self, message: &I::Message) -> Result<(u32, Option<&Order>), CallError> {
         let ours = message.method();
         // A compile-time constant if all calls of the interface can be serialized.
         if !message.travels() {
             return Err(self.not_serializable(ours));
         }
-        let Some(numbers) = &self.numbers else {
-            return Ok(ours);
+        match &self.matches {
+            None => Ok((ours, None)),
+            Some(matches) => self.matched(matches, ours),
+        }
+    }
+
+    fn matched<'a>(
+        &self,
+        matches: &'a [MethodMatch],
+        ours: u32,
+    ) -> Result<(u32, Option<&'a Order>), CallError> {
+        let (kind, detail) = match matches.get((ours - FIRST_METHOD) as usize) {
+            Some(MethodMatch::Same(number)) => return Ok((*number, None)),
+            Some(MethodMatch::Reordered(number, order)) => return Ok((*number, Some(order))),
+            Some(MethodMatch::Refused(why)) => (CallErrorKind::BadArguments, &**why),
+            _ => (CallErrorKind::NoSuchMethod, I::SCHEMA.method_name(ours)),
         };
-        let theirs = numbers.get((ours - FIRST_METHOD) as usize).copied().flatten();
-        theirs.ok_or_else(|| {
-            CallError::new(CallErrorKind::NoSuchMethod, &self.channel.target)
-                .with_detail(I::SCHEMA.method_name(ours))
-        })
+        Err(CallError::new(kind, &self.channel.target).with_detail(detail))
     }
 
     #[cold]
@@ -93,8 +109,8 @@ impl<I: Interface> RemotePipeline<I> for RingPipeline<I> {
         let Some(call) = message.as_ref() else {
             return Attempt::Full;
         };
-        let number = match self.remote.number(call) {
-            Ok(number) => number,
+        let (number, order) = match self.remote.number(call) {
+            Ok(found) => found,
             Err(error) => return Attempt::Failed(Box::new(error)),
         };
         self.ring.set_sent(next + 1);
@@ -104,15 +120,15 @@ impl<I: Interface> RemotePipeline<I> for RingPipeline<I> {
             method: call.method(),
             ring: Some((&self.ring, next + 1, most)),
         };
-        let asker = Some(self.ring.asker(next));
-        let sent = self.remote.channel.send(
-            Some(&handout),
-            asker,
-            (number, call),
-            ticket,
-            waker,
-            AfterSend::Continue,
-        );
+        let (asker, then) = (Some(self.ring.asker(next)), AfterSend::Continue);
+        let channel = &self.remote.channel;
+        let sent = match order {
+            None => channel.send(Some(&handout), asker, (number, call), ticket, waker, then),
+            Some(order) => {
+                let call = Reordered { call, order };
+                channel.send(None, asker, (number, &call), ticket, waker, then)
+            }
+        };
         if let Attempt::Sent(()) = sent {
             *message = None;
         } else {
@@ -151,11 +167,6 @@ impl<I: Interface> RemotePipeline<I> for RingPipeline<I> {
     }
 }
 
-/// The receiver's number for each of our methods, looked up by name.
-fn map_methods(ours: &Schema, theirs: &Described) -> Vec<Option<u32>> {
-    ours.methods.iter().map(|method| theirs.number(method.name)).collect()
-}
-
 impl<I: Interface> Route<I> for Remote<I> {
     #[inline]
     fn tell(
@@ -167,13 +178,19 @@ impl<I: Interface> Route<I> for Remote<I> {
         let Some(call) = message.as_ref() else {
             return Attempt::Sent(());
         };
-        let number = match self.number(call) {
-            Ok(number) => number,
+        let (number, order) = match self.number(call) {
+            Ok(found) => found,
             Err(error) => return Attempt::Failed(Box::new(error)),
         };
         let handout = RunHandout { run_owner: self.run_owner, method: call.method(), ring: None };
         let (then, handout) = (AfterSend::Continue, Some(&handout));
-        let sent = self.channel.send(handout, None, (number, call), ticket, waker, then);
+        let sent = match order {
+            None => self.channel.send(handout, None, (number, call), ticket, waker, then),
+            Some(order) => {
+                let call = Reordered { call, order };
+                self.channel.send(None, None, (number, &call), ticket, waker, then)
+            }
+        };
         if let Attempt::Sent(()) = sent {
             *message = None;
         }
@@ -191,11 +208,16 @@ impl<I: Interface> Route<I> for Remote<I> {
         let Some(call) = message.as_ref() else {
             return Attempt::Full;
         };
-        let number = match self.number(call) {
-            Ok(number) => number,
+        let (number, order) = match self.number(call) {
+            Ok(found) => found,
             Err(error) => return Attempt::Failed(Box::new(error)),
         };
-        let sent = self.channel.ask((number, call), ticket, waker, now);
+        let sent = match order {
+            None => self.channel.ask((number, call), ticket, waker, now),
+            Some(order) => {
+                self.channel.ask((number, &Reordered { call, order }), ticket, waker, now)
+            }
+        };
         if let Attempt::Sent(_) = sent {
             *message = None;
         }
@@ -224,6 +246,7 @@ impl<I: Interface> Route<I> for Remote<I> {
         if let Some(ended) = &session.sending().ended {
             ring.end(&(CallErrorKind::NotDelivered, ended.why.clone()));
         }
+        ring.set_origin(self.channel.origin);
         let most = most.min(ring.slots() as usize);
         let run_owner = RunOwner::new(self.channel.is_fixed);
         Ok((Box::new(RingPipeline { remote: self, ring, run_owner }), most))

@@ -7,12 +7,23 @@ use wigwag_actor::{CallError, CallErrorKind};
 use wigwag_link::frame::Frame;
 use wigwag_link::{Limits, write};
 
+use crate::replies::ask_origin::AskOrigin;
+use crate::session::tally::AskCounters;
 use crate::session::{OutboundChannel, SendState, Session};
 
 /// The contents of an ATTACHED frame.
 pub(crate) struct Attached {
     pub(crate) schema_hash: u64,
     pub(crate) codec: u8,
+}
+
+/// A channel whose ATTACH was sent.
+pub(crate) struct OpenedChannel {
+    pub(crate) number: u64,
+    /// The origin of its asks.
+    pub(crate) origin: AskOrigin,
+    pub(crate) counters: Arc<AskCounters>,
+    pub(crate) answer: oneshot::Receiver<Result<Attached, CallErrorKind>>,
 }
 
 /// An unanswered ATTACH and its waiting caller.
@@ -37,8 +48,7 @@ pub(super) fn attaches(peer: &Limits) -> Arc<Semaphore> {
 }
 
 impl Session {
-    /// Sends ATTACH for the actor exported as `name`. Returns the number of the channel and a
-    /// receiver for the answer. Waits while the peer accepts no further unanswered ATTACH.
+    /// Sends ATTACH for the actor exported as `name`. Waits while the peer accepts no further unanswered ATTACH.
     ///
     /// The channel belongs to the caller, who must [detach](Session::detach) it.
     ///
@@ -49,7 +59,7 @@ impl Session {
         name: &str,
         schema_hash: u64,
         target: &Arc<str>,
-    ) -> Result<(u64, oneshot::Receiver<Result<Attached, CallErrorKind>>), CallError> {
+    ) -> Result<OpenedChannel, CallError> {
         let (answer, attached) = oneshot::channel();
         // The semaphore is never closed; `check` below reports a session that has ended.
         let place = self.attaches.clone().acquire_owned().await.ok();
@@ -63,14 +73,18 @@ impl Session {
         if sending.channels.len() == at {
             sending.channels.push(OutboundChannel::new(target));
         }
+        sending.channels_opened = sending.channels_opened.wrapping_add(1);
         sending.channels[at] = OutboundChannel {
+            use_of: sending.channels_opened,
             attaching: Some(Attaching { answer, _place: place }),
             ..OutboundChannel::new(target)
         };
         let (target, codec) = (name.as_bytes(), self.codec);
         let attach = Frame::Attach { channel, how: 0, target, schema_hash, codec };
         sending.sender.outbox.append(|out| write::any(out, &attach));
-        Ok((channel, attached))
+        let counters = sending.channels[at].tally.asks.clone();
+        let origin = AskOrigin::new(channel, sending.channels[at].use_of);
+        Ok(OpenedChannel { number: channel, origin, counters, answer: attached })
     }
 }
 

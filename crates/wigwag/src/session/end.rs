@@ -107,28 +107,43 @@ impl Session {
             }
             UnsentCalls::in_outbox(&sending.sender.outbox)
         };
-        wakers.append(&mut unsent.fail(&self.asks, &why));
+        wakers.append(&mut unsent.fail(self, &why));
         wakers.append(&mut self.fail_asks(CallErrorKind::Unknown, &why));
+        self.sending().are_asks_counted = true;
         wakers.into_iter().for_each(Waker::wake);
         self.progress.notify_waiters();
         self.announce_end();
     }
 
-    /// Announces the outcome of the calls, once, as soon as no turn holds calls back: a turn that
-    /// is open when the session ends still counts its calls as sent.
+    /// Announces the outcome of the calls, once, as soon as the asks have failed and no turn holds
+    /// calls back: a turn that is open when the session ends still counts its calls as sent.
     pub(crate) fn announce_end(&self) {
+        // Held until the lock is free: the node may end with the last reference to it.
+        let owner = self.owner.upgrade();
         let mut sending = self.sending();
-        let is_open = sending.channels.iter().any(|channel| channel.turns > 0);
-        let Some(SessionEnd { why }) = sending.ended.clone().filter(|_| !is_open) else { return };
+        let is_open = sending.channels.iter().any(|channel| !channel.holders.is_empty());
+        let is_counted = sending.are_asks_counted && !is_open;
+        let Some(SessionEnd { why }) = sending.ended.clone().filter(|_| is_counted) else { return };
         if std::mem::replace(&mut sending.is_announced, true) {
             return;
         }
-        let deliveries =
-            UnsentCalls::in_outbox(&sending.sender.outbox).deliveries(&sending.channels);
+        for ring in self.asks.rings.tallies() {
+            if let Some(channel) = sending.channel_of(ring.origin) {
+                channel.tally.pipeline_left(&ring);
+            }
+        }
+        let unsent = UnsentCalls::in_outbox(&sending.sender.outbox);
+        let deliveries = unsent.deliveries(&sending.channels, self.counts_tells);
         // References of users may keep the session alive for long, and none of this is sent any
         // more.
+        let has_lost = deliveries.iter().any(|one| one.unknown + one.not_delivered > 0);
         sending.sender.discard();
+        if has_lost && let Some(owner) = &owner {
+            // Under the lock, so that a flush that sees the end finds this report.
+            owner.session_lost(&self.peer, &why);
+        }
         drop(sending);
+        self.progress.notify_waiters();
         self.announce(SessionChange::Ended { why, deliveries });
     }
 
@@ -138,8 +153,10 @@ impl Session {
         self.reading.lock().dispatcher.clear();
     }
 
-    /// Fails all outstanding asks; returns the wakers of those that wait.
+    /// Fails and counts all outstanding asks; returns the wakers of those that wait.
     pub(crate) fn fail_asks(&self, kind: CallErrorKind, why: &str) -> Vec<Waker> {
-        self.asks.fail_all(|| Box::new((kind, why.into())))
+        let (wakers, failed) = self.asks.fail_all(|| Box::new((kind, why.into())));
+        self.sending().asks_failed(failed.into_iter().map(|origin| (origin, kind)));
+        wakers
     }
 }

@@ -28,12 +28,16 @@ use wigwag_wire::run::RUN_BODY_BYTES_MAX;
 use crate::events::Announcer;
 use crate::exports::Exports;
 use crate::limits::{CODEC_FIXED, CODEC_MESSAGEPACK};
+use crate::replies::ask_origin::AskOrigin;
 use crate::replies::asks::AskTable;
 use crate::replies::ring::Ring;
+use crate::session::buffers::holders::Holders;
 use crate::session::connection::{DrivenSession, SessionConnection};
 use crate::session::fence::Fence;
 use crate::session::receive::RecvState;
+use crate::session::rejected::{MethodNames, RejectionLog};
 use crate::session::resumption::Resumption;
+use crate::session::tally::Tally;
 use crate::sync::{AtomicBool, AtomicU64, Ordering};
 
 pub use crate::events::{Delivery, SessionChange, SessionEvent, SessionEvents};
@@ -44,13 +48,16 @@ pub(crate) mod fence;
 pub(crate) mod resumption;
 pub(crate) mod buffers;
 pub(crate) mod receive;
+pub(crate) mod tally;
+pub(crate) mod rejected;
 pub(crate) mod outcome;
 mod attach;
 mod reconnect;
+mod flush;
 mod end;
 
-pub(crate) use attach::Attached;
 use attach::Attaching;
+pub(crate) use attach::{Attached, OpenedChannel};
 use reconnect::Cut;
 
 /// Senders per channel that are woken when the outbox has room again or a slot is released.
@@ -66,16 +73,14 @@ pub(crate) struct SessionEnd {
 pub(crate) struct OutboundChannel {
     /// The actor's address.
     pub(crate) target: Arc<str>,
-    /// Calls published so far.
-    pub(crate) called: u64,
-    /// Calls that a turn had not published when the session ended.
-    pub(crate) held_back: u64,
-    /// Calls whose handlers have ended, as reported by the peer.
-    pub(crate) handled: u64,
+    /// Which use of the channel's number this is.
+    use_of: u32,
+    pub(crate) tally: Tally,
+    pub(crate) names: MethodNames,
     pub(crate) parked: Parked,
-    /// Open turns that hold credit of this channel.
-    pub(crate) turns: u32,
-    /// The last reference was dropped; detach when `turns` is zero.
+    /// The turns that may hold calls on this channel.
+    pub(crate) holders: Holders,
+    /// The last reference was dropped; detach when no turn holds calls.
     pub(crate) detach_wanted: bool,
     /// The receiver has closed the channel; calls fail with this.
     pub(crate) gone: Option<CallErrorKind>,
@@ -89,6 +94,8 @@ pub(crate) struct OutboundChannel {
 pub struct PeerStatistics {
     /// The address of the peer.
     pub peer: Arc<str>,
+    /// The name of the peer, if it has one; see [`SessionEvent::name`].
+    pub name: Option<Arc<str>>,
     /// The counters of the session.
     pub session: SessionStatistics,
 }
@@ -135,11 +142,16 @@ pub(crate) struct SendState {
     cut: Option<Cut>,
     outgoing: Outgoing,
     pub(crate) ended: Option<SessionEnd>,
+    /// The asks that were open at the end have failed and are counted.
+    are_asks_counted: bool,
     /// The end was announced.
     is_announced: bool,
     /// The peer takes no new calls, or this node is closing.
     pub(crate) draining: bool,
     pub(crate) statistics: SessionStatistics,
+    /// Channels opened so far.
+    channels_opened: u32,
+    rejection_log: RejectionLog,
 }
 
 /// The interface of the node for its sessions.
@@ -147,16 +159,22 @@ pub(crate) trait SessionOwner: Send + Sync {
     /// Ends the session that has been without a connection for longest, if there is one, to free
     /// its channels.
     fn free_channels(&self);
+
+    /// A session has ended with calls that its peer may not have.
+    fn session_lost(&self, peer: &Arc<str>, why: &Arc<str>);
 }
 
 /// A session with one peer.
 pub(crate) struct Session {
     pub(crate) peer: Arc<str>,
+    pub(crate) peer_name: Option<Arc<str>>,
     pub(crate) identity: Identity,
     /// This node's identity towards the peer.
     pub(crate) ours: Identity,
     /// The peer understands runs.
     pub(crate) runs: bool,
+    /// The peer counts the tells that it has taken and rejected.
+    counts_tells: bool,
     /// The best codec that a channel may use.
     pub(crate) codec: u8,
     /// This node has dialed, not the peer.
@@ -171,6 +189,8 @@ pub(crate) struct Session {
     sending: Mutex<SendState>,
     /// Notified when frames were acknowledged or the session has ended.
     pub(crate) progress: Notify,
+    /// Callers that wait for an acknowledgement of less than everything.
+    flushing: AtomicU64,
     /// The session's task is to end, whatever its connection does.
     is_halting: AtomicBool,
     halt_requested: Notify,
@@ -192,6 +212,8 @@ pub(crate) struct SessionStart {
     pub(crate) ours: Identity,
     /// The peer's identity.
     pub(crate) peer: Identity,
+    /// The peer's name, if it has one.
+    pub(crate) peer_name: Option<Arc<str>>,
     /// This node has dialed, not the peer.
     pub(crate) dialed: bool,
     pub(crate) resumption: Resumption,
@@ -207,15 +229,19 @@ impl Session {
         exports: Arc<Exports>,
         announcer: Announcer,
     ) -> Arc<Session> {
-        let SessionStart { ours, peer: identity, dialed, resumption, pools, owner } = start;
+        let SessionStart { ours, peer: identity, peer_name, dialed, resumption, pools, owner } =
+            start;
         let features = features::on(identity.offered) & ours.offered;
         let sender =
-            SendHalf::new(&ours.limits, identity.limits, clock::now()).with_pools(pools.clone());
+            SendHalf::new(&ours.limits, identity.limits, clock::now()).with_features(features);
+        let sender = sender.with_pools(pools.clone());
         Arc::new_cyclic(|me: &Weak<Session>| Session {
             runs: features & features::RUNS != 0
                 && identity.limits.body_max() >= RUN_BODY_BYTES_MAX as u64,
+            counts_tells: features & features::OUTCOMES != 0,
             codec: if features & features::FIXED != 0 { CODEC_FIXED } else { CODEC_MESSAGEPACK },
             peer: connection.peer.clone(),
+            peer_name,
             identity,
             ours,
             dialed,
@@ -232,11 +258,15 @@ impl Session {
                 cut: None,
                 outgoing: Outgoing::default(),
                 ended: None,
+                are_asks_counted: false,
                 is_announced: false,
                 draining: false,
                 statistics: SessionStatistics::default(),
+                channels_opened: 0,
+                rejection_log: RejectionLog::default(),
             }),
             progress: Notify::new(),
+            flushing: AtomicU64::new(0),
             is_halting: AtomicBool::new(false),
             halt_requested: Notify::new(),
             has_ended: AtomicBool::new(false),
@@ -264,6 +294,9 @@ impl Session {
 
     /// Releases the slots of a ring and wakes senders that wait for one.
     pub(crate) fn close_ring(&self, ring: &Arc<Ring>) {
+        if let Some(channel) = self.sending().channel_of(ring.origin()) {
+            channel.tally.pipeline_ended(ring.sent());
+        }
         if self.asks.close_ring(ring) {
             let front_wakers = self.sending().front_wakers();
             front_wakers.into_iter().for_each(Waker::wake);
@@ -315,7 +348,7 @@ impl Session {
     }
 
     pub(crate) fn announce(&self, what: SessionChange) {
-        self.announcer.announce(&self.peer, what);
+        self.announcer.announce(&self.peer, &self.peer_name, what);
     }
 
     pub(crate) fn statistics(&self) -> SessionStatistics {
@@ -338,9 +371,9 @@ impl Session {
         let Some(open) = sending.channels.get_mut(channel as usize) else {
             return;
         };
-        if open.turns > 0 {
-            // Another thread's turn has called the channel and not published yet: the last such
-            // turn detaches it.
+        if !open.holders.is_empty() {
+            // Another thread's turn has called the channel and not published yet: it detaches the
+            // channel when it does.
             open.detach_wanted = true;
         } else if sending.ended.is_none() && sending.sender.detach(channel) {
             drop(guard);
@@ -365,19 +398,47 @@ impl OutboundChannel {
     fn new(target: &Arc<str>) -> OutboundChannel {
         OutboundChannel {
             target: target.clone(),
-            called: 0,
-            held_back: 0,
-            handled: 0,
+            use_of: 0,
+            tally: Tally::default(),
+            names: MethodNames::default(),
             parked: Parked::default(),
-            turns: 0,
+            holders: Holders::default(),
             detach_wanted: false,
             gone: None,
             attaching: None,
         }
     }
+
+    /// True if the channel is to be detached and no turn holds calls any more.
+    pub(crate) fn is_to_detach(&self) -> bool {
+        self.detach_wanted && self.holders.is_empty()
+    }
 }
 
 impl SendState {
+    /// True if the session has ended and the outcome of its calls was announced.
+    pub(crate) fn is_announced(&self) -> bool {
+        self.is_announced
+    }
+
+    /// The channel that an ask was sent on, unless its reference was dropped meanwhile.
+    pub(crate) fn channel_of(&mut self, origin: AskOrigin) -> Option<&mut OutboundChannel> {
+        let channel = self.channels.get_mut(origin.channel())?;
+        (AskOrigin::new(origin.channel() as u64, channel.use_of) == origin).then_some(channel)
+    }
+
+    /// Counts asks that have failed, each with the kind of its error.
+    pub(crate) fn asks_failed(
+        &mut self,
+        failed: impl IntoIterator<Item = (AskOrigin, CallErrorKind)>,
+    ) {
+        for (origin, kind) in failed {
+            if let Some(channel) = self.channel_of(origin) {
+                channel.tally.ask_failed(kind);
+            }
+        }
+    }
+
     /// The next batch for the connection; `None` if there is nothing to send.
     pub(crate) fn take_output(&mut self, now: Time) -> Option<&mut Outgoing> {
         self.sender.take_output(&mut self.outgoing, now);
@@ -401,7 +462,7 @@ impl SendState {
     pub(crate) fn credited(&mut self, number: u64, handled: u64, has_risen: bool) -> Vec<Waker> {
         let at = usize::try_from(number).unwrap_or(usize::MAX);
         if let Some(channel) = self.channels.get_mut(at) {
-            channel.handled = channel.handled.max(handled);
+            channel.tally.handled(handled);
         }
         if has_risen { self.wakers_with_room(number) } else { Vec::new() }
     }

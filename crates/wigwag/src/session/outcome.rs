@@ -15,15 +15,14 @@ use wigwag_wire::Reader;
 use wigwag_wire::run::Run;
 
 use crate::events::Delivery;
-use crate::replies::asks::AskTable;
 use crate::replies::slot::Completion;
-use crate::session::OutboundChannel;
+use crate::session::{OutboundChannel, SendState, Session};
 
 /// The calls that never reached the peer.
 #[derive(Default)]
 pub(crate) struct UnsentCalls {
-    /// Their number per channel.
-    calls: HashMap<u64, u64>,
+    /// The number of their tells per channel.
+    tells: HashMap<u64, u64>,
     /// Their asks: first slot, generation, and the number of consecutive slots.
     asks: Vec<(u32, u32, u32)>,
 }
@@ -35,11 +34,16 @@ impl UnsentCalls {
         unsent
     }
 
-    /// The calls in frames that were encoded and not published.
-    pub(crate) fn in_frames(encoded: &[u8]) -> UnsentCalls {
+    /// The calls in frames that were encoded and not published. Their tells are counted.
+    pub(crate) fn in_frames(encoded: &[u8], sending: &mut SendState) -> UnsentCalls {
         let (mut unsent, mut reader) = (UnsentCalls::default(), Reader::new(encoded));
         while let Ok((kind, body)) = Frame::next(&mut reader, u64::MAX) {
             unsent.add(kind, body);
+        }
+        for (channel, tells) in &unsent.tells {
+            if let Some(channel) = sending.channels.get_mut(*channel as usize) {
+                channel.tally.hold_back(*tells);
+            }
         }
         unsent
     }
@@ -48,53 +52,58 @@ impl UnsentCalls {
         if let kind::TELLS | kind::ASKS = kind {
             let Some(run) = Run::parse(kind, body) else { return };
             let count = run.items.checked_count().unwrap_or(0);
-            *self.calls.entry(run.channel).or_default() += count as u64;
-            let asked = run.asker.map(|(slot, generation)| (slot, generation, count as u32));
-            self.asks.extend(asked);
+            match run.asker {
+                None => *self.tells.entry(run.channel).or_default() += count as u64,
+                Some((slot, generation)) => self.asks.push((slot, generation, count as u32)),
+            }
             return;
         }
         match Frame::parse(kind, body) {
-            Ok(Frame::Tell { channel, .. }) => *self.calls.entry(channel).or_default() += 1,
-            Ok(Frame::Ask { channel, slot, generation, .. }) => {
-                *self.calls.entry(channel).or_default() += 1;
+            Ok(Frame::Tell { channel, .. }) => *self.tells.entry(channel).or_default() += 1,
+            Ok(Frame::Ask { slot, generation, .. }) => {
                 self.asks.push((slot as u32, generation as u32, 1));
             }
             _ => {}
         }
     }
 
-    /// Fails their asks; returns the wakers of those that wait. The asks of pipelines fail when all
-    /// asks end.
-    pub(crate) fn fail(&self, asks: &AskTable, why: &Arc<str>) -> Vec<Waker> {
+    /// Fails and counts their asks; returns the wakers of those that wait. The asks of pipelines
+    /// fail when all asks end.
+    pub(crate) fn fail(&self, session: &Session, why: &Arc<str>) -> Vec<Waker> {
+        const KIND: CallErrorKind = CallErrorKind::NotDelivered;
+        let (asks, mut failed) = (&session.asks, Vec::new());
         for (slot, generation, _) in &self.asks {
             asks.mark_unsent_from((*slot, *generation));
         }
         let singles = self.asks.iter().flat_map(|(slot, generation, count)| {
             (*slot..slot.saturating_add(*count)).map(|slot| (slot, *generation))
         });
-        let failed = singles.filter_map(|asker| {
-            let failure = || Box::new((CallErrorKind::NotDelivered, why.to_string().into()));
-            match asks.fail(asker, failure) {
-                Completion::Stored(waker) => waker,
-                _ => None,
+        let mut wakers = Vec::new();
+        for asker in singles {
+            let origin = asks.origin(asker.0);
+            match asks.fail(asker, || Box::new((KIND, why.to_string().into()))) {
+                Completion::Stored(waker) => {
+                    failed.push((origin, KIND));
+                    wakers.extend(waker);
+                }
+                Completion::Unwanted => failed.push((origin, KIND)),
+                Completion::NotOpen => {}
             }
-        });
-        failed.collect()
+        }
+        session.sending().asks_failed(failed);
+        wakers
     }
 
-    /// The outcome of the calls on each channel that had any.
-    pub(crate) fn deliveries(&self, channels: &[OutboundChannel]) -> Arc<[Delivery]> {
-        let called = channels.iter().enumerate().filter(|(_, channel)| channel.called > 0);
-        let known = called.map(|(number, channel)| {
-            let unsent = self.calls.get(&(number as u64)).copied().unwrap_or(0);
-            let not_delivered = (unsent + channel.held_back).min(channel.called);
-            let delivered = channel.handled.min(channel.called - not_delivered);
-            Delivery {
-                target: channel.target.clone(),
-                delivered,
-                unknown: channel.called - not_delivered - delivered,
-                not_delivered,
-            }
+    /// The outcome of the calls on each channel that had any. `counts_tells` says that the peer
+    /// counts the tells that it has taken.
+    pub(crate) fn deliveries(
+        &self,
+        channels: &[OutboundChannel],
+        counts_tells: bool,
+    ) -> Arc<[Delivery]> {
+        let known = channels.iter().enumerate().filter_map(|(number, channel)| {
+            let unsent = self.tells.get(&(number as u64)).copied().unwrap_or(0);
+            channel.tally.delivery(&channel.target, unsent, counts_tells)
         });
         known.collect()
     }

@@ -12,6 +12,7 @@ mod calls;
 mod pipeline;
 mod receipts;
 mod streams;
+mod local;
 mod only_here;
 mod side_by_side;
 mod at_once;

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use tokio::runtime::{self, Runtime};
-use wigwag::{Actor, ActorOptions, CallErrorKind, WhenFull, lifecycle::Alive};
+use wigwag::{Actor, ActorOptions, CallErrorKind, Node, WhenFull, lifecycle::Alive};
 
 /// Checks each sender's numbers against the expected next one.
 struct Inbox {
@@ -117,23 +117,22 @@ fn in_turns<T: Send + 'static>(
     runtime.block_on(async { wigwag::spawn(work).await.unwrap() })
 }
 
-/// A task tells and then signals another task, which asks. The turn of the first one, and so its
-/// batch, is still open when the ask is sent: in every fourth round until the answer has come. In
-/// two of three rounds the other task tells as well, so that both have batches.
-#[test]
-fn a_call_is_handled_after_the_calls_that_were_sent_before_it_by_any_task() {
+/// A runtime on whose one thread the tasks of a test may block.
+fn one_thread() -> Runtime {
+    runtime::Builder::new_current_thread().enable_all().build().unwrap()
+}
+
+/// A task tells and then signals another task, which asks. The turn of the first one, and so what
+/// it has not published, is still open when the ask is sent: in every fourth round until the answer
+/// has come. In two of three rounds the other task tells as well, so that both turns hold calls.
+fn tell_signal_and_ask(count: &CountRef) {
     let nightly = std::env::var_os("WIGWAG_NIGHTLY").is_some();
     let rounds: u64 = if nightly { 1_000_000 } else { 2_000 };
-    let runtime = || runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let asker = runtime();
-    let count = asker.block_on(async {
-        // On a thread of its own, since the tasks hold their threads.
-        Count(0).spawn_with(ActorOptions::default().own_thread())
-    });
+    let asker = one_thread();
     // The rounds that were told, and those that were answered.
     let signals = Arc::new([AtomicU64::new(0), AtomicU64::new(0)]);
     let teller = thread::spawn({
-        let (count, signals, runtime) = (count.clone(), signals.clone(), runtime());
+        let (count, signals, runtime) = (count.clone(), signals.clone(), one_thread());
         move || {
             for round in 0..rounds {
                 let (count, shared) = (count.clone(), signals.clone());
@@ -175,6 +174,92 @@ fn a_call_is_handled_after_the_calls_that_were_sent_before_it_by_any_task() {
     signals[1].store(u64::MAX, Ordering::Release);
     teller.join().unwrap();
     assert_eq!(wrong, None, "round, calls handled, calls sent before");
+}
+
+#[test]
+fn a_call_is_handled_after_the_calls_that_were_sent_before_it_by_any_task() {
+    let runtime = one_thread();
+    // On a thread of its own, since the tasks hold their threads.
+    let options = ActorOptions::default().own_thread();
+    let count = runtime.block_on(async { Count(0).spawn_with(options) });
+    tell_signal_and_ask(&count);
+}
+
+#[test]
+fn a_call_to_another_node_is_handled_after_the_calls_that_were_sent_before_it_by_any_task() {
+    let runtime = Runtime::new().unwrap();
+    let (_service, _client, count) = runtime.block_on(count_of_another_node());
+    tell_signal_and_ask(&count);
+}
+
+/// Two nodes, and a reference to an actor of the first one.
+async fn count_of_another_node() -> (Node, Node, CountRef) {
+    let (service, client) = (Node::new(), Node::new());
+    service.export("count", &Count(0).spawn()).unwrap();
+    let address = service.listen("tcp://127.0.0.1:0").await.unwrap();
+    let count = client.actor::<Count>(&format!("{address}/count")).await.unwrap();
+    (service, client, count)
+}
+
+/// Remembers the last number of each sender.
+struct Causes(Vec<u64>);
+
+#[wigwag::actor]
+impl Causes {
+    /// Takes number `number` of `sender`, which has seen the numbers `seen` of all senders.
+    pub fn note(&mut self, sender: u32, number: u64, seen: [u64; 3]) {
+        for (sender, (known, seen)) in self.0.iter().zip(seen).enumerate() {
+            assert!(*known >= seen, "number {seen} of sender {sender} is missing, {known} came");
+        }
+        let last = &mut self.0[sender as usize];
+        assert_eq!(*last + 1, number, "sender {sender}");
+        *last = number;
+    }
+
+    pub fn seen(&self) -> Vec<u64> {
+        self.0.clone()
+    }
+}
+
+/// Three tasks send at the same time, in turns, and each call names the calls that precede it:
+/// those whose numbers were published to all before it was made.
+#[test]
+fn calls_of_three_tasks_to_another_node_are_handled_after_what_preceded_them() {
+    let rounds = if std::env::var_os("WIGWAG_NIGHTLY").is_some() { 300_000 } else { 3_000 };
+    let runtime = Runtime::new().unwrap();
+    let (_service, _client, causes) = runtime.block_on(async {
+        let (service, client) = (Node::new(), Node::new());
+        service.export("causes", &Causes(vec![0; 3]).spawn()).unwrap();
+        let address = service.listen("tcp://127.0.0.1:0").await.unwrap();
+        let causes = client.actor::<Causes>(&format!("{address}/causes")).await.unwrap();
+        (service, client, causes)
+    });
+    let sent: Arc<[AtomicU64; 3]> = Arc::default();
+    thread::scope(|scope| {
+        for sender in 0..3_u32 {
+            let (causes, sent) = (&causes, &sent);
+            scope.spawn(move || {
+                let runtime = one_thread();
+                let mut number = 0;
+                for round in 0..rounds {
+                    let (causes, sent) = (causes.clone(), sent.clone());
+                    let count = 1 + (round * 7 + u64::from(sender)) % 9;
+                    let first = number;
+                    number += count;
+                    in_turns(&runtime, async move {
+                        for number in first + 1..=first + count {
+                            let seen = [0, 1, 2].map(|one| sent[one].load(Ordering::Acquire));
+                            causes.note(sender, number, seen).tell().await.unwrap();
+                            sent[sender as usize].store(number, Ordering::Release);
+                        }
+                    });
+                }
+            });
+        }
+    });
+    let expected: Vec<u64> = sent.iter().map(|sent| sent.load(Ordering::Acquire)).collect();
+    let seen = one_thread().block_on(async { causes.seen().ask().await.unwrap() });
+    assert_eq!(seen, expected);
 }
 
 /// Checks that each sender's numbers increase, though some may be missing.

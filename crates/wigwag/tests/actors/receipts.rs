@@ -104,12 +104,13 @@ async fn a_receipt_says_delivered_when_the_handler_has_ended_however() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_not_understood_was_not_delivered() {
+async fn what_was_not_understood_was_rejected() {
     let actor = Notes::default().spawn();
     let (_remote, client, _server, address) = elsewhere(&actor).await;
     let later = client.actor::<LaterInterface>(&address).await.unwrap();
     let receipt = later.note("one".to_owned()).receipt().await.unwrap();
-    assert_eq!(timeout(PATIENCE, receipt).await.unwrap(), DeliveryStatus::NotDelivered);
+    let rejected = DeliveryStatus::Rejected(CallErrorKind::BadArguments);
+    assert_eq!(timeout(PATIENCE, receipt).await.unwrap(), rejected);
     let refused = later.unheard_of().receipt().await.map(drop).unwrap_err();
     assert_eq!(refused.error.kind, CallErrorKind::NoSuchMethod, "it was not even sent");
     assert!(actor.seen().ask().await.unwrap().is_empty());

@@ -5,6 +5,7 @@
 //! miss its own.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use tokio::sync::{Mutex, oneshot};
@@ -46,7 +47,8 @@ async fn lost(letters: &mut DeadLetters, of: &Handle, count: usize) -> Vec<(Loss
         match timeout(Duration::from_secs(10), letters.next()).await.unwrap() {
             DeadLetterEvent::Letter(letter) if letter.number == of.number() => {
                 assert_eq!(letter.actor, "Sink");
-                lost.push((letter.loss, letter.method));
+                let Cow::Borrowed(method) = letter.method else { panic!("{letter:?}") };
+                lost.push((letter.loss, method));
             }
             DeadLetterEvent::Letter(_) => {}
             DeadLetterEvent::Missed(count) => panic!("{count} missed"),

@@ -7,4 +7,6 @@ pub mod actor;
 pub mod message;
 pub mod names;
 mod calls;
+mod codecs;
+mod conditions;
 mod errors;

@@ -126,3 +126,25 @@ fn nesting_is_bounded() {
     bytes.extend([0x91, 0]);
     assert_eq!(read::<Shape>(&bytes), Err(DecodeError::TooDeep));
 }
+
+#[derive(Message, Debug, PartialEq)]
+#[repr(u16)]
+enum Numbered {
+    First = 5,
+    Next(bool),
+    Before = 0x2,
+    Last { value: u8 } = (300),
+}
+
+#[test]
+fn a_variant_is_sent_as_its_discriminant() {
+    assert_eq!(written(&Numbered::First), [0x91, 5]);
+    assert_eq!(written(&Numbered::Next(true)), [0x92, 6, 0xC3]);
+    assert_eq!(written(&Numbered::Before), [0x91, 2]);
+    assert_eq!(written(&Numbered::Last { value: 1 }), [0x92, 0xCD, 1, 44, 1]);
+    for value in [Numbered::First, Numbered::Before, Numbered::Last { value: 7 }] {
+        assert_eq!(read(&written(&value)), Ok(value));
+    }
+    let expected = "one of 4 variants";
+    assert_eq!(read::<Numbered>(&[0x91, 0]), Err(DecodeError::OutOfRange { expected }));
+}

@@ -10,4 +10,7 @@ mod protocol_pages;
 mod fixed_width;
 mod peer_limits;
 mod sessions;
+mod outcomes;
+mod versions;
+mod flush;
 mod close;

@@ -1,5 +1,5 @@
-//! Nodes in processes of their own: killed, cut off by the network, flooded, hit with noise, or
-//! called by a program in another language.
+//! Nodes in processes of their own: killed, cut off by the network, flooded, hit with noise,
+//! called by a program in another language, or sent values of every type.
 //!
 //! One binary, since only the other processes are observed: each is this program again, with the
 //! name of one test that is its body. No test here counts resources of this process.
@@ -10,3 +10,4 @@ mod kills;
 mod namespaces;
 mod siege;
 mod noise;
+mod values;

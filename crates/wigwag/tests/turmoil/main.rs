@@ -9,6 +9,7 @@ mod silence;
 mod edges;
 mod crashes;
 mod phantoms;
+mod outcomes;
 mod silent;
 mod ties;
 

@@ -94,7 +94,7 @@ fn the_bytes_are_those_of_the_specification() {
     assert_eq!(encoded(&Bytes::from_static(&[1, 2])), [0xC4, 2, 1, 2]);
     assert_eq!(encoded(&None::<u8>), [0xC0]);
     assert_eq!(encoded(&true), [0xC3]);
-    assert_eq!(encoded(&vec![1_u8; 16])[..3], [0xDC, 0, 16]);
+    assert_eq!(encoded(&vec![1_u16; 16])[..3], [0xDC, 0, 16]);
     assert_eq!(encoded(&BTreeMap::from([(1_u8, 2_u8)])), [0x81, 1, 2]);
 }
 

@@ -13,7 +13,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use crate::collections::{nested, put_bin, put_pairs, take_pairs};
+use crate::bytes::put_bin;
+use crate::collections::{nested, put_pairs, take_pairs};
+use crate::fields::{Field, Fields};
 use crate::msgpack::put_array;
 use crate::types::time::{NANOS, take_seconds};
 use crate::{Buffer, Decode, DecodeError, Encode, Reader};
@@ -21,6 +23,7 @@ use crate::{Buffer, Decode, DecodeError, Encode, Reader};
 /// An array of the items, in any order.
 impl<T: Encode, S> Encode for HashSet<T, S> {
     const TRAVELS: bool = T::TRAVELS;
+    const FIELDS: &'static Fields = T::FIELDS;
     fn encode(&self, out: &mut Buffer) {
         put_array(out, self.len());
         self.iter().for_each(|item| item.encode(out));
@@ -47,6 +50,13 @@ where
 /// A map, in any order.
 impl<K: Encode, V: Encode, S> Encode for HashMap<K, V, S> {
     const TRAVELS: bool = K::TRAVELS && V::TRAVELS;
+    const FIELDS: &'static Fields = &Fields {
+        name: "",
+        fields: &[
+            Field { name: "0", former: &[], fields: K::FIELDS },
+            Field { name: "1", former: &[], fields: V::FIELDS },
+        ],
+    };
     fn encode(&self, out: &mut Buffer) {
         put_pairs(out, self.iter());
     }

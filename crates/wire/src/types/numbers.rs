@@ -5,7 +5,9 @@ use core::marker::PhantomData;
 use core::num::{NonZero, Wrapping};
 use core::ops::Range;
 
-use crate::collections::{nested, put_bin};
+use crate::bytes::put_bin;
+use crate::collections::nested;
+use crate::fields::Fields;
 use crate::msgpack::put_array;
 use crate::small::Scratch;
 use crate::{Buffer, Decode, DecodeError, Encode, Reader};
@@ -65,6 +67,7 @@ non_zero!(u8 u16 u32 u64 usize u128 i8 i16 i32 i64 isize i128);
 
 impl<T: Encode> Encode for Wrapping<T> {
     const TRAVELS: bool = T::TRAVELS;
+    const FIELDS: &'static Fields = T::FIELDS;
     const MAY_BE_NIL: bool = T::MAY_BE_NIL;
     fn encode(&self, out: &mut Buffer) {
         self.0.encode(out);
@@ -99,6 +102,7 @@ impl<'a> Decode<'a> for Ordering {
 /// `[start, end]`.
 impl<T: Encode> Encode for Range<T> {
     const TRAVELS: bool = T::TRAVELS;
+    const FIELDS: &'static Fields = T::FIELDS;
     fn encode(&self, out: &mut Buffer) {
         put_array(out, 2);
         self.start.encode(out);

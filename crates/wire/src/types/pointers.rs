@@ -3,10 +3,12 @@
 use alloc::borrow::{Cow, ToOwned};
 use alloc::sync::Arc;
 
+use crate::fields::Fields;
 use crate::{Buffer, Decode, DecodeError, Encode, Reader};
 
 impl<T: Encode + ?Sized> Encode for Arc<T> {
     const TRAVELS: bool = T::TRAVELS;
+    const FIELDS: &'static Fields = T::FIELDS;
     const MAY_BE_NIL: bool = T::MAY_BE_NIL;
     fn encode(&self, out: &mut Buffer) {
         (**self).encode(out);
@@ -22,6 +24,7 @@ impl<'a, T: Decode<'a>> Decode<'a> for Arc<T> {
 
 impl<T: Encode + ToOwned + ?Sized> Encode for Cow<'_, T> {
     const TRAVELS: bool = T::TRAVELS;
+    const FIELDS: &'static Fields = T::FIELDS;
     const MAY_BE_NIL: bool = T::MAY_BE_NIL;
     fn encode(&self, out: &mut Buffer) {
         (**self).encode(out);

@@ -3,6 +3,7 @@
 use alloc::collections::{BTreeSet, VecDeque};
 
 use crate::collections::nested;
+use crate::fields::Fields;
 use crate::msgpack::put_array;
 use crate::{Buffer, Decode, DecodeError, Encode, Reader};
 
@@ -11,6 +12,7 @@ macro_rules! lists {
     ($($name:ident<T $(: $bound:path)?>: $add:ident),*) => {$(
         impl<T: Encode> Encode for $name<T> {
             const TRAVELS: bool = T::TRAVELS;
+            const FIELDS: &'static Fields = T::FIELDS;
             fn encode(&self, out: &mut Buffer) {
                 put_array(out, self.len());
                 self.iter().for_each(|item| item.encode(out));

@@ -30,10 +30,10 @@ use crate::reply::one_shot::OneShot;
 /// order of the asks. The documentation of the crate `wigwag` has a longer example.
 ///
 /// ```
-/// # use wigwag_actor::{Call, CallError, Interface, Ref};
+/// # use wigwag_actor::{Answerable, Call, CallError, Interface, Ref};
 /// # async fn sum<I: Interface>(
 /// #     target: &Ref<I>, get: impl Fn(usize) -> Call<'static, I, u64>,
-/// # ) -> Result<u64, CallError> {
+/// # ) -> Result<u64, CallError> where u64: Answerable<I> {
 /// let mut pipeline = target.pipeline::<u64, usize>(100)?;
 /// for index in 0..100 {
 ///     pipeline.push(get(index), index).await.map_err(|unsent| unsent.refused.error)?;
@@ -49,7 +49,7 @@ use crate::reply::one_shot::OneShot;
 /// # Cancellation
 /// Dropping the pipeline gives up the asks that have no answer yet: they are still handled, and
 /// their answers are dropped.
-pub struct Pipeline<I: Interface, R: Answerable, C = ()> {
+pub struct Pipeline<I: Interface, R: Answerable<I>, C = ()> {
     target: Ref<I>,
     state: PipelineState<I, R>,
     /// The caller's context of each ask whose answer was not taken.
@@ -76,12 +76,15 @@ impl<I: Interface> Ref<I> {
     ///
     /// # Errors
     /// `Overloaded` when the session has no place left, and the errors that a call would meet.
-    pub fn pipeline<R: Answerable, C>(&self, most: usize) -> Result<Pipeline<I, R, C>, CallError> {
+    pub fn pipeline<R: Answerable<I>, C>(
+        &self,
+        most: usize,
+    ) -> Result<Pipeline<I, R, C>, CallError> {
         Pipeline::new(self, most)
     }
 }
 
-impl<I: Interface, R: Answerable, C> Pipeline<I, R, C> {
+impl<I: Interface, R: Answerable<I>, C> Pipeline<I, R, C> {
     pub(crate) fn new(target: &Ref<I>, most: usize) -> Result<Pipeline<I, R, C>, CallError> {
         let most = most.max(1);
         let (state, most) = match &target.place {
@@ -267,7 +270,7 @@ impl<I: Interface, R: Answerable, C> Pipeline<I, R, C> {
     }
 }
 
-impl<I: Interface, R: Answerable, C> Drop for Pipeline<I, R, C> {
+impl<I: Interface, R: Answerable<I>, C> Drop for Pipeline<I, R, C> {
     fn drop(&mut self) {
         match &mut self.state {
             PipelineState::Local(places) => places.iter().for_each(|place| place.abandon()),

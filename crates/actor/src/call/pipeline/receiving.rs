@@ -17,7 +17,7 @@ use crate::reference::interface::Interface;
 /// parts and loaded as a whole, which stalls a processor.
 type AnsweredAsk<R, C> = (C, Result<R, CallError>);
 
-impl<I: Interface, R: Answerable, C> Pipeline<I, R, C> {
+impl<I: Interface, R: Answerable<I>, C> Pipeline<I, R, C> {
     /// The answer to the oldest ask whose answer was not taken, with the context of the ask; `None`
     /// when no ask is outstanding.
     ///
@@ -35,7 +35,7 @@ impl<I: Interface, R: Answerable, C> Pipeline<I, R, C> {
         context: &mut Context<'_>,
     ) -> Poll<Option<(C, Result<R, CallError>)>> {
         if let Some((value, context)) = self.take_short() {
-            return Poll::Ready(Some(match R::decode(&mut Reader::new(value)) {
+            return Poll::Ready(Some(match R::decode_reply(&mut Reader::new(value)) {
                 Ok(reply) => (context, Ok(reply)),
                 Err(why) => *self.undecodable(context, why),
             }));
@@ -51,7 +51,7 @@ impl<I: Interface, R: Answerable, C> Pipeline<I, R, C> {
     #[inline(always)]
     pub fn try_answer(&mut self) -> Option<(C, Result<R, CallError>)> {
         if let Some((value, context)) = self.take_short() {
-            return Some(match R::decode(&mut Reader::new(value)) {
+            return Some(match R::decode_reply(&mut Reader::new(value)) {
                 Ok(reply) => (context, Ok(reply)),
                 Err(why) => *self.undecodable(context, why),
             });
@@ -79,7 +79,7 @@ impl<I: Interface, R: Answerable, C> Pipeline<I, R, C> {
                 // An answer that cannot be decoded stays: the slow path reports it.
                 while self.taken < end
                     && let Some(value) = front.short()
-                    && let Ok(reply) = R::decode(&mut Reader::new(value))
+                    && let Ok(reply) = R::decode_reply(&mut Reader::new(value))
                     && let Some(context) = self.contexts.pop()
                 {
                     front.take(value);
@@ -155,7 +155,7 @@ impl<I: Interface, R: Answerable, C> Pipeline<I, R, C> {
             }
         }
         let decode = |value: &[u8]| {
-            R::decode(&mut Reader::new(value)).map_err(|why| bad_reply(target, &why))
+            R::decode_reply(&mut Reader::new(value)).map_err(|why| bad_reply(target, &why))
         };
         match answers.take() {
             None => Poll::Pending,

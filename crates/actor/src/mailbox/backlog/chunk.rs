@@ -1,7 +1,7 @@
 //! Chunks: calls that are moved together, either messages of local senders or encoded calls of a
 //! session.
 
-use wigwag_wire::call::Calls;
+use wigwag_wire::call::{ASK, ASKS, Calls};
 
 use crate::limits::SPARE_BYTES_MAX;
 use crate::mailbox::mail_batch::MailBatch;
@@ -11,6 +11,8 @@ use crate::mailbox::mail_batch::MailBatch;
 pub(crate) struct Frames {
     pub(crate) bytes: Vec<u8>,
     pub(crate) calls: usize,
+    /// The asks among the calls that were not handled yet.
+    pub(crate) asks: usize,
     /// Credit that the calls have used.
     pub(crate) units: u64,
     /// The number of calls at the front that were handled before the chunk was put back.
@@ -18,9 +20,13 @@ pub(crate) struct Frames {
 }
 
 impl Frames {
+    /// Adds calls of one kind: all are tells, or all are asks.
     pub(crate) fn add(&mut self, bytes: &[u8], calls: usize, units: u64) {
         self.bytes.extend_from_slice(bytes);
         self.calls += calls;
+        if let Some(&(ASK | ASKS)) = bytes.first() {
+            self.asks += calls;
+        }
         self.units += units;
     }
 
@@ -66,7 +72,7 @@ impl<M> Chunk<M> {
             }
             Chunk::Frames(frames) => {
                 frames.bytes.clear();
-                (frames.calls, frames.units, frames.skip) = (0, 0, 0);
+                (frames.calls, frames.asks, frames.units, frames.skip) = (0, 0, 0, 0);
                 frames.bytes.capacity() <= SPARE_BYTES_MAX
             }
         }

@@ -13,7 +13,7 @@ use crate::reply::{Asker, Reply, ReplyBatch, ReplySlot};
 use crate::runtime::actor::{Actor, Handled};
 use crate::runtime::run::sources::{EncodedCalls, enter, is_gone};
 use crate::runtime::run::spans::{NoSpans, Spans};
-use crate::runtime::run::{CallSource, ChunkRun, Remaining, RunPause, run_calls};
+use crate::runtime::run::{CallSource, ChunkRun, Remaining, RunPause, Unfinished, run_calls};
 use crate::runtime::side_by_side::PendingCall;
 #[cfg(feature = "testing")]
 use crate::scheduler::is_queued_only;
@@ -63,9 +63,9 @@ impl<M> Unhandled<M> {
     }
 
     /// Counts a call before these whose handler has ended.
-    pub(crate) fn handled_one(&self) {
+    pub(crate) fn handled_one(&self, is_ask: bool) {
         if let Some(owner) = self.source.owner() {
-            owner.handled(1);
+            owner.handled(u64::from(!is_ask), u64::from(is_ask));
         }
     }
 
@@ -76,9 +76,10 @@ impl<M> Unhandled<M> {
                 mailbox.give_back(chunk, &self.source);
                 Some(Chunk::Mails(mails))
             }
-            Remaining::Frames(left) => {
+            Remaining::Frames { calls, asks } => {
                 if let Chunk::Frames(frames) = &mut chunk {
-                    frames.skip = frames.calls - left.min(frames.calls);
+                    frames.skip = frames.calls - calls.min(frames.calls);
+                    frames.asks = asks;
                 }
                 Some(chunk)
             }
@@ -115,13 +116,14 @@ pub(crate) fn handle_chunk<A: Actor>(
     let (pause, left) = match (&mut chunk, owner) {
         (Chunk::Frames(frames), Some(owner)) => {
             owner.freed(std::mem::take(&mut frames.units));
-            let count = frames.calls - frames.skip;
-            let run = ChunkRun::new(EncodedCalls::new(frames, owner, control), count, provenance);
+            let count = (frames.calls - frames.skip, frames.asks);
+            let source = EncodedCalls::new(frames, owner, provenance.origin, control);
+            let run = ChunkRun::new(source, count, provenance);
             handle_run(actor, run, spans, &mut reply, || control.is_marked())
         }
-        (Chunk::Frames(_), None) => (Ok(RunPause::End), Remaining::Frames(0)),
+        (Chunk::Frames(_), None) => (Ok(RunPause::End), Remaining::Frames { calls: 0, asks: 0 }),
         (Chunk::Mails(mails), _) => {
-            let count = mails.len();
+            let count = (mails.len(), 0);
             let run = ChunkRun::new(mails.drain(), count, provenance);
             if calls.source.is_timer() {
                 // The call of a timer begins now or never: no control mail goes before it.
@@ -252,7 +254,8 @@ fn handle_run<A: Actor>(
     // Done here, because the turn may end next.
     reply.hand_over();
     let broke_off = !matches!(pause, Ok(RunPause::End | RunPause::Orders));
-    (pause, run.finish(broke_off))
+    let kind = if reply.is_wanted() { Unfinished::Ask } else { Unfinished::Tell };
+    (pause, run.finish(broke_off.then_some(kind)))
 }
 
 #[cold]

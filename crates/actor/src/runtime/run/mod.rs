@@ -31,8 +31,11 @@ pub(crate) enum RunPause<M> {
 /// Calls that have not begun and are to be put back.
 pub(crate) enum Remaining<M> {
     Mails(MailBatch<M>),
-    /// The number of frames left at the end of those that the run was made from.
-    Frames(usize),
+    /// The calls left at the end of the frames that the run was made from, and the asks among them.
+    Frames {
+        calls: usize,
+        asks: usize,
+    },
 }
 
 /// A source of calls for a run.
@@ -48,6 +51,9 @@ pub(crate) trait CallSource<A: Actor> {
 
     /// The number of calls that have not begun.
     fn left(&self) -> usize;
+
+    /// The asks of a session among the calls that have not begun.
+    fn asks_left(&self) -> usize;
 
     /// Takes out the calls that have not begun.
     fn keep(&mut self) -> Remaining<A::Message>;
@@ -79,12 +85,23 @@ pub(crate) fn run_calls<A: Actor>(
     }
 }
 
+/// A call whose handler has begun and has not ended.
+#[derive(Clone, Copy)]
+pub(crate) enum Unfinished {
+    Tell,
+    Ask,
+    /// The run was left in between, so either kind is possible.
+    Either,
+}
+
 /// A run over a source; dropping it early refuses the calls that are left.
 pub(crate) struct ChunkRun<'a, A: Actor, S: CallSource<A>> {
     pub(crate) source: S,
     calls: usize,
-    /// 1 while the handler of the call that was taken out last has not ended.
-    unfinished: usize,
+    /// The asks of a session among `calls`.
+    asks: usize,
+    /// The call that was taken out last, while its handler has not ended.
+    unfinished: Option<Unfinished>,
     provenance: Provenance<'a, A::Message>,
     /// Set once the calls that were taken out have been counted.
     finished: bool,
@@ -92,20 +109,20 @@ pub(crate) struct ChunkRun<'a, A: Actor, S: CallSource<A>> {
 }
 
 impl<'a, A: Actor, S: CallSource<A>> ChunkRun<'a, A, S> {
-    /// Starts a run over `source`.
+    /// Starts a run over `source`, which holds `calls` calls, `asks` of them asks of a session.
     pub(crate) fn new(
         source: S,
-        calls: usize,
+        (calls, asks): (usize, usize),
         provenance: Provenance<'a, A::Message>,
     ) -> ChunkRun<'a, A, S> {
-        let actor = std::marker::PhantomData;
-        ChunkRun { source, calls, unfinished: 1, provenance, finished: false, actor }
+        let (actor, unfinished) = (std::marker::PhantomData, Some(Unfinished::Either));
+        ChunkRun { source, calls, asks, unfinished, provenance, finished: false, actor }
     }
 
-    /// Counts the calls that were taken out as ended, except one that `broke_off`. Returns the
-    /// calls that have not begun.
-    pub(crate) fn finish(mut self, broke_off: bool) -> Remaining<A::Message> {
-        self.unfinished = usize::from(broke_off);
+    /// Counts the calls that were taken out as ended, except an `unfinished` one. Returns the calls
+    /// that have not begun.
+    pub(crate) fn finish(mut self, unfinished: Option<Unfinished>) -> Remaining<A::Message> {
+        self.unfinished = unfinished;
         self.count();
         self.finished = true;
         self.source.keep()
@@ -115,10 +132,17 @@ impl<'a, A: Actor, S: CallSource<A>> ChunkRun<'a, A, S> {
         if self.finished {
             return;
         }
-        if let Some(owner) = self.provenance.owner {
-            let begun = self.calls - self.source.left().min(self.calls);
-            owner.handled(begun.saturating_sub(self.unfinished) as u64);
+        let Some(owner) = self.provenance.owner else { return };
+        let begun = self.calls - self.source.left().min(self.calls);
+        let mut asks = self.asks - self.source.asks_left().min(self.asks);
+        let mut tells = begun.saturating_sub(asks);
+        if let Some(Unfinished::Ask | Unfinished::Either) = self.unfinished {
+            asks = asks.saturating_sub(1);
         }
+        if let Some(Unfinished::Tell | Unfinished::Either) = self.unfinished {
+            tells = tells.saturating_sub(1);
+        }
+        owner.handled(tells as u64, asks as u64);
     }
 }
 

@@ -1,11 +1,13 @@
 //! Where the calls of a run come from: a chunk of local mail, or the frames of a session.
 
+use std::fmt;
 use std::sync::Arc;
 
 use wigwag_wire::call::Calls;
 use wigwag_wire::{DecodeError, Reader};
 
 use crate::error::CallErrorKind;
+use crate::letters::{Loss, Origin};
 use crate::lifecycle::control::Control;
 use crate::mailbox::backlog::chunk::Frames;
 use crate::mailbox::mail_batch::MailDrain;
@@ -60,6 +62,10 @@ impl<A: Actor> CallSource<A> for MailDrain<'_, A::Message> {
         MailDrain::left(self)
     }
 
+    fn asks_left(&self) -> usize {
+        0
+    }
+
     fn keep(&mut self) -> Remaining<A::Message> {
         Remaining::Mails(self.collect())
     }
@@ -70,19 +76,21 @@ impl<A: Actor> CallSource<A> for MailDrain<'_, A::Message> {
 }
 
 /// Calls of a session.
-pub(crate) struct EncodedCalls<'a> {
+pub(crate) struct EncodedCalls<'a, M> {
     calls: Calls<'a>,
     owner: &'a Arc<dyn InboundQueueOwner>,
+    origin: Option<Origin<M>>,
     control: &'a Control,
 }
 
-impl<'a> EncodedCalls<'a> {
+impl<'a, M> EncodedCalls<'a, M> {
     pub(crate) fn new(
         frames: &'a Frames,
         owner: &'a Arc<dyn InboundQueueOwner>,
+        origin: Option<Origin<M>>,
         control: &'a Control,
-    ) -> EncodedCalls<'a> {
-        EncodedCalls { calls: frames.left(), owner, control }
+    ) -> EncodedCalls<'a, M> {
+        EncodedCalls { calls: frames.left(), owner, origin, control }
     }
 
     #[cold]
@@ -92,24 +100,38 @@ impl<'a> EncodedCalls<'a> {
         error: Option<DecodeError>,
         reply: &mut Reply<'_>,
     ) {
-        if !reply.is_wanted() {
-            return self.owner.undelivered();
+        let kind = match error {
+            None => CallErrorKind::NoSuchMethod,
+            Some(DecodeError::NotSerializable) => CallErrorKind::NotSerializable,
+            Some(_) => CallErrorKind::BadArguments,
+        };
+        let reason = NotUnderstood { method: A::SCHEMA.method_name(method), error };
+        if reply.is_wanted() {
+            return reply.fail(kind, &reason.to_string());
         }
-        match error {
-            None => reply.fail(CallErrorKind::NoSuchMethod, ""),
-            Some(error) => {
-                let detail = format!("{}: {error}", A::SCHEMA.method_name(method));
-                let kind = match error {
-                    DecodeError::NotSerializable => CallErrorKind::NotSerializable,
-                    _ => CallErrorKind::BadArguments,
-                };
-                reply.fail(kind, &detail);
-            }
+        self.owner.rejected(method, kind, &reason);
+        if let Some(origin) = &self.origin {
+            origin.lost_method(Loss::NotUnderstood, method);
         }
     }
 }
 
-impl<A: Actor> CallSource<A> for EncodedCalls<'_> {
+/// Why a call was not understood, in words.
+struct NotUnderstood {
+    method: &'static str,
+    error: Option<DecodeError>,
+}
+
+impl fmt::Display for NotUnderstood {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.error {
+            None => Ok(()),
+            Some(error) => write!(f, "{}: {error}", self.method),
+        }
+    }
+}
+
+impl<A: Actor> CallSource<A> for EncodedCalls<'_, A::Message> {
     #[inline(always)]
     fn enter_next(
         &mut self,
@@ -145,8 +167,14 @@ impl<A: Actor> CallSource<A> for EncodedCalls<'_> {
         self.calls.clone().count()
     }
 
+    fn asks_left(&self) -> usize {
+        self.calls.clone().filter(|call| call.asker.is_some()).count()
+    }
+
     fn keep(&mut self) -> Remaining<A::Message> {
-        Remaining::Frames(std::mem::take(&mut self.calls).count())
+        let (calls, asks) = (CallSource::<A>::left(self), CallSource::<A>::asks_left(self));
+        self.calls = Calls::default();
+        Remaining::Frames { calls, asks }
     }
 
     fn refuse(&mut self, provenance: Provenance<'_, A::Message>) {

@@ -28,13 +28,14 @@ pub(super) async fn finish<A: Actor>(
     let mut replies = None;
     loop {
         let (message, reply, left) = later;
+        let is_ask = reply.is_wanted();
         let span = spans::span::<A>(spans, &message);
         let handler = actor.handle_later(message, reply).instrument(span);
         if let Err(reason) = guarded(mailbox.control(), handler).await {
             left.put_back(&mailbox);
             return (actor, WorkStep::End(reason));
         }
-        left.handled_one();
+        left.handled_one(is_ask);
         match handle_chunk(&mut actor, left, &mailbox, &mut replies, spans) {
             ChunkEnd::Done => return (actor, WorkStep::GoOn),
             ChunkEnd::Orders(left) => {

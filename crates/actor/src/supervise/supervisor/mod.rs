@@ -31,6 +31,7 @@ use crate::local::Local;
 use crate::reason::Reason;
 use crate::reference::interface::Interface;
 use crate::reply::Reply;
+use crate::reply::codec::InProcess;
 use crate::runtime::actor::{Actor, Handled};
 use crate::runtime::life::Life;
 use crate::runtime::this::This;
@@ -217,6 +218,7 @@ impl Drop for Supervisor {
 impl Interface for Supervisor {
     type Message = SupervisorMessage;
     type Ref = SupervisorRef;
+    type Codec = InProcess;
     const SCHEMA: &'static Schema = &Schema::new("Supervisor", &[]);
 }
 

@@ -269,7 +269,7 @@ impl Node {
             open.handled += 1;
             let channel = index as u64;
             sender.freed(channel, call.units);
-            sender.handled(channel, 1);
+            sender.handled(channel, 1, 0);
             self.answer(sender, call, size);
         }
     }

@@ -152,6 +152,18 @@ impl<'v> Fields<'v> {
                 Frame::Credit { channel: n("channel"), limit: n("limit"), handled: n("handled") }
             }
             "NEED" => Frame::Need { channel: n("channel"), limit_wanted: n("limit_wanted") },
+            "OUTCOMES" => Frame::Outcomes {
+                channel: n("channel"),
+                tells: n("tells"),
+                rejected: n("rejected"),
+            },
+            "REJECTED" => Frame::Rejected {
+                channel: n("channel"),
+                method: n("method"),
+                tells: n("tells"),
+                code: self.code(),
+                text: self.b("text"),
+            },
             "REVOKE" => Frame::Revoke { channel: n("channel"), limit_wanted: n("limit_wanted") },
             "REVOKED" => Frame::Revoked { channel: n("channel"), limit: n("limit") },
             _ => self.other_frame(),

@@ -61,7 +61,7 @@ impl Ends {
             Frame::Credit { channel, limit, handled } => {
                 let told = listener.granted(channel).expect("it is attached").announced();
                 listener.freed(channel, limit - told);
-                listener.handled(channel, handled - self.handled);
+                listener.handled(channel, handled - self.handled, 0);
                 self.handled = handled;
             }
             _ => {}

@@ -1,6 +1,7 @@
 //! A session as its actors see it: the owner of inbound channels, to which replies and freed room
 //! go.
 
+use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use wigwag_actor::{CallErrorKind, InboundQueueOwner};
@@ -100,11 +101,14 @@ impl InboundQueueOwner for ChannelOwner {
         }
     }
 
-    fn handled(&self, calls: u64) {
+    fn handled(&self, tells: u64, asks: u64) {
         let session = &self.session;
-        let mut sending = session.sending();
-        if self.is_current(&sending) {
-            sending.sender.handled(self.channel, calls);
+        let due = {
+            let mut sending = session.sending();
+            self.is_current(&sending) && sending.sender.handled(self.channel, tells, asks)
+        };
+        if due {
+            buffers::flush_soon(session);
         }
     }
 
@@ -132,8 +136,13 @@ impl InboundQueueOwner for ChannelOwner {
         buffers::answer(&self.session, (slot, generation), value);
     }
 
-    fn undelivered(&self) {
-        self.session.sending().statistics.tells_undeliverable += 1;
+    fn rejected(&self, method: u32, kind: CallErrorKind, reason: &dyn fmt::Display) {
+        let mut sending = self.session.sending();
+        sending.statistics.tells_undeliverable += 1;
+        if self.is_current(&sending) {
+            let code = Code(kind.code());
+            sending.sender.rejected(self.channel, method.into(), code, reason);
+        }
     }
 
     fn fail(&self, slot: u32, generation: u32, kind: CallErrorKind, detail: &str) {

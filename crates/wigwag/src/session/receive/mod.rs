@@ -10,7 +10,7 @@ use std::task::Waker;
 
 use wigwag_actor::limits::RUN_CALLS_MAX;
 use wigwag_actor::{CallErrorKind, Exported, InboundQueue, InboundQueueOwner};
-use wigwag_link::application::{Application, Attach, Found};
+use wigwag_link::application::{Application, Attach, Found, Rejected};
 use wigwag_link::credit::Grant;
 use wigwag_link::recv_half::{ChannelCalls, ReplyRun};
 use wigwag_link::{Code, Dispatcher, Limits, LinkError};
@@ -117,7 +117,7 @@ impl Application for Inbound<'_> {
         if has_room {
             self.has_room();
         }
-        if is_settled {
+        if is_settled || self.session.is_flushing() {
             self.session.progress.notify_waiters();
         }
     }
@@ -216,7 +216,12 @@ impl Application for Inbound<'_> {
         if asker.0 >= self.floor {
             return Ok(self.replies.fail(asks, asker, Err(failure)));
         }
-        Ok(self.completed(asker.0, asks.fail(asker, || Box::new(failure))))
+        let failed = (asks.origin(asker.0), failure.0);
+        let completion = asks.fail(asker, || Box::new(failure));
+        if !matches!(completion, Completion::NotOpen) {
+            self.session.sending().asks_failed([failed]);
+        }
+        Ok(self.completed(asker.0, completion))
     }
 
     fn attached(&mut self, channel: u64, _limit: u64, schema_hash: u64, codec: u8) {
@@ -233,6 +238,17 @@ impl Application for Inbound<'_> {
         let woken = self.session.sending().credited(channel, handled, has_risen);
         woken.into_iter().for_each(Waker::wake);
         Ok(())
+    }
+
+    fn outcomes(&mut self, channel: u64, tells: u64, rejected: u64) {
+        let at = usize::try_from(channel).unwrap_or(usize::MAX);
+        if let Some(channel) = self.session.sending().channels.get_mut(at) {
+            channel.tally.outcomes(tells, rejected);
+        }
+    }
+
+    fn rejected(&mut self, channel: u64, rejected: &Rejected<'_>) {
+        self.session.tells_rejected(channel, rejected);
     }
 
     fn detached(&mut self, channel: u64, code: Code, _accepted: u64) -> Result<(), LinkError> {

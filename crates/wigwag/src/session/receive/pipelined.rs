@@ -7,10 +7,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use wigwag_actor::CallErrorKind;
 use wigwag_actor::reference::answers::{AnswerOutcome, Answers, SHORT_BYTES_MAX};
 use wigwag_link::recv_half::ReplyRun;
 use wigwag_wire::run::ITEM_BYTES_MAX;
 
+use crate::replies::ask_origin::AskOrigin;
 use crate::replies::asks::AskTable;
 use crate::replies::ring::Ring;
 use crate::session::Session;
@@ -20,6 +22,8 @@ use crate::session::Session;
 pub(crate) struct PipelinedReplies {
     /// Rings that have had answers; the last one used is the first.
     rings: Vec<RingFill>,
+    /// Asks that have failed in this batch, with their channel and the kind of the error.
+    failed: Vec<(AskOrigin, CallErrorKind)>,
     /// The first `dirty` rings hold answers that were not handed over.
     dirty: usize,
 }
@@ -34,12 +38,21 @@ struct RingFill {
     ready: Answers,
     /// Answers that came before their turn.
     early: BTreeMap<u64, AnswerOutcome>,
+    /// Kinds of the errors in `ready` that are not counted yet.
+    failed: Vec<CallErrorKind>,
 }
 
 impl RingFill {
     fn new(ring: Arc<Ring>) -> RingFill {
         let sent = ring.sent();
-        RingFill { ring, sent, next: 0, ready: Answers::default(), early: BTreeMap::new() }
+        RingFill {
+            ring,
+            sent,
+            next: 0,
+            ready: Answers::default(),
+            early: BTreeMap::new(),
+            failed: Vec::new(),
+        }
     }
 
     /// Stores the answer to an ask, which is the expected one nearly always. False if there is no
@@ -84,7 +97,10 @@ impl RingFill {
         while let Some(outcome) = self.early.remove(&self.next) {
             match outcome {
                 Ok(value) => self.ready.push(&value),
-                Err(failure) => self.ready.push_aside(Err(failure)),
+                Err(failure) => {
+                    self.failed.push(failure.0);
+                    self.ready.push_aside(Err(failure));
+                }
             }
             self.next += 1;
         }
@@ -160,6 +176,8 @@ impl PipelinedReplies {
     #[inline(never)]
     fn publish_now(&mut self, session: &Session) {
         for fill in &mut self.rings[..self.dirty] {
+            let origin = fill.ring.origin();
+            self.failed.extend(fill.failed.drain(..).map(|kind| (origin, kind)));
             let published = fill.ring.publish(&mut fill.ready, fill.next);
             if published.is_free {
                 session.close_ring(&fill.ring);
@@ -167,6 +185,9 @@ impl PipelinedReplies {
             if let Some(waker) = published.waker {
                 waker.wake();
             }
+        }
+        if !self.failed.is_empty() {
+            session.sending().asks_failed(self.failed.drain(..));
         }
         self.dirty = 0;
         self.rings.retain(|fill| !fill.ring.is_closed());
@@ -177,7 +198,6 @@ impl PipelinedReplies {
 mod tests {
     use super::*;
     use std::task::{Poll, Waker};
-    use wigwag_actor::CallErrorKind;
     use wigwag_actor::reference::answers::TakenAnswer;
 
     /// A table with a ring of 64 slots that has sent `sent` asks, and the reader's side of it.

@@ -29,7 +29,7 @@ async fn the_end_of_a_future_comes_back_to_the_state() {
     let (desk, outside) = Desk::new();
     let desk = desk.spawn();
     let asks: Vec<_> = (0..3).map(|number| desk.note(number).try_ask().unwrap()).collect();
-    assert_eq!(desk.notes().ask().await.unwrap(), []);
+    assert_eq!(desk.notes().ask().await.unwrap(), [0; 0]);
     outside.gate.add_permits(3);
     // Calls that run side by side end in any order.
     let mut places = Vec::new();
@@ -178,7 +178,7 @@ async fn an_actor_that_only_its_futures_keep_is_woken_by_new_calls() {
     assert_eq!(outside.hears(1).await, ["1 begins"]);
     tokio::task::yield_now().await;
     let again = this.reference();
-    assert_eq!(within(again.notes().ask()).await.unwrap(), []);
+    assert_eq!(within(again.notes().ask()).await.unwrap(), [0; 0]);
     drop((again, this));
     outside.gate.add_permits(1);
     assert_eq!(within(handle.ended()).await, Reason::Normal);

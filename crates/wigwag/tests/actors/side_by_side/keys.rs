@@ -72,7 +72,7 @@ async fn a_key_that_waits_holds_up_no_other_and_is_shared_by_all_methods() {
     let third = desk.in_order("red", 3).try_ask().unwrap();
     let other = desk.in_order("blue", 4).try_ask().unwrap();
     assert_eq!(outside.hears(2).await, ["1 begins", "4 begins"]);
-    assert_eq!(desk.notes().ask().await.unwrap(), []);
+    assert_eq!(desk.notes().ask().await.unwrap(), [0; 0]);
     // Calls that wait for their key count against the limit: this is the fifth.
     desk.wait(5).tell().await.unwrap();
     desk.notes().tell().await.unwrap();
@@ -106,7 +106,7 @@ async fn a_call_whose_asker_has_gone_while_it_waited_for_its_key_is_not_begun() 
     let first = desk.in_order("a", 1).try_ask().unwrap();
     let second = desk.in_order("a", 2).try_ask().unwrap();
     let third = desk.in_order("a", 3).try_ask().unwrap();
-    assert_eq!(desk.notes().ask().await.unwrap(), []);
+    assert_eq!(desk.notes().ask().await.unwrap(), [0; 0]);
     drop(second);
     outside.gate.add_permits(2);
     assert_eq!(within(first).await.unwrap(), 1);

@@ -37,7 +37,7 @@ async fn one_more_than_may_run_waits_and_so_does_every_other_call() {
     for (ask, number) in asks.into_iter().zip(0..) {
         assert_eq!(within(ask).await.unwrap(), number);
     }
-    assert_eq!(within(notes).await.unwrap(), []);
+    assert_eq!(within(notes).await.unwrap(), [0; 0]);
     assert_eq!(outside.alive.load(Ordering::SeqCst), 0);
 }
 
@@ -46,7 +46,7 @@ async fn the_actor_goes_on_with_plain_calls_and_futures_with_an_async_one() {
     let (desk, mut outside) = Desk::new();
     let desk = desk.spawn();
     let first = desk.wait(1).try_ask().unwrap();
-    assert_eq!(desk.notes().ask().await.unwrap(), []);
+    assert_eq!(desk.notes().ask().await.unwrap(), [0; 0]);
     let alone = desk.alone(2).try_ask().unwrap();
     let third = desk.wait(3).try_ask().unwrap();
     assert_eq!(outside.hears(2).await, ["1 begins", "2 begins"]);

@@ -76,7 +76,8 @@ async fn a_session_whose_peer_does_not_come_back_ends_on_both_sides_and_says_wha
     let waited = since.elapsed();
     assert!(waited >= KEPT + LONGER && waited < 5 * (KEPT + LONGER), "{waited:?}");
     let SessionChange::Ended { why, deliveries } = end else { unreachable!() };
-    assert!(why.contains("was not found again"), "{why}");
+    assert!(why.contains("was not found again within 5.3s"), "{why}");
+    assert!(why.contains("NodeOptions::keep_sessions"), "{why}");
     let [Delivery { target, delivered, unknown, not_delivered, .. }] = &deliveries[..] else {
         panic!("{deliveries:?}")
     };
@@ -128,4 +129,72 @@ async fn a_node_that_closes_while_its_peer_is_gone_says_what_is_left() {
     assert!(begun.elapsed() >= DEADLINE && begun.elapsed() < 5 * DEADLINE, "{:?}", begun.elapsed());
     // DRAIN is the eighth frame.
     assert_eq!((report.not_delivered, report.unknown), (8, 0), "{report:?}");
+}
+
+/// An ask without a time limit of its own would wait for 30 s.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn asks_end_when_their_session_is_given_up_with_the_time_and_its_option_in_the_error() {
+    let stage = Stage::with(NodeOptions::default().keep_sessions(KEPT)).await;
+    let there = format!("{}/ledger", stage.relay.address);
+    let ledger = stage.dialer.actor::<Ledger>(&there).await.unwrap();
+    let mut events = stage.dialer.session_events();
+    let open = ledger.never().ask().sent().await.unwrap();
+    assert_eq!(ledger.noted(0).ask().await.unwrap(), (0, 0));
+    stage.relay.lead_to(NOWHERE);
+    stage.relay.strike(Fault::Reset);
+    let since = Instant::now();
+    next(&mut events, |change| matches!(change, SessionChange::Cut { .. })).await;
+    let (open, later) = tokio::join!(open, async { ledger.count(0, 0).ask().await });
+    let waited = since.elapsed();
+    assert!(waited < 3 * (KEPT + LONGER), "{waited:?}");
+    let (open, later) = (open.unwrap_err(), later.unwrap_err().into_error());
+    assert_eq!(open.kind, CallErrorKind::Unknown);
+    assert_eq!(later.kind, CallErrorKind::NotDelivered);
+    for error in [open, later] {
+        let text = error.to_string();
+        assert!(text.contains("within 5.3s (NodeOptions::keep_sessions"), "{text}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_event_of_a_session_has_the_name_of_the_peer() {
+    let stage = Stage::with(NodeOptions::default().keep_sessions(KEPT)).await;
+    let (mut ours, mut theirs) = (stage.dialer.session_events(), stage.listener.session_events());
+    let there = format!("{}/ledger", stage.relay.address);
+    let ledger = stage.dialer.actor::<Ledger>(&there).await.unwrap();
+    assert_eq!(stage.dialer.statistics()[0].name.as_deref(), Some("listener"));
+    stage.relay.strike(Fault::Reset);
+    assert_eq!(ledger.noted(0).ask().await.unwrap(), (0, 0));
+    stage.dialer.close(DEADLINE).await;
+    for (events, name) in [(&mut ours, "listener"), (&mut theirs, "dialer")] {
+        in_time(PATIENCE, async {
+            loop {
+                let event = events.next().await.expect("the node is there");
+                assert_eq!(event.name.as_deref(), Some(name), "{event:?}");
+                assert!(!event.peer.is_empty(), "{event:?}");
+                if matches!(event.what, SessionChange::Ended { .. }) {
+                    break;
+                }
+            }
+        })
+        .await;
+    }
+}
+
+/// A peer that calls itself by the name of another has no name, since the name does not match its
+/// id.
+#[tokio::test]
+async fn a_name_that_belongs_to_another_node_is_not_shown() {
+    let (listener, address) = wigwag_testkit::raw::listen().await;
+    let node = wigwag::Node::new();
+    let mut events = node.session_events();
+    let dialing = tokio::spawn({
+        let node = node.clone();
+        async move { node.actor::<Ledger>(&format!("{address}/ledger")).await.map(drop) }
+    });
+    let mut peer = wigwag_testkit::raw::arrival(&listener).await;
+    peer.accept_as(wigwag_testkit::raw::identity(), "bank").await;
+    let event = in_time(PATIENCE, events.next()).await.expect("the session is open");
+    assert_eq!(event.name, None);
+    dialing.abort();
 }

@@ -2,7 +2,7 @@
 //! outcome of calls is reported when the peer is gone.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod cuts;
+pub(crate) mod cuts;
 mod claims;
 mod silence;
 mod ends;
@@ -16,7 +16,7 @@ use wigwag::{Node, NodeOptions};
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// An address without a listener: the discard port, which no test uses.
-const NOWHERE: &str = "127.0.0.1:9";
+pub(crate) const NOWHERE: &str = "127.0.0.1:9";
 
 /// A node named `name`.
 fn node(name: &str) -> Node {

@@ -129,6 +129,15 @@ pub(crate) async fn kill_one(after: Duration) -> Told {
     );
     assert_eq!(delivered + unknown + not_delivered, sent.calls, "{case}");
     assert!(delivered <= written && written <= delivered + unknown, "{case}");
+    let statuses = sent.asks.iter().map(|(_, outcome)| match outcome {
+        Ok(_) => DeliveryStatus::Delivered,
+        Err(kind) => DeliveryStatus::of(*kind),
+    });
+    let seen: Vec<_> = statuses.chain(sent.fates.iter().map(|(_, status)| *status)).collect();
+    let count = |wanted| seen.iter().filter(|status| **status == wanted).count() as u64;
+    assert!(delivered >= count(DeliveryStatus::Delivered), "{case}");
+    assert!(unknown >= count(DeliveryStatus::Unknown), "{case}");
+    assert!(not_delivered >= count(DeliveryStatus::NotDelivered), "{case}");
     let (mut answered, mut receipts) = (0, 0);
     for (number, outcome) in sent.asks {
         match outcome {

@@ -44,6 +44,10 @@ impl Ledger {
     pub fn echo(&self, text: String) -> String {
         text
     }
+
+    pub fn blob(&self, bytes: Vec<u8>) -> Vec<u8> {
+        bytes
+    }
 }
 
 /// A node that listens on TCP and exports a ledger, and its address.
@@ -113,4 +117,11 @@ async fn every_breach_of_the_protocol_has_the_answer_that_its_page_gives() {
     let (_node, address, _ledger) = listening().await;
     let said = python("breaches.py", &[&address, NAME]).await;
     assert!(field(&said, "breaches") >= 50, "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn bytes_are_read_in_either_form_and_answered_as_bin() {
+    let (_node, address, _ledger) = listening().await;
+    let said = python("values.py", &[&address]).await;
+    assert!(field(&said, "blobs") > 0, "{said}");
 }

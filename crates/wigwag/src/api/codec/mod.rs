@@ -4,7 +4,8 @@
 //! type that the derive cannot be put on, or that has a better form on the wire. A value is one
 //! MessagePack value; [`Encode`] appends it to a [`Buffer`], [`Decode`] reads it from a [`Reader`].
 //! If nil may be the form of one of its values, set `MAY_BE_NIL` in both, so that `Some` of it can be
-//! told from `None`. `docs/types.md` lists the types of the standard library that have a form.
+//! told from `None`. `docs/types.md` lists the types that have a form: those of the standard library,
+//! and with the features `chrono`, `rust_decimal`, `serde_json`, `time` and `uuid` those of these crates.
 //!
 //! ```
 //! use wigwag::codec::{Buffer, Decode, DecodeError, Encode, Reader};
@@ -31,7 +32,12 @@
 //! assert_eq!(read, Ok(Celsius(2150)));
 //! ```
 
+#[cfg(feature = "serde")]
+pub mod serde;
+
+pub use wigwag_actor::{Encoded, Exportable, InProcess, ReplyCodec};
 pub use wigwag_wire::buffer::Room;
 pub use wigwag_wire::fixed::FixedWidth;
+pub use wigwag_wire::payload::Payload;
 pub use wigwag_wire::varint::VarintError;
 pub use wigwag_wire::{Buffer, Decode, DecodeError, Encode, Reader, Short};

@@ -1,0 +1,64 @@
+//! A run log that another thread has closed may still get a call, because its writer reads the
+//! closing without a lock. A call that follows it in a later log must be taken behind it.
+
+use std::sync::Arc;
+
+use loom::thread;
+
+use crate::reference::run_log::{RunLog, Writer, take_all};
+use crate::sync::{AtomicBool, Ordering};
+
+fn append(writer: &mut Writer, byte: u8) {
+    writer.room::<1>().unwrap()[0] = byte;
+    writer.keep::<1>(1);
+}
+
+#[test]
+fn loom_a_call_in_a_closed_log_is_taken_before_what_follows_it() {
+    loom::model(|| {
+        let (mut older, mut newer) = (RunLog::with_capacity(8), RunLog::with_capacity(8));
+        let mut logs = [older.reader(), newer.reader()];
+        logs[0].close();
+        let is_sent = Arc::new(AtomicBool::new(false));
+        let first = {
+            let is_sent = is_sent.clone();
+            thread::spawn(move || {
+                // It may not have noticed the closing.
+                append(&mut older, 1);
+                is_sent.store(true, Ordering::Release);
+            })
+        };
+        let second = thread::spawn(move || {
+            if is_sent.load(Ordering::Acquire) {
+                append(&mut newer, 2);
+            }
+        });
+        let mut taken = Vec::new();
+        take_all(&mut logs, |log| log, |_, bytes| taken.extend(bytes));
+        first.join().unwrap();
+        second.join().unwrap();
+        take_all(&mut logs, |log| log, |_, bytes| taken.extend(bytes));
+        assert!([&[1][..], &[1, 2]].contains(&&taken[..]), "{taken:?}");
+    });
+}
+
+#[test]
+fn loom_a_log_that_is_closed_in_between_loses_nothing() {
+    loom::model(|| {
+        let mut writer = RunLog::with_capacity(8);
+        let log = writer.reader();
+        let appended = thread::spawn(move || {
+            let mut count = 0;
+            while count < 2 && !writer.is_closed() {
+                append(&mut writer, count);
+                count += 1;
+            }
+            count
+        });
+        let mut taken = log.take(log.end(), <[u8]>::to_vec);
+        log.close();
+        let count = appended.join().unwrap();
+        taken.extend(log.take(log.end(), <[u8]>::to_vec));
+        assert_eq!(taken, (0..count).collect::<Vec<_>>());
+    });
+}

@@ -1,0 +1,107 @@
+//! Converts a reply, which is MessagePack, to JSON.
+//!
+//! MessagePack has bytes, and maps whose keys are of any type. JSON has neither: bytes become an
+//! array of numbers, which an actor also reads as bytes, and keys become texts.
+
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Number, Value};
+
+/// The JSON of a reply.
+///
+/// # Errors
+///
+/// Fails if `reply` is not one MessagePack value, or has no form in JSON.
+pub(crate) fn json(reply: &[u8]) -> Result<Value, rmp_serde::decode::Error> {
+    rmp_serde::from_slice::<Json>(reply).map(|Json(value)| value)
+}
+
+struct Json(Value);
+
+impl<'de> Deserialize<'de> for Json {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Json, D::Error> {
+        deserializer.deserialize_any(JsonVisitor).map(Json)
+    }
+}
+
+struct JsonVisitor;
+
+impl<'de> Visitor<'de> for JsonVisitor {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value that JSON can represent")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
+        // JSON has no NaN and no infinity.
+        Ok(Number::from_f64(value).map_or_else(|| value.to_string().into(), Value::Number))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_bytes<E>(self, value: &[u8]) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut list = Vec::new();
+        while let Some(Json(item)) = items.next_element()? {
+            list.push(item);
+        }
+        Ok(Value::Array(list))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut pairs: A) -> Result<Value, A::Error> {
+        let mut map = Map::new();
+        while let Some((Json(key), Json(value))) = pairs.next_entry()? {
+            let key = match key {
+                Value::String(text) => text,
+                other => other.to_string(),
+            };
+            map.insert(key, value);
+        }
+        Ok(Value::Object(map))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reply_is_printed_as_json() {
+        for (reply, expected) in [
+            (&[0xC0][..], "null"),
+            (&[0x93, 7, 0xFF, 0xC3], "[7,-1,true]"),
+            (&[0xC4, 2, 1, 200], "[1,200]"),
+            (&[0x92, 0xC4, 0, 0xA1, b'x'], r#"[[],"x"]"#),
+            (&[0x82, 1, 2, 0xA1, b'a', 0xC4, 1, 9], r#"{"1":2,"a":[9]}"#),
+            (&[0xCA, 0x3F, 0xC0, 0, 0], "1.5"),
+            (&[0xCA, 0x7F, 0x80, 0, 0], r#""inf""#),
+        ] {
+            assert_eq!(json(reply).unwrap().to_string(), expected, "{reply:x?}");
+        }
+        assert!(json(&[0x92, 1]).is_err());
+    }
+}

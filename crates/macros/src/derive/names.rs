@@ -1,0 +1,90 @@
+//! The names of fields and variants, by which two versions of a type are compared.
+
+use proc_macro2::TokenStream;
+use quote::{ToTokens, quote, quote_spanned};
+use syn::ext::IdentExt;
+use syn::spanned::Spanned;
+use syn::{Data, DeriveInput, Field, Fields};
+
+use super::options::{FieldCodec, check_variant, former_names};
+use super::shape::checked;
+use crate::errors::Errors;
+use crate::kind;
+use crate::method::mixed_site_at;
+
+/// The names of the fields or variants. Types that contain each other, for which the constant would
+/// depend on itself, have the names of one level only.
+pub(super) fn names(input: &DeriveInput, is_cyclic: bool, errors: &mut Errors) -> TokenStream {
+    let name = input.ident.unraw().to_string();
+    match &input.data {
+        Data::Struct(data) => names_of(input, &name, &data.fields, is_cyclic, errors),
+        Data::Enum(data) => {
+            let variants: Vec<_> = data
+                .variants
+                .iter()
+                .map(|variant| {
+                    check_variant(&variant.attrs, errors);
+                    let text = variant.ident.unraw().to_string();
+                    let whole = format!("{name}::{text}");
+                    let former = former_names(&variant.attrs, &variant.ident, errors);
+                    let fields = names_of(input, &whole, &variant.fields, is_cyclic, errors);
+                    named(&text, &former, &fields)
+                })
+                .collect();
+            quote! {
+                &::wigwag::__private::fields::Fields { name: #name, fields: &[#(#variants,)*] }
+            }
+        }
+        Data::Union(_) => TokenStream::new(),
+    }
+}
+
+fn names_of(
+    input: &DeriveInput,
+    name: &str,
+    fields: &Fields,
+    is_cyclic: bool,
+    errors: &mut Errors,
+) -> TokenStream {
+    // The fields of a tuple have no names of their own.
+    let name = if matches!(fields, Fields::Named(_)) { name } else { "" };
+    let each: Vec<_> = fields
+        .iter()
+        .enumerate()
+        .map(|(at, field)| {
+            let (text, former) = match &field.ident {
+                Some(ident) => {
+                    (ident.unraw().to_string(), former_names(&field.attrs, ident, errors))
+                }
+                None => (at.to_string(), Vec::new()),
+            };
+            named(&text, &former, &parts(input, field, is_cyclic))
+        })
+        .collect();
+    quote!(&::wigwag::__private::fields::Fields { name: #name, fields: &[#(#each,)*] })
+}
+
+/// The names inside of a field; none if a codec of its own encodes it.
+fn parts(input: &DeriveInput, field: &Field, is_cyclic: bool) -> TokenStream {
+    let kind = &field.ty;
+    let is_own = is_cyclic || kind::mentions(&kind.to_token_stream(), &input.ident);
+    // The options were read before, with their errors.
+    let is_plain = FieldCodec::read(field, &mut Errors::default()).is_plain();
+    if is_own || !is_plain {
+        return quote!(::wigwag::__private::fields::Fields::NONE);
+    }
+    let checked = checked(kind, &input.generics);
+    quote_spanned! {mixed_site_at(kind.span())=>
+        <#checked as ::wigwag::__private::Encode>::FIELDS
+    }
+}
+
+fn named(name: &str, former: &[String], fields: &TokenStream) -> TokenStream {
+    quote! {
+        ::wigwag::__private::fields::Field {
+            name: #name,
+            former: &[#(#former,)*],
+            fields: #fields,
+        }
+    }
+}

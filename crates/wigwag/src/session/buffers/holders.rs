@@ -1,0 +1,162 @@
+//! The turns that may hold calls on one channel which are not published yet.
+//!
+//! What happened before a call must be handled before it, even if a turn of another thread still
+//! holds it. At most one turn at a time may hold calls on a channel, its holder. A thread that
+//! sends otherwise first publishes what the holder has encoded, and closes the run that the holder
+//! may have handed out: the holder's next call takes the lock of its frames, and sees what has
+//! become of its lease.
+//!
+//! Until then the holder may add calls to the closed run. Such a call is not preceded by any call
+//! of a later holder, because what precedes it would include the closing, which the turn then
+//! sees. So closed runs are published before everything that is published later on the channel,
+//! the oldest first ([`run_log::take_all`]). They only ever go to the outbox, under the session's
+//! lock, so no thread looks for one while it is on its way.
+
+use std::sync::Arc;
+use std::task::Waker;
+
+use wigwag_actor::reference::run_log::{self, RunLog};
+use wigwag_wire::Buffer;
+use wigwag_wire::run::{Run, RunItems};
+
+use crate::replies::ring::Ring;
+use crate::session::buffers::frames::TurnFrames;
+use crate::session::outcome::UnsentCalls;
+use crate::session::{SendState, Session};
+
+/// The turns that may hold unpublished calls on one channel.
+#[derive(Default)]
+pub(crate) struct Holders {
+    /// The turn that has leased credit of the channel.
+    holder: Option<Arc<TurnFrames>>,
+    /// Runs that were closed, and whose turns have not noticed; the oldest first.
+    closed: Vec<RunRest>,
+}
+
+/// The further calls of a run, as they lie in its log.
+pub(crate) struct RunRest {
+    pub(crate) log: RunLog,
+    pub(crate) channel: u64,
+    /// The method, by the receiver's number.
+    pub(crate) method: u32,
+    /// For asks, the slot and generation of the next one.
+    pub(crate) asker: Option<(u32, u32)>,
+    /// For the asks of a pipeline, their ring and the number of the next one.
+    pub(crate) ring: Option<(Arc<Ring>, u64)>,
+    /// Calls that may still be added; their credit is leased.
+    pub(crate) room: usize,
+}
+
+impl RunRest {
+    /// Counts calls that were taken out of the log.
+    pub(crate) fn taken(&mut self, count: usize) {
+        self.room = self.room.saturating_sub(count);
+        if let Some((slot, _)) = &mut self.asker {
+            *slot = slot.wrapping_add(count as u32);
+        }
+        if let Some((ring, next)) = &mut self.ring {
+            *next += count as u64;
+            ring.raise_sent(*next);
+        }
+    }
+}
+
+impl SendState {
+    /// Publishes the calls of the closed runs of a channel. After the end of the session, returns
+    /// them instead.
+    #[inline]
+    pub(crate) fn publish_closed_runs(&mut self, number: u64) -> Option<UnsentCalls> {
+        let state = self.channels.get_mut(number as usize)?;
+        if state.holders.closed.is_empty() {
+            return None;
+        }
+        let mut frames = Buffer::new();
+        let count = state.holders.collect(&mut frames);
+        state.tally.called += count;
+        if self.ended.is_some() {
+            return Some(UnsentCalls::in_frames(frames.as_slice(), self));
+        }
+        self.sender.outbox.publish(&mut frames, count);
+        None
+    }
+}
+
+impl Session {
+    /// Publishes the calls of a closed run and forgets it: its turn has noticed that it is closed,
+    /// and adds nothing more.
+    #[cold]
+    pub(crate) fn finish_closed_run(&self, number: u64, log: &RunLog) {
+        let mut guard = self.sending();
+        let unsent = guard.publish_closed_runs(number);
+        let sending = &mut *guard;
+        let Some(state) = sending.channels.get_mut(number as usize) else { return };
+        let unused = state.holders.remove_closed(log);
+        let is_to_detach = state.is_to_detach();
+        if let Some(window) = sending.sender.window(number) {
+            window.give_back(unused);
+        }
+        let mut wakers = sending.wakers_with_room(number);
+        let ended = sending.ended.clone();
+        drop(guard);
+        if let Some(ended) = ended {
+            wakers.extend(unsent.iter().flat_map(|calls| calls.fail(self, &ended.why)));
+            self.announce_end();
+        }
+        wakers.into_iter().for_each(Waker::wake);
+        if is_to_detach {
+            self.detach(number);
+        }
+    }
+}
+
+impl Holders {
+    /// True if no turn holds calls, and no turn may add one without asking.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.holder.is_none() && self.closed.is_empty()
+    }
+
+    /// The turn that holds calls, apart from one of this thread.
+    pub(crate) fn other(&self) -> Option<&Arc<TurnFrames>> {
+        self.holder.as_ref().filter(|holder| !holder.is_of_this_thread())
+    }
+
+    /// Makes `turn` the holder, if there is none. True if it is the holder.
+    pub(crate) fn hold(&mut self, turn: &Arc<TurnFrames>) -> bool {
+        Arc::ptr_eq(self.holder.get_or_insert_with(|| turn.clone()), turn)
+    }
+
+    /// Records that `turn` holds no calls on the channel any more.
+    pub(crate) fn release(&mut self, turn: &Arc<TurnFrames>) {
+        self.holder.take_if(|holder| Arc::ptr_eq(holder, turn));
+    }
+
+    /// Adds a run that was closed while its turn may add to it.
+    pub(crate) fn add_closed(&mut self, rest: RunRest) {
+        self.closed.push(rest);
+    }
+
+    /// Removes a closed run whose turn has noticed that, and which was collected. Returns the
+    /// credit of the calls that were not added.
+    fn remove_closed(&mut self, log: &RunLog) -> u64 {
+        let at = self.closed.iter().position(|closed| closed.log.is_same(log));
+        at.map_or(0, |at| self.closed.remove(at).room as u64)
+    }
+
+    /// Appends the calls of the closed runs to `out`, as frames, and returns their number.
+    fn collect(&mut self, out: &mut Buffer) -> u64 {
+        let mut count = 0;
+        run_log::take_all(
+            &mut self.closed,
+            |rest| &rest.log,
+            |rest, items| {
+                let items = RunItems::new(items);
+                let Some(calls) = items.checked_count() else { return };
+                let (channel, method) = (rest.channel, u64::from(rest.method));
+                Run { channel, method, asker: rest.asker, items }.write_calls(out);
+                rest.taken(calls);
+                count += calls as u64;
+            },
+        );
+        count
+    }
+}

@@ -1,0 +1,163 @@
+//! The names of the fields of a type, as data.
+//!
+//! A struct is encoded as the array of its fields, without names. Two ends compare the names once,
+//! when they find that their schemas differ, so that two fields of one type that have changed places
+//! are noticed and not swapped.
+
+use crate::msgpack::put_array;
+use crate::{Buffer, Encode};
+
+/// Levels of types that are described; deeper ones count in the hash only.
+const DEPTH_MAX: usize = 6;
+
+/// The named parts of a type: the fields of a struct, the variants of an enum.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Fields {
+    /// The type's name; empty for a type whose parts have no names of their own, such as a tuple.
+    pub name: &'static str,
+    /// The parts in order.
+    pub fields: &'static [Field],
+}
+
+/// One part of a type.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Field {
+    /// Its name.
+    pub name: &'static str,
+    /// Its names in earlier versions.
+    pub former: &'static [&'static str],
+    /// The parts of its own type.
+    pub fields: &'static Fields,
+}
+
+impl Fields {
+    /// A type without named parts.
+    pub const NONE: &'static Fields = &Fields { name: "", fields: &[] };
+
+    /// True if no part at any level has a name.
+    pub const fn is_none(&self) -> bool {
+        if !self.name.is_empty() {
+            return false;
+        }
+        let mut at = 0;
+        while at < self.fields.len() {
+            if !self.fields[at].fields.is_none() {
+                return false;
+            }
+            at += 1;
+        }
+        true
+    }
+
+    /// Adds the names at all levels to an FNV-1a hash: each name in its order, and the parts of a
+    /// type between two marks. A type without named parts adds nothing.
+    pub const fn add_to(&self, mut hash: u64) -> u64 {
+        if self.is_none() {
+            return hash;
+        }
+        hash = step(hash, b'{');
+        let mut at = 0;
+        while at < self.fields.len() {
+            let (field, mut byte) = (&self.fields[at], 0);
+            let name = field.name.as_bytes();
+            while byte < name.len() {
+                hash = step(hash, name[byte]);
+                byte += 1;
+            }
+            hash = field.fields.add_to(step(hash, 0xFF));
+            at += 1;
+        }
+        step(hash, b'}')
+    }
+
+    fn describe(&self, out: &mut Buffer, depth: usize) {
+        if self.is_none() || depth == 0 {
+            return out.push(0xC0);
+        }
+        put_array(out, 2);
+        self.name.encode(out);
+        put_array(out, self.fields.len());
+        for field in self.fields {
+            put_array(out, 3);
+            field.name.encode(out);
+            field.former.encode(out);
+            field.fields.describe(out, depth - 1);
+        }
+    }
+}
+
+/// Nil if there are no named parts, otherwise `[name, [[part, [former name*], its parts]*]]`.
+impl Encode for Fields {
+    fn encode(&self, out: &mut Buffer) {
+        self.describe(out, DEPTH_MAX);
+    }
+}
+
+/// One step of FNV-1a, 64 bits.
+const fn step(hash: u64, byte: u8) -> u64 {
+    (hash ^ byte as u64).wrapping_mul(0x0100_0000_01B3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::boxed::Box;
+    use alloc::collections::BTreeMap;
+    use alloc::vec::Vec;
+
+    struct Point;
+
+    impl Encode for Point {
+        const FIELDS: &'static Fields = &Fields {
+            name: "Point",
+            fields: &[
+                Field { name: "x", former: &[], fields: Fields::NONE },
+                Field { name: "y", former: &["z"], fields: Fields::NONE },
+            ],
+        };
+        fn encode(&self, _: &mut Buffer) {}
+    }
+
+    fn hash(fields: &Fields) -> u64 {
+        fields.add_to(7)
+    }
+
+    #[test]
+    fn plain_types_have_no_named_parts_and_add_nothing_to_a_hash() {
+        type Plain = (u8, Vec<Option<BTreeMap<u32, Result<[u8; 4], &'static str>>>>);
+        assert!(<Plain as Encode>::FIELDS.is_none());
+        assert_eq!(hash(<Plain as Encode>::FIELDS), 7);
+    }
+
+    #[test]
+    fn containers_have_the_named_parts_of_what_they_hold() {
+        let point = hash(Point::FIELDS);
+        assert_ne!(point, 7);
+        let holders = [
+            <Vec<Point> as Encode>::FIELDS,
+            <Option<Box<Point>> as Encode>::FIELDS,
+            <[Point; 2] as Encode>::FIELDS,
+        ];
+        assert!(holders.into_iter().all(|holder| hash(holder) == point));
+        let parts = [
+            <(u8, Point) as Encode>::FIELDS,
+            <(Point, u8) as Encode>::FIELDS,
+            <Result<Point, u8> as Encode>::FIELDS,
+            <BTreeMap<u8, Point> as Encode>::FIELDS,
+        ];
+        assert!(parts.into_iter().all(|holder| !holder.is_none() && hash(holder) != point));
+        assert_ne!(hash(parts[0]), hash(parts[1]));
+    }
+
+    #[test]
+    fn a_description_has_the_names_of_all_parts_and_their_former_ones() {
+        let mut out = Buffer::new();
+        Point::FIELDS.encode(&mut out);
+        let expected = [&[0x92, 0xA5][..], b"Point", &[0x92, 0x93, 0xA1, b'x', 0x90, 0xC0]];
+        let last = [0x93, 0xA1, b'y', 0x91, 0xA1, b'z', 0xC0];
+        assert_eq!(out.as_slice(), [expected.concat(), last.to_vec()].concat());
+        let mut out = Buffer::new();
+        Fields::NONE.encode(&mut out);
+        assert_eq!(out.as_slice(), [0xC0]);
+    }
+}
