@@ -4,7 +4,7 @@
 
 use crate::metadata::Metadata;
 use crate::step::{self, Report};
-use crate::{cases, dependencies, exports, guarantees, map, no_c, pure, rooms, workspace};
+use crate::{cases, dependencies, exports, guarantees, hints, map, no_c, pure, rooms, workspace};
 
 const FORMAT: &[&str] = &["fmt", "--all", "--check"];
 const LINTS: &[&str] = &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
@@ -22,6 +22,7 @@ pub(crate) fn run() -> bool {
     match Metadata::load() {
         Ok(metadata) => {
             report.step("exports", || exports::faults(&metadata));
+            report.step("hints", || hints::faults(&metadata));
             report.step("map", || map::page_faults(&metadata, map::PAGE));
             report.step("pure crates", || pure::faults(&metadata));
             report.step("no C", || no_c::faults(&metadata));

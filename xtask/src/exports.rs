@@ -51,12 +51,12 @@ fn foreign_type(link: &str) -> Option<String> {
 }
 
 /// Whether the link leads to a page in the same crate's folder.
-fn is_local(link: &str) -> bool {
+pub(crate) fn is_local(link: &str) -> bool {
     !link.starts_with("../") && !link.contains("://") && link.ends_with(".html")
 }
 
 /// The targets of all links of a page.
-fn links(text: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn links(text: &str) -> impl Iterator<Item = &str> {
     text.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next())
 }
 

@@ -14,7 +14,7 @@ use crate::{setup, step, workspace};
 const SECONDS: u32 = 180;
 
 const MEND: &str = "\
- mend: rustup toolchain install nightly --profile minimal
+ hint: rustup toolchain install nightly --profile minimal
        cargo install cargo-fuzz --locked";
 
 /// Runs every target. A target counts as a test that passes if nothing is found within its time.

@@ -20,6 +20,7 @@ mod pure;
 mod no_c;
 mod dependencies;
 mod exports;
+mod hints;
 mod step;
 mod tally;
 mod setup;

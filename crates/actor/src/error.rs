@@ -1,4 +1,4 @@
-//! The errors of a call: what failed, whose fault it is, and how to mend it.
+//! The errors of a call: what failed, whose fault it is, and how to fix it.
 //!
 //! A refused message comes back: [`Refused`] holds it, and `reference.call(message)` makes a new
 //! call of it.
@@ -9,10 +9,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use wigwag_wire::Fault;
+use wigwag_wire::hint::{write_debug, write_error};
 
 /// The error of a call: what failed, and which actor was called.
 ///
-/// It prints the failure, the target and a hint how to mend it.
+/// `{}` prints the target and the failure in one line; `{:#}` prints the failure, the target and a
+/// hint how to fix it on three.
 ///
 /// ```
 /// # use wigwag_actor::{Call, CallErrorKind, Interface};
@@ -24,7 +26,7 @@ use wigwag_wire::Fault;
 /// }
 /// # }
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct CallError {
     /// The kind of the failure.
     pub kind: CallErrorKind,
@@ -36,7 +38,7 @@ pub struct CallError {
 
 /// The kind of failure of a call.
 ///
-/// [`fault`](Self::fault) says whose fault it is, [`mend`](Self::mend) what to do about it.
+/// [`fault`](Self::fault) says whose fault it is, [`hint`](Self::hint) what to do about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CallErrorKind {
@@ -150,30 +152,32 @@ impl CallErrorKind {
         }
     }
 
-    /// A hint for the reader how to mend the failure.
-    pub fn mend(self) -> &'static str {
+    /// A hint for the reader how to fix it; names in backticks are those of the API or a command.
+    pub fn hint(self) -> &'static str {
         use CallErrorKind as K;
         match self {
-            K::Full => "wait with tell().await, send less, or raise ActorOptions::mailbox_calls",
+            K::Full => {
+                "wait with `tell().await`, send less, or raise `ActorOptions::mailbox_calls`"
+            }
             K::Timeout(_) => "see what the actor is busy with, or give it more time",
             K::Overloaded => {
                 "the target makes no progress: look for handlers that wait in a circle"
             }
             K::NoSuchActor => "check the name, and that the node exports it",
-            K::NoSuchMethod => "ask the actor what it understands: wigwag describe ADDRESS",
+            K::NoSuchMethod => "ask the actor what it understands: `wigwag describe ADDRESS`",
             K::BadArguments | K::BadReply => "use the same version of the interface at both ends",
             K::ActorStopped => "start it again, or look up its successor",
             K::Panicked => "the panic message is in the log of the process it ran in",
             K::ReplyDropped => "the handler must answer: look at its early returns",
             K::Draining => "call another node, or this one after its restart",
             K::TooLarge => "send it in parts: the receiver's limit is fixed",
-            K::Cancelled => "nothing to mend: the asker has gone",
+            K::Cancelled => "nothing to hint: the asker has gone",
             K::CallCycle => "let one actor of the circle tell instead of ask",
             K::DeadlinePassed => "give the call more time",
             K::NotDelivered => "it is safe to send it again",
             K::Unknown => "send it again only if handling it twice does no harm",
             K::Remote => "do it in the process where the actor lives",
-            K::BlockingInTurn => "use tell().await or ask().await there",
+            K::BlockingInTurn => "use `tell().await` or `ask().await` there",
             K::NotSerializable => {
                 "send a name or another plain value, or call the actor from its own process"
             }
@@ -231,19 +235,27 @@ impl CallError {
         self.kind.fault()
     }
 
-    /// A hint for the reader how to mend the failure.
-    pub fn mend(&self) -> &'static str {
-        self.kind.mend()
+    /// A hint for the reader how to fix it; names in backticks are those of the API or a command.
+    pub fn hint(&self) -> &'static str {
+        self.kind.hint()
     }
 }
 
 impl fmt::Display for CallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.kind)?;
-        if let Some(detail) = &self.detail {
-            write!(f, ": {detail}")?;
+        let kind = self.kind;
+        match &self.detail {
+            Some(detail) => {
+                write_error(f, &self.target, format_args!("{kind}: {detail}"), self.hint())
+            }
+            None => write_error(f, &self.target, format_args!("{kind}"), self.hint()),
         }
-        write!(f, "\n   at: {}\n mend: {}", self.target, self.mend())
+    }
+}
+
+impl fmt::Debug for CallError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_debug(f, "CallError", Some(&self.kind), self, self.hint())
     }
 }
 

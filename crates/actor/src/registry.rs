@@ -20,14 +20,17 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
+use wigwag_wire::hint::{write_debug, write_hint};
+
 use crate::lifecycle::control::{Watcher, WatcherKind};
 use crate::lifecycle::handle::{Handle, fresh_number};
+use crate::lifecycle::monitor::TooManyWatchers;
 use crate::limits::{NAME_BYTES_MAX, NAMES_MAX};
 use crate::reference::alive::Alive;
 use crate::reference::interface::Interface;
 
 /// Why a name was not given, or does not lead to an actor.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NameError {
     /// Another living actor has the name.
@@ -60,34 +63,51 @@ pub enum NameError {
     TooManyWatchers,
 }
 
+impl NameError {
+    /// A hint how to fix it; names in backticks are those of the API.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            NameError::Taken { .. } => "choose another name, or call `registry::unregister` first",
+            NameError::Unknown(_) => {
+                "check the spelling, or wait for the actor with `registry::wait_for`"
+            }
+            NameError::WrongType { .. } => "look the actor up as what it is",
+            NameError::TooLong(_) => "choose a shorter name",
+            NameError::TooMany => {
+                "call `registry::unregister` for some names, or keep references instead"
+            }
+            NameError::Ended => "register the actor's successor",
+            NameError::Remote => "export the actor from its node, or register it in its process",
+            NameError::TooManyWatchers => TooManyWatchers.hint(),
+        }
+    }
+}
+
 impl fmt::Display for NameError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            NameError::Taken { name, by } => write!(
-                f,
-                "the name `{name}` is taken by {by:?}: choose another, or unregister it first"
-            ),
-            NameError::Unknown(name) => write!(
-                f,
-                "no actor has the name `{name}`: check its spelling, or wait for it with wait_for"
-            ),
+            NameError::Taken { name, by } => write!(f, "the name `{name}` is taken by {by:?}"),
+            NameError::Unknown(name) => write!(f, "no actor has the name `{name}`"),
             NameError::WrongType { name, asked, found } => {
-                write!(f, "`{name}` is a `{found}` and not a `{asked}`: look it up as what it is")
+                write!(f, "the actor `{name}` is a `{found}` and not a `{asked}`")
             }
-            NameError::TooLong(bytes) => write!(
-                f,
-                "the name has {bytes} bytes, {NAME_BYTES_MAX} are allowed: choose a shorter one"
-            ),
-            NameError::TooMany => write!(
-                f,
-                "there are {NAMES_MAX} names already: unregister some, or keep references instead"
-            ),
-            NameError::Ended => f.write_str("the actor has ended: register its successor"),
-            NameError::Remote => {
-                f.write_str("the actor lives in another process: register it there")
+            NameError::TooLong(bytes) => {
+                write!(f, "the name has {bytes} bytes, {NAME_BYTES_MAX} are allowed")
             }
-            NameError::TooManyWatchers => crate::lifecycle::monitor::TooManyWatchers.fmt(f),
-        }
+            NameError::TooMany => {
+                write!(f, "there are {NAMES_MAX} names already, which is the limit")
+            }
+            NameError::Ended => f.write_str("the actor has ended"),
+            NameError::Remote => f.write_str("the actor lives in another process"),
+            NameError::TooManyWatchers => write!(f, "{TooManyWatchers}"),
+        }?;
+        write_hint(f, self.hint())
+    }
+}
+
+impl fmt::Debug for NameError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_debug(f, "NameError", None, self, self.hint())
     }
 }
 

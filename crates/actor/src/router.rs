@@ -10,6 +10,8 @@ use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use wigwag_wire::hint::{write_debug, write_hint};
+
 use crate::lifecycle::handle::Handle;
 use crate::limits::STICKY_KEYS_MAX;
 use crate::reference::alive::Alive;
@@ -31,7 +33,7 @@ pub struct Router<I: Interface>(Arc<Mutex<RouterState<I>>>);
 /// Why a router has no member for a call, or did not add an actor.
 ///
 /// The example of [`Router`] shows a call through it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RouterError {
     /// The router has no member, or all have ended.
@@ -42,18 +44,33 @@ pub enum RouterError {
     Remote,
 }
 
+impl RouterError {
+    /// A hint how to fix it; names in backticks are those of the API.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            RouterError::Empty => "add a member with `Router::add`",
+            RouterError::TooManyKeys => "call `Router::forget` for keys that are done",
+            RouterError::Remote => "use a router in the process of the actor",
+        }
+    }
+}
+
 impl fmt::Display for RouterError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            RouterError::Empty => f.write_str("the router has no living member: add one"),
-            RouterError::TooManyKeys => write!(
-                f,
-                "{STICKY_KEYS_MAX} keys stick to a member already: forget those that are done"
-            ),
-            RouterError::Remote => {
-                f.write_str("the actor lives in another process: use a router there")
+            RouterError::Empty => f.write_str("the router has no living member"),
+            RouterError::TooManyKeys => {
+                write!(f, "{STICKY_KEYS_MAX} keys stick to a member already, which is the limit")
             }
-        }
+            RouterError::Remote => f.write_str("the actor lives in another process"),
+        }?;
+        write_hint(f, self.hint())
+    }
+}
+
+impl fmt::Debug for RouterError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_debug(f, "RouterError", None, self, self.hint())
     }
 }
 

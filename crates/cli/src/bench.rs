@@ -193,11 +193,11 @@ impl RunArguments {
         } else {
             return Ok(());
         };
-        let mend = format!(
+        let hint = format!(
             "use --size from {least} to {SIZE_MAX}, and --duration up to {} s",
             longest.as_secs()
         );
-        Err(Failed::with_mend(Code::Usage, &wrong, &self.url, &mend))
+        Err(Failed::with_hint(Code::Usage, &wrong, &self.url, &hint))
     }
 
     /// Opens `count` sockets of the role `role` and connects each to `url`.
@@ -308,9 +308,9 @@ impl RunArguments {
         }
         if matches!(code, Code::VerificationFailed | Code::NoAnswer) {
             let what = report.trouble.as_deref().unwrap_or("not every message came back right");
-            let mend = "it must echo (wigwag rep URL --echo, wigwag bench serve URL), or say what \
+            let hint = "it must echo (wigwag rep URL --echo, wigwag bench serve URL), or say what \
                         it answers with --expect TEXT";
-            Failed::with_mend(code, what, &self.url, mend).print();
+            Failed::with_hint(code, what, &self.url, hint).print();
         }
         Ok(code)
     }

@@ -159,15 +159,15 @@ impl Caller {
 
     fn timeout_failure(&self) -> Failed {
         let what = format!("no answer within {:?}", self.target.deadline);
-        let mend = "check the actor, or allow more time with --deadline";
-        Failed::with_mend(Code::NoAnswer, &what, &self.target.address, mend)
+        let hint = "check the actor, or allow more time with --deadline";
+        Failed::with_hint(Code::NoAnswer, &what, &self.target.address, hint)
     }
 
     fn unconfirmed_failure(&self) -> Failed {
         let what =
             format!("the peer did not confirm the message within {:?}", self.target.deadline);
-        let mend = "the message may have arrived: check before you send it again";
-        Failed::with_mend(Code::NoAnswer, &what, &self.target.address, mend)
+        let hint = "the message may have arrived: check before you send it again";
+        Failed::with_hint(Code::NoAnswer, &what, &self.target.address, hint)
     }
 }
 
@@ -209,7 +209,7 @@ fn encode(actor: &Dynamic, method: &str, words: &[String]) -> Result<Vec<u8>, Fa
     };
     arguments::encode(parameters, words).map_err(|wrong| {
         let error = format!(
-            "{}: {wrong}\n   at: {}\n mend: give the arguments in that order, each as JSON; text needs no quotes",
+            "{}: {wrong}\n   at: {}\n hint: give the arguments in that order, each as JSON; text needs no quotes",
             signature(method, parameters),
             actor.target()
         );

@@ -211,12 +211,8 @@ impl Device {
         };
         let forwarder = joined.map_err(|error| {
             let at = self.first.as_str();
-            Failed::with_mend(
-                Code::Usage,
-                &error.to_string(),
-                at,
-                "give two addresses, or bus or star",
-            )
+            let hint = "give two addresses, or bus or star";
+            Failed::with_hint(Code::Usage, &error.to_string(), at, hint)
         })?;
         let work = async {
             self.open(&front, first, mode.0, &self.first, &log).await?;

@@ -45,9 +45,9 @@ impl Failed {
         Failed { code, error: error.into() }
     }
 
-    /// An error of three lines: what happened, where, and how to mend it.
-    pub(crate) fn with_mend(code: Code, what: &str, at: &str, mend: &str) -> Failed {
-        Failed::new(code, format!("{what}\n   at: {at}\n mend: {mend}"))
+    /// An error of three lines: what happened, where, and how to fix it.
+    pub(crate) fn with_hint(code: Code, what: &str, at: &str, hint: &str) -> Failed {
+        Failed::new(code, format!("{what}\n   at: {at}\n hint: {hint}"))
     }
 
     /// Prints the error on standard error and returns the exit code of the process.
@@ -57,7 +57,7 @@ impl Failed {
 
     /// Prints the error on standard error and returns its code; for commands that continue.
     pub(crate) fn print(&self) -> Code {
-        crate::print::error(&format!("error: {}", self.error));
+        crate::print::error(&format!("error: {:#}", self.error));
         self.code
     }
 }
@@ -74,6 +74,7 @@ impl From<NodeError> for Failed {
             NodeError::Net(net) => net_code(&net.kind),
             NodeError::Session { .. } => Code::WrongPeer,
             NodeError::Call(call) => call_code(call.kind),
+            NodeError::Disconnected { .. } => Code::CannotConnect,
             NodeError::NoName { .. } | NodeError::BadName { .. } => Code::Usage,
             _ => Code::Internal,
         };

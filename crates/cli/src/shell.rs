@@ -53,7 +53,7 @@ impl Man {
         let failed = |error: std::io::Error| {
             let what = format!("the pages cannot be written: {error}");
             let at = folder.display().to_string();
-            Failed::with_mend(Code::Usage, &what, &at, "give a folder that you may write to")
+            Failed::with_hint(Code::Usage, &what, &at, "give a folder that you may write to")
         };
         std::fs::create_dir_all(&folder).map_err(failed)?;
         clap_mangen::generate_to(command, &folder).map_err(failed)?;

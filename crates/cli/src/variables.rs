@@ -160,13 +160,13 @@ impl<'a> Setting<'a> {
         let option = self.arg.get_long().unwrap_or_default();
         let what = format!("{} is {:?}: {reason}", self.variable, self.text);
         let at = format!("--{option} of wigwag {}, set by the environment", self.command);
-        let mend = format!("unset {}     or give --{option} on the command line", self.variable);
-        Failed::with_mend(Code::Usage, &what, &at, &mend)
+        let hint = format!("unset {}     or give --{option} on the command line", self.variable);
+        Failed::with_hint(Code::Usage, &what, &at, &hint)
     }
 
     fn contradicts(&self, other: &Setting<'_>) -> Failed {
         let what = format!("{} and {} conflict", other.variable, self.variable);
         let at = format!("wigwag {}, set by the environment", self.command);
-        Failed::with_mend(Code::Usage, &what, &at, &format!("unset {}", self.variable))
+        Failed::with_hint(Code::Usage, &what, &at, &format!("unset {}", self.variable))
     }
 }

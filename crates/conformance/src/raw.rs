@@ -141,7 +141,7 @@ pub async fn a_raw_pusher_stops_without_a_reader(env: &TestEnv) {
     assert_eq!(push.statistics().counters.dropped(), 0);
 }
 
-/// A malformed header is refused at the sender, which can mend it, and the peer never sees it.
+/// A malformed header is refused at the sender, which can fix it, and the peer never sees it.
 pub async fn a_malformed_raw_header_is_handed_back(env: &TestEnv) {
     let rep = Rep::new();
     let address = rep.listen(&env.address()).await.expect("listens");
@@ -150,7 +150,7 @@ pub async fn a_malformed_raw_header_is_handed_back(env: &TestEnv) {
     let refused = req.send(message(b"\0\0\0\x01", "no end")).await.expect_err("no last word");
     assert_eq!(refused.message, message(b"\0\0\0\x01", "no end"));
     assert!(matches!(refused.error.kind, SocketErrorKind::BadHeader(4)), "{refused}");
-    assert!(refused.to_string().contains("mend: "), "{refused}");
+    assert!(format!("{refused:#}").contains("hint: "), "{refused}");
     pause().await;
     assert_eq!(rep.statistics().counters.dropped(), 0);
 }

@@ -1,13 +1,17 @@
-//! Errors of connections and listeners: the reason, the party at fault, and how to mend it.
+//! Errors of connections and listeners: the reason, the party at fault, and how to fix it.
 
+use std::error::Error;
+use std::fmt;
 use std::io;
 use std::time::Duration;
 
+use wigwag_wire::hint::{write_debug, write_error};
 use wigwag_wire::{Fault, FramingError, HeaderError};
 
 /// An error of one connection or listener, with its address.
-#[derive(Debug, thiserror::Error)]
-#[error("{kind}\n   at: {address}\n mend: {}", .kind.mend())]
+///
+/// `{}` prints the address and the reason in one line; `{:#}` prints the reason, the address and a
+/// hint how to fix it on three.
 pub struct NetError {
     /// The address as the caller wrote it, or that of the peer.
     pub address: String,
@@ -122,15 +126,29 @@ impl NetError {
         }
     }
 
-    /// Advice on how to mend the error.
-    pub fn mend(&self) -> &'static str {
-        self.kind.mend()
+    /// A hint how to fix it; names in backticks are those of the API.
+    pub fn hint(&self) -> &'static str {
+        self.kind.hint()
     }
 }
 
+impl fmt::Display for NetError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_error(f, &self.address, format_args!("{}", self.kind), self.hint())
+    }
+}
+
+impl fmt::Debug for NetError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_debug(f, "NetError", Some(&self.kind), self, self.hint())
+    }
+}
+
+impl Error for NetError {}
+
 impl NetErrorKind {
-    /// Advice on how to mend the error.
-    pub fn mend(&self) -> &'static str {
+    /// A hint how to fix it; names in backticks are those of the API.
+    pub fn hint(&self) -> &'static str {
         match self {
             NetErrorKind::BadAddress { .. } => {
                 "write it like tcp://127.0.0.1:7001, ipc:///run/app.sock or inproc://name"

@@ -201,7 +201,7 @@ mod tests {
             let address = Address::new("ipc", path.to_string_lossy());
             let refused = Ipc.listen(&address, ListenOptions::default()).await.err().unwrap();
             assert!(matches!(refused.kind, NetErrorKind::NoDirectory), "{refused}");
-            assert!(refused.mend().contains("make the directory"), "{refused}");
+            assert!(refused.hint().contains("make the directory"), "{refused}");
         }
         std::fs::remove_file(&file).unwrap();
         let address = Address::new("ipc", "/no/such/directory/socket");

@@ -224,7 +224,7 @@ mod tests {
         let place = address("tcp://192.0.2.1:0");
         let refused = Tcp.listen(&place, ListenOptions::default()).await.err().unwrap();
         assert!(matches!(refused.kind, NetErrorKind::NotLocal), "{refused}");
-        assert!(refused.mend().contains("tcp://:PORT"), "{refused}");
+        assert!(refused.hint().contains("tcp://:PORT"), "{refused}");
     }
 
     #[tokio::test]

@@ -1,14 +1,20 @@
 //! The error type of nodes.
 
+use std::error::Error;
+use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use wigwag_actor::{CallError, CallErrorKind};
 use wigwag_link::{Code, LinkError};
 use wigwag_net::NetError;
 use wigwag_wire::Fault;
+use wigwag_wire::hint::{write_debug, write_error, write_hint};
 
-/// An error of a [`Node`](crate::Node)'s methods. Its text names the peer, what has happened, and a
-/// remedy.
+/// An error of a [`Node`](crate::Node)'s methods.
+///
+/// `{}` prints the peer and what has happened in one line; `{:#}` adds a hint how to fix it, on a line
+/// of its own.
 ///
 /// ```
 /// use wigwag::{Actor, Fault, Node, NodeError};
@@ -31,14 +37,11 @@ use wigwag_wire::Fault;
 /// assert_eq!(error.fault(), Fault::Caller);
 /// # }
 /// ```
-#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NodeError {
     /// The connection could not be made, or the peer is no matching SP program.
-    #[error("{0}")]
-    Net(#[from] NetError),
+    Net(NetError),
     /// The peer speaks SP, but the session could not be opened.
-    #[error("{error}\n   at: {peer}\n mend: {}", mend(.error))]
     Session {
         /// The address that was dialed.
         peer: Arc<str>,
@@ -46,38 +49,38 @@ pub enum NodeError {
         error: LinkError,
     },
     /// The session is open, but the actor cannot be called.
-    #[error("{0}")]
-    Call(#[from] CallError),
+    Call(CallError),
     /// The address does not end in the name of an actor.
-    #[error(
-        "the address names no actor\n   at: {address}\n mend: write it like tcp://127.0.0.1:7001/counter"
-    )]
     NoName {
         /// The address that was given.
         address: String,
     },
     /// The name cannot be exported: it is in use, or malformed.
-    #[error("the name {name:?} cannot be exported: {rule}\n mend: take another name")]
     BadName {
         /// The name.
         name: String,
         /// The rule that it breaks.
         rule: &'static str,
     },
+    /// The session with the peer has lost its connection, and the peer was not reached again within
+    /// the time of the call. The session goes on as soon as the peer is back.
+    Disconnected {
+        /// The address of the peer.
+        peer: Arc<str>,
+        /// Why the last attempt to reconnect has failed, or how the cut was noticed.
+        why: Arc<str>,
+        /// How long the session has had no connection.
+        since: Duration,
+        /// The time until the next attempt. `None` if an attempt is under way, or if it is the peer
+        /// that dials.
+        next_attempt: Option<Duration>,
+    },
     /// The peer has restarted, so the session is gone.
-    #[error(
-        "the peer was started anew and knows the session no more\n mend: fetch the reference again"
-    )]
     Restarted,
     /// Another node listens at the peer's address now.
-    #[error("another node listens at the address of the peer\n mend: look who has taken its place")]
     AnotherNode,
     /// A session has ended before its peer had everything that was sent;
     /// [`Node::flush`](crate::Node::flush) reports it.
-    #[error(
-        "a session has ended, and its peer may not have everything that was sent: {why}{}\n   at: {peer}\n mend: the session's event counts what was not delivered",
-        and_others(*.others)
-    )]
     Lost {
         /// The address of the peer.
         peer: Arc<str>,
@@ -87,7 +90,6 @@ pub enum NodeError {
         others: usize,
     },
     /// This node is closed.
-    #[error("this node is closed\n mend: make another one")]
     Closed,
 }
 
@@ -98,7 +100,7 @@ fn and_others(count: usize) -> String {
     }
 }
 
-fn mend(error: &LinkError) -> &'static str {
+fn session_hint(error: &LinkError) -> &'static str {
     match error {
         LinkError::NotWigwag => "dial a wigwag node, or use a Pair socket for this peer",
         LinkError::Misbehaved { code: Code::VERSION, .. } => "use releases that share a version",
@@ -118,11 +120,41 @@ impl NodeError {
             NodeError::Net(error) => error.fault(),
             NodeError::Session { error, .. } => error.fault(),
             NodeError::Call(error) => error.fault(),
+            NodeError::Disconnected { .. } => Fault::Network,
             NodeError::Restarted | NodeError::AnotherNode => Fault::Peer,
             NodeError::Lost { .. } => Fault::Network,
             NodeError::NoName { .. } | NodeError::BadName { .. } | NodeError::Closed => {
                 Fault::Caller
             }
+        }
+    }
+
+    /// A hint how to fix it; names in backticks are those of the API or a command.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            NodeError::Net(error) => error.hint(),
+            NodeError::Session { error, .. } => session_hint(error),
+            NodeError::Call(error) => error.hint(),
+            NodeError::NoName { .. } => "write it like tcp://127.0.0.1:7001/counter",
+            NodeError::BadName { .. } => "take another name",
+            NodeError::Disconnected { .. } => {
+                "start the peer, or call again later: the node keeps trying to reach it"
+            }
+            NodeError::Lost { .. } => {
+                "count what was not delivered with the session's event, from `Node::session_events`"
+            }
+            NodeError::Restarted => "fetch the reference again with `Node::actor`",
+            NodeError::AnotherNode => "look which program has taken the peer's place",
+            NodeError::Closed => "make another node",
+        }
+    }
+
+    /// The text without the place, for where the peer is named already.
+    pub(crate) fn reason(&self) -> String {
+        match self {
+            NodeError::Net(error) => error.kind.to_string(),
+            NodeError::Session { error, .. } => error.to_string(),
+            _ => self.to_string(),
         }
     }
 
@@ -132,5 +164,83 @@ impl NodeError {
             NodeError::Call(error) => Some(error.kind),
             _ => None,
         }
+    }
+}
+
+impl fmt::Display for NodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = match self {
+            NodeError::Net(error) => return error.fmt(f),
+            NodeError::Call(error) => return error.fmt(f),
+            NodeError::Session { peer, error } => {
+                return write_error(f, peer, format_args!("{error}"), self.hint());
+            }
+            NodeError::Disconnected { peer, why, since, next_attempt } => {
+                let next = NextAttempt(*next_attempt);
+                let text = format_args!("no connection for {since:.1?}: {why}; {next}");
+                return write_error(f, peer, text, self.hint());
+            }
+            NodeError::Lost { peer, why, others } => {
+                let others = and_others(*others);
+                let text = format_args!(
+                    "a session has ended, and its peer may not have everything that was sent: \
+                     {why}{others}"
+                );
+                return write_error(f, peer, text, self.hint());
+            }
+            NodeError::NoName { address } => {
+                return write_error(
+                    f,
+                    address,
+                    format_args!("the address names no actor"),
+                    self.hint(),
+                );
+            }
+            NodeError::BadName { name, rule } => {
+                write!(f, "the name {name:?} cannot be exported: {rule}")?;
+                return write_hint(f, self.hint());
+            }
+            NodeError::Restarted => "the peer was started anew and knows the session no more",
+            NodeError::AnotherNode => "another node listens at the address of the peer",
+            NodeError::Closed => "this node is closed",
+        };
+        f.write_str(text)?;
+        write_hint(f, self.hint())
+    }
+}
+
+/// When the next attempt to reconnect begins.
+struct NextAttempt(Option<Duration>);
+
+impl fmt::Display for NextAttempt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(left) => write!(f, "the next attempt is in {left:.1?}"),
+            None => f.write_str("an attempt is under way"),
+        }
+    }
+}
+
+impl fmt::Debug for NodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NodeError::Net(error) => error.fmt(f),
+            NodeError::Call(error) => error.fmt(f),
+            _ => write_debug(f, "NodeError", None, self, self.hint()),
+        }
+    }
+}
+
+impl Error for NodeError {}
+
+impl From<NetError> for NodeError {
+    fn from(error: NetError) -> NodeError {
+        NodeError::Net(error)
+    }
+}
+
+impl From<CallError> for NodeError {
+    fn from(error: CallError) -> NodeError {
+        NodeError::Call(error)
     }
 }

@@ -30,6 +30,7 @@ pub mod slab_copier;
 pub mod read_buf;
 pub mod batch;
 pub mod fault;
+pub mod hint;
 pub mod state_machine;
 
 pub use batch::Batch;

@@ -9,6 +9,7 @@ use std::task::{Context, Poll, Waker};
 use wigwag_wire::{DecodeError, Reader};
 
 use crate::call::Answerable;
+use crate::call::ask_target::AskTarget;
 use crate::error::{CallError, CallErrorKind};
 use crate::mailbox::backlog::parked::Ticket;
 use crate::reference::interface::Interface;
@@ -21,10 +22,14 @@ use crate::scheduler::{DirectCall, InlineRun};
 /// The future answer to an ask that has been sent. Dropping it cancels the ask: an actor of this
 /// process that has not begun to handle it skips it.
 ///
+/// It is `Send`, and any task, thread or executor may await it. It borrows the reference that was
+/// asked; [`into_owned`](Self::into_owned) makes one that borrows nothing. It has no time limit of its
+/// own.
+///
 /// [`Ask::sent`](crate::Ask::sent) and [`Call::try_ask`](crate::Call::try_ask) return it.
 #[must_use = "dropping an answer cancels the ask"]
 pub struct Answer<'a, I: Interface, R: Answerable<I>> {
-    target: &'a Ref<I>,
+    target: AskTarget<'a, I>,
     place: AnswerPlace<R>,
     reply: PhantomData<fn() -> R>,
 }
@@ -55,7 +60,7 @@ impl<'a, I: Interface, R: Answerable<I>> Answer<'a, I, R> {
     /// slowly.
     #[inline(always)]
     pub(crate) fn send(
-        target: &'a Ref<I>,
+        target: &AskTarget<'a, I>,
         mode: AskMode,
         message: &mut Option<I::Message>,
         ticket: &mut Ticket,
@@ -81,10 +86,20 @@ impl<'a, I: Interface, R: Answerable<I>> Answer<'a, I, R> {
             }
         };
         match sent {
-            Attempt::Sent(place) => Attempt::Sent(Answer { target, place, reply: PhantomData }),
+            Attempt::Sent(place) => {
+                Attempt::Sent(Answer { target: target.clone(), place, reply: PhantomData })
+            }
             Attempt::Full => Attempt::Full,
             Attempt::Failed(error) => Attempt::Failed(error),
         }
+    }
+
+    /// The same answer with a reference to the actor of its own, which can be stored beside the
+    /// caller's reference or moved into another task or thread. It keeps the actor alive as long as
+    /// it lives.
+    pub fn into_owned(mut self) -> Answer<'static, I, R> {
+        let place = std::mem::replace(&mut self.place, AnswerPlace::Done);
+        Answer { target: self.target.to_owned(), place, reply: PhantomData }
     }
 
     /// Gives up the answer without cancelling the ask: the call is still handled.
@@ -125,11 +140,11 @@ impl<'a, I: Interface, R: Answerable<I>> Answer<'a, I, R> {
                 else {
                     unreachable!("matched above")
                 };
-                return Poll::Ready(local_outcome(self.target, OneShot::take(place)));
+                return Poll::Ready(local_outcome(&self.target, OneShot::take(place)));
             }
             (AnswerPlace::Local(place), _) => match place.poll(waker) {
                 Poll::Pending => return Poll::Pending,
-                Poll::Ready(outcome) => local_outcome(self.target, outcome),
+                Poll::Ready(outcome) => local_outcome(&self.target, outcome),
             },
             (AnswerPlace::Remote(slot), Place::Remote(route, _)) => {
                 match route.poll_reply(*slot, waker) {

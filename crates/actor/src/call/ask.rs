@@ -7,6 +7,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
 use crate::call::answer::{Answer, AskMode};
+use crate::call::ask_target::AskTarget;
 use crate::call::block::block_on_until;
 use crate::call::cycle::{self, CallCycle, WaitGuard};
 use crate::call::time_limit::TimeLimit;
@@ -24,9 +25,12 @@ use crate::turn;
 
 /// The future of [`Call::ask`](crate::Call::ask) and [`Urgent::ask`](crate::Urgent::ask): an ask
 /// that waits for room, then for the reply.
+///
+/// It borrows the reference that was asked; that of [`Call::into_ask`](crate::Call::into_ask) is
+/// `Ask<'static, _, _>` and borrows nothing. It is `Send`, and any executor may poll it.
 #[must_use = "futures do nothing unless they are awaited"]
 pub struct Ask<'a, I: Interface, R: Answerable<I>> {
-    target: &'a Ref<I>,
+    target: AskTarget<'a, I>,
     message: Option<I::Message>,
     ticket: Ticket,
     limit: TimeLimit,
@@ -40,7 +44,7 @@ pub struct Ask<'a, I: Interface, R: Answerable<I>> {
 impl<'a, I: Interface, R: Answerable<I>> Ask<'a, I, R> {
     #[inline]
     pub(crate) fn new(
-        target: &'a Ref<I>,
+        target: AskTarget<'a, I>,
         message: I::Message,
         limit: TimeLimit,
         priority: Priority,
@@ -100,7 +104,7 @@ impl<'a, I: Interface, R: Answerable<I>> Ask<'a, I, R> {
         context: &mut Context<'_>,
     ) -> Poll<Result<Answer<'a, I, R>, CallError>> {
         let waker = Some(context.waker());
-        match Answer::send(self.target, mode, &mut self.message, &mut self.ticket, waker) {
+        match Answer::send(&self.target, mode, &mut self.message, &mut self.ticket, waker) {
             Attempt::Sent(answer) => Poll::Ready(Ok(answer)),
             Attempt::Failed(error) => Poll::Ready(Err(*error)),
             Attempt::Full => self.limit.poll(context).map(|kind| {
@@ -125,13 +129,17 @@ impl<'a, I: Interface, R: Answerable<I>> Ask<'a, I, R> {
 
     /// Starts to spin for an answer from another process or thread before the thread parks.
     fn begin_spin(&self) -> Option<Spin<'a>> {
-        match &self.target.place {
-            Place::Remote(route, _) => route.spin_policy().begin(),
-            Place::Local(_) => None,
+        match self.target {
+            AskTarget::Borrowed(Ref { place: Place::Remote(route, _) }) => {
+                route.spin_policy().begin()
+            }
+            // An ask that owns its reference is one of many, mostly, and they wait together.
+            AskTarget::Borrowed(_) | AskTarget::Owned(_) => None,
         }
     }
 
     /// Waits with the calling thread.
+    #[track_caller]
     pub(crate) fn block(mut self) -> Result<R, AskError<I::Message>> {
         if turn::is_open() {
             return Err(self.give_up(CallErrorKind::BlockingInTurn));

@@ -1,11 +1,13 @@
 //! Waiting for a future with a thread instead of a task.
 
-use std::future::Future;
+use std::future::{Future, ready};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::Instant;
+
+use tokio::runtime::Handle;
 
 struct Unpark(Thread);
 
@@ -25,6 +27,12 @@ thread_local! {
 
 /// Runs `future` on the calling thread, which parks while the future is pending. Another thread
 /// must wake the future: a timer of a runtime that this thread drives would never fire.
+///
+/// # Panics
+/// Inside a task of a tokio runtime, as tokio's own blocking calls do: the thread would stop running
+/// the other tasks, perhaps the one that it waits for. In `spawn_blocking`, `block_in_place` and
+/// threads of one's own it is allowed.
+#[track_caller]
 pub fn block_on<F: Future>(future: F) -> F::Output {
     match block_on_until(future, None) {
         Some(output) => output,
@@ -32,8 +40,23 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
     }
 }
 
+/// Panics if the calling thread runs a task of a tokio runtime.
+///
+/// tokio has no query for that, but refuses `Handle::block_on` in exactly this case.
+#[track_caller]
+fn forbid_in_task() {
+    if let Ok(runtime) = Handle::try_current() {
+        runtime.block_on(ready(()));
+    }
+}
+
 /// Runs `future` on the calling thread until `end`; `None` when the time is over.
+///
+/// # Panics
+/// Inside a task of a tokio runtime.
+#[track_caller]
 pub(crate) fn block_on_until<F: Future>(future: F, end: Option<Instant>) -> Option<F::Output> {
+    forbid_in_task();
     let mut future = pin!(future);
     WAKER.with(|waker| {
         let mut context = Context::from_waker(waker);

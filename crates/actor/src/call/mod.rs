@@ -4,6 +4,7 @@
 //! `.tell().await` waits for room, `.ask().await` waits for the reply, and `.timeout(d)` bounds
 //! either. Threads outside a runtime use `.blocking_tell()` and `.blocking_ask()`.
 
+mod ask_target;
 pub mod answer;
 pub mod ask;
 pub mod urgent;
@@ -26,6 +27,7 @@ use wigwag_wire::{DecodeError, Reader};
 
 use crate::call::answer::{Answer, AskMode};
 use crate::call::ask::Ask;
+use crate::call::ask_target::AskTarget;
 use crate::call::block::block_on_until;
 use crate::call::time_limit::TimeLimit;
 use crate::error::{AskError, CallError, CallErrorKind, Refused};
@@ -165,6 +167,11 @@ impl<'a, I: Interface, R> Call<'a, I, R> {
     ///
     /// # Errors
     /// Those of [`tell`](Self::tell); `BlockingInTurn` inside an actor or a `wigwag::spawn` task.
+    ///
+    /// # Panics
+    /// Inside another task of a tokio runtime, as tokio's own blocking calls do. In `spawn_blocking`,
+    /// `block_in_place` and threads of one's own it is allowed.
+    #[track_caller]
     pub fn blocking_tell(self) -> Result<(), Refused<I::Message>> {
         self.tell().block()
     }
@@ -172,6 +179,12 @@ impl<'a, I: Interface, R> Call<'a, I, R> {
 
 impl<'a, I: Interface, R: Answerable<I>> Call<'a, I, R> {
     /// Sends the message, waiting for room, and waits for the reply.
+    ///
+    /// # Limits
+    /// Unless the call has a [time limit](Self::timeout) of its own, the whole wait is limited: inside
+    /// a handler to [`HANDLER_WAIT_MAX`](crate::limits::HANDLER_WAIT_MAX), 5 s, then the error is
+    /// `Overloaded`; elsewhere to [`ASK_WAIT_MAX`](crate::limits::ASK_WAIT_MAX), 30 s, then it is
+    /// `Timeout`. [`without_limit`](Self::without_limit) removes the limit.
     ///
     /// # Errors
     /// [`AskError::Refused`](crate::AskError), with the message, when the ask was not sent;
@@ -190,7 +203,31 @@ impl<'a, I: Interface, R: Answerable<I>> Call<'a, I, R> {
     #[inline]
     pub fn ask(self) -> Ask<'a, I, R> {
         let limit = TimeLimit::of_ask(self.timeout);
-        Ask::new(self.target, self.message, limit, Priority::Ordinary)
+        Ask::new(AskTarget::Borrowed(self.target), self.message, limit, Priority::Ordinary)
+    }
+
+    /// Like [`ask`](Self::ask), but the future has a reference to the actor of its own, so it can be
+    /// stored or moved into another task or thread. It keeps the actor alive as long as it lives.
+    ///
+    /// ```
+    /// # use wigwag_actor::{Answerable, Call, CallError, Interface};
+    /// # async fn total<I: Interface, R: Answerable<I>>(call: Call<'_, I, R>) -> Result<R, CallError>
+    /// # where I::Message: Send {
+    /// // `call` comes from a method of a reference, as in `counter.add(100)`.
+    /// let asking = tokio::spawn(call.into_ask());
+    /// # match asking.await {
+    /// #     Ok(outcome) => outcome.map_err(|error| error.into_error()),
+    /// #     Err(_) => unreachable!("it was not aborted"),
+    /// # }
+    /// # }
+    /// ```
+    ///
+    /// # Performance
+    /// One allocation and one more reference to the actor than [`ask`](Self::ask).
+    pub fn into_ask(self) -> Ask<'static, I, R> {
+        let limit = TimeLimit::of_ask(self.timeout);
+        let target = AskTarget::Owned(Box::new(self.target.clone()));
+        Ask::new(target, self.message, limit, Priority::Ordinary)
     }
 
     /// Sends the message if there is room now, and hands it back otherwise; the reply is awaited
@@ -207,6 +244,11 @@ impl<'a, I: Interface, R: Answerable<I>> Call<'a, I, R> {
     ///
     /// # Errors
     /// Those of [`ask`](Self::ask); `BlockingInTurn` inside an actor or a `wigwag::spawn` task.
+    ///
+    /// # Panics
+    /// Inside another task of a tokio runtime, as tokio's own blocking calls do. In `spawn_blocking`,
+    /// `block_in_place` and threads of one's own it is allowed.
+    #[track_caller]
     pub fn blocking_ask(self) -> Result<R, AskError<I::Message>> {
         self.ask().block()
     }
@@ -218,7 +260,8 @@ fn try_ask<'a, I: Interface, R: Answerable<I>>(
     mode: AskMode,
 ) -> Result<Answer<'a, I, R>, Refused<I::Message>> {
     let (target, mut message) = (call.target, Some(call.message));
-    match Answer::send(target, mode, &mut message, &mut Ticket::default(), None) {
+    let asked = AskTarget::Borrowed(target);
+    match Answer::send(&asked, mode, &mut message, &mut Ticket::default(), None) {
         Attempt::Sent(answer) => Ok(answer),
         Attempt::Full => Err(full(target, message)),
         Attempt::Failed(error) => Err(refused(message, *error)),
@@ -307,6 +350,7 @@ impl<'a, I: Interface> Tell<'a, I> {
     }
 
     /// Waits with the calling thread.
+    #[track_caller]
     fn block(mut self) -> Result<(), Refused<I::Message>> {
         if turn::is_open() {
             return Err(self.give_up(CallErrorKind::BlockingInTurn));

@@ -12,6 +12,7 @@ use std::task::{Context, Poll};
 
 use crate::call::answer::Answer;
 use crate::call::ask::Ask;
+use crate::call::ask_target::AskTarget;
 use crate::call::time_limit::TimeLimit;
 use crate::call::{Answerable, Call};
 use crate::error::{CallErrorKind, Refused};
@@ -92,7 +93,8 @@ impl<'a, I: Interface, R: Answerable<I>> Call<'a, I, R> {
     /// receipt changes nothing: the message is still handled.
     pub async fn receipt(self) -> Result<Receipt<'a, I, R>, Refused<I::Message>> {
         let limit = TimeLimit::new(self.timeout);
-        let answer = Ask::new(self.target, self.message, limit, Priority::Ordinary).sent().await?;
+        let target = AskTarget::Borrowed(self.target);
+        let answer = Ask::new(target, self.message, limit, Priority::Ordinary).sent().await?;
         Ok(Receipt { answer: Some(answer) })
     }
 }

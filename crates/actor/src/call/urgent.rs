@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use crate::call::answer::{Answer, AskMode};
 use crate::call::ask::Ask;
+use crate::call::ask_target::AskTarget;
 use crate::call::time_limit::TimeLimit;
 use crate::call::{Answerable, Call, Tell, try_ask, try_tell_alone};
 use crate::error::{AskError, Refused};
@@ -74,6 +75,7 @@ impl<'a, I: Interface, R> Urgent<'a, I, R> {
     }
 
     /// Sends the message, blocking the calling thread, as [`Call::blocking_tell`] does.
+    #[track_caller]
     pub fn blocking_tell(self) -> Result<(), Refused<I::Message>> {
         self.tell().block()
     }
@@ -83,7 +85,7 @@ impl<'a, I: Interface, R: Answerable<I>> Urgent<'a, I, R> {
     /// Sends the message and waits for the reply, as [`Call::ask`] does.
     pub fn ask(self) -> Ask<'a, I, R> {
         let limit = TimeLimit::of_ask(self.0.timeout);
-        Ask::new(self.0.target, self.0.message, limit, Priority::Urgent)
+        Ask::new(AskTarget::Borrowed(self.0.target), self.0.message, limit, Priority::Urgent)
     }
 
     /// Sends the message if there is room now, as [`Call::try_ask`] does; the reply is awaited
@@ -94,6 +96,7 @@ impl<'a, I: Interface, R: Answerable<I>> Urgent<'a, I, R> {
 
     /// Sends the message and blocks the calling thread until the reply arrives, as
     /// [`Call::blocking_ask`] does.
+    #[track_caller]
     pub fn blocking_ask(self) -> Result<R, AskError<I::Message>> {
         self.ask().block()
     }

@@ -2,12 +2,15 @@
 
 use std::fmt;
 
+use wigwag_wire::hint::{write_debug, write_hint};
+
+use crate::lifecycle::monitor::TooManyWatchers;
 use crate::limits::{MEMBERSHIPS_MAX, SUBSCRIPTIONS_MAX};
 
 /// Why no actor joined a group, or there is no subscription.
 ///
 /// [`Groups`](super::Groups) returns it; its example shows a group.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum GroupError {
     /// One of the actors has ended; none of them has joined.
@@ -22,23 +25,39 @@ pub enum GroupError {
     TooManyWatchers,
 }
 
+impl GroupError {
+    /// A hint how to fix it; names in backticks are those of the API.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            GroupError::Ended => "let the actor's successor join",
+            GroupError::Remote => "let the actor join in its own process",
+            GroupError::TooManyMembers => "let some members leave, or make another scope",
+            GroupError::TooManySubscriptions => "let one subscriber stand for many",
+            GroupError::TooManyWatchers => TooManyWatchers.hint(),
+        }
+    }
+}
+
 impl fmt::Display for GroupError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            GroupError::Ended => f.write_str("an actor has ended: let its successor join"),
-            GroupError::Remote => {
-                f.write_str("an actor lives in another process: let it join there")
+            GroupError::Ended => f.write_str("an actor has ended"),
+            GroupError::Remote => f.write_str("an actor lives in another process"),
+            GroupError::TooManyMembers => {
+                write!(f, "the scope would have more than {MEMBERSHIPS_MAX} memberships")
             }
-            GroupError::TooManyMembers => write!(
-                f,
-                "the scope has {MEMBERSHIPS_MAX} memberships at most: let some leave, or make a scope"
-            ),
-            GroupError::TooManySubscriptions => write!(
-                f,
-                "{SUBSCRIPTIONS_MAX} subscribe to the scope already: let one subscribe for many"
-            ),
-            GroupError::TooManyWatchers => crate::lifecycle::monitor::TooManyWatchers.fmt(f),
-        }
+            GroupError::TooManySubscriptions => {
+                write!(f, "{SUBSCRIPTIONS_MAX} subscribe to the scope already, which is the limit")
+            }
+            GroupError::TooManyWatchers => write!(f, "{TooManyWatchers}"),
+        }?;
+        write_hint(f, self.hint())
+    }
+}
+
+impl fmt::Debug for GroupError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_debug(f, "GroupError", None, self, self.hint())
     }
 }
 

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use wigwag_wire::hint::{write_debug, write_hint};
+
 use crate::lifecycle::handle::{AnyActor, Handle};
 use crate::reason::Reason;
 
@@ -53,13 +55,27 @@ impl Exit {
 
 /// The error of a watch on an actor that has [`WATCHERS_MAX`](crate::limits::WATCHERS_MAX)
 /// watchers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct TooManyWatchers;
+
+impl TooManyWatchers {
+    /// A hint how to fix it; names in backticks are those of the API.
+    pub fn hint(&self) -> &'static str {
+        "let one watcher notify several others"
+    }
+}
 
 impl fmt::Display for TooManyWatchers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let most = crate::limits::WATCHERS_MAX;
-        write!(f, "the actor is watched by {most} others already: let one watcher notify several")
+        write!(f, "the actor is watched by {most} others already, which is the limit")?;
+        write_hint(f, self.hint())
+    }
+}
+
+impl fmt::Debug for TooManyWatchers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_debug(f, "TooManyWatchers", None, self, self.hint())
     }
 }
 

@@ -15,6 +15,8 @@ use tokio::runtime::Handle as Runtime;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
+use wigwag_wire::hint::{write_debug, write_hint};
+
 use crate::lifecycle::control::ControlMessage;
 use crate::lifecycle::handle::AnyActor;
 use crate::limits::{TIMER_DELAY_MAX, TIMERS_MAX};
@@ -51,7 +53,7 @@ impl fmt::Debug for Timer {
 /// The reason why a timer was not created.
 ///
 /// [`This::after`](crate::This::after) says how a timer is set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TimerError {
     /// The actor has [`TIMERS_MAX`] timers already.
@@ -62,18 +64,33 @@ pub enum TimerError {
     Ended,
 }
 
+impl TimerError {
+    /// A hint how to fix it; names in backticks are those of the API.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            TimerError::TooMany => "cancel some with `Timer::cancel`, or have one stand for many",
+            TimerError::NoRuntime => "set timers in the handlers and hooks of the actor",
+            TimerError::Ended => "set the timer on the actor's successor",
+        }
+    }
+}
+
 impl fmt::Display for TimerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            TimerError::TooMany => write!(
-                f,
-                "the actor has {TIMERS_MAX} timers already: cancel some, or have one stand for many"
-            ),
-            TimerError::NoRuntime => {
-                f.write_str("no runtime to wait in: set timers in the actor's handlers and hooks")
+            TimerError::TooMany => {
+                write!(f, "the actor has {TIMERS_MAX} timers already, which is the limit")
             }
-            TimerError::Ended => f.write_str("the actor has ended: timers end with their actor"),
-        }
+            TimerError::NoRuntime => f.write_str("the calling thread belongs to no tokio runtime"),
+            TimerError::Ended => f.write_str("the actor has ended, and its timers with it"),
+        }?;
+        write_hint(f, self.hint())
+    }
+}
+
+impl fmt::Debug for TimerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_debug(f, "TimerError", None, self, self.hint())
     }
 }
 

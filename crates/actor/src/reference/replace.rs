@@ -4,6 +4,8 @@ use std::error::Error;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use wigwag_wire::hint::write_hint;
+
 use crate::error::CallError;
 use crate::reason::Reason;
 
@@ -19,17 +21,29 @@ pub enum ReplaceError<E> {
     Panicked(String),
 }
 
+impl<E> ReplaceError<E> {
+    /// A hint how to fix it; names in backticks are those of the API.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            ReplaceError::Unreached(error) => error.hint(),
+            ReplaceError::Refused(_) => "change what the conversion refuses, then replace again",
+            ReplaceError::Panicked(_) => "have the conversion return an error instead",
+        }
+    }
+}
+
 impl<E: fmt::Display> fmt::Display for ReplaceError<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ReplaceError::Unreached(error) => write!(f, "{error}"),
+            ReplaceError::Unreached(error) => return error.fmt(f),
             ReplaceError::Refused(why) => {
                 write!(f, "the conversion refused the old state, which goes on: {why}")
             }
             ReplaceError::Panicked(text) => {
                 write!(f, "the conversion panicked and the old state goes on: {text}")
             }
-        }
+        }?;
+        write_hint(f, self.hint())
     }
 }
 

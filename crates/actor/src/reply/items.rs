@@ -6,6 +6,8 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
 
+use wigwag_wire::hint::{write_debug, write_hint};
+
 use crate::error::CallErrorKind;
 use crate::reply::Reply;
 use crate::reply::flow::{Flow, Offered};
@@ -169,17 +171,36 @@ impl<T> NotSent<T> {
             NotSent::NoCredit(item) | NotSent::Unwanted(item) => item,
         }
     }
+
+    /// A hint how to fix it; names in backticks are those of the API.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            NotSent::NoCredit(_) => "wait for the consumer with `Yield::send`",
+            NotSent::Unwanted(_) => "stop producing items, and drop this one",
+        }
+    }
+}
+
+/// The text of both errors for a stream that nobody consumes.
+const CONSUMER_GONE: &str = "the consumer of the stream has gone";
+
+impl<T> Unwanted<T> {
+    /// A hint how to fix it; names in backticks are those of the API.
+    pub fn hint(&self) -> &'static str {
+        "stop producing items, and drop this one"
+    }
 }
 
 impl<T> fmt::Debug for Unwanted<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Unwanted").finish_non_exhaustive()
+        write_debug(f, "Unwanted", None, self, self.hint())
     }
 }
 
 impl<T> fmt::Display for Unwanted<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the consumer of the stream has gone; stop producing")
+        f.write_str(CONSUMER_GONE)?;
+        write_hint(f, self.hint())
     }
 }
 
@@ -187,21 +208,17 @@ impl<T> std::error::Error for Unwanted<T> {}
 
 impl<T> fmt::Debug for NotSent<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = if matches!(self, NotSent::NoCredit(_)) { "NoCredit" } else { "Unwanted" };
-        f.debug_tuple(name).finish_non_exhaustive()
+        write_debug(f, "NotSent", None, self, self.hint())
     }
 }
 
 impl<T> fmt::Display for NotSent<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            NotSent::NoCredit(_) => {
-                f.write_str("the consumer must take items first; wait with send().await")
-            }
-            NotSent::Unwanted(_) => {
-                f.write_str("the consumer of the stream has gone; stop producing")
-            }
-        }
+            NotSent::NoCredit(_) => f.write_str("the consumer of the stream must take items first"),
+            NotSent::Unwanted(_) => f.write_str(CONSUMER_GONE),
+        }?;
+        write_hint(f, self.hint())
     }
 }
 

@@ -8,6 +8,8 @@
 use std::error::Error;
 use std::fmt;
 
+use wigwag_wire::hint::{write_debug, write_hint};
+
 use crate::call::Call;
 use crate::error::CallErrorKind;
 use crate::lifecycle::control::ControlMessage;
@@ -30,22 +32,33 @@ pub struct NotStashed<M, R> {
     pub kind: CallErrorKind,
 }
 
+impl<M, R> NotStashed<M, R> {
+    /// A hint how to fix it; names in backticks are those of the API.
+    pub fn hint(&self) -> &'static str {
+        match self.kind {
+            CallErrorKind::Full => {
+                "answer this call, or have the others handled with `This::unstash_all`"
+            }
+            _ => "nothing to fix: the actor has ended, and each of its callers learns of it",
+        }
+    }
+}
+
 impl<M, R> fmt::Display for NotStashed<M, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind {
-            CallErrorKind::Full => write!(
-                f,
-                "the actor has put {STASH_CALLS_MAX} calls aside already: answer this one, or have \
-                 the others handled with unstash_all"
-            ),
+            CallErrorKind::Full => {
+                write!(f, "the actor has put {STASH_CALLS_MAX} calls aside, which is the limit")
+            }
             _ => f.write_str("the actor has ended: what it put aside is refused"),
-        }
+        }?;
+        write_hint(f, self.hint())
     }
 }
 
 impl<M, R> fmt::Debug for NotStashed<M, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "NotStashed({:?})", self.kind)
+        write_debug(f, "NotStashed", Some(&self.kind), self, self.hint())
     }
 }
 

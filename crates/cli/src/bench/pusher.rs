@@ -40,8 +40,8 @@ pub(super) async fn target(
     let Socket::Req(req) = control else { return Ok(None) };
     let reply = tokio::time::timeout(limit, req.ask(request)).await.map_err(|_| {
         let what = format!("no reply arrived within {limit:?}");
-        let mend = "check that something answers there: wigwag bench serve, or an echo";
-        Failed::with_mend(Code::NoAnswer, &what, url, mend)
+        let hint = "check that something answers there: wigwag bench serve, or an echo";
+        Failed::with_hint(Code::NoAnswer, &what, url, hint)
     })??;
     match control::read(&reply) {
         Some(ControlReply::Pull { run, address }) => {
@@ -49,7 +49,7 @@ pub(super) async fn target(
         }
         Some(ControlReply::Refused { why }) => {
             let what = format!("the service refused the run: {why}");
-            Err(Failed::with_mend(
+            Err(Failed::with_hint(
                 Code::Refused,
                 &what,
                 url,
@@ -141,7 +141,7 @@ async fn push(
 
 fn send_timeout(limit: Duration) -> Failed {
     let what = format!("there was no room for a message within {limit:?}");
-    Failed::with_mend(
+    Failed::with_hint(
         Code::NoAnswer,
         &what,
         "bench throughput",
@@ -160,7 +160,7 @@ fn reachable(url: &str, address: &str) -> String {
 
 fn missing_account(at: &str) -> Failed {
     let what = "the service did not report the verdict on the messages";
-    Failed::with_mend(Code::NoAnswer, what, at, "look at the service, and run again")
+    Failed::with_hint(Code::NoAnswer, what, at, "look at the service, and run again")
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Dials and listens. Errors end with the command that mends them.
+//! Dials and listens. Errors end with the command that fixes them.
 
 use std::time::{Duration, Instant};
 
@@ -90,8 +90,8 @@ impl ConnectPlan<'_> {
         let tried = if tries == 1 { "1 try".to_owned() } else { format!("{tries} tries") };
         let what = format!("nobody listens there ({tried} in {:.1} s)", took.as_secs_f64());
         let start = self.role.partner().command(ConnectMode::Listen, address, "hello");
-        let mend = format!("start one:  {start}     or wait for it:  --wait 30s");
-        Failed::with_mend(Code::CannotConnect, &what, address, &mend)
+        let hint = format!("start one:  {start}     or wait for it:  --wait 30s");
+        Failed::with_hint(Code::CannotConnect, &what, address, &hint)
     }
 
     fn dial_failure(&self, address: &str, error: NetError) -> Failed {
@@ -116,7 +116,7 @@ impl ConnectPlan<'_> {
         let bytes = Header { protocol: theirs }.to_bytes().map(|byte| format!("{byte:02x}"));
         let at = format!("{address} (SP header {})", bytes.join(" "));
         let start_theirs = format!("start the peer as {ours_partner}");
-        let mend = match Role::of(theirs) {
+        let hint = match Role::of(theirs) {
             Some(role) => {
                 let command = role.partner().command(ConnectMode::Dial, address, self.text);
                 let ask = format!("wigwag ask {}/NAME METHOD ARGUMENTS", quoted(address));
@@ -127,7 +127,7 @@ impl ConnectPlan<'_> {
             }
             None => start_theirs,
         };
-        Failed::with_mend(Code::WrongPeer, &what, &at, &mend)
+        Failed::with_hint(Code::WrongPeer, &what, &at, &hint)
     }
 }
 
@@ -169,7 +169,7 @@ pub(crate) async fn wait_for_peer(
             Some(wrong) => {
                 let what =
                     format!("no peer connected within {limit:?} except a refused one: {wrong}");
-                Failed::with_mend(
+                Failed::with_hint(
                     Code::WrongPeer,
                     &what,
                     at,
@@ -178,7 +178,7 @@ pub(crate) async fn wait_for_peer(
             }
             None => {
                 let what = format!("no peer connected within {limit:?}");
-                Failed::with_mend(
+                Failed::with_hint(
                     Code::NoAnswer,
                     &what,
                     at,
@@ -204,13 +204,13 @@ mod tests {
             error(Role::Req, ProtocolNumber::PULL).to_string(),
             "peer is a PULL socket, REQ can only talk to REP\n   \
              at: tcp://127.0.0.1:7002 (SP header 00 53 50 00 00 51 00 00)\n \
-             mend: wigwag push tcp://127.0.0.1:7002 hi        (or start the peer as REP)"
+             hint: wigwag push tcp://127.0.0.1:7002 hi        (or start the peer as REP)"
         );
         let node = error(Role::Push, ProtocolNumber::PAIR1).to_string();
         assert!(
             node.starts_with(
                 "peer is a wigwag node, or a PAIR1 socket, PUSH can only talk to PULL"
-            ) && node.contains("mend: wigwag ask tcp://127.0.0.1:7002/NAME METHOD ARGUMENTS  ")
+            ) && node.contains("hint: wigwag ask tcp://127.0.0.1:7002/NAME METHOD ARGUMENTS  ")
                 && node
                     .ends_with("wigwag pair tcp://127.0.0.1:7002 hi, or start the peer as PULL)"),
             "{node}"
@@ -218,7 +218,7 @@ mod tests {
         let pair = error(Role::Pair, ProtocolNumber::PAIR0).to_string();
         assert!(pair.contains("wigwag pair --v0 tcp://127.0.0.1:7002 hi"), "{pair}");
         let unknown = error(Role::Req, ProtocolNumber(0x60)).to_string();
-        assert!(unknown.ends_with("mend: start the peer as REP"), "{unknown}");
+        assert!(unknown.ends_with("hint: start the peer as REP"), "{unknown}");
     }
 
     #[test]

@@ -77,7 +77,7 @@ mod tests {
     fn a_first_word_that_is_no_address_is_refused_with_an_example() {
         for word in ["hello", "tcq://a:1", "tcp://"] {
             let refused = split(&words(&[word])).unwrap_err().to_string();
-            assert!(refused.contains("mend: ") && refused.contains("tcp://"), "{refused}");
+            assert!(refused.contains("hint: ") && refused.contains("tcp://"), "{refused}");
         }
     }
 

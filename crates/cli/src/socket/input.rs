@@ -128,7 +128,7 @@ fn within_limit(bytes: Vec<u8>) -> io::Result<Vec<u8>> {
 
 fn read_failure(name: &str, error: &io::Error) -> Failed {
     let what = format!("the input cannot be read: {error}");
-    Failed::with_mend(Code::Usage, &what, name, "check its name, permissions and size")
+    Failed::with_hint(Code::Usage, &what, name, "check its name, permissions and size")
 }
 
 #[cfg(test)]
@@ -164,6 +164,6 @@ mod tests {
     #[test]
     fn the_error_for_a_missing_file_names_it() {
         let refused = whole(Path::new("/nowhere/at/all")).unwrap_err().to_string();
-        assert!(refused.contains("/nowhere/at/all") && refused.contains("mend: "), "{refused}");
+        assert!(refused.contains("/nowhere/at/all") && refused.contains("hint: "), "{refused}");
     }
 }

@@ -183,8 +183,8 @@ impl Session {
             _ => "",
         };
         let what = format!("{what} within {limit:?}{gone}");
-        let mend = "look at the peer, or allow more time with --deadline";
-        Failed::with_mend(Code::NoAnswer, &what, &self.sender.at, mend)
+        let hint = "look at the peer, or allow more time with --deadline";
+        Failed::with_hint(Code::NoAnswer, &what, &self.sender.at, hint)
     }
 
     fn document(&self, body: &[u8], took: Option<Duration>) -> Value {
@@ -264,8 +264,8 @@ impl SendHalf {
 
     fn send_timeout(&self, limit: Duration) -> Failed {
         let what = format!("a message was not sent within {limit:?}: {}", self.stall_reason());
-        let mend = "look at the peer, or allow more time with --deadline";
-        Failed::with_mend(Code::NoAnswer, &what, &self.at, mend)
+        let hint = "look at the peer, or allow more time with --deadline";
+        Failed::with_hint(Code::NoAnswer, &what, &self.at, hint)
     }
 
     fn stall_reason(&self) -> &'static str {

@@ -75,13 +75,13 @@ impl AnswerArguments {
             (None, false, Some(text), None) => ReplySource::Fixed(Bytes::from(text.to_owned())),
             (None, false, None, Some(file)) => ReplySource::Fixed(whole(file)?),
             _ => {
-                let mend =
+                let hint =
                     "say how to answer, in one way: --echo, --exec COMMAND, --file FILE, or a text";
-                return Err(Failed::with_mend(
+                return Err(Failed::with_hint(
                     Code::Usage,
                     "it is not clear how to answer",
                     &parsed.at,
-                    mend,
+                    hint,
                 ));
             }
         };
@@ -151,9 +151,9 @@ impl OutgoingArguments {
             (None, None, Some(file), false) => whole(file)?,
             (None, None, None, true) => whole("-".as_ref())?,
             _ => {
-                let mend = "give a text, --data, --file or --whole, and only one of them";
+                let hint = "give a text, --data, --file or --whole, and only one of them";
                 let what = "it is not clear what to send";
-                return Err(Failed::with_mend(Code::Usage, what, "the command line", mend));
+                return Err(Failed::with_hint(Code::Usage, what, "the command line", hint));
             }
         };
         let once = self.interval.is_none().then_some(1);
@@ -181,7 +181,7 @@ impl ParsedWords {
 
     fn too_many_words(&self) -> Failed {
         let what = format!("{} words follow the addresses", self.rest.len());
-        Failed::with_mend(Code::Usage, &what, &self.at, "put quotes around a text that has spaces")
+        Failed::with_hint(Code::Usage, &what, &self.at, "put quotes around a text that has spaces")
     }
 }
 

@@ -265,7 +265,7 @@ pub(super) fn exec_failure(exec: &Exec, why: &str, info: &MessageInfo) -> Failed
     let from = info.peer.as_deref().map_or(String::new(), |peer| format!(" from {peer}"));
     let what = format!("the --exec command failed: {why}");
     let at = format!("message {}{from}, sh -c '{}'", info.sequence, exec.command());
-    Failed::with_mend(
+    Failed::with_hint(
         Code::Internal,
         &what,
         &at,

@@ -8,17 +8,17 @@ use serde_json::{Value, json};
 
 use crate::process::{Said, Serving, run};
 
-/// Checks that the error on standard error says what happened, where, and how to mend it.
+/// Checks that the error on standard error says what happened, where, and how to fix it.
 fn failed(said: &Said, code: i32, what: &str) {
     assert_eq!(said.code, Some(code), "{said:?}");
     assert_eq!(said.out, "", "an error is no result");
     let lines: Vec<&str> = said.err.lines().collect();
-    let [error, at, mend] = lines.as_slice() else {
+    let [error, at, hint] = lines.as_slice() else {
         panic!("three lines are expected: {said:?}");
     };
     assert!(error.starts_with("error: ") && error.contains(what), "{said:?}");
     assert!(at.starts_with("   at: "), "{said:?}");
-    assert!(mend.starts_with(" mend: "), "{said:?}");
+    assert!(hint.starts_with(" hint: "), "{said:?}");
 }
 
 /// Every command that calls an actor, with valid arguments.

@@ -93,5 +93,5 @@ fn the_manual_is_printed_or_written_page_by_page() {
     fs::remove_dir_all(&folder).unwrap();
     let refused = run(["man", "--out", "/proc/no/such"]);
     assert_eq!(refused.code, Some(2));
-    assert!(refused.err.contains("mend: "), "{refused:?}");
+    assert!(refused.err.contains("hint: "), "{refused:?}");
 }

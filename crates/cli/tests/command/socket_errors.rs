@@ -8,14 +8,14 @@ use crate::process::{Said, Serving, run};
 use crate::running::Running;
 use crate::sockets::document;
 
-/// Checks that the error on standard error says what happened, where, and how to mend it.
+/// Checks that the error on standard error says what happened, where, and how to fix it.
 fn failed(said: &Said, code: i32, what: &str) {
     assert_eq!((said.code, said.out.as_str()), (Some(code), ""), "{said:?}");
     let mut lines = said.err.lines().skip_while(|line| !line.starts_with("error: "));
     let mut line = || lines.next().unwrap_or_default();
-    let (error, at, mend) = (line(), line(), line());
+    let (error, at, hint) = (line(), line(), line());
     assert!(error.contains(what), "{said:?}");
-    assert!(at.starts_with("   at: ") && mend.starts_with(" mend: "), "{said:?}");
+    assert!(at.starts_with("   at: ") && hint.starts_with(" hint: "), "{said:?}");
 }
 
 fn free_port() -> String {
@@ -94,7 +94,7 @@ fn a_node_at_the_address_is_exit_5_with_the_command_that_asks_an_actor() {
     ] {
         let said = run(words.iter().copied());
         failed(&said, 5, "peer is a wigwag node");
-        let ask = format!(" mend: wigwag ask {at}/NAME METHOD ARGUMENTS ");
+        let ask = format!(" hint: wigwag ask {at}/NAME METHOD ARGUMENTS ");
         assert!(said.err.contains(&ask), "{said:?}");
     }
     let asked = run(["ask", &serving.actor("sum"), "add", "2", "3"]);
@@ -108,8 +108,8 @@ fn a_peer_of_the_wrong_protocol_is_exit_5_with_the_command_that_talks_to_it() {
     let said = run(["req", &at, "hi"]);
     failed(&said, 5, "peer is a PULL socket, REQ can only talk to REP");
     assert!(said.err.contains(&format!("{at} (SP header 00 53 50 00 00 51 00 00)")), "{said:?}");
-    let line = said.err.lines().find(|line| line.starts_with(" mend: ")).unwrap();
-    assert_eq!(line, format!(" mend: wigwag push {at} hi        (or start the peer as REP)"));
+    let line = said.err.lines().find(|line| line.starts_with(" hint: ")).unwrap();
+    assert_eq!(line, format!(" hint: wigwag push {at} hi        (or start the peer as REP)"));
     // The suggested command works.
     let words: Vec<&str> = line.split_whitespace().skip(2).take(3).collect();
     assert_eq!(run(words).code, Some(0));

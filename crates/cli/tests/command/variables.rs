@@ -65,7 +65,7 @@ fn an_invalid_value_is_an_error_that_names_the_variable() {
         assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{said:?}");
         let begin = format!("error: {variable} is {value:?}: {reason}");
         assert!(said.err.starts_with(&begin), "{begin}: {said:?}");
-        assert!(said.err.contains(&format!(" mend: unset {variable} ")), "{said:?}");
+        assert!(said.err.contains(&format!(" hint: unset {variable} ")), "{said:?}");
     }
     let said = run(&[("WIGWAG_JOBS", "0")], &["rep", nowhere, "--exec", "cat"]);
     assert!(said.code == Some(2) && said.err.contains("WIGWAG_JOBS is \"0\""), "{said:?}");

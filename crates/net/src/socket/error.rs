@@ -1,15 +1,19 @@
-//! Errors of calls on a socket: the reason, the party at fault, and how to mend it.
+//! Errors of calls on a socket: the reason, the party at fault, and how to fix it.
 
+use std::error::Error;
+use std::fmt;
 use std::io;
 use std::time::Duration;
 
 use bytes::Bytes;
 use wigwag_sp::{ContextError, RecvError, Refusal, SettingError};
 use wigwag_wire::Fault;
+use wigwag_wire::hint::{write_debug, write_error};
 
 /// An error of one call, with the socket and the addresses it is connected to.
-#[derive(Debug, thiserror::Error)]
-#[error("{kind}\n   at: {at}\n mend: {}", .kind.mend())]
+///
+/// `{}` prints the socket and the reason in one line; `{:#}` prints the reason, the socket and a hint
+/// how to fix it on three.
 pub struct SocketError {
     /// The socket: its protocol and the addresses that it dials and listens at.
     pub at: String,
@@ -18,13 +22,10 @@ pub struct SocketError {
 }
 
 /// A message that was not sent, and why: a body, or a [`RawMessage`](wigwag_sp::RawMessage).
-#[derive(Debug, thiserror::Error)]
-#[error("{error}")]
 pub struct SendError<M = Bytes> {
     /// The message, unchanged.
     pub message: M,
     /// The reason.
-    #[source]
     pub error: SocketError,
 }
 
@@ -123,19 +124,47 @@ impl SocketError {
         }
     }
 
-    /// Advice on how to mend the error.
-    pub fn mend(&self) -> &'static str {
-        self.kind.mend()
+    /// A hint how to fix it; names in backticks are those of the API.
+    pub fn hint(&self) -> &'static str {
+        self.kind.hint()
     }
 }
 
+impl fmt::Display for SocketError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_error(f, &self.at, format_args!("{}", self.kind), self.hint())
+    }
+}
+
+impl fmt::Debug for SocketError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_debug(f, "SocketError", Some(&self.kind), self, self.hint())
+    }
+}
+
+impl Error for SocketError {}
+
+impl<M> fmt::Display for SendError<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(f)
+    }
+}
+
+impl<M> fmt::Debug for SendError<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SendError").field("error", &self.error).finish_non_exhaustive()
+    }
+}
+
+impl<M> Error for SendError<M> {}
+
 impl SocketErrorKind {
-    /// Advice on how to mend the error.
-    pub fn mend(&self) -> &'static str {
+    /// A hint how to fix it; names in backticks are those of the API.
+    pub fn hint(&self) -> &'static str {
         match self {
             SocketErrorKind::Closed => "make a new socket",
-            SocketErrorKind::Empty => "try again later, or wait with recv",
-            SocketErrorKind::Full => "try again later, wait with send, or add peers",
+            SocketErrorKind::Empty => "try again later, or wait with `recv`",
+            SocketErrorKind::Full => "try again later, wait with `send`, or add peers",
             SocketErrorKind::NoPeer { .. } => "start the peer, or dial or listen where it is",
             SocketErrorKind::NoRequest => "receive a request first; each has one reply",
             SocketErrorKind::NothingAsked => "send a request first; each has one reply",
@@ -152,7 +181,7 @@ impl SocketErrorKind {
                 "send to a peer that is connected, or wait for it to speak"
             }
             SocketErrorKind::BadHeader(_) => {
-                "send a header as it was received, or see RawMessage for what it is made of"
+                "send a header as it was received, or see `RawMessage` for what it is made of"
             }
             SocketErrorKind::Cancelled => "use a context of the socket for each task that asks",
             SocketErrorKind::RequestLost => "ask again if asking twice does no harm",
@@ -222,13 +251,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_names_the_socket_the_reason_and_the_mend() {
+    fn an_error_names_the_socket_the_reason_and_the_hint() {
         let error = SocketError {
             at: "REQ, dials tcp://127.0.0.1:7001".into(),
             kind: SocketErrorKind::NoPeer { last: Some("nobody listens there".into()) },
         };
-        let text = error.to_string();
-        for part in ["no peer", "nobody listens", "tcp://127.0.0.1:7001", "mend: "] {
+        let text = format!("{error:#}");
+        for part in ["no peer", "nobody listens", "tcp://127.0.0.1:7001", "hint: "] {
             assert!(text.contains(part), "{part} is missing in: {text}");
         }
         assert_eq!(error.fault(), Fault::Network);

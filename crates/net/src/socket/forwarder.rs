@@ -51,6 +51,8 @@
 //! The other protocols have no hop count on the wire (the SP RFCs give them no header), so a loop
 //! of their forwarders passes the same messages around for ever: do not build one.
 
+use std::error::Error;
+use std::fmt;
 use std::future::{Future, pending, poll_fn};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, ready};
@@ -58,6 +60,7 @@ use std::task::{Poll, ready};
 use bytes::Bytes;
 use wigwag_sp::RawMessage;
 use wigwag_sp::raw::RawKind;
+use wigwag_wire::hint::{write_debug, write_hint};
 use wigwag_wire::{Fault, ProtocolNumber};
 
 use super::calls::{Caller, QueueKey, Waiter, attempt_recv, attempt_send};
@@ -74,11 +77,10 @@ const MESSAGES_PER_POLL: u32 = 64;
 const PIPE_BYTES: usize = 4;
 
 /// Why two sockets cannot be joined.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ForwardError {
     /// The sockets are no partners: each cannot talk to the other's peers.
-    #[error("a raw {front} socket and a raw {back} socket cannot be joined\n mend: {}", self.mend())]
     NoPartners {
         /// The protocol of the first socket.
         front: ProtocolNumber,
@@ -86,13 +88,11 @@ pub enum ForwardError {
         back: ProtocolNumber,
     },
     /// Both are the same socket.
-    #[error("a raw {of} socket cannot be joined with itself as if it were two\n mend: {}", self.mend())]
     SameSocket {
         /// Its protocol.
         of: ProtocolNumber,
     },
     /// The protocol cannot send a message back on the socket that received it.
-    #[error("a raw {of} socket cannot reflect\n mend: {}", self.mend())]
     NoReflector {
         /// Its protocol.
         of: ProtocolNumber,
@@ -105,19 +105,42 @@ impl ForwardError {
         Fault::Caller
     }
 
-    /// Advice on how to mend the error.
-    pub fn mend(&self) -> &'static str {
+    /// A hint how to fix it; names in backticks are those of the API.
+    pub fn hint(&self) -> &'static str {
         match self {
             ForwardError::NoPartners { .. } => {
                 "join a socket with the partner of its protocol, as req with rep"
             }
-            ForwardError::SameSocket { .. } => "join two sockets, or use Forwarder::reflecting",
+            ForwardError::SameSocket { .. } => "join two sockets, or use `Forwarder::reflecting`",
             ForwardError::NoReflector { .. } => {
                 "reflect with bus, star or pair with many peers, or join two sockets"
             }
         }
     }
 }
+
+impl fmt::Display for ForwardError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ForwardError::NoPartners { front, back } => {
+                write!(f, "a raw {front} socket and a raw {back} socket cannot be joined")
+            }
+            ForwardError::SameSocket { of } => {
+                write!(f, "a raw {of} socket cannot be joined with itself as if it were two")
+            }
+            ForwardError::NoReflector { of } => write!(f, "a raw {of} socket cannot reflect"),
+        }?;
+        write_hint(f, self.hint())
+    }
+}
+
+impl fmt::Debug for ForwardError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_debug(f, "ForwardError", None, self, self.hint())
+    }
+}
+
+impl Error for ForwardError {}
 
 /// Counters of a forwarder.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -313,10 +336,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refused_pair_of_sockets_is_named_with_its_mend() {
+    fn a_refused_pair_of_sockets_is_named_with_its_hint() {
         let refused = Forwarder::between(&raw::Req::new(), &raw::Pull::new()).err().unwrap();
-        let text = refused.to_string();
-        for part in ["REQ", "PULL", "mend: join a socket with the partner"] {
+        let text = format!("{refused:#}");
+        for part in ["REQ", "PULL", "hint: join a socket with the partner"] {
             assert!(text.contains(part), "{part} is missing in: {text}");
         }
         assert_eq!(refused.fault(), Fault::Caller);

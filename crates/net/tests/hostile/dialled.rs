@@ -17,7 +17,7 @@ struct WrongPeer {
     leaves: bool,
     is_named: fn(&NetErrorKind) -> bool,
     words: &'static str,
-    mend: &'static str,
+    hint: &'static str,
 }
 
 fn said(
@@ -25,9 +25,9 @@ fn said(
     bytes: &[u8],
     is_named: fn(&NetErrorKind) -> bool,
     words: &'static str,
-    mend: &'static str,
+    hint: &'static str,
 ) -> WrongPeer {
-    WrongPeer { name, bytes: bytes.to_vec(), leaves: false, is_named, words, mend }
+    WrongPeer { name, bytes: bytes.to_vec(), leaves: false, is_named, words, hint }
 }
 
 fn rows() -> Vec<WrongPeer> {
@@ -101,8 +101,8 @@ pub(crate) async fn play_all(place: Place) {
         let error = error.unwrap_or_else(|_| panic!("{}: no answer in time", row.name));
         let error = error.map(drop).expect_err(row.name);
         assert!((row.is_named)(&error.kind), "{}: {error}", row.name);
-        for words in [row.words, row.mend, "mend: ", &there] {
-            assert!(error.to_string().contains(words), "{}: no {words:?} in {error}", row.name);
+        for words in [row.words, row.hint, "hint: ", &there] {
+            assert!(format!("{error:#}").contains(words), "{}: no {words:?} in {error}", row.name);
         }
         sound.send(number.to_string()).await.unwrap();
         assert_eq!(pull.recv().await.unwrap(), number.to_string());

@@ -108,7 +108,7 @@ fn command(program: &str) -> Command {
 fn python() -> &'static str {
     let python = concat!(env!("CARGO_TARGET_TMPDIR"), "/pynng/bin/python");
     let there = std::path::Path::new(python).exists();
-    assert!(there, "{python} is missing\n mend: cargo xtask test");
+    assert!(there, "{python} is missing\n hint: cargo xtask test");
     python
 }
 

@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 use wigwag_link::opening::Resumed;
 use wigwag_link::{Code, Identity, LinkError};
 use wigwag_net::backoff::Backoff;
-use wigwag_net::{Address, Connection, NetErrorKind, Redial};
+use wigwag_net::{Address, Connection, NetErrorKind, Redial, clock};
 use wigwag_wire::ReadBuf;
 
 use super::handshake;
@@ -76,7 +76,9 @@ async fn redial(
     let mut last = "it did not answer".to_owned();
     while Instant::now() < end {
         let pause = pauses.next(random::id() as u64);
+        session.plan_attempt(Some(clock::now() + pause));
         sleep_until((Instant::now() + pause).min(end)).await;
+        session.plan_attempt(None);
         match timeout_at(end, dial(session, address)).await {
             Ok(Ok(resumed)) => return NextConnection::Resumed(Box::new(resumed)),
             Ok(Err(RedialError::Permanent(error))) => {
@@ -84,6 +86,7 @@ async fn redial(
             }
             Ok(Err(RedialError::Transient(error))) => {
                 tracing::debug!(peer = %session.peer, %error, "a session waits for its peer");
+                session.attempt_failed(&error);
                 last = error;
             }
             Err(_) => {}
@@ -101,7 +104,7 @@ async fn dial(
     session: &Arc<Session>,
     address: &Address,
 ) -> Result<(Connection, ReadBuf, Arc<SessionConnection>), RedialError> {
-    let transient = |error: NodeError| RedialError::Transient(first_line(&error.to_string()));
+    let transient = |error: NodeError| RedialError::Transient(error.reason());
     let dialing = wigwag_net::transport::dial(address).await;
     let mut connection = dialing.map_err(|error| transient(error.into()))?;
     let mut input = ReadBuf::new();
@@ -137,7 +140,7 @@ fn resume_on(
 
 /// Decides whether a failed attempt is final.
 fn classify(session: &Session, error: NodeError) -> RedialError {
-    let text = first_line(&error.to_string());
+    let text = error.reason();
     match &error {
         NodeError::Session { error: LinkError::ClosedByPeer { code, .. }, .. }
             if [Code::SESSION_UNKNOWN, Code::TOKEN_BAD].contains(code) =>
@@ -155,8 +158,4 @@ fn classify(session: &Session, error: NodeError) -> RedialError {
         }
         _ => RedialError::Transient(text),
     }
-}
-
-fn first_line(text: &str) -> String {
-    text.lines().next().unwrap_or_default().to_owned()
 }

@@ -1,5 +1,7 @@
 //! A child process: its output as lines, its exit as the last message.
 
+use std::error::Error;
+use std::fmt;
 use std::io;
 use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
@@ -9,6 +11,7 @@ use tokio::io::AsyncRead;
 use tokio::process::Command;
 use tokio::sync::{Notify, watch};
 use wigwag_actor::{Call, CallError, Interface, Ref};
+use wigwag_wire::hint::{write_debug, write_hint};
 
 use super::event::{End, Event, Line, not_serializable};
 use super::limits::Limits;
@@ -44,11 +47,9 @@ pub enum Pipe {
 not_serializable!(() ChildEvent);
 
 /// The error of [`Launch::deliver`]: the child was not started.
-#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LaunchError {
     /// The system has refused to start it.
-    #[error("{program} was not started: {error}\n mend: look at the path and its rights")]
     Refused {
         /// The program that was to be started.
         program: String,
@@ -56,8 +57,55 @@ pub enum LaunchError {
         error: io::Error,
     },
     /// The actor cannot own a child.
-    #[error("{0}")]
-    Owner(#[from] CallError),
+    Owner(CallError),
+}
+
+impl LaunchError {
+    /// A hint how to fix it; names in backticks are those of the API.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            LaunchError::Refused { .. } => "look at the path and its rights",
+            LaunchError::Owner(error) => error.hint(),
+        }
+    }
+}
+
+impl fmt::Display for LaunchError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LaunchError::Refused { program, error } => {
+                write!(f, "{program} was not started: {error}")?;
+                write_hint(f, self.hint())
+            }
+            LaunchError::Owner(error) => error.fmt(f),
+        }
+    }
+}
+
+impl fmt::Debug for LaunchError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LaunchError::Refused { error, .. } => {
+                write_debug(f, "LaunchError", Some(&error.kind()), self, self.hint())
+            }
+            LaunchError::Owner(error) => error.fmt(f),
+        }
+    }
+}
+
+impl Error for LaunchError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            LaunchError::Refused { error, .. } => Some(error),
+            LaunchError::Owner(_) => None,
+        }
+    }
+}
+
+impl From<CallError> for LaunchError {
+    fn from(error: CallError) -> LaunchError {
+        LaunchError::Owner(error)
+    }
 }
 
 /// A child process that is not started yet, from [`child`].

@@ -93,7 +93,7 @@ async fn serve_handshake(
     };
     if let Err(error) = started {
         outlet.close();
-        tracing::info!(%peer, %error, "a peer was not let in");
+        tracing::info!(%peer, %error, hint = error.hint(), "a peer was not let in");
     }
 }
 

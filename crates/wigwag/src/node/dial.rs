@@ -5,7 +5,8 @@ use std::sync::{Arc, OnceLock};
 use tokio::time::timeout;
 use wigwag_link::Identity;
 use wigwag_link::admission::{self, PeerState};
-use wigwag_net::Address;
+use wigwag_net::transport::Boxed;
+use wigwag_net::{Address, NetErrorKind};
 use wigwag_wire::ReadBuf;
 
 use super::Node;
@@ -57,6 +58,29 @@ impl Node {
         let session = self.session_to(&peer).await?;
         let (channel, attached) = Channel::attach(session, name, schema, &address.into()).await?;
         Ok((channel, attached.schema_hash))
+    }
+
+    /// Runs an exchange with the peer of the actor at `address` within the time of a handshake.
+    pub(super) async fn within_attach_time<T>(
+        &self,
+        address: &str,
+        attach: Boxed<'_, Result<T, NodeError>>,
+    ) -> Result<T, NodeError> {
+        match handshake::within_handshake_time(address, attach).await {
+            Err(NodeError::Net(error)) if matches!(error.kind, NetErrorKind::TimedOut(_)) => {
+                Err(self.disconnected(address).unwrap_or(NodeError::Net(error)))
+            }
+            outcome => outcome,
+        }
+    }
+
+    /// The error of the session with the peer at `address`, if it has one that is cut.
+    fn disconnected(&self, address: &str) -> Option<NodeError> {
+        let (peer, _) = address.parse::<Address>().ok()?.split_name()?;
+        let dialed = lock(&self.inner.dialed_sessions).get(&peer)?.clone();
+        // While the lock is held, a new session is dialed.
+        let session = dialed.try_lock().ok()?.clone();
+        session?.disconnected()
     }
 
     /// The session with the peer at `address`; dials if there is none.

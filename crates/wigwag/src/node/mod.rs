@@ -10,7 +10,6 @@ use wigwag_link::budget::Pools;
 use wigwag_net::pending_handshakes::PendingHandshakes;
 use wigwag_net::{Address, ListenOptions};
 
-use crate::connect::handshake;
 use crate::error::NodeError;
 use crate::events::{Announcer, SessionEvents};
 use crate::limits::HANDSHAKES_MAX;
@@ -237,6 +236,8 @@ impl Node {
     /// - [`NoName`](NodeError::NoName) if the address names no actor;
     /// - [`Net`](NodeError::Net) if nothing listens there, or no SP program;
     /// - [`Session`](NodeError::Session) if the peer is no wigwag node or refuses the session;
+    /// - [`Disconnected`](NodeError::Disconnected) if the session with the peer was cut and is not
+    ///   resumed in this time: the error has the reason of the last attempt to reconnect;
     /// - [`Call`](NodeError::Call) if the peer exports no such actor or accepts no more channels;
     /// - [`Closed`](NodeError::Closed) if this node is closed.
     ///
@@ -252,7 +253,7 @@ impl Node {
             let remote = Remote::<I>::new(channel, described.as_ref(), answer_spin);
             Ok(Ref::remote(Arc::new(remote)).into())
         });
-        runtime::enter(&self.inner.runtime, handshake::within_handshake_time(address, attach)).await
+        runtime::enter(&self.inner.runtime, self.within_attach_time(address, attach)).await
     }
 
     /// Fetches an untyped reference to the actor at `address`, for programs that do not know its
@@ -270,7 +271,7 @@ impl Node {
             let (channel, _) = self.attach(address, 0).await?;
             Ok(Dynamic::new(channel).await?)
         });
-        runtime::enter(&self.inner.runtime, handshake::within_handshake_time(address, attach)).await
+        runtime::enter(&self.inner.runtime, self.within_attach_time(address, attach)).await
     }
 
     /// Sets how long an ask spins for its answer before its thread parks, for references that are

@@ -50,7 +50,7 @@ impl Session {
 
     /// The time of the cut, if the session has no connection.
     pub(crate) fn cut_since(&self) -> Option<Time> {
-        self.sending().cut
+        self.sending().cut.as_ref().map(|cut| cut.since)
     }
 
     /// Ends the session and tells the peer the reason.

@@ -58,6 +58,7 @@ mod end;
 
 use attach::Attaching;
 pub(crate) use attach::{Attached, OpenedChannel};
+use reconnect::Cut;
 
 /// Senders per channel that are woken when the outbox has room again or a slot is released.
 const FRONT_WAKES: u64 = 16;
@@ -137,8 +138,8 @@ pub(crate) struct SendState {
     pub(crate) channels: Vec<OutboundChannel>,
     /// The epoch of the connection that may take frames.
     pub(crate) epoch: u64,
-    /// The time of the cut, while there is no connection.
-    cut: Option<Time>,
+    /// The cut, while there is no connection.
+    cut: Option<Cut>,
     outgoing: Outgoing,
     pub(crate) ended: Option<SessionEnd>,
     /// The asks that were open at the end have failed and are counted.

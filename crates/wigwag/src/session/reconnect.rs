@@ -6,11 +6,23 @@ use std::time::Duration;
 
 use wigwag_link::LinkError;
 use wigwag_net::{Connection, clock};
+use wigwag_wire::Time;
 
 use super::Session;
+use crate::error::NodeError;
 use crate::events::SessionChange;
 use crate::session::connection::SessionConnection;
 use crate::sync::Ordering;
+
+/// A cut that lasts: what a caller is told who needs the peer now.
+pub(super) struct Cut {
+    /// The time of the cut.
+    pub(super) since: Time,
+    /// Why the last attempt to reconnect has failed; before the first one, how the cut was noticed.
+    why: Arc<str>,
+    /// The time of the next attempt; `None` during one, and at the side that is dialed.
+    next_attempt: Option<Time>,
+}
 
 impl Session {
     /// Handles a cut: frames that the connection did not write whole have not arrived.
@@ -23,10 +35,40 @@ impl Session {
         if was_torn {
             sending.sender.outbox.mark_torn();
         }
-        sending.cut.get_or_insert(clock::now());
+        sending.cut.get_or_insert_with(|| Cut {
+            since: clock::now(),
+            why: why.into(),
+            next_attempt: None,
+        });
         sending.statistics.cuts += 1;
         drop(sending);
         self.announce(SessionChange::Cut { why: why.into() });
+    }
+
+    /// Notes when the dialer will try again; `None` when it begins to.
+    pub(crate) fn plan_attempt(&self, at: Option<Time>) {
+        if let Some(cut) = &mut self.sending().cut {
+            cut.next_attempt = at;
+        }
+    }
+
+    /// Notes why an attempt to reconnect has failed.
+    pub(crate) fn attempt_failed(&self, why: &str) {
+        if let Some(cut) = &mut self.sending().cut {
+            cut.why = why.into();
+        }
+    }
+
+    /// The error for a caller who needs the peer while the session has no connection.
+    pub(crate) fn disconnected(&self) -> Option<NodeError> {
+        let (sending, now) = (self.sending(), clock::now());
+        let cut = sending.cut.as_ref().filter(|_| sending.ended.is_none())?;
+        Some(NodeError::Disconnected {
+            peer: self.peer.clone(),
+            why: cut.why.clone(),
+            since: now.since(cut.since),
+            next_attempt: cut.next_attempt.map(|at| at.since(now)),
+        })
     }
 
     /// Continues the session over `connection`, whose other end has accepted everything before
@@ -50,7 +92,7 @@ impl Session {
         sending.epoch = epoch;
         // The peer has proved that it holds the token, so it knows that the session is open.
         self.last_received.store(now.as_nanos(), Ordering::Relaxed);
-        let cut_at = sending.cut.take();
+        let cut = sending.cut.take();
         sending.statistics.resumes += 1;
         sending.statistics.frames_repeated += repeated;
         let front_wakers = if has_room { sending.front_wakers() } else { Vec::new() };
@@ -58,7 +100,7 @@ impl Session {
         drop(sending);
         drop(current);
         front_wakers.into_iter().for_each(Waker::wake);
-        let after = cut_at.map_or(Duration::ZERO, |cut_at| now.since(cut_at));
+        let after = cut.map_or(Duration::ZERO, |cut| now.since(cut.since));
         self.announce(SessionChange::Resumed { after, repeated });
         Ok(Some(next))
     }

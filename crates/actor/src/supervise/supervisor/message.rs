@@ -9,6 +9,8 @@ use wigwag_wire::{Buffer, DecodeError, Reader};
 
 use super::Supervisor;
 use super::child::{Child, Restart, Verdict};
+use wigwag_wire::hint::{write_debug, write_hint};
+
 use crate::call::Call;
 use crate::error::AskError;
 use crate::lifecycle::handle::Handle;
@@ -130,7 +132,7 @@ pub enum ChildState {
 /// Why a supervisor did not do what it was asked to.
 ///
 /// [`SupervisorRef`] returns it; its example shows its calls.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SupervisorError {
     /// There is a child of that name already.
@@ -147,26 +149,41 @@ pub enum SupervisorError {
     Gone,
 }
 
+impl SupervisorError {
+    /// A hint how to fix it; names in backticks are those of the API.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            SupervisorError::NameTaken(_) => {
+                "delete that child with `SupervisorRef::delete_child`, or choose another name"
+            }
+            SupervisorError::NoSuchChild(_) => "look at the names in `SupervisorRef::children`",
+            SupervisorError::StillThere(_) => "call `SupervisorRef::terminate_child` first",
+            SupervisorError::StartFailed(_) => "look at the reason: the child itself has given it",
+            SupervisorError::TooManyChildren => "add a supervisor below this one",
+            SupervisorError::Gone => "monitor the supervisor to learn the reason of its end",
+        }
+    }
+}
+
 impl fmt::Display for SupervisorError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            SupervisorError::NameTaken(name) => {
-                write!(f, "there is a child `{name}`: delete it, or choose another name")
-            }
-            SupervisorError::NoSuchChild(name) => {
-                write!(f, "there is no child `{name}`: children() lists them")
-            }
-            SupervisorError::StillThere(name) => {
-                write!(f, "the child `{name}` has not ended: terminate it first")
-            }
+            SupervisorError::NameTaken(name) => write!(f, "there is a child `{name}` already"),
+            SupervisorError::NoSuchChild(name) => write!(f, "there is no child `{name}`"),
+            SupervisorError::StillThere(name) => write!(f, "the child `{name}` has not ended"),
             SupervisorError::StartFailed(reason) => write!(f, "the child did not start: {reason}"),
             SupervisorError::TooManyChildren => {
-                write!(f, "a supervisor has at most {CHILDREN_MAX} children: add one below it")
+                write!(f, "the supervisor has {CHILDREN_MAX} children already, which is the limit")
             }
-            SupervisorError::Gone => {
-                f.write_str("the supervisor has ended: see what has stopped it")
-            }
-        }
+            SupervisorError::Gone => f.write_str("the supervisor has ended, or did not answer"),
+        }?;
+        write_hint(f, self.hint())
+    }
+}
+
+impl fmt::Debug for SupervisorError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_debug(f, "SupervisorError", None, self, self.hint())
     }
 }
 

@@ -3,11 +3,14 @@
 //! A write first takes room, first come, first served, and then puts its bytes into the queue; the
 //! room returns when they are written. Bytes that arrive during one write form the next one.
 
+use std::error::Error;
+use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::{Notify, Semaphore, TryAcquireError, mpsc, watch};
+use wigwag_wire::hint::{write_debug, write_hint};
 
 use crate::io::event::End;
 use crate::io::limits::{BATCH_BYTES_MAX, Limits, WRITE_COST_BYTES};
@@ -34,8 +37,6 @@ pub(in crate::io) struct Queue {
 }
 
 /// A refused write, with its bytes.
-#[derive(Debug, thiserror::Error)]
-#[error("{} bytes were not written: {kind}", bytes.len())]
 pub struct WriteError {
     /// The bytes, which were not written.
     pub bytes: Bytes,
@@ -43,22 +44,57 @@ pub struct WriteError {
     pub kind: WriteErrorKind,
 }
 
+impl WriteError {
+    /// A hint how to fix it; names in backticks are those of the API.
+    pub fn hint(&self) -> &'static str {
+        self.kind.hint()
+    }
+}
+
+impl fmt::Display for WriteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bytes were not written: {}", self.bytes.len(), self.kind)?;
+        write_hint(f, self.hint())
+    }
+}
+
+impl fmt::Debug for WriteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_debug(f, "WriteError", Some(&self.kind), self, self.hint())
+    }
+}
+
+impl Error for WriteError {}
+
 /// Why a write was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WriteErrorKind {
     /// The queue has no room: the other side reads too slowly.
-    #[error("the peer has not read what waits already\n mend: await `write`, or give the peer up")]
+    #[error("the peer has not read what waits already")]
     Full,
     /// The write is larger than the queue.
-    #[error("{most} are allowed at once\n mend: write less at once, or raise writing_bytes_max")]
+    #[error("{most} are allowed at once")]
     TooLong {
         /// The most bytes of one write.
         most: usize,
     },
     /// The output has ended.
-    #[error("{0}\n mend: open another stream")]
+    #[error("{0}")]
     Ended(End),
+}
+
+impl WriteErrorKind {
+    /// A hint how to fix it; names in backticks are those of the API.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            WriteErrorKind::Full => "wait with `Output::write`, or give the peer up",
+            WriteErrorKind::TooLong { .. } => {
+                "write less at once, or raise `Limits::writing_bytes_max`"
+            }
+            WriteErrorKind::Ended(_) => "open another stream",
+        }
+    }
 }
 
 impl Output {

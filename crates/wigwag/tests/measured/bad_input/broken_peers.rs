@@ -268,7 +268,7 @@ pub(crate) async fn break_as_listener(stage: &Stage, broken: Broken) {
         kind: Kind::Call(CallErrorKind::Unknown),
         fault: Fault::Network,
         words: "the peer broke a rule of the link protocol",
-        mend: "send it again only if handling it twice does no harm",
+        hint: "send it again only if handling it twice does no harm",
     };
     let error = asks.await.unwrap();
     let seen = seen_call(&error, address);

@@ -3,7 +3,7 @@
 use super::*;
 
 pub(crate) fn seen_call(error: &CallError, peer: String) -> Seen {
-    Seen { kind: Some((Kind::Call(error.kind), error.fault())), text: error.to_string(), peer }
+    Seen { kind: Some((Kind::Call(error.kind), error.fault())), text: format!("{error:#}"), peer }
 }
 
 pub(crate) fn failed<M>(name: &str, address: &str, error: &AskError<M>, expected: Expected) {
@@ -13,8 +13,8 @@ pub(crate) fn failed<M>(name: &str, address: &str, error: &AskError<M>, expected
 
 pub(crate) const SAME_VERSION: &str = "use the same version of the interface at both ends";
 
-pub(crate) fn call(kind: CallErrorKind, words: &'static str, mend: &'static str) -> Expected {
-    Expected { kind: Kind::Call(kind), fault: kind.fault(), words, mend }
+pub(crate) fn call(kind: CallErrorKind, words: &'static str, hint: &'static str) -> Expected {
+    Expected { kind: Kind::Call(kind), fault: kind.fault(), words, hint }
 }
 
 pub(crate) async fn nobody(stage: &Stage) {
@@ -29,7 +29,7 @@ pub(crate) async fn nobody(stage: &Stage) {
         kind: Kind::NobodyListens,
         fault: Fault::Network,
         words: "nobody listens there",
-        mend: "start the peer there, or dial again once it is up",
+        hint: "start the peer there, or dial again once it is up",
     };
     for address in [free, ipc, "inproc://nobody-here".to_owned()] {
         let there = format!("{address}/counter");
@@ -37,7 +37,7 @@ pub(crate) async fn nobody(stage: &Stage) {
         let error = error.map(drop).unwrap_err();
         let seen = Seen {
             kind: Some((kind_of(&error), error.fault())),
-            text: error.to_string(),
+            text: format!("{error:#}"),
             peer: address,
         };
         expected.check("nobody listens", &seen);
@@ -57,7 +57,7 @@ pub(crate) async fn unknown_actor(stage: &Stage) {
     for error in [typed, dynamic] {
         let seen = Seen {
             kind: Some((kind_of(&error), error.fault())),
-            text: error.to_string(),
+            text: format!("{error:#}"),
             peer: there.clone(),
         };
         expected.check("unknown actor", &seen);
@@ -138,7 +138,7 @@ pub(crate) async fn ipc_with_another_type(stage: &Stage) {
         kind: Kind::Framing,
         fault: Fault::Peer,
         words: "message type 2 on ipc",
-        mend: "the peer is broken or hostile",
+        hint: "the peer is broken or hostile",
     };
     let words = ["a peer was not let in", &address];
     let seen =
@@ -154,7 +154,7 @@ pub(crate) async fn silence_after_opened(stage: &Stage) {
         kind: Kind::Call(CallErrorKind::NotDelivered),
         fault: Fault::Network,
         words: "the peer has been silent for too long",
-        mend: "it is safe to send it again",
+        hint: "it is safe to send it again",
     };
     let us = async {
         // Callers that join a dial in progress wait no longer than the first caller.
@@ -165,7 +165,7 @@ pub(crate) async fn silence_after_opened(stage: &Stage) {
             let error = outcome.map(drop).unwrap_err();
             let seen = Seen {
                 kind: Some((kind_of(&error), error.fault())),
-                text: error.to_string(),
+                text: format!("{error:#}"),
                 peer: address.clone(),
             };
             expected.check("silence after OPENED", &seen);

@@ -20,9 +20,9 @@ pub(crate) struct Stranger {
 pub(crate) fn refused_with(
     code: Code,
     words: &'static str,
-    mend: &'static str,
+    hint: &'static str,
 ) -> Option<Expected> {
-    Some(Expected { kind: Kind::Misbehaved(code), fault: Fault::Peer, words, mend })
+    Some(Expected { kind: Kind::Misbehaved(code), fault: Fault::Peer, words, hint })
 }
 
 pub(crate) const BREAKS: &str = "look at the peer's version: it breaks the protocol";
@@ -32,7 +32,7 @@ pub(crate) fn no_header(
     name: &'static str,
     says: &[u8],
     error: HeaderError,
-    mend: &'static str,
+    hint: &'static str,
 ) -> Stranger {
     let wrong_protocol = matches!(error, HeaderError::WrongProtocol { .. });
     let expected = Some(Expected {
@@ -47,7 +47,7 @@ pub(crate) fn no_header(
             HeaderError::WrongProtocol { theirs, .. } => theirs.name().unwrap(),
             _ => "",
         },
-        mend,
+        hint,
     });
     Stranger {
         name,
@@ -106,13 +106,13 @@ pub(crate) fn broken_openings() -> Vec<Stranger> {
         kind: Kind::Framing,
         fault: Fault::Peer,
         words: "the limit is 4100",
-        mend: "raise the receive limit here, or send smaller messages there",
+        hint: "raise the receive limit here, or send smaller messages there",
     });
     let not_wigwag = Some(Expected {
         kind: Kind::NotWigwag,
         fault: Fault::Caller,
         words: "is a PAIR1 socket but not a wigwag node",
-        mend: "dial a wigwag node, or use a Pair socket for this peer",
+        hint: "dial a wigwag node, or use a Pair socket for this peer",
     });
     let length = |length: u64| length.to_be_bytes();
     let mut newer = hello(identity());
@@ -187,7 +187,7 @@ pub(crate) fn one_sided_openings() -> Vec<Stranger> {
                     kind: Kind::Told(Code::TOO_MANY),
                     fault: Fault::Peer,
                     words: "too many sessions; full",
-                    mend: "close sessions that are not needed",
+                    hint: "close sessions that are not needed",
                 }),
                 None,
             )
@@ -202,14 +202,14 @@ pub(crate) fn silences() -> Vec<Stranger> {
         kind: Kind::TimedOut,
         fault: Fault::Peer,
         words: "no answer within 5s",
-        mend: alive,
+        hint: alive,
     });
     let closed = |words| {
         Some(Expected {
             kind: Kind::Closed,
             fault: Fault::Peer,
             words,
-            mend: "look at the peer's log for its reason",
+            hint: "look at the peer's log for its reason",
         })
     };
     let sp = header(ProtocolNumber::PAIR1);
@@ -262,7 +262,7 @@ pub(crate) async fn dial_stranger(stage: &Stage, stranger: &Stranger, expected: 
         let error = error.map(drop).unwrap_err();
         let seen = Seen {
             kind: Some((kind_of(&error), error.fault())),
-            text: error.to_string(),
+            text: format!("{error:#}"),
             peer: address.clone(),
         };
         expected.check(stranger.name, &seen);

@@ -18,7 +18,7 @@ fn raise_open_files(needed: u64) {
     }
     assert!(
         enough(limit.maximum),
-        "{needed} open files are needed, the hard limit is {:?}\n mend: ulimit -Hn {needed}",
+        "{needed} open files are needed, the hard limit is {:?}\n hint: ulimit -Hn {needed}",
         limit.maximum
     );
     setrlimit(Resource::Nofile, Rlimit { current: Some(needed), ..limit }).unwrap();

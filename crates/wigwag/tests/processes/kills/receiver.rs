@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use tokio::time::timeout;
 use wigwag::{
-    Actor, CallErrorKind, DeliveryStatus, Node, NodeOptions,
+    Actor, CallErrorKind, DeliveryStatus, Node, NodeError, NodeOptions,
     session::{Delivery, SessionChange, SessionEvents},
 };
 use wigwag_testkit::child::{self, Child};
@@ -168,4 +168,20 @@ pub(crate) async fn kill_one(after: Duration) -> Told {
     assert_eq!(fresh.count(), 0, "nothing is sent again by itself: {case}");
     drop(second);
     Told { delivered, unknown, not_delivered, answered, receipts }
+}
+
+/// Kills a receiver and returns the error of a caller that wants a reference to its actor then.
+pub(crate) async fn call_after_kill() -> NodeError {
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let pages = Pages::new("killed");
+    let mut receiver = start(port, &pages).await;
+    let node = Node::new();
+    let address = format!("tcp://127.0.0.1:{port}/journal");
+    let journal = node.actor::<Journal>(&address).await.unwrap();
+    let mut events = node.session_events();
+    receiver.kill();
+    while !matches!(events.next().await.unwrap().what, SessionChange::Cut { .. }) {}
+    let refused = node.actor::<Journal>(&address).await.err();
+    drop(journal);
+    refused.expect("nobody is there")
 }
