@@ -43,7 +43,7 @@ where
 
 #[track_caller]
 fn one<F: Future<Output = ()>>(seed: u64, body: &mut impl FnMut(u64) -> F) {
-    let _hint = Hint(seed);
+    let _replay = Replay(seed);
     run(seed, body(seed));
 }
 
@@ -62,19 +62,19 @@ fn wanted(variable: Result<String, VarError>) -> Option<u64> {
 }
 
 /// Dropped by a panic, it prints how to run this seed alone.
-struct Hint(u64);
+struct Replay(u64);
 
-impl Drop for Hint {
+impl Drop for Replay {
     fn drop(&mut self) {
         if std::thread::panicking() {
             let thread = std::thread::current();
-            eprintln!("{}", hint(self.0, thread.name()));
+            eprintln!("{}", replay(self.0, thread.name()));
         }
     }
 }
 
 /// The note for a failed seed. The harness gives the thread of each test the name of the test.
-fn hint(seed: u64, thread: Option<&str>) -> String {
+fn replay(seed: u64, thread: Option<&str>) -> String {
     let again = match thread {
         Some(test) if test != "main" => format!("{SEED_VARIABLE}={seed} cargo test {test}"),
         _ => format!("{SEED_VARIABLE}={seed} in the environment"),
@@ -116,12 +116,12 @@ mod tests {
 
     #[test]
     fn the_hint_is_a_command_where_the_test_has_a_name() {
-        let said = hint(7, Some("orders::arrive"));
+        let said = replay(7, Some("orders::arrive"));
         let right = "it failed with seed 7; that one alone: \
                      WIGWAG_SEED=7 cargo test orders::arrive";
         assert_eq!(said, right);
         for nameless in [None, Some("main")] {
-            assert!(hint(7, nameless).ends_with("WIGWAG_SEED=7 in the environment"));
+            assert!(replay(7, nameless).ends_with("WIGWAG_SEED=7 in the environment"));
         }
     }
 }
