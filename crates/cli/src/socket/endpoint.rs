@@ -76,7 +76,7 @@ mod tests {
     #[test]
     fn a_first_word_that_is_no_address_is_refused_with_an_example() {
         for word in ["hello", "tcq://a:1", "tcp://"] {
-            let refused = split(&words(&[word])).unwrap_err().to_string();
+            let refused = format!("{:#}", split(&words(&[word])).unwrap_err());
             assert!(refused.contains("hint: ") && refused.contains("tcp://"), "{refused}");
         }
     }
