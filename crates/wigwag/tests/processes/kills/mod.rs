@@ -85,7 +85,7 @@ async fn a_reference_to_a_killed_peer_fails_with_the_reason_since_when_and_the_n
     assert_eq!(error.fault(), Fault::Network);
     let text = error.to_string();
     assert!(text.starts_with("tcp://127.0.0.1:"), "{text}");
-    assert!(text.contains(": no connection for 5."), "{text}");
+    assert!(text.contains(": no connection for "), "{text}");
     let next = ["; the next attempt is in ", "; an attempt is under way"];
     assert!(next.iter().any(|next| text.contains(next)), "{text}");
 }
