@@ -360,3 +360,24 @@ async fn a_sender_that_stands_still_in_its_turn_holds_up_nobody() {
     });
     assert_eq!(turn.await.unwrap(), [2, 1000]);
 }
+
+/// A blocking call in a task would stop the runtime, perhaps the very task that it waits for.
+#[test]
+fn a_blocking_call_is_refused_in_a_task_and_allowed_elsewhere() {
+    let multi = || runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
+    for runtime in [one_thread(), multi()] {
+        let options = ActorOptions::default().own_thread();
+        let count = runtime.block_on(async { Count(3).spawn_with(options) });
+        let [task, blocking, thread] = [count.clone(), count.clone(), count];
+        let refused = runtime.block_on(async {
+            tokio::spawn(async move { task.total().blocking_ask().unwrap() }).await
+        });
+        assert!(refused.unwrap_err().is_panic());
+        let total = runtime.block_on(async {
+            tokio::task::spawn_blocking(move || blocking.total().blocking_ask().unwrap()).await
+        });
+        assert_eq!(total.unwrap(), 3);
+        let total = thread::spawn(move || thread.total().blocking_ask().unwrap());
+        assert_eq!(total.join().unwrap(), 3);
+    }
+}
