@@ -94,9 +94,8 @@ impl<'a, I: Interface, R: Answerable<I>> Answer<'a, I, R> {
         }
     }
 
-    /// The same answer with a reference to the actor of its own, which can be stored beside the
-    /// caller's reference or moved into another task or thread. It keeps the actor alive as long as
-    /// it lives.
+    /// Converts the answer into one with a reference of its own, which can be stored or moved into
+    /// another task or thread. It keeps the actor alive for as long as it lives.
     pub fn into_owned(mut self) -> Answer<'static, I, R> {
         let place = std::mem::replace(&mut self.place, AnswerPlace::Done);
         Answer { target: self.target.to_owned(), place, reply: PhantomData }

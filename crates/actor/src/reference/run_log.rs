@@ -22,8 +22,8 @@ pub use shipped::RunLog;
 /// Passes on what was appended to several logs and not taken yet, log after log.
 ///
 /// The writers of all logs but the last may have been told that their logs are closed, and append
-/// without having noticed. What is appended to a log may then follow what was appended to an
-/// earlier log, never what was appended to a later one. The lengths are read from the last log to
+/// without having noticed. Bytes in a log may then follow bytes in an earlier log, and never those
+/// in a later one. The lengths are read from the last log to
 /// the first: what precedes a byte within these lengths is within them too.
 pub fn take_all<L>(
     logs: &mut [L],

@@ -108,8 +108,6 @@ struct Lease {
     published: u64,
     /// The turn has called the channel.
     is_called: bool,
-    /// The turn is the channel's holder.
-    is_holder: bool,
 }
 
 impl Default for Frames {
@@ -253,9 +251,6 @@ impl Frames {
         };
         if state.gone.is_some() || !state.holders.hold(turn) {
             return false;
-        }
-        if let Some(lease) = self.leases.get_mut(channel as usize) {
-            lease.is_holder = true;
         }
         // Waiting senders keep what they need, priced like this call.
         let reserved = state.parked.len() as u64 * cost;
