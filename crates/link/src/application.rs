@@ -161,7 +161,8 @@ pub trait Application {
     /// REVOKE has come for a channel of ours, whose window was taken back to `limit`.
     fn revoked(&mut self, _channel: u64, _limit: u64) {}
 
-    /// DETACHED has come for a channel of ours: calls on it fail with `code`.
+    /// DETACHED has come for a channel of ours: calls on it fail with `code`. The channel's number
+    /// is not free before this returns.
     fn detached(&mut self, channel: u64, code: Code, accepted: u64) -> Result<(), Self::Error>;
 
     /// The outbox has room for calls again.

@@ -186,8 +186,9 @@ fn dispatch<A: Application>(
             app.attached(channel, limit, schema_hash, codec);
         }
         Frame::Detached { channel, code, accepted } => {
-            app.send_half().detached(channel);
+            // Before the number is free: another thread may use it for a new channel at once.
             app.detached(channel, code, accepted)?;
+            app.send_half().detached(channel);
         }
         Frame::Credit { channel, limit, handled } => {
             let mut send = app.send_half();

@@ -84,7 +84,8 @@ impl Application for RecordingApplication<'_> {
     }
 
     fn detached(&mut self, channel: u64, _: Code, _: u64) -> Result<(), PeerError> {
-        self.seen.push(format!("detached {channel}"));
+        let taken = self.sender.window(channel).is_some();
+        self.seen.push(format!("detached {channel}, {}", if taken { "taken" } else { "free" }));
         Ok(())
     }
 
@@ -153,6 +154,12 @@ fn two_peers_open_a_session_however_their_bytes_are_torn() {
             sender.call(channel, tell).expect("it has credit");
             let seen = talk(&mut dialer, &mut listener, chunk);
             assert_eq!(seen, ["1 calls on 0"]);
+            // Its number may be used again only when the application knows that this use is over.
+            let sender = dialer.sender().expect("it is open");
+            assert!(sender.detach(channel));
+            assert_eq!(talk(&mut dialer, &mut listener, chunk), ["detached 0, taken"]);
+            let sender = dialer.sender().expect("it is open");
+            assert_eq!(sender.open_channel(), Some(channel));
         }
     }
 }

@@ -409,9 +409,9 @@ impl OutboundChannel {
         }
     }
 
-    /// True if the channel is to be detached and no turn holds calls any more.
-    pub(crate) fn is_to_detach(&self) -> bool {
-        self.detach_wanted && self.holders.is_empty()
+    /// True, once, if the channel is to be detached and no turn holds calls any more.
+    pub(crate) fn take_detach(&mut self) -> bool {
+        self.holders.is_empty() && std::mem::take(&mut self.detach_wanted)
     }
 }
 

@@ -359,7 +359,7 @@ impl Frames {
                 if is_over {
                     state.holders.release(turn);
                 }
-                if state.is_to_detach() {
+                if state.take_detach() {
                     to_detach.push(channel);
                 }
             }

@@ -105,7 +105,7 @@ impl Session {
         let sending = &mut *guard;
         let Some(state) = sending.channels.get_mut(number as usize) else { return };
         let unused = state.holders.remove_closed(log);
-        let is_to_detach = state.is_to_detach();
+        let is_to_detach = state.take_detach();
         if let Some(window) = sending.sender.window(number) {
             window.give_back(unused);
         }
