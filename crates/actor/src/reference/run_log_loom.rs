@@ -5,8 +5,15 @@ use std::sync::Arc;
 
 use loom::thread;
 
-use crate::reference::run_log::{RunLog, Writer, take_all};
+use crate::reference::run_log::{RunLog, Writer, ends};
 use crate::sync::{AtomicBool, Ordering};
+
+fn take_all(logs: &mut [RunLog], taken: &mut Vec<u8>) {
+    let ends = ends(logs.iter());
+    for (log, end) in logs.iter_mut().zip(ends) {
+        taken.extend(log.take(end));
+    }
+}
 
 fn append(writer: &mut Writer, byte: u8) {
     writer.room::<1>().unwrap()[0] = byte;
@@ -16,8 +23,8 @@ fn append(writer: &mut Writer, byte: u8) {
 #[test]
 fn loom_a_call_in_a_closed_log_is_taken_before_what_follows_it() {
     loom::model(|| {
-        let (mut older, mut newer) = (RunLog::with_capacity(8), RunLog::with_capacity(8));
-        let mut logs = [older.reader(), newer.reader()];
+        let ((mut older, older_log), (mut newer, newer_log)) = (RunLog::new(), RunLog::new());
+        let mut logs = [older_log, newer_log];
         logs[0].close();
         let is_sent = Arc::new(AtomicBool::new(false));
         let first = {
@@ -34,10 +41,10 @@ fn loom_a_call_in_a_closed_log_is_taken_before_what_follows_it() {
             }
         });
         let mut taken = Vec::new();
-        take_all(&mut logs, |log| log, |_, bytes| taken.extend(bytes));
+        take_all(&mut logs, &mut taken);
         first.join().unwrap();
         second.join().unwrap();
-        take_all(&mut logs, |log| log, |_, bytes| taken.extend(bytes));
+        take_all(&mut logs, &mut taken);
         assert!([&[1][..], &[1, 2]].contains(&&taken[..]), "{taken:?}");
     });
 }
@@ -45,8 +52,7 @@ fn loom_a_call_in_a_closed_log_is_taken_before_what_follows_it() {
 #[test]
 fn loom_a_log_that_is_closed_in_between_loses_nothing() {
     loom::model(|| {
-        let mut writer = RunLog::with_capacity(8);
-        let log = writer.reader();
+        let (mut writer, mut log) = RunLog::new();
         let appended = thread::spawn(move || {
             let mut count = 0;
             while count < 2 && !writer.is_closed() {
@@ -55,10 +61,10 @@ fn loom_a_log_that_is_closed_in_between_loses_nothing() {
             }
             count
         });
-        let mut taken = log.take(log.end(), <[u8]>::to_vec);
+        let mut taken = log.take(log.end()).to_vec();
         log.close();
         let count = appended.join().unwrap();
-        taken.extend(log.take(log.end(), <[u8]>::to_vec));
+        taken.extend(log.take(log.end()).to_vec());
         assert_eq!(taken, (0..count).collect::<Vec<_>>());
     });
 }

@@ -14,7 +14,7 @@ use std::cell::Cell;
 use std::mem::ManuallyDrop;
 use std::num::NonZeroUsize;
 
-use wigwag_wire::run::{ITEM_BEGIN, ITEM_BYTES_MAX, RUN_ITEMS_MAX, end_item};
+use wigwag_wire::run::{ITEM_BEGIN, end_item};
 use wigwag_wire::small::SCRATCH_BYTES;
 
 use crate::message::Message;
@@ -56,16 +56,12 @@ struct RunWriter {
 pub struct OpenRun(Box<RunWriter>);
 
 impl OpenRun {
-    /// Creates a log that has room for the longest run.
-    pub fn new() -> OpenRun {
-        let log = RunLog::with_capacity(RUN_BYTES_MAX);
-        let owner = RunOwner(u64::MAX);
-        OpenRun(Box::new(RunWriter { owner, method: 0, room: 0, handed_out: 0, log }))
-    }
-
-    /// The reading end of the log.
-    pub fn log(&self) -> RunLog {
-        self.0.log.reader()
+    /// Creates a log that has room for the longest run, and returns its reading end too.
+    pub fn new() -> (OpenRun, RunLog) {
+        let (writer, log) = RunLog::new();
+        let (owner, method) = (RunOwner(u64::MAX), 0);
+        let run = RunWriter { owner, method, room: 0, handed_out: 0, log: writer };
+        (OpenRun(Box::new(run)), log)
     }
 
     /// The number of calls that were added while the run was handed out.
@@ -73,20 +69,16 @@ impl OpenRun {
         self.0.handed_out - self.0.room
     }
 
-    /// Empties the log, after its items were taken.
-    pub fn restart(&mut self) {
-        self.0.log.restart();
+    /// True for the reading end of this run's log.
+    pub fn writes_to(&self, log: &RunLog) -> bool {
+        self.0.log.writes_to(log)
+    }
+
+    /// Empties the log, after its items were taken. False for the reading end of another log.
+    pub fn restart(&mut self, log: &mut RunLog) -> bool {
+        self.0.log.restart(log)
     }
 }
-
-impl Default for OpenRun {
-    fn default() -> OpenRun {
-        OpenRun::new()
-    }
-}
-
-/// Bytes of all items of a run, and of the scratch memory behind the last of them.
-const RUN_BYTES_MAX: usize = RUN_ITEMS_MAX * (ITEM_BEGIN + ITEM_BYTES_MAX) + SCRATCH_BYTES;
 
 thread_local! {
     /// Boxed, so that it is taken out and put back as one word. No run is handed out between turns,
@@ -231,78 +223,80 @@ mod tests {
         }
     }
 
-    fn handed_out(room: usize) -> RunOwner {
+    fn handed_out(room: usize) -> (RunOwner, RunLog) {
         let owner = RunOwner::new(false);
-        assert!(hand_out(NonZeroUsize::MIN, owner, 16, room, OpenRun::new()).is_ok());
+        let (run, log) = OpenRun::new();
+        assert!(hand_out(NonZeroUsize::MIN, owner, 16, room, run).is_ok());
         assert_eq!(super::handed_out(), Some(NonZeroUsize::MIN));
-        owner
+        (owner, log)
     }
 
-    fn back() -> (usize, Vec<u8>) {
+    fn back(mut log: RunLog) -> (usize, Vec<u8>) {
         let run = take_back().expect("it was lent");
-        let log = run.log();
-        (run.added(), log.take(log.end(), <[u8]>::to_vec))
+        assert!(run.writes_to(&log));
+        (run.added(), log.take(log.end()).to_vec())
     }
 
     #[test]
     fn what_a_caller_adds_is_in_the_log() {
-        let owner = handed_out(2);
+        let (owner, log) = handed_out(2);
         assert!(!add(RunOwner::new(false), &One::Byte(1)));
         assert!(add(owner, &One::Byte(2)));
         assert!(!add(owner, &One::TooLong));
         assert!(add(owner, &One::Byte(3)));
         assert!(!add(owner, &One::Byte(4)), "there is no room");
-        assert_eq!(back(), (2, vec![1, 2, 1, 3]));
+        assert_eq!(back(log), (2, vec![1, 2, 1, 3]));
         assert!(!add(owner, &One::Byte(5)), "it was taken back");
         assert!(take_back().is_none());
     }
 
     #[test]
     fn one_run_is_handed_out_at_a_time() {
-        let owner = handed_out(2);
-        let other = RunOwner::new(false);
-        assert!(hand_out(NonZeroUsize::MAX, other, 16, 2, OpenRun::new()).is_err());
+        let (owner, log) = handed_out(2);
+        let (other, (run, other_log)) = (RunOwner::new(false), OpenRun::new());
+        let refused = hand_out(NonZeroUsize::MAX, other, 16, 2, run);
+        let run = refused.expect_err("the first is handed out");
         assert!(add(owner, &One::Byte(2)) && !add(other, &One::Byte(3)));
-        assert_eq!(back(), (1, vec![1, 2]));
-        assert!(hand_out(NonZeroUsize::MAX, other, 16, 2, OpenRun::new()).is_ok());
-        assert_eq!(back(), (0, vec![]));
+        assert_eq!(back(log), (1, vec![1, 2]));
+        assert!(hand_out(NonZeroUsize::MAX, other, 16, 2, run).is_ok());
+        assert_eq!(back(other_log), (0, vec![]));
     }
 
     #[test]
     fn another_method_does_not_join() {
-        let owner = RunOwner::new(false);
-        assert!(hand_out(NonZeroUsize::MIN, owner, 17, 9, OpenRun::new()).is_ok());
+        let (owner, (run, log)) = (RunOwner::new(false), OpenRun::new());
+        assert!(hand_out(NonZeroUsize::MIN, owner, 17, 9, run).is_ok());
         assert!(!add(owner, &One::Byte(1)));
-        assert_eq!(back(), (0, vec![]));
+        assert_eq!(back(log), (0, vec![]));
     }
 
     #[test]
     fn a_caller_adds_nothing_to_a_run_that_another_thread_has_closed() {
-        let run = OpenRun::new();
-        let (log, owner) = (run.log(), RunOwner::new(false));
+        let (owner, (run, log)) = (RunOwner::new(false), OpenRun::new());
         assert!(hand_out(NonZeroUsize::MIN, owner, 16, 9, run).is_ok());
         assert!(add(owner, &One::Byte(2)));
         std::thread::scope(|scope| {
-            scope.spawn(|| log.close());
+            let log = &log;
+            scope.spawn(move || log.close());
         });
         assert!(!add(owner, &One::Byte(3)));
-        assert_eq!(back(), (1, vec![1, 2]));
+        assert_eq!(back(log), (1, vec![1, 2]));
     }
 
     #[test]
     fn an_encoder_that_panics_loses_nothing_and_adds_nothing() {
-        let owner = handed_out(9);
+        let (owner, log) = handed_out(9);
         assert!(add(owner, &One::Byte(2)));
         let caught = std::panic::catch_unwind(|| add(owner, &One::Panics));
         assert!(caught.is_err());
         assert!(add(owner, &One::Byte(3)));
-        assert_eq!(back(), (2, vec![1, 2, 1, 3]));
+        assert_eq!(back(log), (2, vec![1, 2, 1, 3]));
     }
 
     #[test]
     fn an_encoder_that_sends_does_not_find_the_run() {
-        let owner = handed_out(9);
+        let (owner, log) = handed_out(9);
         assert!(add(owner, &One::Sends(owner)));
-        assert_eq!(back(), (1, vec![1, 9]));
+        assert_eq!(back(log), (1, vec![1, 9]));
     }
 }

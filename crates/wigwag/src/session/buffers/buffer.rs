@@ -5,6 +5,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::task::Waker;
 
+use wigwag_actor::reference::run_log::RunLog;
 use wigwag_actor::reference::run_writer::{self, OpenRun};
 use wigwag_actor::turn::buffers::{AfterPublish, TurnBuffer};
 
@@ -28,8 +29,8 @@ pub(crate) struct SendBuffer {
 struct Own {
     /// The current run is handed out to the caller's reference.
     is_handed_out: bool,
-    /// The run that is handed out next.
-    run: Option<OpenRun>,
+    /// The run that is handed out next, and the reading end of its log.
+    run: Option<(OpenRun, RunLog)>,
     /// Free slots that this turn has taken and not used yet.
     slots: Vec<u32>,
     /// The outbox holds output that waits for a flush.
@@ -139,15 +140,20 @@ impl OpenBuffer<'_> {
     fn take_back_run(&mut self) -> bool {
         let Some(mut run) = run_writer::take_back() else { return false };
         self.own.is_handed_out = false;
-        if self.frames.take_run(Some(run.added())).is_none()
-            && let Some(channel) = self.frames.take_closed()
-        {
-            self.session.finish_closed_run(channel, &run.log());
-            self.own.flush = true;
-        }
-        run.restart();
-        self.own.run = Some(run);
+        let log = match self.frames.take_run(Some(run.added())) {
+            Some(rest) => Some(rest.log),
+            None => self.finish_closed_run(&run),
+        };
+        // Without the reading end, the next run gets a new log.
+        self.own.run = log.and_then(|mut log| run.restart(&mut log).then_some((run, log)));
         true
+    }
+
+    #[cold]
+    fn finish_closed_run(&mut self, run: &OpenRun) -> Option<RunLog> {
+        let channel = self.frames.take_closed()?;
+        self.own.flush = true;
+        self.session.finish_closed_run(channel, run)
     }
 
     /// Encodes a call, and hands out the run that it was joined to.
@@ -181,9 +187,9 @@ impl OpenBuffer<'_> {
         if room == 0 {
             return;
         }
-        let run = self.own.run.take().unwrap_or_default();
+        let (run, log) = self.own.run.take().unwrap_or_else(OpenRun::new);
         let rest = RunRest {
-            log: run.log(),
+            log,
             channel: call.channel,
             method: call.method,
             asker: call.asker.map(|(slot, generation)| (slot.wrapping_add(1), generation)),
@@ -195,7 +201,7 @@ impl OpenBuffer<'_> {
                 self.frames.hand_out(rest);
                 self.own.is_handed_out = true;
             }
-            Err(run) => self.own.run = Some(run),
+            Err(run) => self.own.run = Some((run, rest.log)),
         }
     }
 

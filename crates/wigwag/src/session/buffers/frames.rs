@@ -145,7 +145,7 @@ impl Frames {
     pub(crate) fn take_run(&mut self, added: Option<usize>) -> Option<RunRest> {
         let mut rest = self.handed_out.take()?;
         let from = self.encoded.len();
-        rest.log.take(rest.log.end(), |items| self.encoded.extend(items));
+        self.encoded.extend(rest.log.take(rest.log.end()));
         let added = added.unwrap_or_else(|| {
             let items = self.encoded.as_slice().get(from..).unwrap_or_default();
             RunItems::new(items).checked_count().unwrap_or(0)

@@ -9,13 +9,14 @@
 //! Until then the holder may add calls to the closed run. Such a call is not preceded by any call
 //! of a later holder, because what precedes it would include the closing, which the turn then
 //! sees. So closed runs are published before everything that is published later on the channel,
-//! the oldest first ([`run_log::take_all`]). They only ever go to the outbox, under the session's
+//! the oldest first ([`run_log::ends`]). They only ever go to the outbox, under the session's
 //! lock, so no thread looks for one while it is on its way.
 
 use std::sync::Arc;
 use std::task::Waker;
 
 use wigwag_actor::reference::run_log::{self, RunLog};
+use wigwag_actor::reference::run_writer::OpenRun;
 use wigwag_wire::Buffer;
 use wigwag_wire::run::{Run, RunItems};
 
@@ -97,14 +98,15 @@ impl Session {
     }
 
     /// Publishes the calls of a closed run and forgets it: its turn has noticed that it is closed,
-    /// and adds nothing more.
+    /// and adds nothing more. Returns the reading end of its log.
     #[cold]
-    pub(crate) fn finish_closed_run(&self, number: u64, log: &RunLog) {
+    pub(crate) fn finish_closed_run(&self, number: u64, run: &OpenRun) -> Option<RunLog> {
         let mut guard = self.sending();
         let unsent = guard.publish_closed_runs(number);
         let sending = &mut *guard;
-        let Some(state) = sending.channels.get_mut(number as usize) else { return };
-        let unused = state.holders.remove_closed(log);
+        let state = sending.channels.get_mut(number as usize)?;
+        let closed = state.holders.remove_closed(run);
+        let unused = closed.as_ref().map_or(0, |rest| rest.room as u64);
         let is_to_detach = state.take_detach();
         if let Some(window) = sending.sender.window(number) {
             window.give_back(unused);
@@ -120,6 +122,7 @@ impl Session {
         if is_to_detach {
             self.detach(number);
         }
+        closed.map(|rest| rest.log)
     }
 }
 
@@ -149,28 +152,24 @@ impl Holders {
         self.closed.push(rest);
     }
 
-    /// Removes a closed run whose turn has noticed that, and which was collected. Returns the
-    /// credit of the calls that were not added.
-    fn remove_closed(&mut self, log: &RunLog) -> u64 {
-        let at = self.closed.iter().position(|closed| closed.log.is_same(log));
-        at.map_or(0, |at| self.closed.remove(at).room as u64)
+    /// Removes a closed run whose turn has noticed that, and which was collected.
+    fn remove_closed(&mut self, run: &OpenRun) -> Option<RunRest> {
+        let at = self.closed.iter().position(|closed| run.writes_to(&closed.log))?;
+        Some(self.closed.remove(at))
     }
 
     /// Appends the calls of the closed runs to `out`, as frames, and returns their number.
     fn collect(&mut self, out: &mut Buffer) -> u64 {
         let mut count = 0;
-        run_log::take_all(
-            &mut self.closed,
-            |rest| &rest.log,
-            |rest, items| {
-                let items = RunItems::new(items);
-                let Some(calls) = items.checked_count() else { return };
-                let (channel, method) = (rest.channel, u64::from(rest.method));
-                Run { channel, method, asker: rest.asker, items }.write_calls(out);
-                rest.taken(calls);
-                count += calls as u64;
-            },
-        );
+        let ends = run_log::ends(self.closed.iter().map(|rest| &rest.log));
+        for (rest, end) in self.closed.iter_mut().zip(ends) {
+            let items = RunItems::new(rest.log.take(end));
+            let Some(calls) = items.checked_count() else { continue };
+            let (channel, method) = (rest.channel, u64::from(rest.method));
+            Run { channel, method, asker: rest.asker, items }.write_calls(out);
+            rest.taken(calls);
+            count += calls as u64;
+        }
         count
     }
 }
