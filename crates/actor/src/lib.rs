@@ -59,7 +59,7 @@ pub use local::Local;
 pub use mailbox::backlog::parked::{Parked, Ticket};
 pub use mailbox::timers::{Timer, TimerError};
 pub use message::Message;
-pub use options::{ActorOptions, Placement, WhenFull};
+pub use options::{ActorOptions, WhenFull};
 pub use reason::Reason;
 pub use reference::Ref;
 pub use reference::alive::Alive;

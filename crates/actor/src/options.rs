@@ -7,33 +7,21 @@ use crate::limits::{MAILBOX_CALLS, SIDE_BY_SIDE, SIDE_BY_SIDE_MAX};
 /// The options with which [`spawn_with`](crate::Actor::spawn_with) and
 /// [`start_with`](crate::Actor::start_with) start an actor.
 ///
+/// By default 1,024 calls may wait, their senders wait when the mailbox is full, 256 calls may run
+/// side by side, calls have no spans, and the actor runs on the runtime that starts it.
+///
 /// ```
 /// # use wigwag_actor::{ActorOptions, WhenFull};
 /// let options = ActorOptions::default().mailbox_calls(64).when_full(WhenFull::DropOldest);
-/// # assert_eq!(options.mailbox_calls, 64);
+/// # assert_eq!(options.get_mailbox_calls(), 64);
 /// ```
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct ActorOptions {
-    /// Calls of local senders that may wait for the actor, in total: 1,024 by default, at least 1.
-    /// A sender in another process has places of its own, as [`WhenFull`] says.
-    pub mailbox_calls: usize,
-    /// The rule for a call that finds the mailbox full: by default the sender waits.
-    pub when_full: WhenFull,
-    /// Calls that may run side by side or wait for their key, at most: from 1 to
-    /// [`SIDE_BY_SIDE_MAX`]. At this number the actor takes no further calls; it still handles
-    /// control mail.
-    pub side_by_side: usize,
-    /// Whether each call is handled in a span of `tracing`.
-    ///
-    /// The name of a span is fixed at compile time, so all are named `call`, at level info, with
-    /// the target `wigwag_actor::spans` and the fields `actor` (the type), `method` and `number`
-    /// (the actor's). The span also covers what an `async` or a side-by-side handler does after a
-    /// wait. With spans, calls that arrive from another process in a row are handled one by one;
-    /// without them a run of calls pays one comparison.
-    pub spans: bool,
-    /// The runtime or thread on which the actor runs.
-    pub placement: Placement,
+    mailbox_calls: usize,
+    when_full: WhenFull,
+    side_by_side: usize,
+    spans: bool,
+    placement: Placement,
 }
 
 /// The rule for a call of a local sender that finds the mailbox full.
@@ -59,21 +47,12 @@ pub enum WhenFull {
 }
 
 /// The runtime or thread on which an actor runs.
-///
-/// While an actor with quick handlers (some microseconds) is idle, a task of its runtime that asks
-/// it may run it inline. A handler that blocks its thread until another task makes progress
-/// therefore belongs on a thread of its own.
-///
-/// The example of [`ActorOptions`] sets such an option.
 #[derive(Clone, Debug, Default)]
-#[non_exhaustive]
-pub enum Placement {
-    /// On the runtime that starts it.
+pub(crate) enum Placement {
+    /// The runtime that starts it.
     #[default]
     Current,
-    /// On the given runtime: a runtime with a single thread serves as a dedicated worker.
     On(Handle),
-    /// On a thread of its own, which the actor may block.
     OwnThread,
 }
 
@@ -85,39 +64,50 @@ pub(crate) struct RunConfig {
 }
 
 impl ActorOptions {
-    /// Sets how many calls of local senders may wait; at least 1.
+    /// Sets how many calls of local senders may wait for the actor, in total: 1,024 by default, at
+    /// least 1. A sender in another process has places of its own, as [`WhenFull`] says.
     #[must_use]
     pub fn mailbox_calls(mut self, calls: usize) -> ActorOptions {
         self.mailbox_calls = calls.max(1);
         self
     }
 
-    /// Sets the rule for a full mailbox.
+    /// Returns how many calls of local senders may wait.
+    pub fn get_mailbox_calls(&self) -> usize {
+        self.mailbox_calls
+    }
+
+    /// Sets the rule for a call that finds the mailbox full: by default the sender waits.
     #[must_use]
     pub fn when_full(mut self, rule: WhenFull) -> ActorOptions {
         self.when_full = rule;
         self
     }
 
-    /// Sets how many calls may run side by side; 1 handles them one after the other.
+    /// Sets how many calls may run side by side or wait for their key: 256 by default, from 1, which
+    /// handles them one after the other, to [`SIDE_BY_SIDE_MAX`]. At this number the actor takes no
+    /// further calls; it still handles control mail.
     #[must_use]
     pub fn side_by_side(mut self, calls: usize) -> ActorOptions {
         self.side_by_side = calls.clamp(1, SIDE_BY_SIDE_MAX);
         self
     }
 
-    /// Sets whether each call is handled in a span of `tracing`.
+    /// Sets whether each call is handled in a span of `tracing`; off by default.
+    ///
+    /// The name of a span is fixed at compile time, so all are named `call`, at level info, with
+    /// the target `wigwag_actor::spans` and the fields `actor` (the type), `method` and `number`
+    /// (the actor's). The span also covers what an `async` or a side-by-side handler does after a
+    /// wait. With spans, calls that arrive from another process in a row are handled one by one;
+    /// without them a run of calls pays one comparison.
     #[must_use]
     pub fn spans(mut self, spans: bool) -> ActorOptions {
         self.spans = spans;
         self
     }
 
-    pub(crate) fn run_config(&self) -> RunConfig {
-        RunConfig { side_by_side: self.side_by_side, spans: self.spans }
-    }
-
-    /// Runs the actor on `runtime`.
+    /// Runs the actor on `runtime`: one with a single thread serves as a dedicated worker. By
+    /// default an actor runs on the runtime that starts it.
     #[must_use]
     pub fn on(mut self, runtime: &Handle) -> ActorOptions {
         self.placement = Placement::On(runtime.clone());
@@ -125,10 +115,26 @@ impl ActorOptions {
     }
 
     /// Runs the actor on a thread of its own, which its handlers may block.
+    ///
+    /// While an actor with quick handlers (some microseconds) is idle, a task of its runtime that
+    /// asks it may run it inline. A handler that blocks its thread until another task makes progress
+    /// therefore belongs on a thread of its own.
     #[must_use]
     pub fn own_thread(mut self) -> ActorOptions {
         self.placement = Placement::OwnThread;
         self
+    }
+
+    pub(crate) fn get_when_full(&self) -> WhenFull {
+        self.when_full
+    }
+
+    pub(crate) fn get_placement(&self) -> &Placement {
+        &self.placement
+    }
+
+    pub(crate) fn run_config(&self) -> RunConfig {
+        RunConfig { side_by_side: self.side_by_side, spans: self.spans }
     }
 }
 

@@ -185,8 +185,8 @@ pub async fn pairs_pass_both_ways(env: &TestEnv) {
             left.dial(&one).await.expect("dials");
             right.dial(&other).await.expect("dials");
             for number in 0..500_u32 {
-                left.send(number.to_be_bytes().to_vec()).await.expect("sent");
-                right.send(number.to_be_bytes().to_vec()).await.expect("sent");
+                left.send(number.to_be_bytes()).await.expect("sent");
+                right.send(number.to_be_bytes()).await.expect("sent");
             }
             for number in 0..500_u32 {
                 assert_eq!(left.recv().await.expect("a message")[..], number.to_be_bytes());

@@ -25,7 +25,7 @@ pub async fn a_later_priority_is_sent_to_only_when_the_first_is_full(env: &TestE
         push.dial_with(&address.to_string(), options).await.expect("dials");
     }
     for number in 0..200_u32 {
-        push.send(number.to_be_bytes().to_vec()).await.expect("sent");
+        push.send(number.to_be_bytes()).await.expect("sent");
         assert_eq!(first.recv().await.expect("a message").as_ref(), number.to_be_bytes());
     }
     // The first peer does not read, so it is full after some messages.

@@ -79,7 +79,7 @@ pub async fn two_workers_share_the_work(env: &TestEnv) {
         })
         .collect();
     for number in 0..MESSAGES {
-        push.send(number.to_be_bytes().to_vec()).await.expect("sent");
+        push.send(number.to_be_bytes()).await.expect("sent");
     }
     // One end mark for each: the workers take turns, since both are idle by then or equally busy.
     let (mut done, mut open) = (Vec::new(), Vec::new());
@@ -168,7 +168,7 @@ pub async fn messages_of_a_thousand_pushers_all_arrive(env: &TestEnv) {
             let address = address.clone();
             tokio::spawn(async move {
                 let push = pushing(&address).await;
-                push.send(number.to_be_bytes().to_vec()).await.expect("sent");
+                push.send(number.to_be_bytes()).await.expect("sent");
                 push.close().await;
             })
         })

@@ -230,7 +230,7 @@ impl<'a> Pair<'a> {
             raw_ns_per_message: Spread::of(&raw)?,
             ratio_to_raw: Spread::of_ratios(&ours, &raw)?,
             better: Better::Lower,
-            capacity: wigwag::ActorOptions::default().mailbox_calls,
+            capacity: wigwag::ActorOptions::default().get_mailbox_calls(),
         })
     }
 

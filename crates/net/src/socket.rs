@@ -18,6 +18,31 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
 //! ```
 //!
+//! # What is sent
+//!
+//! Calls that send take every type that is the bytes of a message ([`IntoBytes`](wigwag_wire::IntoBytes)):
+//! what owns its bytes is not copied, slices, texts and arrays are copied once and need not outlive
+//! the call.
+//!
+//! ```
+//! # tokio::runtime::Runtime::new().unwrap().block_on(async {
+//! use wigwag_net::socket::{Pull, Push};
+//!
+//! let (push, pull) = (Push::new(), Pull::new());
+//! let address = pull.listen("tcp://127.0.0.1:0").await?;
+//! push.dial(&address.to_string()).await?;
+//! let mut line = String::from("rain");
+//! push.send(&line).await?;
+//! line.push_str(" and wind");
+//! push.send(&line.as_bytes()[..8]).await?;
+//! push.send(*b"snow").await?;
+//! push.send(line).await?;
+//! for expected in ["rain", "rain and", "snow", "rain and wind"] {
+//!     assert_eq!(pull.recv().await?, expected);
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+//! ```
+//!
 //! # More than one exchange
 //!
 //! A socket is one conversation: a req socket has one question under way. [`contexts`] allow many
@@ -27,7 +52,7 @@
 //!
 //! # Performance
 //!
-//! A send takes one lock and copies nothing; a thread that writes to the peer's connection writes
+//! A send takes one lock and does not copy what owns its bytes; a thread that writes to the peer's connection writes
 //! everything that has piled up. push and pair leave the write to the connection's task, so a loop
 //! of sends makes few large writes; req and rep write at once, because they wait for an answer.
 //!

@@ -103,7 +103,7 @@ impl Traffic {
         let sending = tokio::spawn(async move {
             let mut sent = 0_u64;
             while stop.try_recv().is_err() {
-                push.send(sent.to_be_bytes().to_vec()).await.unwrap();
+                push.send(sent.to_be_bytes()).await.unwrap();
                 sent += 1;
                 if sent.is_multiple_of(16) {
                     // Some traffic, less than there is room for.

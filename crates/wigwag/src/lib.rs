@@ -271,12 +271,12 @@ pub use node::options::NodeOptions;
 pub use node::runtime::spawn;
 pub use wigwag_actor::{
     Actor, ActorOptions, AskError, Call, CallError, CallErrorKind, DeliveryStatus, Handle,
-    Interface, Life, Local, Pipeline, Placement, Reason, Receipt, Ref, Refused, Responder,
-    Streaming, This, WhenFull, Yield, block_on, registry,
+    Interface, Life, Local, Pipeline, Reason, Receipt, Ref, Refused, Responder, Streaming, This,
+    WhenFull, Yield, block_on, registry,
 };
 pub use wigwag_macros::{Message, actor, handler, main, was};
 pub use wigwag_net::Address;
-pub use wigwag_wire::Fault;
+pub use wigwag_wire::{Fault, IntoBytes};
 
 /// Items that the code written by the macros refers to; not part of the API.
 #[doc(hidden)]

@@ -21,7 +21,7 @@ use crate::scheduler::{ActorTask, DirectCall, Scheduler};
 pub(crate) fn spawn<A: Actor>(actor: A, options: &ActorOptions) -> Ref<A> {
     let (reference, mailbox) = open::<A>(options);
     let task = ActorFuture::new(actor, mailbox.clone(), None, options.run_config());
-    let scheduler = match &options.placement {
+    let scheduler = match options.get_placement() {
         Placement::Current => Scheduler::current(),
         Placement::On(runtime) => Scheduler::of_runtime(runtime),
         Placement::OwnThread => {
@@ -63,7 +63,7 @@ pub(crate) async fn start<A: Actor>(actor: A, options: &ActorOptions) -> Result<
 
 /// Creates a mailbox and a reference to its actor.
 pub(crate) fn open<A: Actor>(options: &ActorOptions) -> (Ref<A>, Arc<Mailbox<A::Message>>) {
-    let mailbox = Mailbox::new(A::SCHEMA, options.mailbox_calls.max(1), options.when_full);
+    let mailbox = Mailbox::new(A::SCHEMA, options.get_mailbox_calls(), options.get_when_full());
     let mailbox = Arc::new(mailbox);
     (Ref::local(LocalRef::new(mailbox.clone())), mailbox)
 }
@@ -75,7 +75,7 @@ where
     F: ActorTask,
 {
     let task = ActorScope::new(mailbox.clone(), task);
-    match &options.placement {
+    match options.get_placement() {
         Placement::Current => Scheduler::current().spawn(task),
         Placement::On(runtime) => Scheduler::of_runtime(runtime).spawn(task),
         Placement::OwnThread => {

@@ -28,9 +28,9 @@
 //! - Tasks of the runtime (`tokio::spawn`) among themselves: first come, first served.
 //! - Random choices of the runtime itself: `tokio::select!` without `biased;` when two of its
 //!   branches are ready at once.
-//! - Other threads, among them `spawn_blocking`, actors with
-//!   [`Placement::OwnThread`](crate::Placement) and a second runtime. The clock does not wait for
-//!   them either: an ask of such an actor may time out at once.
+//! - Other threads, among them `spawn_blocking`, a second runtime, and actors with
+//!   [a thread of their own](crate::ActorOptions::own_thread). The clock does not wait for them
+//!   either: an ask of such an actor may time out at once.
 //! - Sockets, files and processes, for the same reason.
 //! - The order of a `HashMap`, addresses, and numbers that continue from run to run, as those of
 //!   actors do.

@@ -53,6 +53,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use wigwag_sp::{ContextId, Setting};
+use wigwag_wire::IntoBytes;
 
 use super::calls::Caller;
 use super::core::Core;

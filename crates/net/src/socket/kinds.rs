@@ -8,6 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use wigwag_sp::limits::Hops;
 use wigwag_sp::{Protocol, Setting};
+use wigwag_wire::IntoBytes;
 
 use super::Statistics;
 use super::calls::Caller;
@@ -173,24 +174,25 @@ macro_rules! socket {
 macro_rules! send_calls {
     () => {
         /// Sends a message, waiting while no peer is connected or has room. Ready means that the
-        /// message is in a peer's queue on this side, not that the peer has it. One lock, no copy.
+        /// message is in a peer's queue on this side, not that the peer has it. One lock; what
+        /// owns its bytes is not copied ([`IntoBytes`]).
         ///
         /// # Cancellation
         ///
         /// A future dropped before it is ready has sent nothing, and the message is dropped with
         /// it.
-        pub async fn send(&self, message: impl Into<Bytes>) -> Result<(), SendError> {
-            self.0.0.send(self.0.caller(), message.into()).await.map(drop)
+        pub async fn send(&self, message: impl IntoBytes) -> Result<(), SendError> {
+            self.0.0.send(self.0.caller(), message.into_bytes()).await.map(drop)
         }
 
         /// Sends a message now, or returns it.
-        pub fn try_send(&self, message: impl Into<Bytes>) -> Result<(), SendError> {
-            self.0.0.try_send(self.0.caller(), message.into())
+        pub fn try_send(&self, message: impl IntoBytes) -> Result<(), SendError> {
+            self.0.0.try_send(self.0.caller(), message.into_bytes())
         }
 
         /// [`send`](Self::send) on the calling thread.
-        pub fn blocking_send(&self, message: impl Into<Bytes>) -> Result<(), SendError> {
-            let (core, message) = (&self.0.0, message.into());
+        pub fn blocking_send(&self, message: impl IntoBytes) -> Result<(), SendError> {
+            let (core, message) = (&self.0.0, message.into_bytes());
             match core.block_on(core.send(self.0.caller(), message.clone())) {
                 Ok(outcome) => outcome.map(drop),
                 Err(kind) => Err(SendError { message, error: core.error(kind) }),
@@ -269,12 +271,12 @@ macro_rules! asks {
         ///
         /// A future dropped before it is ready may have sent the request; it is not sent again
         /// then, and its reply is discarded. The receive timeout has the same effect.
-        pub async fn ask(&self, request: impl Into<Bytes>) -> Result<Bytes, SocketError> {
-            self.0.0.ask(self.0.caller(), request.into()).await
+        pub async fn ask(&self, request: impl IntoBytes) -> Result<Bytes, SocketError> {
+            self.0.0.ask(self.0.caller(), request.into_bytes()).await
         }
 
         /// [`ask`](Self::ask) on the calling thread.
-        pub fn blocking_ask(&self, request: impl Into<Bytes>) -> Result<Bytes, SocketError> {
+        pub fn blocking_ask(&self, request: impl IntoBytes) -> Result<Bytes, SocketError> {
             let core = &self.0.0;
             core.block_on(self.ask(request)).unwrap_or_else(|kind| Err(core.error(kind)))
         }
@@ -285,13 +287,13 @@ macro_rules! subscribes {
     () => {
         /// Subscribes to bodies that begin with `topic`: everything begins with the empty topic.
         /// Subscribing twice takes unsubscribing twice.
-        pub fn subscribe(&self, topic: impl Into<Bytes>) -> Result<(), SocketError> {
-            self.0.set(Setting::Subscribe(topic.into()))
+        pub fn subscribe(&self, topic: impl IntoBytes) -> Result<(), SocketError> {
+            self.0.set(Setting::Subscribe(topic.into_bytes()))
         }
 
         /// Removes a subscription; messages that have already arrived stay.
-        pub fn unsubscribe(&self, topic: impl Into<Bytes>) -> Result<(), SocketError> {
-            self.0.set(Setting::Unsubscribe(topic.into()))
+        pub fn unsubscribe(&self, topic: impl IntoBytes) -> Result<(), SocketError> {
+            self.0.set(Setting::Unsubscribe(topic.into_bytes()))
         }
     };
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use wigwag_sp::limits::Hops;
 use wigwag_sp::{PipeId, RawMessage};
+use wigwag_wire::IntoBytes;
 
 use super::Statistics;
 use super::calls::Caller;
@@ -22,8 +23,8 @@ macro_rules! many {
         /// Sends a message to an idle peer, or to one that has room, in turn; waits while there is
         /// none. It does not prefer the peer that spoke last, because among several peers that
         /// could be any. Otherwise like [`send_to`](Self::send_to).
-        pub async fn send(&self, message: impl Into<Bytes>) -> Result<(), SendError> {
-            send(&self.0.0, None, message.into()).await
+        pub async fn send(&self, message: impl IntoBytes) -> Result<(), SendError> {
+            send(&self.0.0, None, message.into_bytes()).await
         }
 
         /// Sends a message to the peer that [`recv`](Self::recv) named, waiting while its queue is
@@ -40,37 +41,33 @@ macro_rules! many {
         pub async fn send_to(
             &self,
             peer: PipeId,
-            message: impl Into<Bytes>,
+            message: impl IntoBytes,
         ) -> Result<(), SendError> {
-            send(&self.0.0, Some(peer), message.into()).await
+            send(&self.0.0, Some(peer), message.into_bytes()).await
         }
 
         /// [`send`](Self::send), now or not at all.
-        pub fn try_send(&self, message: impl Into<Bytes>) -> Result<(), SendError> {
-            try_send(&self.0.0, None, message.into())
+        pub fn try_send(&self, message: impl IntoBytes) -> Result<(), SendError> {
+            try_send(&self.0.0, None, message.into_bytes())
         }
 
         /// [`send_to`](Self::send_to), now or not at all.
-        pub fn try_send_to(
-            &self,
-            peer: PipeId,
-            message: impl Into<Bytes>,
-        ) -> Result<(), SendError> {
-            try_send(&self.0.0, Some(peer), message.into())
+        pub fn try_send_to(&self, peer: PipeId, message: impl IntoBytes) -> Result<(), SendError> {
+            try_send(&self.0.0, Some(peer), message.into_bytes())
         }
 
         /// [`send`](Self::send) on the calling thread.
-        pub fn blocking_send(&self, message: impl Into<Bytes>) -> Result<(), SendError> {
-            blocking_send(&self.0.0, None, message.into())
+        pub fn blocking_send(&self, message: impl IntoBytes) -> Result<(), SendError> {
+            blocking_send(&self.0.0, None, message.into_bytes())
         }
 
         /// [`send_to`](Self::send_to) on the calling thread.
         pub fn blocking_send_to(
             &self,
             peer: PipeId,
-            message: impl Into<Bytes>,
+            message: impl IntoBytes,
         ) -> Result<(), SendError> {
-            blocking_send(&self.0.0, Some(peer), message.into())
+            blocking_send(&self.0.0, Some(peer), message.into_bytes())
         }
 
         /// Receives the next message and the number of the peer that sent it. The number is valid

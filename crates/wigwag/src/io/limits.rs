@@ -82,12 +82,14 @@ const BYTES_MAX: usize = u32::MAX as usize >> 1;
 impl Limits {
     /// Sets the bytes of a line without its terminator; [`LINE_BYTES_MAX`] by default. A longer
     /// line is skipped and reported as [too long](super::Event::TooLong).
+    #[must_use]
     pub fn line_bytes_max(mut self, bytes: usize) -> Limits {
         self.line_bytes = bytes.clamp(1, BYTES_MAX);
         self
     }
 
     /// Sets the bytes of one read, and so of a [`Chunk`](super::Chunk); [`CHUNK_BYTES`] by default.
+    #[must_use]
     pub fn chunk_bytes(mut self, bytes: usize) -> Limits {
         self.chunk_bytes = bytes.clamp(1, BYTES_MAX);
         self
@@ -95,6 +97,7 @@ impl Limits {
 
     /// Sets how many pieces may wait for the actor or be held by it; [`WAITING_MAX`] by default. A
     /// piece is a line, a chunk or a connection, and counts until it is dropped or taken apart.
+    #[must_use]
     pub fn waiting_max(mut self, pieces: usize) -> Limits {
         self.waiting = pieces.clamp(1, GRANTED_MAX);
         self
@@ -102,6 +105,7 @@ impl Limits {
 
     /// Sets how many bytes those pieces may have; [`WAITING_BYTES_MAX`] by default. A larger piece
     /// is delivered alone. In addition, the reader itself holds at most one line and one read.
+    #[must_use]
     pub fn waiting_bytes_max(mut self, bytes: usize) -> Limits {
         self.waiting_bytes = bytes.clamp(1, BYTES_MAX);
         self
@@ -109,12 +113,14 @@ impl Limits {
 
     /// Sets how many bytes may wait to be written; [`WRITING_BYTES_MAX`] by default. A single write
     /// can have at most this many less [`WRITE_COST_BYTES`].
+    #[must_use]
     pub fn writing_bytes_max(mut self, bytes: usize) -> Limits {
         self.writing_bytes = bytes.clamp(WRITE_COST_BYTES + 1, BYTES_MAX);
         self
     }
 
     /// Delivers nothing before it is [granted](super::Input::grant); each grant serves once.
+    #[must_use]
     pub fn granted_by_hand(mut self) -> Limits {
         self.by_hand = true;
         self

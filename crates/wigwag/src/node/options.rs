@@ -47,6 +47,7 @@ impl NodeOptions {
     /// nodes that talk to each other. A peer whose connection was cut can then tell a restart from
     /// another node that listens at the same address meanwhile. By default a node has no name and a
     /// new identity each time.
+    #[must_use]
     pub fn name(mut self, name: impl Into<String>) -> NodeOptions {
         self.name = Some(name.into());
         self
@@ -56,6 +57,7 @@ impl NodeOptions {
     /// default, at most one hour. The dialer waits 5 s longer than its listener. Zero ends each
     /// session of this node with its connection, also those that it has dialed. A session over
     /// which nothing has arrived yet is kept for 5 s at most.
+    #[must_use]
     pub fn keep_sessions(mut self, time: Duration) -> NodeOptions {
         self.ttl = time.min(SESSION_TTL_MAX);
         self
@@ -66,6 +68,7 @@ impl NodeOptions {
     /// the peer its connection counts as cut. The longer interval of the two nodes applies. A
     /// session without calls for 10 s sends a heartbeat every 15 s only, and its connection counts
     /// as cut after 17 s.
+    #[must_use]
     pub fn heartbeat(mut self, interval: Duration) -> NodeOptions {
         self.limits.heartbeat_ms = u64::try_from(interval.as_millis()).unwrap_or(u64::MAX);
         self
@@ -75,6 +78,7 @@ impl NodeOptions {
     /// between nodes that know the same types. On by default, if both nodes agree. It applies to
     /// calls whose arguments are numbers, booleans, and tuples, arrays and structs of them, with at
     /// most 47 bytes together.
+    #[must_use]
     pub fn fixed_width(mut self, on: bool) -> NodeOptions {
         self.fixed_width = on;
         self
@@ -85,6 +89,7 @@ impl NodeOptions {
     /// When they are used up, peers get less credit and large replies are refused as `Overloaded`;
     /// nothing is lost. On top of that each session takes some 20 KiB, and there are at most
     /// [`SESSIONS_MAX`](crate::limits::SESSIONS_MAX).
+    #[must_use]
     pub fn peer_memory(mut self, bytes: u64) -> NodeOptions {
         self.peer_memory = bytes.max(PEER_MEMORY_MIN);
         self

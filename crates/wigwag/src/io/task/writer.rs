@@ -10,6 +10,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::{Notify, Semaphore, TryAcquireError, mpsc, watch};
+use wigwag_wire::IntoBytes;
 use wigwag_wire::hint::{write_debug, write_hint};
 
 use crate::io::event::End;
@@ -105,8 +106,8 @@ impl Output {
     /// [`Full`](WriteErrorKind::Full) if the queue has no room,
     /// [`TooLong`](WriteErrorKind::TooLong) if it never will, [`Ended`](WriteErrorKind::Ended) if
     /// the output has ended.
-    pub fn try_write(&self, bytes: impl Into<Bytes>) -> Result<(), WriteError> {
-        let bytes = bytes.into();
+    pub fn try_write(&self, bytes: impl IntoBytes) -> Result<(), WriteError> {
+        let bytes = bytes.into_bytes();
         let cost = match self.queue.cost(&bytes) {
             Ok(cost) => cost,
             Err(kind) => return Err(WriteError { bytes, kind }),
@@ -129,8 +130,8 @@ impl Output {
     ///
     /// # Cancellation
     /// If dropped while it waits, nothing is written.
-    pub async fn write(&self, bytes: impl Into<Bytes>) -> Result<(), WriteError> {
-        let bytes = bytes.into();
+    pub async fn write(&self, bytes: impl IntoBytes) -> Result<(), WriteError> {
+        let bytes = bytes.into_bytes();
         let cost = match self.queue.cost(&bytes) {
             Ok(cost) => cost,
             Err(kind) => return Err(WriteError { bytes, kind }),
