@@ -57,6 +57,7 @@ pub use lifecycle::inspect::{Activity, Failure, Inspection};
 pub use lifecycle::monitor::{Down, Exit, Monitor, TooManyWatchers};
 pub use local::Local;
 pub use mailbox::backlog::parked::{Parked, Ticket};
+pub use mailbox::remote_bound::RemoteBound;
 pub use mailbox::timers::{Timer, TimerError};
 pub use message::Message;
 pub use options::{ActorOptions, WhenFull};

@@ -17,7 +17,8 @@ use crate::limits::{MAILBOX_CALLS, SIDE_BY_SIDE, SIDE_BY_SIDE_MAX};
 /// ```
 #[derive(Clone, Debug)]
 pub struct ActorOptions {
-    mailbox_calls: usize,
+    /// `None`: the default for local senders, and no bound for those of other nodes.
+    mailbox_calls: Option<usize>,
     when_full: WhenFull,
     side_by_side: usize,
     spans: bool,
@@ -26,10 +27,8 @@ pub struct ActorOptions {
 
 /// The rule for a call of a local sender that finds the mailbox full.
 ///
-/// It does not concern calls from other nodes: each reference of another node has places of its
-/// own, for which its session has given it credit. Their number follows from the round-trip time
-/// and from the memory that the node grants its peers, not from the options of the actor; without
-/// credit the sender there waits.
+/// It does not concern calls from other nodes: these have places of their own, whose number
+/// [`mailbox_calls`](ActorOptions::mailbox_calls) describes; without a place the sender there waits.
 ///
 /// The example of [`ActorOptions`] sets it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,17 +63,38 @@ pub(crate) struct RunConfig {
 }
 
 impl ActorOptions {
-    /// Sets how many calls of local senders may wait for the actor, in total: 1,024 by default, at
-    /// least 1. A sender in another process has places of its own, as [`WhenFull`] says.
+    /// Sets how many calls may wait for the actor: of all local senders together, and of all senders
+    /// of other nodes together; at least 1.
+    ///
+    /// By default 1,024 calls of local senders may wait, and each channel of another node has a
+    /// window of its own, which grows with its sender's demand to 65,536 units of 64 bytes, and for
+    /// a distant node beyond that.
+    ///
+    /// A number set here bounds both. A call of up to 64 bytes from another node counts as one, a
+    /// larger one as one for each 64 bytes. At most `calls + channels × min(calls, 16)` of these
+    /// units wait, where a channel is what each [`Node::actor`] opens: the second part makes sure
+    /// that every sender gets on. A single call that is larger than the room of its channel comes
+    /// through when none of its channel waits, so each channel may have one such call more, of at
+    /// most 64 KiB. A small number costs rate: a sender without room waits for a round trip.
+    ///
+    /// Calls that the actor has taken out of its mailbox, at most 256 at a time, do not wait any
+    /// more.
+    ///
+    /// [`Node::actor`]: https://docs.rs/wigwag/latest/wigwag/struct.Node.html#method.actor
     #[must_use]
     pub fn mailbox_calls(mut self, calls: usize) -> ActorOptions {
-        self.mailbox_calls = calls.max(1);
+        self.mailbox_calls = Some(calls.max(1));
         self
     }
 
     /// Returns how many calls of local senders may wait.
     pub fn get_mailbox_calls(&self) -> usize {
-        self.mailbox_calls
+        self.mailbox_calls.unwrap_or(MAILBOX_CALLS)
+    }
+
+    /// The bound for the calls of other nodes, if one was set.
+    pub(crate) fn get_remote_calls(&self) -> Option<u64> {
+        self.mailbox_calls.map(|calls| calls as u64)
     }
 
     /// Sets the rule for a call that finds the mailbox full: by default the sender waits.
@@ -141,7 +161,7 @@ impl ActorOptions {
 impl Default for ActorOptions {
     fn default() -> ActorOptions {
         ActorOptions {
-            mailbox_calls: MAILBOX_CALLS,
+            mailbox_calls: None,
             when_full: WhenFull::default(),
             side_by_side: SIDE_BY_SIDE,
             spans: false,

@@ -6,7 +6,7 @@
 use core::ops::DerefMut;
 
 use crate::code::Code;
-use crate::credit::Grant;
+use crate::credit::{ActorBound, Grant};
 use crate::error::LinkError;
 use crate::frame::Frame;
 use crate::recv_half::{ChannelCalls, ReplyRun};
@@ -24,7 +24,7 @@ pub struct Attach<'a> {
 }
 
 /// The actor that an [`Attach`] has found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Found<A> {
     /// The actor, as the application knows it.
     pub actor: A,
@@ -32,6 +32,8 @@ pub struct Found<A> {
     pub schema_hash: u64,
     /// How arguments are to be encoded.
     pub codec: u8,
+    /// The bound that it sets for its remote callers, if it has one.
+    pub bound: Option<ActorBound>,
 }
 
 /// A report (REJECTED) of the tells of one method that the peer has not understood.

@@ -4,6 +4,13 @@
 //! repeated announcement does no harm. The sender holds a [`Window`] per channel, the receiver a
 //! [`Grant`].
 
+mod bound;
+
+use alloc::boxed::Box;
+
+pub use bound::ActorBound;
+use bound::Share;
+
 use crate::budget::Budget;
 use crate::code::Code;
 use crate::error::LinkError;
@@ -102,7 +109,7 @@ impl Window {
 }
 
 /// The receiver's side of a channel's flow control.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Grant {
     /// The limit that the sender was told.
     announced: u64,
@@ -127,13 +134,32 @@ pub struct Grant {
     base_exhausted: bool,
     /// The wanted limit at which the queue was last seen to run dry.
     dry_at: u64,
+    /// Units that the sender may use whatever it was told: those of HELLO, which it may use before
+    /// it has read the limit of ATTACHED.
+    initial: u64,
+    /// The channel's share of the bound of its actor, if the actor has one.
+    share: Option<Box<Share>>,
 }
 
 impl Grant {
     /// Creates a grant of `window` units from the budget; the initial window is always granted.
     pub fn new(window: u64, budget: &mut Budget) -> Grant {
         budget.give(window);
-        Grant { announced: window, window, ..Grant::default() }
+        Grant { announced: window, window, initial: window, ..Grant::default() }
+    }
+
+    /// Creates a grant within the bound of an actor. The sender was promised `initial` units in
+    /// HELLO; it is told the smaller window of the bound.
+    pub fn bounded(initial: u64, bound: ActorBound, budget: &mut Budget) -> Grant {
+        let window = bound.first_window().min(initial);
+        let share = Some(Box::new(Share::new(bound)));
+        Grant { initial, share, ..Grant::new(window, budget) }
+    }
+
+    /// True if the actor bounds the calls of its remote callers. Then the sender's use is to be
+    /// recorded with each call.
+    pub fn is_bounded(&self) -> bool {
+        self.share.is_some()
     }
 
     /// The limit that the sender was told.
@@ -141,16 +167,24 @@ impl Grant {
         self.announced
     }
 
-    /// Checks that the `used` units of the sender are within the announced limit.
+    /// The units that the sender may use: what it was told, and what HELLO has promised.
+    pub fn allowed(&self) -> u64 {
+        self.announced.max(self.initial)
+    }
+
+    /// Records that the sender has used `used` units since ATTACH.
     ///
     /// # Errors
     ///
-    /// Fails with [`exceeded`] if they are not.
-    pub fn check(&self, used: u64) -> Result<(), LinkError> {
-        if used <= self.announced {
-            return Ok(());
+    /// Fails with [`exceeded`] if these are not [allowed](Self::allowed).
+    pub fn check(&mut self, used: u64) -> Result<(), LinkError> {
+        if used > self.allowed() {
+            return Err(exceeded());
         }
-        Err(exceeded())
+        if let Some(share) = &mut self.share {
+            share.used = used;
+        }
+        Ok(())
     }
 
     /// The actor took `units` out of the inbound queue. Returns true if the sender should be told
@@ -189,6 +223,15 @@ impl Grant {
     /// as the budget allows. Returns true if the sender should be told now.
     pub fn need(&mut self, wanted: u64, budget: &mut Budget) -> bool {
         self.wanted = self.wanted.max(wanted);
+        if let Some(share) = self.share.as_mut() {
+            if self.wanted > self.announced {
+                let wanted = share.double(self.window);
+                let more = budget.grow(wanted);
+                share.give_back(wanted - more);
+                self.window += more;
+            }
+            return self.is_due();
+        }
         let most = WINDOW_UNITS_MAX.min(SESSION_UNITS_MAX / 2);
         let fits = self.wanted.saturating_sub(self.freed);
         let double = self.window * 2;
@@ -201,6 +244,20 @@ impl Grant {
         // the budget.
         let frame = fits.min(FRAME_UNITS);
         self.window += budget.grow_for_frame(frame.saturating_sub(self.window));
+        self.is_due()
+    }
+
+    /// Fits the window of a channel to a bounded actor to the call that its sender is blocked with,
+    /// if that call is larger than the window. Every call that came was taken, so nothing else will
+    /// unblock the sender. Returns true if the sender should be told now.
+    pub fn fit_call(&mut self, budget: &mut Budget) -> bool {
+        let call = self.wanted.saturating_sub(self.freed);
+        let is_empty = self.share.as_ref().is_some_and(|share| share.used <= self.freed);
+        if !is_empty || call <= self.window {
+            return false;
+        }
+        let more = call.min(FRAME_UNITS).saturating_sub(self.window);
+        self.window += budget.grow_for_frame(more);
         self.is_due()
     }
 
@@ -224,6 +281,9 @@ impl Grant {
     /// RTT justifies. Each step takes a round trip, so the steps are large; the budget bounds them.
     /// Returns true if the sender should be told now.
     pub fn scale(&mut self, most: u64, budget: &mut Budget) -> bool {
+        if self.is_bounded() {
+            return false;
+        }
         let before = self.window;
         let base = (self.window * BASE_GROWTH).min(most).min(WINDOW_UNITS_MAX);
         self.window += budget.grow(base.saturating_sub(self.window));
@@ -238,6 +298,9 @@ impl Grant {
 
     /// Returns true if the sender wants more than the window could ever give it.
     pub fn is_short(&self) -> bool {
+        if self.share.as_ref().is_some_and(|share| share.used > self.freed) {
+            return false;
+        }
         self.wanted.saturating_sub(self.freed).min(FRAME_UNITS) > self.window
     }
 
@@ -249,7 +312,7 @@ impl Grant {
     /// Credit is due if half a window (an eighth of a scaled one) can be announced, or if the
     /// sender is blocked and any unit is free.
     fn is_due(&self) -> bool {
-        let fresh = self.freed + self.window - self.announced;
+        let fresh = (self.freed + self.window).saturating_sub(self.announced);
         let part = if self.scaled > 0 { FRESH_PART_SCALED } else { FRESH_PART };
         fresh > 0 && (fresh * part >= self.window || self.wanted > self.announced)
     }
@@ -364,9 +427,9 @@ mod tests {
         let first = SESSION_UNITS_MAX / 64;
         let grants: alloc::vec::Vec<Grant> =
             (0..first * 2).map(|_| Grant::new(64, &mut budget)).collect();
-        let (gone, kept) = grants.split_at(first as usize);
-        gone.iter().for_each(|grant| grant.close(&mut budget));
-        let mut grant = kept[0];
+        let mut kept = grants;
+        kept.drain(..first as usize).for_each(|grant| grant.close(&mut budget));
+        let grant = &mut kept[0];
         grant.need(u64::MAX / 2, &mut budget);
         assert_eq!(grant.window(), FRAME_UNITS, "the other grants hold the rest");
     }
@@ -439,7 +502,52 @@ mod tests {
 
     #[test]
     fn using_more_than_granted_is_an_error() {
-        let grant = Grant::new(64, &mut Budget::default());
+        let mut grant = Grant::new(64, &mut Budget::default());
+        assert!(grant.check(64).is_ok());
+        assert!(grant.check(65).is_err());
+    }
+
+    fn bounded(most: u64, budget: &mut Budget) -> Grant {
+        let free = alloc::sync::Arc::new(core::sync::atomic::AtomicU64::new(most));
+        Grant::bounded(64, ActorBound::new(most, free), budget)
+    }
+
+    #[test]
+    fn a_bounded_window_does_not_grow_beyond_the_bound() {
+        for (most, first) in [(1, 1), (4, 4), (100, 16)] {
+            let mut budget = Budget::default();
+            let mut grant = bounded(most, &mut budget);
+            assert_eq!(grant.announced(), first);
+            for _ in 0..20 {
+                let used = grant.announce().0;
+                assert!(grant.check(used).is_ok());
+                grant.need(used + 1, &mut budget);
+                assert!(!grant.fit_call(&mut budget), "calls wait to be taken");
+            }
+            assert_eq!(grant.window(), most);
+            assert!(!grant.scale(SCALED_WINDOW_UNITS_MAX, &mut budget));
+            assert!(grant.free(most), "the sender is blocked");
+            grant.close(&mut budget);
+            assert_eq!(budget.held(), (0, 0));
+        }
+    }
+
+    #[test]
+    fn a_call_beyond_a_bounded_window_gets_room_when_the_queue_is_empty() {
+        let mut budget = Budget::default();
+        let mut grant = bounded(4, &mut budget);
+        assert!(grant.check(3).is_ok());
+        grant.need(3 + 9, &mut budget);
+        assert!(!grant.fit_call(&mut budget), "three units wait");
+        grant.free(3);
+        assert!(grant.fit_call(&mut budget));
+        assert_eq!(grant.announce().0, 12);
+        assert_eq!(grant.window(), 9, "as large as the call");
+    }
+
+    #[test]
+    fn a_sender_may_use_the_units_of_hello_before_it_knows_of_a_smaller_limit() {
+        let mut grant = bounded(4, &mut Budget::default());
         assert!(grant.check(64).is_ok());
         assert!(grant.check(65).is_err());
     }

@@ -47,7 +47,8 @@ struct Open<C> {
     channel: C,
     /// Units that the peer has used since ATTACH.
     used: u64,
-    /// The limit that the peer was known to have when it was looked up last.
+    /// The limit that the peer was known to have when it was looked up last; 0 if each use is to be
+    /// looked up, because the actor has a bound.
     limit: u64,
     is_unpublished: bool,
 }
@@ -60,19 +61,19 @@ impl<C> Open<C> {
         A: Application<Channel = C>,
     {
         self.used += units;
-        if self.used <= self.limit { Ok(true) } else { self.look_up(channel, &app.send_half()) }
+        if self.used <= self.limit { Ok(true) } else { self.look_up(channel, &mut app.send_half()) }
     }
 
     #[cold]
-    fn look_up(&mut self, channel: u64, send: &SendHalf) -> Result<bool, LinkError> {
-        let Some(grant) = send.grant_of(channel) else {
+    fn look_up(&mut self, channel: u64, send: &mut SendHalf) -> Result<bool, LinkError> {
+        let Some(grant) = send.granted(channel) else {
             // The peer may use the credit that it was told of until it hears that the actor
             // stopped.
             let known = send.last_limit(channel).max(self.limit);
             return if self.used <= known { Ok(false) } else { Err(credit::exceeded()) };
         };
         grant.check(self.used)?;
-        self.limit = grant.announced();
+        self.limit = if grant.is_bounded() { 0 } else { grant.announced() };
         Ok(true)
     }
 }
@@ -197,7 +198,9 @@ impl<C> InboundChannels<C> {
         let found = attach.map_or(Err(Code::NO_SUCH_ACTOR), |attach| app.find(&attach));
         let mut send = app.send_half();
         // The check of the number comes first: it bounds the table.
-        let limit = send.grant(channel, self.ours.initial_units)?;
+        let bound = found.as_ref().ok().and_then(|found| found.bound.clone());
+        let is_bounded = bound.is_some();
+        let limit = send.grant(channel, self.ours.initial_units, bound)?;
         let at = index(channel);
         if self.channels.len() <= at {
             self.channels.resize_with(at + 1, || None);
@@ -219,6 +222,7 @@ impl<C> InboundChannels<C> {
                 let use_of = send.use_of(channel);
                 drop(send);
                 let channel = app.open(found.actor, channel, use_of);
+                let limit = if is_bounded { 0 } else { limit };
                 Inbound::Open(Open { channel, used: 0, limit, is_unpublished: false })
             }
         };

@@ -59,6 +59,8 @@ pub struct SendHalf {
     rejections: Rejections,
     /// Grants that wanted more than the budget had.
     waiting: BTreeSet<usize>,
+    /// Channels to bounded actors that the peer has sent NEED for in the batch that is read.
+    blocked: BTreeSet<usize>,
     /// Limits to ask for with NEED, by channel.
     needs: Vec<(u64, u64)>,
     pong: Option<u64>,
@@ -126,6 +128,7 @@ impl SendHalf {
             reports_outcomes: false,
             rejections: Rejections::default(),
             waiting: BTreeSet::new(),
+            blocked: BTreeSet::new(),
             needs: Vec::new(),
             pong: None,
             ping: false,
@@ -162,6 +165,9 @@ impl SendHalf {
     pub fn accepted(&mut self, recv_next: u64, bytes: usize, now: Time) {
         self.received.batches += 1;
         self.received.bytes += bytes as u64;
+        if !self.blocked.is_empty() {
+            self.fit_blocked_calls();
+        }
         if recv_next == self.ack.recv_next {
             return;
         }

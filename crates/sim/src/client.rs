@@ -161,7 +161,11 @@ impl Client {
             return;
         };
         let id = self.first_id + self.attachments.len() as u64;
-        let name = if shared.random.chance(5) { "nobody".into() } else { format!("actor {id}") };
+        let name = match shared.random.chance(5) {
+            true => "nobody".into(),
+            false if shared.random.chance(30) => "bounded actor".into(),
+            false => format!("actor {id}"),
+        };
         let attach =
             Frame::Attach { channel, how: 0, target: name.as_bytes(), schema_hash: 1, codec: 0 };
         sender.outbox.append(|out| write::any(out, &attach));

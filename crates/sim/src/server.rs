@@ -5,8 +5,10 @@
 
 use std::collections::VecDeque;
 use std::iter;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
-use wigwag_link::credit::Grant;
+use wigwag_link::credit::{ActorBound, Grant};
 use wigwag_link::recv_half::ChannelCalls;
 use wigwag_link::{Code, SendHalf};
 use wigwag_wire::call::{Calls, EncodedCall};
@@ -17,6 +19,10 @@ use crate::setup::{Mutant, Side, Workload};
 use crate::world::Shared;
 
 mod actors;
+
+/// The units that remote callers together may have waiting for the actor that has a bound: fewer
+/// than a few of the first windows, and than some calls cost.
+const BOUND_UNITS: u64 = 24;
 
 /// The calls, each with its share of the units that all of them cost; the first gets what does not
 /// divide.
@@ -73,6 +79,8 @@ pub struct Server {
     mutant: Option<Mutant>,
     /// The number of occasions until a planted error that occurs once occurs.
     trigger_in: u64,
+    /// The bound of the actor that has one, which several channels lead to.
+    bound: ActorBound,
 }
 
 impl Server {
@@ -86,7 +94,13 @@ impl Server {
             unsent_answers: VecDeque::new(),
             mutant,
             trigger_in,
+            bound: ActorBound::new(BOUND_UNITS, Arc::new(AtomicU64::new(BOUND_UNITS))),
         }
+    }
+
+    /// The bound of the actor that has one.
+    pub fn bound(&self) -> ActorBound {
+        self.bound.clone()
     }
 
     /// True when a turn could make progress.
@@ -214,12 +228,12 @@ impl Server {
         Ok(())
     }
 
-    fn check_credit(&self, at: usize, sender: &SendHalf) -> Result<(), Violation> {
+    fn check_credit(&self, at: usize, sender: &mut SendHalf) -> Result<(), Violation> {
         let queue = &self.queues[at];
         if !queue.is_open {
             return Ok(());
         }
-        let Some(grant) = sender.grant_of(queue.channel) else {
+        let Some(grant) = sender.granted(queue.channel) else {
             return Err(Violation::new("an open channel has a grant", queue.channel));
         };
         grant.check(queue.used).map_err(|error| Violation::new("used <= limit", error))?;

@@ -8,6 +8,7 @@
 
 pub mod backlog;
 pub(crate) mod ready_queues;
+pub mod remote_bound;
 pub(crate) mod mail_batch;
 #[cfg(all(test, any(wigwag_loom, wigwag_shuttle)))]
 mod models;
@@ -35,6 +36,7 @@ use crate::mailbox::backlog::parked::{Ticket, Wakers};
 use crate::mailbox::backlog::queue::Queue;
 use crate::mailbox::backlog::{Backlog, Pushed, lose};
 use crate::mailbox::ready_queues::{Provenance, ReadyQueues, SessionQueue, Source};
+use crate::mailbox::remote_bound::RemoteBound;
 use crate::mailbox::timers::{TimerError, Timers};
 use crate::message::Message;
 use crate::options::WhenFull;
@@ -55,6 +57,7 @@ pub(crate) struct Mailbox<M> {
     /// True while the actor handles a call and its waker is registered all the same, so that a
     /// registered waker alone does not mean that the actor is idle.
     handles: AtomicBool,
+    remote_bound: Option<RemoteBound>,
     state: Mutex<MailboxState<M>>,
 }
 
@@ -108,8 +111,19 @@ impl<M> Mailbox<M> {
             control: Control::new(),
             references: AtomicUsize::new(0),
             handles: AtomicBool::new(false),
+            remote_bound: None,
             state: Mutex::new(state),
         }
+    }
+
+    /// Bounds the calls of other nodes.
+    pub(crate) fn bounded_remotely(self, calls: Option<u64>) -> Mailbox<M> {
+        Mailbox { remote_bound: calls.map(RemoteBound::new), ..self }
+    }
+
+    /// The bound for the calls of other nodes.
+    pub(crate) fn remote_bound(&self) -> Option<&RemoteBound> {
+        self.remote_bound.as_ref()
     }
 
     pub(crate) fn number(&self) -> u64 {

@@ -10,6 +10,7 @@ use crate::limits::INBOUND_CHUNK_CALLS_MAX;
 use crate::mailbox::backlog::Pushed;
 use crate::mailbox::backlog::chunk::{Chunk, Frames};
 use crate::mailbox::ready_queues::{SessionQueue, Source};
+use crate::mailbox::remote_bound::RemoteBound;
 use crate::mailbox::{Mailbox, refuse};
 use crate::message::Message;
 use crate::reply::owner::InboundQueueOwner;
@@ -24,6 +25,9 @@ pub trait Exported: Send + Sync {
     /// Opens an inbound queue for one session. If the actor has stopped already, `owner` is told at
     /// once.
     fn open_inbound_queue(&self, owner: Arc<dyn InboundQueueOwner>) -> Box<dyn InboundQueue>;
+
+    /// The bound for the calls of all remote callers, if the options of the actor set one.
+    fn remote_bound(&self) -> Option<&RemoteBound>;
 
     /// True when the actor has stopped.
     fn is_stopped(&self) -> bool;

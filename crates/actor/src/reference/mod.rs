@@ -23,6 +23,7 @@ use crate::error::{CallError, CallErrorKind};
 use crate::mailbox::Mailbox;
 use crate::mailbox::backlog::Pushed;
 use crate::mailbox::backlog::parked::Ticket;
+use crate::mailbox::remote_bound::RemoteBound;
 use crate::reference::inbound_queue::{Exported, InboundQueue, TypedInboundQueue};
 use crate::reference::interface::Interface;
 use crate::reference::route::{Attempt, Route};
@@ -269,6 +270,10 @@ impl<I: Interface> Exported for LocalRef<I> {
 
     fn open_inbound_queue(&self, owner: Arc<dyn InboundQueueOwner>) -> Box<dyn InboundQueue> {
         Box::new(TypedInboundQueue::new(self.mailbox.clone(), owner))
+    }
+
+    fn remote_bound(&self) -> Option<&RemoteBound> {
+        self.mailbox.remote_bound()
     }
 
     fn is_stopped(&self) -> bool {

@@ -30,7 +30,7 @@ fn returned_budget_serves_a_waiting_grant() {
     let mut sender = sender();
     let greedy: Vec<u64> = (0..300).collect();
     for channel in &greedy {
-        sender.grant(*channel, 64).unwrap();
+        sender.grant(*channel, 64, None).unwrap();
         for _ in 0..12 {
             sender.need_received(*channel, u64::MAX / 2);
         }
@@ -39,7 +39,7 @@ fn returned_budget_serves_a_waiting_grant() {
         output(&mut sender);
     }
     let late = 300;
-    sender.grant(late, 64).unwrap();
+    sender.grant(late, 64, None).unwrap();
     assert!(!sender.need_received(late, 60_000), "other channels hold the budget");
     assert!(!sender.has_output());
     greedy.iter().for_each(|channel| sender.withdraw(*channel));
@@ -68,7 +68,7 @@ fn reply(sender: &mut SendHalf, slot: u64, bytes: usize) {
 #[test]
 fn a_peer_gets_no_new_credit_until_it_acknowledges() {
     let mut sender = sender();
-    sender.grant(0, 64).unwrap();
+    sender.grant(0, 64, None).unwrap();
     let mut slot = 0;
     while !sender.outbox.is_overfull() {
         reply(&mut sender, slot, 60_000);

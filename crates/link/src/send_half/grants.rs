@@ -7,42 +7,46 @@ use core::fmt;
 
 use super::{SendHalf, Use};
 use crate::code::Code;
-use crate::credit::Grant;
+use crate::credit::{ActorBound, Grant};
 use crate::error::LinkError;
 use crate::frame::Frame;
 use crate::limits::REVOKES_PENDING_MAX;
 use crate::write;
 
 impl SendHalf {
-    /// Grants `units` to a channel that the peer opens, and returns its first limit.
+    /// Grants `units` to a channel that the peer opens, or less if its actor has a `bound`, and
+    /// returns its first limit.
     ///
     /// # Errors
     ///
     /// Fails if the channel's number is beyond the limit, or if the channel is open already.
-    pub fn grant(&mut self, channel: u64, units: u64) -> Result<u64, LinkError> {
+    pub fn grant(
+        &mut self,
+        channel: u64,
+        units: u64,
+        bound: Option<ActorBound>,
+    ) -> Result<u64, LinkError> {
         if channel >= self.channels_max {
             let rule = "a channel's number is below channels_max";
             return Err(LinkError::Misbehaved { code: Code::LIMIT_EXCEEDED, rule });
         }
         let at = channel as usize;
         if self.grants.len() <= at {
-            self.grants.resize(at + 1, None);
+            self.grants.resize_with(at + 1, || None);
             self.uses.resize(at + 1, Use::default());
         }
         if self.grants[at].is_some() {
             return Err(LinkError::protocol("ATTACH of a channel that is open"));
         }
-        let grant = Grant::new(units, &mut self.budget);
+        let grant = match bound {
+            None => Grant::new(units, &mut self.budget),
+            Some(bound) => Grant::bounded(units, bound, &mut self.budget),
+        };
         let limit = grant.announced();
         self.grants[at] = Some(grant);
         self.uses[at].open = self.next_use;
         self.next_use += 1;
         Ok(limit)
-    }
-
-    /// The grant of a channel that the peer sends on, to look at.
-    pub fn grant_of(&self, channel: u64) -> Option<&Grant> {
-        self.grants.get(usize::try_from(channel).ok()?)?.as_ref()
     }
 
     /// The use of the peer's channel number that is open; 0 if none is. Each use has a number of
@@ -57,7 +61,7 @@ impl SendHalf {
         use_of != 0 && self.use_of(channel) == use_of
     }
 
-    /// The limit that the peer was told last of a channel that has ended.
+    /// The units that the peer was allowed to use of a channel that has ended.
     pub fn last_limit(&self, channel: u64) -> u64 {
         let at = usize::try_from(channel).unwrap_or(usize::MAX);
         self.uses.get(at).map_or(0, |number| number.last_limit)
@@ -94,7 +98,7 @@ impl SendHalf {
         self.due.remove(&at);
         self.waiting.remove(&at);
         self.rejections.forget(channel);
-        self.uses[at] = Use { open: 0, last_limit: grant.announced() };
+        self.uses[at] = Use { open: 0, last_limit: grant.allowed() };
         Some(grant)
     }
 
@@ -124,7 +128,7 @@ impl SendHalf {
     fn serve_waiting(&mut self) {
         for at in core::mem::take(&mut self.waiting) {
             if let Some(Some(grant)) = self.grants.get_mut(at) {
-                if grant.need(0, &mut self.budget) {
+                if grant.need(0, &mut self.budget) | grant.fit_call(&mut self.budget) {
                     self.due.insert(at);
                 }
                 if grant.is_short() {
@@ -142,6 +146,10 @@ impl SendHalf {
             return false;
         };
         let mut due = grant.free(units);
+        // A NEED stands before the calls that were sent before it, so the end of its batch decides.
+        if grant.is_bounded() && !self.blocked.contains(&(channel as usize)) {
+            due |= grant.fit_call(&mut self.budget);
+        }
         let mut measures = false;
         if grant.ran_dry() {
             let scaled = self.rtt.window_units();
@@ -195,9 +203,25 @@ impl SendHalf {
         if due {
             self.due.insert(at);
         }
-        if grant.is_short() {
+        if grant.is_bounded() {
+            self.blocked.insert(at);
+        } else if grant.is_short() {
             self.waiting.insert(at);
         }
         due
+    }
+
+    /// A batch has ended. Gives room to calls that are larger than the windows of their bounded
+    /// actors: the calls that were sent before such a NEED stand behind it in its batch.
+    pub(super) fn fit_blocked_calls(&mut self) {
+        for at in core::mem::take(&mut self.blocked) {
+            let Some(Some(grant)) = self.grants.get_mut(at) else { continue };
+            if grant.fit_call(&mut self.budget) {
+                self.due.insert(at);
+            }
+            if grant.is_short() {
+                self.waiting.insert(at);
+            }
+        }
     }
 }

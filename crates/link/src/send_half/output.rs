@@ -126,7 +126,7 @@ impl SendHalf {
         if core::mem::take(&mut self.handled_unannounced) {
             let grants = self.grants.iter().enumerate();
             let unannounced =
-                grants.filter(|(_, grant)| grant.is_some_and(|it| it.has_unannounced()));
+                grants.filter(|(_, grant)| grant.as_ref().is_some_and(|it| it.has_unannounced()));
             self.due.extend(unannounced.map(|(at, _)| at));
         }
     }

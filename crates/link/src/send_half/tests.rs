@@ -239,7 +239,7 @@ fn channel_numbers_are_reused() {
 fn credit_and_need_are_unsequenced() {
     let (mut ours, mut theirs) = (sender(), sender());
     let channel = ours.open_channel().unwrap();
-    let limit = theirs.grant(channel, 64).unwrap();
+    let limit = theirs.grant(channel, 64, None).unwrap();
     ours.attached(channel, limit);
     assert!(ours.window(channel).unwrap().take(64));
     assert!(ours.stuck(channel, 1));
@@ -268,8 +268,8 @@ fn credit_and_need_are_unsequenced() {
 fn handled_calls_are_announced_with_any_batch_without_calls() {
     let mut sender = sender();
     let (other, channel) = (2, 5);
-    sender.grant(other, 64).unwrap();
-    sender.grant(channel, 64).unwrap();
+    sender.grant(other, 64, None).unwrap();
+    sender.grant(channel, 64, None).unwrap();
     sender.accepted(3, 100, Time::START);
     sender.handled(channel, 1, 1);
     assert!(!sender.has_output());
@@ -306,7 +306,7 @@ fn rejected_tells_are_reported_with_their_counts_if_the_feature_is_on() {
     let (channel, code, method) = (5, Code::BAD_ARGUMENTS, 2);
     for features in [0, features::OUTCOMES] {
         let mut sender = sender().with_features(features);
-        sender.grant(channel, 64).unwrap();
+        sender.grant(channel, 64, None).unwrap();
         sender.rejected(channel, method, code, &"note: too large");
         assert_eq!(sender.handled(channel, 2, 1), features != 0, "the peer is told at once");
         assert_eq!(sender.has_output(), features != 0);
@@ -433,7 +433,7 @@ fn after_a_cut_unsequenced_state_is_sent_again() {
     let channel = sender.open_channel().unwrap();
     sender.attached(channel, 2);
     assert!(sender.stuck(channel, 5), "NEED is due");
-    sender.grant(3, 64).unwrap();
+    sender.grant(3, 64, None).unwrap();
     assert!(sender.freed(3, 40), "CREDIT is due");
     sender.ping_received(9, 1000);
     one_tell(&mut sender, channel, 1);

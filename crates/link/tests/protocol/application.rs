@@ -84,7 +84,7 @@ impl Application for EndApplication<'_> {
         if self.refuses {
             return Err(Code::NO_SUCH_ACTOR);
         }
-        Ok(Found { actor: (), schema_hash: 0, codec: 0 })
+        Ok(Found { actor: (), schema_hash: 0, codec: 0, bound: None })
     }
 
     fn open(&mut self, (): (), channel: u64, _use_of: u64) {

@@ -172,7 +172,7 @@ fn a_slow_actor_gets_no_scaled_window() {
 fn a_node_with_a_spent_pool_works_with_base_windows() {
     let pool = Arc::new(Pools { scaled: UnitPool::new(0), ..Pools::default() });
     let mut end = End::new(&pool);
-    end.sender.grant(0, 64).unwrap();
+    end.sender.grant(0, 64, None).unwrap();
     for round in 0..20 {
         let wanted = end.sender.granted(0).unwrap().announced() + 1;
         end.sender.need_received(0, wanted);

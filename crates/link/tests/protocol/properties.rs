@@ -3,9 +3,12 @@
 //! Bytes from a stranger result in frames or in an error that names a rule; how they were split in
 //! transit makes no difference; and credit never adds up to more than was granted.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use proptest::prelude::*;
 use wigwag_link::budget::Budget;
-use wigwag_link::credit::{Grant, Window};
+use wigwag_link::credit::{ActorBound, Grant, Window};
 use wigwag_link::frame::Frame;
 use wigwag_link::limits::{
     BATCH_HEAD_BYTES_MAX, FRAME_RESERVE_UNITS, FRAME_UNITS, OPENING_BYTES_MAX, SESSION_UNITS_MAX,
@@ -246,7 +249,7 @@ proptest! {
         let mut sender = SendHalf::new(&ours, Limits::default(), Time::START);
         for number in numbers {
             for channel in [number, number % 6] {
-                let granted = sender.grant(channel, 16);
+                let granted = sender.grant(channel, 16, None);
                 prop_assert!(granted.is_err() || channel < 4);
                 sender.need_received(channel, number);
                 sender.freed(channel.wrapping_add(4), 1);
@@ -341,6 +344,78 @@ proptest! {
             prop_assert!(grant.window() <= WINDOW_UNITS_MAX);
         }
         prop_assert!(grant.check(grant.announced() + 1).is_err());
+    }
+
+    /// The windows of the channels to a bounded actor, of any sessions, stay within its bound or the
+    /// largest call, and calls of every size get through.
+    #[test]
+    fn calls_of_every_size_get_through_the_windows_of_a_bounded_actor(
+        most in 1_u64..200,
+        // The channel, the largest cost of its next calls, and the units that the actor takes.
+        steps in prop::collection::vec((0_usize..6, 1_u64..80, 0_u64..100), 1..300),
+    ) {
+        let free = Arc::new(AtomicU64::new(most));
+        let bound = ActorBound::new(most, free.clone());
+        let mut budgets = [Budget::default(), Budget::default()];
+        let mut channels: Vec<(Grant, Window, u64, u64)> = (0..6)
+            .map(|at| {
+                let grant = Grant::bounded(64, bound.clone(), &mut budgets[at % 2]);
+                let window = Window::new(grant.announced());
+                (grant, window, 0, 0)
+            })
+            .collect();
+        for (at, cost, taken) in steps {
+            let budget = &mut budgets[at % 2];
+            let (grant, window, used, freed) = &mut channels[at];
+            while window.take(cost) {
+                *used += cost;
+            }
+            let wanted = window.need(cost);
+            prop_assert!(grant.check(*used).is_ok());
+            wanted.into_iter().for_each(|wanted| { grant.need(wanted, budget); });
+            grant.fit_call(budget);
+            let units = taken.min(*used - *freed);
+            *freed += units;
+            grant.free(units);
+            grant.fit_call(budget);
+            window.raise(grant.announce().0);
+            prop_assert!(*freed < *used || window.free() >= cost, "the call gets through");
+            let largest_call = 80;
+            for (grant, _, used, freed) in &channels {
+                prop_assert!(grant.window() <= most.max(largest_call));
+                prop_assert!(used - freed <= grant.window());
+            }
+        }
+        channels.clear();
+        prop_assert_eq!(free.load(Ordering::Relaxed), most, "all is returned");
+    }
+
+    /// As above, for calls of one unit, which no window has to be fitted to.
+    #[test]
+    fn calls_of_one_unit_never_wait_beyond_the_bound_and_a_first_window_each(
+        most in 1_u64..200,
+        steps in prop::collection::vec((0_usize..6, 0_u64..100), 1..300),
+    ) {
+        let bound = ActorBound::new(most, Arc::new(AtomicU64::new(most)));
+        let first = bound.first_window();
+        let mut budget = Budget::default();
+        let mut channels: Vec<(Grant, Window, u64, u64)> = (0..6)
+            .map(|_| (Grant::bounded(64, bound.clone(), &mut budget), Window::new(first), 0, 0))
+            .collect();
+        for (at, taken) in steps {
+            let (grant, window, used, freed) = &mut channels[at];
+            *used += window.lease(u64::MAX);
+            let wanted = window.need(1);
+            prop_assert!(grant.check(*used).is_ok());
+            wanted.into_iter().for_each(|wanted| { grant.need(wanted, &mut budget); });
+            grant.fit_call(&mut budget);
+            let units = taken.min(*used - *freed);
+            *freed += units;
+            grant.free(units);
+            window.raise(grant.announce().0);
+            let granted = channels.iter().map(|(grant, _, _, freed)| grant.announced() - freed);
+            prop_assert!(granted.sum::<u64>() <= most + 6 * first);
+        }
     }
 
     /// The windows of a session stay within its budget for any demand of its channels, and a

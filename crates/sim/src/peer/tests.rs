@@ -48,7 +48,7 @@ impl Application for RecordingApplication<'_> {
     fn acknowledged(&mut self, _has_room: bool, _is_settled: bool) {}
 
     fn find(&mut self, _attach: &Attach<'_>) -> Result<Found<()>, Code> {
-        Ok(Found { actor: (), schema_hash: 1, codec: 0 })
+        Ok(Found { actor: (), schema_hash: 1, codec: 0, bound: None })
     }
 
     fn open(&mut self, _actor: (), channel: u64, _use_of: u64) -> usize {

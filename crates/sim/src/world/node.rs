@@ -228,7 +228,8 @@ impl Application for NodeApplication<'_> {
         if attach.target == b"nobody" {
             return Err(Code::NO_SUCH_ACTOR);
         }
-        Ok(Found { actor: (), schema_hash: 1, codec: 0 })
+        let bound = attach.target.starts_with(b"bounded").then(|| self.server.bound());
+        Ok(Found { actor: (), schema_hash: 1, codec: 0, bound })
     }
 
     fn open(&mut self, _actor: (), channel: u64, _use_of: u64) -> usize {

@@ -13,4 +13,5 @@ mod sessions;
 mod outcomes;
 mod versions;
 mod flush;
+mod mailbox_bound;
 mod close;

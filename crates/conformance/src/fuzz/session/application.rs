@@ -133,7 +133,7 @@ impl Application for NodeApplication<'_> {
         if attach.codec != 0 || attach.target.len() > TARGET_BYTES_MAX {
             return Err(Code::NO_SUCH_ACTOR);
         }
-        Ok(Found { actor: (), schema_hash: 7, codec: 0 })
+        Ok(Found { actor: (), schema_hash: 7, codec: 0, bound: None })
     }
 
     fn open(&mut self, _actor: (), channel: u64, _use_of: u64) -> usize {

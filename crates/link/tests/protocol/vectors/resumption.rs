@@ -56,7 +56,7 @@ impl Ends {
         let listener = &mut self.senders[1];
         match *frame {
             Frame::Attached { channel, limit, .. } => {
-                assert_eq!(listener.grant(channel, limit), Ok(limit), "the first window");
+                assert_eq!(listener.grant(channel, limit, None), Ok(limit), "the first window");
             }
             Frame::Credit { channel, limit, handled } => {
                 let told = listener.granted(channel).expect("it is attached").announced();

@@ -11,7 +11,7 @@ use std::task::Waker;
 use wigwag_actor::limits::RUN_CALLS_MAX;
 use wigwag_actor::{CallErrorKind, Exported, InboundQueue, InboundQueueOwner};
 use wigwag_link::application::{Application, Attach, Found, Rejected};
-use wigwag_link::credit::Grant;
+use wigwag_link::credit::{ActorBound, Grant};
 use wigwag_link::recv_half::{ChannelCalls, ReplyRun};
 use wigwag_link::{Code, Dispatcher, Limits, LinkError};
 use wigwag_wire::{Framing, ReadBuf, Time};
@@ -146,7 +146,9 @@ impl Application for Inbound<'_> {
         // Where the types may differ, each value carries its type.
         let is_same = schema_hash == attach.schema_hash;
         let codec = if is_same { attach.codec } else { CODEC_MESSAGEPACK };
-        Ok(Found { actor: FoundActor { actor, permit }, schema_hash, codec })
+        let bound = actor.remote_bound().cloned();
+        let bound = bound.map(|bound| ActorBound::new(bound.calls, bound.free));
+        Ok(Found { actor: FoundActor { actor, permit }, schema_hash, codec, bound })
     }
 
     fn open(&mut self, found: FoundActor, channel: u64, use_of: u64) -> InboundChannel {
