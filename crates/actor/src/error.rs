@@ -72,7 +72,7 @@ pub enum CallErrorKind {
     /// the message comes back with the error, the call was meant and nothing was sent; otherwise the
     /// call was handled and the reply is lost. Within a process there is no such limit.
     TooLarge,
-    /// The call was cancelled.
+    /// The caller had given the call up before its turn came, and it was not handled.
     Cancelled,
     /// The calls form a circle, in which each would wait for the next for ever.
     CallCycle,

@@ -16,6 +16,10 @@ pub const RUN_CALLS_MAX: usize = 64;
 /// of a call.
 pub const INBOUND_CHUNK_CALLS_MAX: usize = 256;
 
+/// Asks of a session that may be marked as cancelled: as many short calls as wait in a window of
+/// 8 MiB, the largest that a peer gets without a long round trip. The marks take 1 MiB.
+pub const CANCELLED_MAX: usize = 131_072;
+
 /// Urgent calls that may wait for an actor: a quarter of its mailbox, because a flood of them is
 /// not urgent, and at most four runs that a newer one waits for.
 pub const URGENT_CALLS_MAX: usize = 256;

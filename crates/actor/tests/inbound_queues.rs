@@ -10,8 +10,10 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 use wigwag_actor::limits::{INBOUND_CHUNK_CALLS_MAX, RUN_CALLS_MAX};
+use wigwag_actor::reply::cancelled::CancelledAsks;
 use wigwag_actor::{Actor, CallErrorKind, Exported, InboundQueue, InboundQueueOwner};
 use wigwag_wire::call::{ASK, REPLY, TELL};
+use wigwag_wire::run::{Run, RunItems};
 use wigwag_wire::small::DynEncode;
 use wigwag_wire::{Buffer, Decode, Encode, Reader, varint};
 
@@ -25,6 +27,7 @@ const UNITS: u64 = 3;
 struct Session {
     heard: Mutex<Heard>,
     changed: Notify,
+    cancelled: CancelledAsks,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -63,6 +66,10 @@ impl Session {
 }
 
 impl InboundQueueOwner for Session {
+    fn cancelled(&self) -> Option<&CancelledAsks> {
+        Some(&self.cancelled)
+    }
+
     fn joins(&self) -> bool {
         false
     }
@@ -252,6 +259,41 @@ async fn replies_go_out_before_an_async_handler_waits_and_before_a_panic_is_told
     let heard = session.until(|heard| !heard.failures.is_empty()).await;
     assert_eq!(heard.replies, [sum(1), sum(2), (3, 103, vec![0x90]), sum(4)]);
     assert_eq!(heard.failures, [(5, 105, CallErrorKind::Panicked)]);
+}
+
+/// The asks are single frames, and some of a run. One is cancelled before the actor takes the
+/// chunk, the others while a handler of the chunk waits.
+#[tokio::test(start_paused = true)]
+async fn cancelled_asks_are_answered_and_not_begun_and_free_their_places() {
+    let setting = setting();
+    let (session, mut queue) = setting.session();
+    ask(&mut queue, STAND, 1);
+    for slot in 2..6 {
+        ask(&mut queue, STAND, slot);
+    }
+    let items = [1, 0x90].repeat(4);
+    let run =
+        Run { channel: 3, method: SUM.into(), asker: Some((10, 5)), items: RunItems::new(&items) };
+    let mut frame = Buffer::default();
+    run.write_calls(&mut frame);
+    queue.accept(frame.as_slice(), 4, 4);
+    note(&mut queue, 7);
+    session.cancelled.mark((2, 102));
+    queue.publish();
+    setting.gate.reached.notified().await;
+    for asker in [(3, 103), (5, 105), (10, 5), (12, 5), (13, 4)] {
+        session.cancelled.mark(asker);
+    }
+    setting.gate.open.notify_one();
+    setting.gate.reached.notified().await;
+    let cancelled = |asker: (u32, u32)| (asker.0, asker.1, CallErrorKind::Cancelled);
+    assert_eq!(session.heard().failures, [(2, 102), (3, 103)].map(cancelled));
+    setting.gate.open.notify_one();
+    let heard = session.until(|heard| heard.handled == 10).await;
+    assert_eq!((heard.freed, heard.asks_handled), (9 + UNITS, 9));
+    assert_eq!(heard.failures, [(2, 102), (3, 103), (5, 105), (10, 5), (12, 5)].map(cancelled));
+    let answered: Vec<u32> = heard.replies.iter().map(|(slot, ..)| *slot).collect();
+    assert_eq!(answered, [1, 4, 11, 13]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -6,7 +6,7 @@ that ends without any of these, `answered` for a session that goes on, or `OPENE
 
 import wire
 from connection import Connection, Lost, Told
-from session import RESUMING, RUNS, Answer, Channel, Failed, Session, prove, random_id
+from session import OFFERED, Answer, Channel, Failed, Session, prove, random_id
 
 TOTAL = 3  # the ledger's method that answers how much it has noted
 ECHO = 4  # and the one that answers its argument
@@ -44,7 +44,7 @@ class Stage:
 def own_hello(**changes):
     """HELLO of a node that was never met."""
     values = {"node": random_id(), "incarnation": random_id(), "nonce": random_id()}
-    return wire.hello(**(values | {"offered": RESUMING | RUNS} | changes))
+    return wire.hello(**(values | {"offered": OFFERED} | changes))
 
 
 def open_message(lane=0):

@@ -14,7 +14,7 @@ from breach import (
     ECHO, LONG_HEARTBEAT, TOTAL, Stage, Withholding, answers_without_acks, asked,
     attaching, claim, close_in, open_message, opening, outcome, own_hello, say, say_batch,
 )
-from session import RESUMING, node_id
+from session import OFFERED, RESUMING, node_id
 from wire import frame, raw_frame
 
 ROWS = []
@@ -342,6 +342,21 @@ rows_of_frames([
     ("cancel_of_nothing", "answered", frame(wire.CANCEL, 3, 0)),
     ("close_with_bye", "silence", frame(wire.CLOSE, 0x0100, b"", b"")),
 ])
+
+
+def row_of_cancels(name, expected, offered, *cancels):
+    """CANCELs with these slots and generations in the batch of an ASK from slot 9, generation 5."""
+    def play(stage):
+        session = stage.session(offered=offered)
+        answer = asked(session, 9, 5)
+        say(session, *(frame(wire.CANCEL, *asker) for asker in cancels))
+        return outcome(session, answer)
+    ROWS.append((name, expected, play))
+
+
+row_of_cancels("cancel_before_the_turn", "ERROR Cancelled", OFFERED, (9, 5), (9, 5))
+row_of_cancels("cancel_of_other_asks", "answered", OFFERED, (9, 4), (9, 6), (8, 5), (1 << 40, 5))
+row_of_cancels("cancel_without_the_feature", "answered", RESUMING, (9, 5))
 
 
 @row("CLOSE Protocol")

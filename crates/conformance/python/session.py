@@ -18,7 +18,8 @@ import wire
 from connection import PATIENCE_SECONDS, Connection, Lost, Told
 from wire import NAMES, SEQUENCED, Broken, Reader
 
-RESUMING, RUNS = 1 << 3, 1 << 4  # section 1: feature bits
+RESUMING, RUNS, CANCELLING = 1 << 3, 1 << 4, 1 << 7  # section 1: feature bits
+OFFERED = RESUMING | RUNS | CANCELLING
 BATCH_BYTES = 64 * 1024  # of sequenced frames in one batch of this client, more for a larger frame
 UNACKED_BYTES_MAX = 4 * 1024 * 1024  # section 5: calls stop beyond that
 ACK_DELAY_SECONDS = 0.01  # section 5: an ack goes alone after that
@@ -74,7 +75,7 @@ class Session:
 
     connect = Connection
 
-    def __init__(self, address, name=None, offered=RESUMING | RUNS, limits=None, incarnation=None):
+    def __init__(self, address, name=None, offered=OFFERED, limits=None, incarnation=None):
         self.address, self.offered, self.limits = address, offered, limits or {}
         self.incarnation = incarnation or random_id()
         self.node = self.incarnation if name is None else node_id(name)

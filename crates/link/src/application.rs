@@ -121,7 +121,8 @@ pub trait Application {
     /// A tell reaches nobody, and its caller cannot be told.
     fn tell_lost(&mut self) {}
 
-    /// The peer does not wait for the answer to an ask any more.
+    /// The peer does not wait for the answer to this ask any more. It is the last one from its slot,
+    /// and may be answered already.
     fn cancelled(&mut self, _asker: (u64, u64)) {}
 
     /// The answer to an ask has come. False: there is no such ask.

@@ -140,6 +140,11 @@ impl<C> Dispatcher<C> {
                 return Ok(());
             };
             app.frame(&frame)?;
+            if let Frame::Cancel { slot, generation } = frame
+                && !incoming.may_be_open(slot, generation)
+            {
+                continue;
+            }
             dispatch(channels, frame, units(body), now, app)?;
         }
     }

@@ -13,8 +13,12 @@ pub const FIXED: u64 = 1 << 5;
 /// (section 4).
 pub const OUTCOMES: u64 = 1 << 6;
 
+/// Cancelling: a cancelled ask that has not begun is not handled, and its answer says so (section
+/// 6). An earlier release also sends CANCEL for calls that are to be handled nevertheless.
+pub const CANCELLING: u64 = 1 << 7;
+
 /// The features that this crate offers.
-pub const OFFERED: u64 = OUTCOMES | FIXED | RUNS | RESUME;
+pub const OFFERED: u64 = CANCELLING | OUTCOMES | FIXED | RUNS | RESUME;
 
 /// The features of a session with a peer that offers `peer`.
 pub fn on(peer: u64) -> u64 {
@@ -28,8 +32,8 @@ mod tests {
     /// The bits are part of the protocol.
     #[test]
     fn features_have_the_bits_of_the_protocol() {
-        assert_eq!([RESUME, RUNS, FIXED, OUTCOMES], [8, 16, 32, 64]);
-        assert_eq!(on(u64::MAX), RESUME | RUNS | FIXED | OUTCOMES);
+        assert_eq!([RESUME, RUNS, FIXED, OUTCOMES, CANCELLING], [8, 16, 32, 64, 128]);
+        assert_eq!(on(u64::MAX), RESUME | RUNS | FIXED | OUTCOMES | CANCELLING);
         assert_eq!(on(RUNS | 1), RUNS);
     }
 }

@@ -164,6 +164,11 @@ pub struct ReplyRun<'a> {
 const SMALL_TELL: u32 = 0x80FF_80FF;
 
 impl<'a> Incoming<'a> {
+    /// True if the slot was last asked from with this generation, so that the ask may be open.
+    pub fn may_be_open(&self, slot: u64, generation: u64) -> bool {
+        self.receiver.generations.is_latest(slot, generation)
+    }
+
     /// Returns the next frames if they are calls, as nearly all frames of a busy link are: at most
     /// `most` frames of one kind, or a whole run. `None` means that nothing was taken and that
     /// [`next_frame`](Self::next_frame) returns the next frame or its error.

@@ -54,6 +54,14 @@ impl SlotGenerations {
         true
     }
 
+    /// True if this is the generation with which the slot was used last.
+    pub(crate) fn is_latest(&self, slot: u64, generation: u64) -> bool {
+        let Ok(at) = usize::try_from(slot) else { return false };
+        let chunk = self.chunks.get(at / CHUNK).and_then(Option::as_ref);
+        let latest = chunk.map(|chunk| chunk[at % CHUNK].wrapping_sub(1));
+        latest.is_some_and(|latest| u64::from(latest) == generation)
+    }
+
     #[cold]
     fn add(&mut self, at: usize) -> &mut [u32; CHUNK] {
         if self.chunks.len() <= at {
@@ -80,6 +88,18 @@ mod tests {
         assert!(generations.take(5, 1) && generations.take(6, 0));
         assert!(generations.take(5, 7), "an ask that was never sent leaves a gap");
         assert!(!generations.take(5, 6));
+    }
+
+    #[test]
+    fn only_the_latest_ask_of_a_slot_may_be_open() {
+        let mut generations = SlotGenerations::default();
+        assert!(!generations.is_latest(5, 0), "it was never asked from");
+        assert!(generations.take(5, 0) && generations.is_latest(5, 0));
+        assert!(generations.take(5, 3) && generations.is_latest(5, 3));
+        assert!(!generations.is_latest(5, 0) && !generations.is_latest(5, 4));
+        for beyond in [(5, 1 << 32), (5 + (1 << 32), 3), (u64::MAX, 3), (CHUNK as u64, 0)] {
+            assert!(!generations.is_latest(beyond.0, beyond.1));
+        }
     }
 
     #[test]

@@ -2,12 +2,13 @@
 //!
 //! A call is *sent* when its frame is published, *arrives* when it is put into its inbound queue,
 //! is *handled* when an actor has taken it out, and an ask is *completed* once. For each attachment
-//! the later lists are prefixes of the earlier ones; at a normal end they are equal. The model
-//! knows nothing of frames, credit or numbers on the wire.
+//! the later lists are prefixes of the earlier ones; at a normal end they are equal. An ask that
+//! was cancelled before its turn is taken out too, but not begun, and its caller is told so. The
+//! model knows nothing of frames, credit or numbers on the wire.
 
 use core::fmt;
 use core::ops::Range;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::content::CallId;
 use crate::setup::Side;
@@ -63,6 +64,8 @@ struct AttachmentModel {
     handled: u64,
     /// The asks by number, and whether they were completed.
     asks: BTreeMap<u64, bool>,
+    /// The asks that were taken out and not begun.
+    skipped: BTreeSet<u64>,
     /// The number of calls after which the actor stopped.
     stopped: Option<u64>,
 }
@@ -110,8 +113,23 @@ impl Oracle {
         Ok(())
     }
 
-    /// Records that the reply or the error of an ask was received.
-    pub fn completed(&mut self, call: CallId) -> Result<(), Violation> {
+    /// Records that the call that was taken out last is an ask that the actor has not begun.
+    pub fn skipped(&mut self, call: CallId) -> Result<(), Violation> {
+        let attachment = self.of(call);
+        let is_open = attachment.asks.get(&call.number) == Some(&false);
+        must(is_open, "only open asks are skipped", || format!("{call:?}"))?;
+        attachment.skipped.insert(call.number);
+        Ok(())
+    }
+
+    /// Records that the reply or the error of an ask was received. `was_begun`: what its caller was
+    /// told, if anything.
+    pub fn completed(&mut self, call: CallId, was_begun: Option<bool>) -> Result<(), Violation> {
+        let is_skipped = self.of(call).skipped.contains(&call.number);
+        let is_true = was_begun.is_none_or(|begun| begun != is_skipped);
+        must(is_true, "a caller is told whether its ask was begun", || {
+            format!("{call:?}: told {was_begun:?}, skipped {is_skipped}")
+        })?;
         let before = self.of(call).asks.insert(call.number, true);
         must(before == Some(false), "an ask is completed once", || format!("{call:?}: {before:?}"))
     }
@@ -212,8 +230,21 @@ mod tests {
     #[test]
     fn an_ask_is_completed_once() {
         let mut oracle = sent(2);
-        assert!(oracle.completed(call(1)).is_err(), "that was a tell");
-        assert!(oracle.completed(call(0)).is_ok());
-        assert!(oracle.completed(call(0)).is_err());
+        assert!(oracle.completed(call(1), None).is_err(), "that was a tell");
+        assert!(oracle.completed(call(0), Some(true)).is_ok());
+        assert!(oracle.completed(call(0), Some(true)).is_err());
+    }
+
+    #[test]
+    fn a_caller_that_is_told_wrongly_whether_its_ask_was_begun_is_detected() {
+        for is_skipped in [true, false] {
+            let mut oracle = sent(2);
+            assert!(oracle.skipped(call(1)).is_err(), "a tell");
+            if is_skipped {
+                oracle.skipped(call(0)).expect("an open ask");
+            }
+            assert!(oracle.completed(call(0), Some(is_skipped)).is_err());
+            oracle.completed(call(0), Some(!is_skipped)).expect("the truth");
+        }
     }
 }

@@ -152,10 +152,9 @@ impl Server {
         self.trigger_in == u64::MAX
     }
 
-    /// Cancels an ask whose caller waits no longer.
+    /// Cancels an ask whose caller waits no longer, if it has not begun.
     pub fn cancelled(&mut self, asker: (u64, u64)) {
-        let queued = self.queues.iter_mut().flat_map(|queue| queue.calls.iter_mut());
-        for queued in queued.chain(self.deferred.iter_mut()) {
+        for queued in self.queues.iter_mut().flat_map(|queue| queue.calls.iter_mut()) {
             let meant = |(slot, generation): (u32, u32)| (slot.into(), generation.into()) == asker;
             queued.cancelled |= queued.asker.is_some_and(meant);
         }

@@ -230,8 +230,9 @@
 //! # Cancellation
 //!
 //! A call dropped while it waits for room was not sent. An ask dropped while it waits for the reply
-//! is cancelled: an actor of this process that has not started it skips it; otherwise the handler
-//! may still run, and its reply is dropped. A tell that was sent cannot be cancelled.
+//! is cancelled: an actor that has not started it skips it, also in another process, once it has
+//! heard of it; otherwise the handler may still run, and its reply is dropped. A tell that was sent
+//! cannot be cancelled.
 //!
 //! # Shutdown
 //!

@@ -19,8 +19,9 @@ use crate::reply::one_shot::{OneShot, ReplyOutcome};
 use crate::reply::{Asker, LocalReply};
 use crate::scheduler::{DirectCall, InlineRun};
 
-/// The future answer to an ask that has been sent. Dropping it cancels the ask: an actor of this
-/// process that has not begun to handle it skips it.
+/// The future answer to an ask that has been sent. Dropping it cancels the ask: an actor that has
+/// not begun to handle it skips it. One in another process learns of it over the network; one of an
+/// earlier release handles the ask.
 ///
 /// It is `Send`, and any task, thread or executor may await it. It borrows the reference that was
 /// asked; [`into_owned`](Self::into_owned) makes one that borrows nothing. It has no time limit of its
@@ -103,11 +104,12 @@ impl<'a, I: Interface, R: Answerable<I>> Answer<'a, I, R> {
 
     /// Gives up the answer without cancelling the ask: the call is still handled.
     pub(crate) fn disown(mut self) {
-        // An actor of another process is never notified of a dropped answer.
-        if let AnswerPlace::Local(place) = &self.place {
-            place.disown();
-            self.place = AnswerPlace::Done;
+        match (&self.place, &self.target.place) {
+            (AnswerPlace::Local(place), _) => place.disown(),
+            (AnswerPlace::Remote(slot), Place::Remote(route, _)) => route.disown(*slot),
+            (AnswerPlace::Remote(_), Place::Local(_)) | (AnswerPlace::Done, _) => {}
         }
+        self.place = AnswerPlace::Done;
     }
 
     /// Polls for the reply. A small reply that has arrived is decoded into the caller's place; all

@@ -192,10 +192,11 @@ impl<'a, I: Interface, R: Answerable<I>> Call<'a, I, R> {
     ///
     /// # Cancellation
     /// If the future is dropped while it waits for room, the message is not sent. If it is dropped
-    /// while it waits for the reply, the ask is cancelled: an actor of this process that has not
-    /// begun to handle it skips it. A handler that has begun continues, an `async` one too, and may
-    /// check [`Responder::is_wanted`](crate::Responder::is_wanted); its reply is dropped. The
-    /// handler of an actor of another process runs in any case.
+    /// while it waits for the reply, the ask is cancelled: an actor that has not begun to handle it
+    /// skips it, also one of another process, once it has heard of it. A handler that has begun
+    /// continues, an `async` one too, and may check
+    /// [`Responder::is_wanted`](crate::Responder::is_wanted); its reply is dropped. An actor of a
+    /// peer of an earlier release handles the ask in any case.
     ///
     /// # Panics
     /// When it has a time limit, has to wait, and is polled outside a tokio runtime. Without a

@@ -60,6 +60,8 @@ impl DeliveryStatus {
             K::NotDelivered | K::NoSuchActor | K::CallCycle | K::Draining | K::DeadlinePassed => {
                 DeliveryStatus::NotDelivered
             }
+            // Answered only by a peer that had not begun the call.
+            K::Cancelled => DeliveryStatus::NotDelivered,
             // A stopped actor may or may not have begun with the message. `NotSerializable` may
             // concern an argument or the answer. Kinds of later releases are unknown.
             _ => DeliveryStatus::Unknown,

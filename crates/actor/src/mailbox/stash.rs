@@ -17,8 +17,7 @@ impl<M> Stashed<M> {
     /// Takes out the call, to be handled; `None` when its asker has gone.
     pub(crate) fn begin(mut self) -> Option<(M, Reply<'static>, Origin<M>)> {
         let (message, mut reply) = self.call.take()?;
-        if reply.is_called_off() {
-            reply.end();
+        if reply.end_if_called_off() {
             return None;
         }
         Some((message, reply, self.origin))

@@ -87,8 +87,11 @@ pub trait Route<I: Interface>: Send + Sync {
         most: usize,
     ) -> Result<(Box<dyn RemotePipeline<I>>, usize), CallError>;
 
-    /// Gives up the reply in `slot`.
+    /// Gives up the reply in `slot`: a call that has not begun need not be handled.
     fn cancel(&self, slot: Slot);
+
+    /// Gives up the reply in `slot` of a call that is to be handled nevertheless.
+    fn disown(&self, slot: Slot);
 
     /// Gives up the place of a parked sender.
     fn leave(&self, ticket: &mut Ticket);
@@ -103,8 +106,7 @@ pub trait Route<I: Interface>: Send + Sync {
     fn spin_policy(&self) -> &SpinPolicy;
 }
 
-/// The asks of one pipeline to an actor of another process. Dropping it gives up those that have no
-/// answer yet.
+/// The asks of one pipeline to an actor of another process.
 pub trait RemotePipeline<I: Interface>: Send {
     /// Sends ask `number`, counted from 0. If there is no room, a sender with a waker is parked.
     fn ask(
@@ -125,7 +127,7 @@ pub trait RemotePipeline<I: Interface>: Send {
         waker: &Waker,
     ) -> Poll<Result<(), CallError>>;
 
-    /// The asker goes away after `asked` asks.
+    /// The asker goes away after `asked` asks: those that have no answer yet are cancelled.
     fn leave(&mut self, asked: u64);
 
     /// The identity under which this pipeline owns runs that are handed out.

@@ -6,6 +6,7 @@
 pub(crate) mod one_shot;
 pub mod codec;
 pub mod responder;
+pub mod cancelled;
 pub mod owner;
 pub(crate) mod flow;
 pub mod items;
@@ -21,6 +22,7 @@ use wigwag_wire::{Buffer, Encode, call};
 
 use crate::error::CallErrorKind;
 use crate::limits::IDLE_REPLY_BYTES_MAX;
+use crate::reply::cancelled::CancelledAsks;
 use crate::reply::one_shot::OneShot;
 use crate::reply::owner::InboundQueueOwner;
 
@@ -207,18 +209,41 @@ impl<'r> Reply<'r> {
         matches!(self.slot, ReplySlot::Remote { .. })
     }
 
-    /// True when the call was asked, unless an asker of this process has gone.
+    /// True when the call was asked and the asker has not gone.
     pub(crate) fn is_awaited(&self) -> bool {
         match &self.slot {
             ReplySlot::Nobody => false,
             ReplySlot::Local(place) => place.is_awaited(),
-            ReplySlot::Remote { .. } => true,
+            ReplySlot::Remote { slot, generation } => {
+                self.owner().is_some_and(|owner| owner.is_awaited(*slot, *generation))
+            }
         }
     }
 
-    /// True when an asker of this process has gone and the call, if not begun, may be skipped.
-    pub(crate) fn is_called_off(&self) -> bool {
-        matches!(&self.slot, ReplySlot::Local(place) if place.is_called_off())
+    /// True when the asker has gone and the call, if not begun, may be skipped.
+    fn is_called_off(&self) -> bool {
+        match &self.slot {
+            ReplySlot::Nobody => false,
+            ReplySlot::Local(place) => place.is_called_off(),
+            ReplySlot::Remote { slot, generation } => {
+                self.cancelled().is_some_and(|asks| asks.contains((*slot, *generation)))
+            }
+        }
+    }
+
+    /// Ends a call that has not begun if its asker has gone; false if it is to be handled.
+    pub(crate) fn end_if_called_off(&mut self) -> bool {
+        let is_called_off = self.is_called_off();
+        if is_called_off {
+            self.fail_now(CallErrorKind::Cancelled, None);
+        }
+        is_called_off
+    }
+
+    /// The cancelled asks of the session that the reply goes to.
+    #[inline]
+    pub(crate) fn cancelled(&self) -> Option<&CancelledAsks> {
+        self.owner().and_then(|owner| owner.cancelled())
     }
 
     /// True while the task of `waker` waits for it, in this process and with nothing in between.

@@ -6,6 +6,7 @@ use wigwag_wire::Buffer;
 use wigwag_wire::small::DynEncode;
 
 use crate::error::CallErrorKind;
+use crate::reply::cancelled::CancelledAsks;
 
 /// A session, as an actor sees it: it takes replies and is told of freed credit.
 pub trait InboundQueueOwner: Send + Sync {
@@ -21,6 +22,17 @@ pub trait InboundQueueOwner: Send + Sync {
 
     /// Whether answers to consecutive asks may be joined to runs.
     fn joins(&self) -> bool;
+
+    /// The asks of the session that were cancelled; `None` if its peer's asks never are. The actor
+    /// does not begin them, and [fails](Self::fail) them with `Cancelled`.
+    fn cancelled(&self) -> Option<&CancelledAsks> {
+        None
+    }
+
+    /// False when the caller that has asked from `slot` waits no longer, as far as is known.
+    fn is_awaited(&self, slot: u32, generation: u32) -> bool {
+        !self.cancelled().is_some_and(|asks| asks.contains((slot, generation)))
+    }
 
     /// Sends answers to several asks. `frames` holds REPLY frames, or runs of them, one behind the
     /// other; the session takes them out.

@@ -55,9 +55,11 @@ impl<R> Responder<R> {
         self.reply.fail(CallErrorKind::Application(code | 0x8000), detail);
     }
 
-    /// True while an asker waits for the answer: false for a tell, and when an asker of this
-    /// process has gone. A call whose asker goes before the handler has begun is skipped; a running
-    /// handler may check here whether to continue.
+    /// True while an asker waits for the answer, in this process or in another: false for a tell,
+    /// when the asker has given up, and when its session has ended. Of an asker in another process
+    /// that takes a way across the network, and peers of earlier releases do not say it. A call
+    /// whose asker goes before the handler has begun is skipped; a running handler may check here
+    /// whether to continue.
     pub fn is_wanted(&self) -> bool {
         self.reply.is_awaited()
     }

@@ -183,8 +183,9 @@ impl<M> SideBySide<M> {
         let waiting = self.keys.get_mut(&key).map(|serial| &mut serial.waiting);
         let Some(mut call) = waiting.and_then(VecDeque::pop_front) else { return Ok(true) };
         self.waiting -= 1;
-        if call.reply.is_called_off() {
-            call.reply.end();
+        if call.reply.end_if_called_off() {
+            let owner = call.owner.iter();
+            owner.for_each(|owner| owner.handled(0, 1));
             self.leave(Some(key));
             return Ok(true);
         }

@@ -59,7 +59,7 @@ impl Client {
         value: &[u8],
         shared: &mut Shared,
     ) -> Result<(), Violation> {
-        let asked = self.complete(asker, shared)?;
+        let asked = self.complete(asker, Some(true), shared)?;
         let right = asked.call.is_reply(value);
         must(right, "a reply belongs to its ask", || format!("{:?}", asked.call))
     }
@@ -71,7 +71,8 @@ impl Client {
         code: Code,
         shared: &mut Shared,
     ) -> Result<(), Violation> {
-        let asked = self.complete(asker, shared)?;
+        let was_begun = (code == Code::CANCELLED).then_some(false);
+        let asked = self.complete(asker, was_begun, shared)?;
         let expected = code == Code::ACTOR_STOPPED || asked.cancelled && code == Code::CANCELLED;
         must(expected, "errors have their cause", || format!("{:?}: {code:?}", asked.call))
     }
@@ -107,6 +108,7 @@ impl Client {
     fn complete(
         &mut self,
         (slot, generation): (u32, u32),
+        was_begun: Option<bool>,
         shared: &mut Shared,
     ) -> Result<PendingAsk, Violation> {
         let Some(asked) = self.slots.release(slot, generation) else {
@@ -115,7 +117,7 @@ impl Client {
         };
         self.pending.retain(|one| *one != (slot, generation));
         shared.note(self.side, "completed", asked.call.attachment, asked.call.number);
-        shared.oracle.completed(asked.call)?;
+        shared.oracle.completed(asked.call, was_begun)?;
         self.wake(BlockedOn::Slot);
         Ok(asked)
     }

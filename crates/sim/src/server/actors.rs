@@ -58,7 +58,12 @@ impl Server {
         queue.queued -= queued.units;
         queue.freed += queued.units;
         shared.oracle.handled(queued.call)?;
-        shared.note(self.side, "handled", queued.call.attachment, queued.call.number);
+        let is_skipped = queued.cancelled;
+        if is_skipped {
+            shared.oracle.skipped(queued.call)?;
+        }
+        let what = if is_skipped { "skipped" } else { "handled" };
+        shared.note(self.side, what, queued.call.attachment, queued.call.number);
         let Some(sender) = sender else { return Ok(()) };
         if queue.is_open {
             let times = match self.mutant {
@@ -70,7 +75,7 @@ impl Server {
             sender.freed(queue.channel, queued.units * times);
         }
         queue.close_if_empty(sender);
-        if queued.asker.is_some() && shared.random.chance(20) {
+        if queued.asker.is_some() && !is_skipped && shared.random.chance(20) {
             self.deferred.push(queued);
         } else {
             self.complete(queued, sender);

@@ -8,13 +8,12 @@ use std::task::{Poll, Waker};
 
 use bytes::Bytes;
 use wigwag_actor::{Attempt, CallError, CallErrorKind, Slot, SmallReply, Ticket, turn};
-use wigwag_link::frame::Frame;
 use wigwag_link::send_half::CallRefused;
-use wigwag_link::write;
 use wigwag_wire::Buffer;
 
 use crate::limits::{CODEC_FIXED, PILE_BYTES};
 use crate::replies::ask_origin::AskOrigin;
+use crate::send::cancel::send_cancels;
 use crate::session::buffers::encoding::{Arguments, Encoding};
 use crate::session::buffers::{self, EncodeOutcome, RunHandout};
 use crate::session::rejected::MethodNames;
@@ -191,23 +190,23 @@ impl Channel {
         }))
     }
 
-    /// Gives up an ask and tells the peer with CANCEL. A node of this version ignores it.
+    /// Gives up an ask and tells the peer with CANCEL.
     pub(crate) fn cancel(&self, slot: Slot) {
+        if self.disown(slot) {
+            send_cancels(&self.session, [(slot.index(), slot.generation())]);
+        }
+    }
+
+    /// Gives up the answer to an ask. True if it has not arrived: then the slot is free when it
+    /// does.
+    pub(crate) fn disown(&self, slot: Slot) -> bool {
         let place = self.session.asks.slot(slot.index());
-        let Some(place) = place else { return };
-        if place.abandon(slot.generation()) {
+        let Some(place) = place else { return false };
+        let is_free = place.abandon(slot.generation());
+        if is_free {
             self.session.free_slot(slot.index());
-            return;
         }
-        buffers::publish(&self.session);
-        let mut sending = self.session.sending();
-        if sending.ended.is_none() {
-            let (slot, generation) = (u64::from(slot.index()), u64::from(slot.generation()));
-            let cancel = Frame::Cancel { slot, generation };
-            sending.sender.outbox.append(|out| write::any(out, &cancel));
-            drop(sending);
-            self.session.wake_driver();
-        }
+        !is_free
     }
 
     #[inline(never)]

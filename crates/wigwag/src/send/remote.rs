@@ -6,6 +6,7 @@ use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use bytes::Bytes;
+use wigwag_actor::limits::CANCELLED_MAX;
 use wigwag_actor::reference::answers::Answers;
 use wigwag_actor::reference::route::RemotePipeline;
 use wigwag_actor::reference::run_writer::RunOwner;
@@ -16,6 +17,7 @@ use wigwag_actor::{
 };
 
 use crate::replies::ring::Ring;
+use crate::send::cancel::send_cancels;
 use crate::send::channel::{AfterSend, Channel};
 use crate::send::dynamic::Described;
 use crate::send::matching::{MethodMatch, Order, Reordered, match_methods};
@@ -157,9 +159,14 @@ impl<I: Interface> RemotePipeline<I> for RingPipeline<I> {
     fn leave(&mut self, asked: u64) {
         // Asks that a turn still holds count too: their answers will arrive.
         self.ring.set_sent(asked);
-        if self.ring.abandon() {
-            self.remote.channel.session.close_ring(&self.ring);
+        let session = &self.remote.channel.session;
+        let open = self.ring.abandon();
+        if open.is_empty() {
+            return session.close_ring(&self.ring);
         }
+        // Those before the last ones have most likely begun.
+        let first = open.start.max(open.end.saturating_sub(CANCELLED_MAX as u64));
+        send_cancels(session, (first..open.end).map(|number| self.ring.asker(number)));
     }
 
     fn run_owner(&self) -> RunOwner {
@@ -254,6 +261,10 @@ impl<I: Interface> Route<I> for Remote<I> {
 
     fn cancel(&self, slot: Slot) {
         self.channel.cancel(slot);
+    }
+
+    fn disown(&self, slot: Slot) {
+        self.channel.disown(slot);
     }
 
     fn leave(&self, ticket: &mut Ticket) {

@@ -17,6 +17,7 @@ use std::task::Waker;
 use std::time::Duration;
 
 use tokio::sync::{Notify, Semaphore};
+use wigwag_actor::reply::cancelled::CancelledAsks;
 use wigwag_actor::{CallError, CallErrorKind, Parked, Ticket};
 use wigwag_link::budget::Pools;
 use wigwag_link::send_half::Outgoing;
@@ -122,6 +123,8 @@ pub struct SessionStatistics {
     /// Tells from the peer that could not be delivered: no such method, wrong arguments, or a
     /// stopped actor.
     pub tells_undeliverable: u64,
+    /// Asks from the peer that were cancelled before the actor has begun them, and not handled.
+    pub asks_cancelled: u64,
     /// Times that a sender found no credit or no room and had to wait or was refused.
     pub credit_stalls: u64,
     /// Connections that were lost.
@@ -175,6 +178,10 @@ pub(crate) struct Session {
     pub(crate) runs: bool,
     /// The peer counts the tells that it has taken and rejected.
     counts_tells: bool,
+    /// An ask that either side cancels and the other has not begun is not handled.
+    pub(crate) cancels: bool,
+    /// The asks that the peer has cancelled.
+    pub(crate) cancelled: CancelledAsks,
     /// The best codec that a channel may use.
     pub(crate) codec: u8,
     /// This node has dialed, not the peer.
@@ -239,6 +246,8 @@ impl Session {
             runs: features & features::RUNS != 0
                 && identity.limits.body_max() >= RUN_BODY_BYTES_MAX as u64,
             counts_tells: features & features::OUTCOMES != 0,
+            cancels: features & features::CANCELLING != 0,
+            cancelled: CancelledAsks::default(),
             codec: if features & features::FIXED != 0 { CODEC_FIXED } else { CODEC_MESSAGEPACK },
             peer: connection.peer.clone(),
             peer_name,

@@ -10,6 +10,7 @@ mod protocol_pages;
 mod fixed_width;
 mod peer_limits;
 mod sessions;
+mod cancel;
 mod outcomes;
 mod versions;
 mod flush;

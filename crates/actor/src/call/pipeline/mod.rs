@@ -47,8 +47,8 @@ use crate::reply::one_shot::OneShot;
 /// ```
 ///
 /// # Cancellation
-/// Dropping the pipeline gives up the asks that have no answer yet: they are still handled, and
-/// their answers are dropped.
+/// Dropping the pipeline cancels the asks that have no answer yet, as dropping an
+/// [`Answer`](crate::Answer) does; of those to an actor of another process the 131,072 last ones.
 pub struct Pipeline<I: Interface, R: Answerable<I>, C = ()> {
     target: Ref<I>,
     state: PipelineState<I, R>,

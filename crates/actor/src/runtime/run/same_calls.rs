@@ -13,7 +13,9 @@ use wigwag_wire::call::CallRun;
 use wigwag_wire::fixed::FixedWidth;
 use wigwag_wire::{DecodeError, Reader};
 
+use crate::error::CallErrorKind;
 use crate::lifecycle::control::Control;
+use crate::reply::cancelled::CancelledAsks;
 use crate::reply::{Reply, ReplySlot};
 use crate::runtime::actor::Handled;
 
@@ -22,6 +24,8 @@ use crate::runtime::actor::Handled;
 pub struct SameCalls<'c, 'a> {
     pub(super) run: CallRun<'c, 'a>,
     pub(super) control: &'c Control,
+    /// The cancelled asks of the session.
+    pub(super) cancelled: Option<&'c CancelledAsks>,
 }
 
 impl<'a> SameCalls<'_, 'a> {
@@ -29,14 +33,19 @@ impl<'a> SameCalls<'_, 'a> {
     /// none, and when control mail is waiting.
     #[inline(always)]
     pub fn take(&mut self, reply: &mut Reply<'_>) -> Option<&'a [u8]> {
-        if self.control.is_marked() {
-            return None;
+        let generation = self.run.generation();
+        loop {
+            if self.control.is_marked() {
+                return None;
+            }
+            let (slot, arguments) = self.run.take()?;
+            if let Some(generation) = generation
+                && renew(reply, self.cancelled, (slot, generation))
+            {
+                continue;
+            }
+            return Some(arguments);
         }
-        let (slot, arguments) = self.run.take()?;
-        if let Some(generation) = self.run.generation() {
-            reply.renew(ReplySlot::Remote { slot, generation });
-        }
-        Some(arguments)
     }
 
     /// Calls `handle` with the arguments of each tell in turn, as long as they are values of that
@@ -77,16 +86,36 @@ impl<'a> SameCalls<'_, 'a> {
         reply: &mut Reply<'_>,
         mut handle: impl FnMut(&mut Reader<'_>, &mut Reply<'_>) -> Result<(), DecodeError>,
     ) -> Result<Option<Handled<M>>, DecodeError> {
-        let (control, generation) = (self.control, self.run.generation());
+        let (control, cancelled) = (self.control, self.cancelled);
+        let generation = self.run.generation();
         let mut run = self.run.cursor();
         while !control.is_marked_in_a_loop() {
             let Some((slot, arguments)) = run.take() else { break };
-            if let Some(generation) = generation {
-                reply.renew(ReplySlot::Remote { slot, generation });
+            if let Some(generation) = generation
+                && renew(reply, cancelled, (slot, generation))
+            {
+                continue;
             }
             handle(&mut Reader::new(arguments), reply)?;
             reply.end();
         }
         Ok(Some(Handled::Done))
     }
+}
+
+/// Sets `reply` to the asker of the next call; true if that call was cancelled and is ended.
+#[inline(always)]
+pub(super) fn renew(
+    reply: &mut Reply<'_>,
+    cancelled: Option<&CancelledAsks>,
+    (slot, generation): (u32, u32),
+) -> bool {
+    reply.renew(ReplySlot::Remote { slot, generation });
+    cancelled.is_some_and(|asks| asks.contains((slot, generation))) && end_cancelled(reply)
+}
+
+#[cold]
+fn end_cancelled(reply: &mut Reply<'_>) -> bool {
+    reply.fail(CallErrorKind::Cancelled, "");
+    true
 }

@@ -14,10 +14,11 @@ use crate::mailbox::mail_batch::MailDrain;
 use crate::mailbox::ready_queues::Provenance;
 use crate::mailbox::{refuse_askers, refuse_calls};
 use crate::message::Message;
+use crate::reply::cancelled::CancelledAsks;
 use crate::reply::owner::InboundQueueOwner;
 use crate::reply::{LocalReply, Reply, ReplySlot};
 use crate::runtime::actor::{Actor, Handled};
-use crate::runtime::run::same_calls::SameCalls;
+use crate::runtime::run::same_calls::{SameCalls, renew};
 use crate::runtime::run::spans::CallScope;
 use crate::runtime::run::{CallSource, Remaining};
 
@@ -81,6 +82,7 @@ pub(crate) struct EncodedCalls<'a, M> {
     owner: &'a Arc<dyn InboundQueueOwner>,
     origin: Option<Origin<M>>,
     control: &'a Control,
+    cancelled: Option<&'a CancelledAsks>,
 }
 
 impl<'a, M> EncodedCalls<'a, M> {
@@ -90,7 +92,7 @@ impl<'a, M> EncodedCalls<'a, M> {
         origin: Option<Origin<M>>,
         control: &'a Control,
     ) -> EncodedCalls<'a, M> {
-        EncodedCalls { calls: frames.left(), owner, origin, control }
+        EncodedCalls { calls: frames.left(), owner, origin, control, cancelled: owner.cancelled() }
     }
 
     #[cold]
@@ -144,13 +146,16 @@ impl<A: Actor> CallSource<A> for EncodedCalls<'_, A::Message> {
             && let Some(run) = self.calls.run()
         {
             let method = run.method();
-            let mut same = SameCalls { run, control: self.control };
+            let (control, cancelled) = (self.control, self.cancelled);
+            let mut same = SameCalls { run, control, cancelled };
             (method, actor.handle_run(method, &mut same, reply))
         } else {
             let call = self.calls.next()?;
             // For a tell the reply is as the call before left it: without an asker.
-            if let Some((slot, generation)) = call.asker {
-                reply.renew(ReplySlot::Remote { slot, generation });
+            if let Some(asker) = call.asker
+                && renew(reply, self.cancelled, asker)
+            {
+                return Some(Handled::Done);
             }
             let (method, mut arguments) = (call.method, Reader::new(call.arguments));
             (method, scope.enter(method, || actor.handle_encoded(method, &mut arguments, reply)))

@@ -4,6 +4,7 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
+use wigwag_actor::reply::cancelled::CancelledAsks;
 use wigwag_actor::{CallErrorKind, InboundQueueOwner};
 use wigwag_link::credit::Grant;
 use wigwag_link::{Code, write};
@@ -124,6 +125,14 @@ impl InboundQueueOwner for ChannelOwner {
         buffers::flush_soon(session);
     }
 
+    fn cancelled(&self) -> Option<&CancelledAsks> {
+        self.session.cancels.then_some(&self.session.cancelled)
+    }
+
+    fn is_awaited(&self, slot: u32, generation: u32) -> bool {
+        !self.session.has_ended() && !self.session.cancelled.contains((slot, generation))
+    }
+
     fn joins(&self) -> bool {
         self.session.runs
     }
@@ -152,6 +161,7 @@ impl InboundQueueOwner for ChannelOwner {
         let asker = (slot, generation);
         let detail: String = detail.chars().take(ERROR_TEXT_CHARS_MAX).collect();
         let mut sending = session.sending();
+        sending.statistics.asks_cancelled += u64::from(kind == CallErrorKind::Cancelled);
         if sending.ended.is_none() {
             sending.sender.outbox.append(|out| write::error(out, asker, code, &detail));
         }

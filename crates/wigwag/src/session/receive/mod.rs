@@ -190,6 +190,14 @@ impl Application for Inbound<'_> {
         self.session.sending().statistics.tells_undeliverable += 1;
     }
 
+    fn cancelled(&mut self, (slot, generation): (u64, u64)) {
+        if let (Ok(slot), Ok(generation), true) =
+            (u32::try_from(slot), u32::try_from(generation), self.session.cancels)
+        {
+            self.session.cancelled.mark((slot, generation));
+        }
+    }
+
     #[inline(always)]
     fn reply(&mut self, asker: (u32, u32), value: &[u8]) -> Result<bool, LinkError> {
         let asks = &self.session.asks;
@@ -213,7 +221,12 @@ impl Application for Inbound<'_> {
 
     fn failed(&mut self, asker: (u32, u32), code: Code, text: &[u8]) -> Result<bool, LinkError> {
         let text = String::from_utf8_lossy(text).into_owned().into();
-        let failure = (CallErrorKind::from_code(code.0), text);
+        let kind = match CallErrorKind::from_code(code.0) {
+            // It says nothing about a call that may have begun.
+            CallErrorKind::Cancelled if !self.session.cancels => CallErrorKind::Unknown,
+            kind => kind,
+        };
+        let failure = (kind, text);
         let asks = &self.session.asks;
         if asker.0 >= self.floor {
             return Ok(self.replies.fail(asks, asker, Err(failure)));
