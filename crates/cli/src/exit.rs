@@ -95,6 +95,7 @@ impl From<SocketError> for Failed {
             SocketErrorKind::Full
             | SocketErrorKind::TimedOut(_)
             | SocketErrorKind::RequestLost
+            | SocketErrorKind::RequestRefused { .. }
             | SocketErrorKind::SurveyOver => Code::NoAnswer,
             _ => Code::Internal,
         };

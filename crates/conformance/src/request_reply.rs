@@ -127,6 +127,32 @@ pub async fn without_resending_a_lost_request_is_an_error(env: &TestEnv) {
     assert!(lost.to_string().contains(&address.to_string()), "{lost}");
 }
 
+/// The rep accepts 4 KiB with the id of the request. A longer request, of a little more or of
+/// megabytes, is sent twice and then fails; one that fits is answered on the same socket.
+pub async fn a_request_that_the_peer_does_not_accept_is_an_error(env: &TestEnv) {
+    const LIMIT: usize = 4096;
+    let (rep, address) = listening(env).await;
+    rep.set_receive_limit(LIMIT);
+    let req = dialling(&address).await;
+    req.set_receive_timeout(Some(Duration::from_secs(30)));
+    let answering = tokio::spawn(async move {
+        let question = rep.recv().await.expect("a request");
+        rep.send(question).await.expect("sent");
+        rep
+    });
+    for body in [3 * 1024 * 1024, LIMIT - 3] {
+        let refused = req.ask(vec![7; body]).await.expect_err("refused");
+        let SocketErrorKind::RequestRefused { bytes } = refused.kind else { panic!("{refused}") };
+        assert_eq!(bytes, body + 4);
+        assert!(refused.to_string().contains(&format!("{bytes} bytes")), "{refused}");
+    }
+    assert_eq!(req.ask(vec![7; LIMIT - 4]).await.expect("a reply").len(), LIMIT - 4);
+    // More if the machine is slow: a connection that lasts refuses nothing.
+    assert!(req.statistics().counters.resent >= 2);
+    let rep = answering.await.expect("answered");
+    assert!(rep.statistics().pipes_punished >= 4);
+}
+
 /// Two tasks share a socket: the question of the second task cancels that of the first, which does
 /// not get the reply to the second.
 pub async fn a_second_request_cancels_the_first(env: &TestEnv) {

@@ -45,6 +45,18 @@ pub const SHARE_BYTES_MIN: usize = 16 * 1024;
 /// Time after which a request without a reply is sent again; the same in nanomsg, NNG and mangos.
 pub const RESEND_DELAY: Duration = Duration::from_secs(60);
 
+/// Shortest message whose length may be the reason why a peer closes its connection: a peer that
+/// accepts less is of no use. Shorter requests are sent again however often their connection ends.
+pub const REFUSAL_BYTES_MIN: usize = if cfg!(test) { 16 } else { 1024 };
+
+/// Time within which a peer that does not accept the length of a message has closed its connection.
+/// It closes when it reads the length, so after a round trip.
+pub const REFUSAL_TIME: Duration = Duration::from_secs(1);
+
+/// Connections in a row that may end in this way on one message. One may be chance, for example a
+/// peer that is restarted.
+pub const REFUSALS_MAX: u32 = 2;
+
 /// Time in which answers to a survey count; the same in nanomsg, NNG and mangos.
 pub const SURVEY_TIME: Duration = Duration::from_secs(1);
 

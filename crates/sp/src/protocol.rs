@@ -10,7 +10,7 @@ use core::time::Duration;
 use bytes::Bytes;
 use wigwag_wire::{ProtocolNumber, Time};
 
-use crate::limits::Hops;
+use crate::limits::{Hops, REFUSALS_MAX};
 use crate::{
     ContextError, ContextId, Counters, DropReason, Message, PipeId, Priority, QueueLength,
     RawMessage,
@@ -27,6 +27,12 @@ pub trait Protocol: Send + Debug {
     /// Removes a pipe. Its messages go to other pipes or are counted; an unknown number changes
     /// nothing.
     fn close(&mut self, pipe: PipeId, now: Time);
+
+    /// [`close`](Self::close) of a pipe that the peer or the network has ended. A protocol that
+    /// would send a message again may find that the peer does not accept it.
+    fn close_by_peer(&mut self, pipe: PipeId, now: Time) {
+        self.close(pipe, now);
+    }
 
     /// Sets the priority of an open pipe: which pipe a message goes to first, and whose messages
     /// the user receives first. A protocol that does not choose between its pipes ignores it.
@@ -304,6 +310,17 @@ pub enum RecvError {
     /// The connection that carried the request is gone, and the socket does not send it again.
     #[error("the connection that carried the request is gone, and resending is off")]
     RequestLost,
+    /// Each connection that carried the request was closed by the peer at once, so the request is
+    /// not sent again. The bytes are those that count for a receive limit, with the header.
+    #[error(
+        "the peer closed the connection {} times in a row when it was sent this request of {bytes} \
+         bytes; its receive limit is probably smaller",
+        REFUSALS_MAX
+    )]
+    RequestRefused {
+        /// Length of the request, protocol header included.
+        bytes: usize,
+    },
     /// This side of the protocol never receives.
     #[error("a {0} socket only sends")]
     OnlySends(ProtocolNumber),

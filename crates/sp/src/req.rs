@@ -5,7 +5,8 @@
 //! program does not accept replies to its predecessor; ids count up from there. The socket keeps
 //! the request: when the pipe that carries it closes, the request goes out on another one at once,
 //! and when no reply comes, after the resend delay, under the same id. A new request cancels the
-//! previous one of its context.
+//! previous one of its context. A peer that closes its pipe twice when it is sent a long request
+//! does not accept it: that request ends, or it would be sent for ever.
 
 use core::mem;
 use core::time::Duration;
@@ -36,6 +37,8 @@ enum RequestState {
     Answered(Bytes),
     /// The pipe closed, and the request is not sent again.
     Lost,
+    /// The peer closes its pipe on this request of so many bytes, which is not sent again.
+    Refused(usize),
 }
 
 #[derive(Debug, Default)]
@@ -78,7 +81,7 @@ impl Req {
                 self.counters.cancelled += 1;
             }
             RequestState::Answered(_) => self.counters.drop_one(DropReason::Abandoned),
-            RequestState::Idle | RequestState::Lost => {}
+            RequestState::Idle | RequestState::Lost | RequestState::Refused(_) => {}
         }
     }
 
@@ -107,6 +110,16 @@ impl Protocol for Req {
         }
     }
 
+    fn close_by_peer(&mut self, pipe: PipeId, now: Time) {
+        if let Some((context, bytes)) = self.requests.blame(pipe, now)
+            && let Some(exchange) = self.contexts.get_mut(context)
+        {
+            exchange.state = RequestState::Refused(bytes);
+            self.events.push_back(context.receivers());
+        }
+        self.close(pipe, now);
+    }
+
     fn set_priority(&mut self, pipe: PipeId, send: Priority, _receive: Priority) {
         self.requests.outbound().set_priority(pipe, send);
     }
@@ -120,7 +133,7 @@ impl Protocol for Req {
                     self.counters.cancelled += 1;
                 }
                 RequestState::Answered(_) => self.counters.drop_one(DropReason::Unread),
-                RequestState::Idle | RequestState::Lost => {}
+                RequestState::Idle | RequestState::Lost | RequestState::Refused(_) => {}
             }
         }
     }
@@ -225,6 +238,7 @@ impl Protocol for Req {
             }
             RequestState::Idle => Err(RecvError::NoRequest),
             RequestState::Lost => Err(RecvError::RequestLost),
+            RequestState::Refused(bytes) => Err(RecvError::RequestRefused { bytes }),
         }
     }
 

@@ -13,8 +13,12 @@ use bytes::Bytes;
 use wigwag_wire::Time;
 
 use crate::backtrace::LAST_WORD;
+use crate::limits::{REFUSAL_BYTES_MIN, REFUSAL_TIME, REFUSALS_MAX};
 use crate::outbound_queues::OutboundQueues;
 use crate::{ContextId, Head, Message, PipeId, ProtocolEvent, Refusal};
+
+/// Bytes of the id in front of the body.
+const REQUEST_ID_BYTES: usize = 4;
 
 #[derive(Debug)]
 struct Request {
@@ -28,6 +32,10 @@ struct Request {
     unwritten: bool,
     /// The request was sent before, so the next time is a resend.
     sent_before: bool,
+    /// When the carrier was chosen.
+    assigned: Time,
+    /// Connections in a row that the peer has closed on this request.
+    refusals: u32,
     /// Invariant: `timers` contains it exactly if it is set.
     due: Option<Time>,
 }
@@ -71,6 +79,28 @@ impl Requests {
     pub(crate) fn connect(&mut self, pipe: PipeId, now: Time) {
         self.outbound.open(pipe);
         self.assign(now);
+    }
+
+    /// Notes that the peer, not this side, ends the pipe. If it was just sent a long request, the
+    /// length may be the reason: a peer closes when it reads a length beyond its limit. Of several
+    /// requests the longest is blamed. Returns the context whose request has cost too many
+    /// connections and is given up, with its length.
+    pub(crate) fn blame(&mut self, pipe: PipeId, now: Time) -> Option<(ContextId, usize)> {
+        let carried = self
+            .open
+            .iter_mut()
+            .filter(|(_, request)| request.carrier == Some(pipe) && !request.unwritten);
+        let (id, longest) = carried.max_by_key(|(_, request)| request.body.len())?;
+        let (id, bytes) = (*id, REQUEST_ID_BYTES + longest.body.len());
+        let at_once = now.since(longest.assigned) <= REFUSAL_TIME;
+        longest.refusals = match at_once && bytes >= REFUSAL_BYTES_MIN {
+            true => longest.refusals + 1,
+            false => 0,
+        };
+        if longest.refusals < REFUSALS_MAX {
+            return None;
+        }
+        self.end(id).map(|context| (context, bytes))
     }
 
     /// Removes a pipe and sends its requests to others at once; without resending they are lost,
@@ -124,6 +154,8 @@ impl Requests {
             earlier: Vec::new(),
             unwritten: false,
             sent_before: false,
+            assigned: now,
+            refusals: 0,
             due: None,
         };
         self.open.insert(id, request);
@@ -239,6 +271,7 @@ impl Requests {
         self.resent += u64::from(request.sent_before);
         request.carrier = Some(pipe);
         (request.unwritten, request.sent_before) = (true, true);
+        request.assigned = now;
         request.due = self.resend.map(|delay| now + delay);
         self.timers.extend(request.due.map(|due| (due, id)));
         true

@@ -6,6 +6,7 @@ use std::io;
 use std::time::Duration;
 
 use bytes::Bytes;
+use wigwag_sp::limits::REFUSALS_MAX;
 use wigwag_sp::{ContextError, RecvError, Refusal, SettingError};
 use wigwag_wire::Fault;
 use wigwag_wire::hint::{write_debug, write_error};
@@ -81,6 +82,16 @@ pub enum SocketErrorKind {
     /// The connection that carried the request is gone, and resending is off.
     #[error("the connection that carried the request is gone, and resending is off")]
     RequestLost,
+    /// The peer closed its connection each time it was sent the request, which is not sent again.
+    /// Its receive limit is probably smaller.
+    #[error(
+        "the peer closed the connection {REFUSALS_MAX} times in a row when it was sent this request \
+         of {bytes} bytes; its receive limit is probably smaller"
+    )]
+    RequestRefused {
+        /// Length of the request, with the protocol header, which counts for a receive limit too.
+        bytes: usize,
+    },
     /// The time limit of the call has passed, although a peer is connected.
     #[error("nothing happened within {0:?}")]
     TimedOut(Duration),
@@ -116,6 +127,7 @@ impl SocketError {
             SocketErrorKind::Empty
             | SocketErrorKind::Full
             | SocketErrorKind::RequestLost
+            | SocketErrorKind::RequestRefused { .. }
             | SocketErrorKind::PeerGone
             | SocketErrorKind::SurveyOver
             | SocketErrorKind::TimedOut(_) => Fault::Peer,
@@ -185,6 +197,9 @@ impl SocketErrorKind {
             }
             SocketErrorKind::Cancelled => "use a context of the socket for each task that asks",
             SocketErrorKind::RequestLost => "ask again if asking twice does no harm",
+            SocketErrorKind::RequestRefused { .. } => {
+                "send less at once, or raise the receive limit of the peer"
+            }
             SocketErrorKind::TimedOut(_) => "check that the peer is alive, or allow more time",
             SocketErrorKind::WrongDirection => "use the partner's socket type",
             SocketErrorKind::NoRuntime(_) => "make the socket inside a tokio runtime",
@@ -217,6 +232,7 @@ impl From<RecvError> for SocketErrorKind {
         match error {
             RecvError::NoRequest => SocketErrorKind::NothingAsked,
             RecvError::RequestLost => SocketErrorKind::RequestLost,
+            RecvError::RequestRefused { bytes } => SocketErrorKind::RequestRefused { bytes },
             RecvError::NoSurvey => SocketErrorKind::NothingSurveyed,
             RecvError::SurveyOver => SocketErrorKind::SurveyOver,
             RecvError::OnlySends(_) | RecvError::NotRaw => SocketErrorKind::WrongDirection,

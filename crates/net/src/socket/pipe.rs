@@ -133,7 +133,12 @@ impl Drop for OpenPipe {
                 state.statistics.pipes_punished += 1;
                 state.last_failure = Some(format!("{}: {error}", pipe.info.peer));
             }
-            state.protocol.close(pipe.id, crate::clock::now());
+            match said {
+                Some(PipeEnd::PeerClosed | PipeEnd::Lost(_)) => {
+                    state.protocol.close_by_peer(pipe.id, crate::clock::now());
+                }
+                _ => state.protocol.close(pipe.id, crate::clock::now()),
+            }
             entry
         });
         pipe.flusher.retire();

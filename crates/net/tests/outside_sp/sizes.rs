@@ -8,7 +8,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::thread;
 
-use wigwag_net::socket::{Pull, Push, Rep, Req};
+use wigwag_net::socket::{Pull, Push, Rep, Req, SocketErrorKind};
 
 use crate::peer::{ALL, OURS, PATIENCE, Peer, dial, each, eventually};
 
@@ -247,5 +247,27 @@ fn one_byte_above_their_limit_ends_the_connection_and_no_more() {
         eventually(|| push.statistics().pipes_closed == 1);
         push.blocking_send("after").unwrap();
         assert_eq!(peer.line(), "after");
+    });
+}
+
+/// A request that they do not accept ends with an error instead of being sent for ever; the socket
+/// goes on, and the next request is answered. nanocat has the default limit of nanomsg.
+#[test]
+fn a_request_above_their_limit_is_an_error_that_says_so() {
+    each("their-request-limit", &["nanocat", "mangos", "pynng"], |program, _, theirs| {
+        let limit = MIB.to_string();
+        let more: &[&str] = match program {
+            "nanocat" => &["--raw", "--data", "yes"],
+            _ => &["--echo", "--limit", &limit],
+        };
+        let _peer = Peer::start(program, "rep", false, theirs, more);
+        let req = asking();
+        dial(|| req.blocking_dial(theirs));
+        let refused = req.blocking_ask(body(3 * MIB)).unwrap_err();
+        let bytes = 3 * MIB + REQUEST_ID;
+        let known =
+            matches!(refused.kind, SocketErrorKind::RequestRefused { bytes: b } if b == bytes);
+        assert!(known, "{refused}");
+        assert!(!req.blocking_ask("short").unwrap().is_empty());
     });
 }

@@ -1,6 +1,8 @@
+use alloc::vec;
 use alloc::vec::Vec;
 
 use super::*;
+use crate::limits::{REFUSAL_BYTES_MIN, REFUSAL_TIME};
 
 const NOW: Time = Time::START;
 const FIRST: PipeId = PipeId(1);
@@ -216,4 +218,83 @@ fn a_new_peer_under_the_number_of_an_earlier_carrier_was_not_asked() {
     let forged = reply(&mut req, FIRST, b"\xff\xff\xff\xffme");
     assert_eq!(forged, Received::Dropped(DropReason::Late));
     assert_eq!(reply(&mut req, SECOND, b"\xff\xff\xff\xffyou"), Received::Queued);
+}
+
+/// Longer than a message that is never blamed.
+const LONG: &[u8] = &[7; REFUSAL_BYTES_MIN];
+
+/// Opens a pipe that takes the request and is closed by its peer after `time`.
+fn carries_and_is_closed(req: &mut Req, pipe: PipeId, now: &mut Time, time: Duration) {
+    req.open(pipe, *now).unwrap();
+    assert!(req.transmit(pipe).is_some(), "the request is sent");
+    *now = *now + time;
+    req.close_by_peer(pipe, *now);
+}
+
+#[test]
+fn a_long_request_on_which_two_connections_end_at_once_is_not_sent_again() {
+    let mut req = connected(&[FIRST]);
+    let mut now = NOW;
+    ask(&mut req, LONG);
+    assert!(req.transmit(FIRST).is_some());
+    req.close_by_peer(FIRST, now);
+    assert_eq!(req.recv(now), Err(RecvError::Empty));
+    carries_and_is_closed(&mut req, SECOND, &mut now, REFUSAL_TIME);
+    req.open(FIRST, now).unwrap();
+    assert_eq!(req.transmit(FIRST), None);
+    let bytes = LONG.len() + 4;
+    assert_eq!(req.recv(now), Err(RecvError::RequestRefused { bytes }));
+    assert_eq!(req.recv(now), Err(RecvError::NoRequest));
+    // The next one has a fresh start.
+    ask(&mut req, LONG);
+    assert!(req.transmit(FIRST).is_some());
+    req.close_by_peer(FIRST, now);
+    assert_eq!(req.recv(now), Err(RecvError::Empty));
+}
+
+/// Each of these connections may have ended for another reason than the length of the request.
+#[test]
+fn a_request_is_sent_again_if_its_length_is_not_the_reason() {
+    let later = REFUSAL_TIME + Duration::from_millis(1);
+    let short = &LONG[..REFUSAL_BYTES_MIN - 5];
+    let cases =
+        [(LONG, [Duration::ZERO, later, Duration::ZERO, later]), (short, [Duration::ZERO; 4])];
+    for (body, times) in cases {
+        let mut req = connected(&[]);
+        let mut now = NOW;
+        req.open(FIRST, now).unwrap();
+        ask(&mut req, body);
+        req.close(FIRST, now);
+        for time in times {
+            carries_and_is_closed(&mut req, FIRST, &mut now, time);
+        }
+        // This side closes the pipe, so the peer refuses nothing.
+        for _ in 0..3 {
+            req.open(FIRST, now).unwrap();
+            assert!(req.transmit(FIRST).is_some());
+            req.close(FIRST, now);
+        }
+        assert_eq!(req.recv(now), Err(RecvError::Empty));
+    }
+}
+
+#[test]
+fn of_several_requests_the_longest_is_blamed() {
+    let mut req = connected(&[FIRST]);
+    let context = req.open_context().unwrap();
+    ask(&mut req, LONG);
+    let longer = Bytes::from(vec![7; LONG.len() + 1]);
+    req.send_in(context, longer, NOW).unwrap();
+    let mut lengths = Vec::new();
+    for _ in 0..2 {
+        lengths.extend(core::iter::from_fn(|| req.transmit(FIRST)).map(|message| message.len()));
+        req.close_by_peer(FIRST, NOW);
+        req.open(FIRST, NOW).unwrap();
+    }
+    let (long, longer) = (LONG.len() + 4, LONG.len() + 5);
+    lengths.sort_unstable();
+    assert_eq!(lengths, [long, long, longer, longer]);
+    assert_eq!(req.recv_in(context, NOW), Err(RecvError::RequestRefused { bytes: longer }));
+    assert_eq!(req.recv(NOW), Err(RecvError::Empty));
+    assert_eq!(req.transmit(FIRST).map(|message| message.len()), Some(long));
 }
