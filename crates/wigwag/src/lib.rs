@@ -267,6 +267,7 @@ pub use bytes::Bytes;
 pub use error::NodeError;
 pub use node::Node;
 pub use node::close::CloseReport;
+pub use node::fetch::Fetch;
 pub use node::options::NodeOptions;
 pub use node::runtime::spawn;
 pub use wigwag_actor::{
