@@ -3,6 +3,8 @@
 //! A refused message comes back: [`Refused`] holds it, and `reference.call(message)` makes a new
 //! call of it.
 
+mod disconnection;
+
 use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
@@ -10,6 +12,8 @@ use std::time::Duration;
 
 use wigwag_wire::Fault;
 use wigwag_wire::hint::{write_debug, write_error};
+
+pub use disconnection::{Disconnection, NextAttempt};
 
 /// The error of a call: what failed, and which actor was called.
 ///
@@ -34,6 +38,10 @@ pub struct CallError {
     pub target: Arc<str>,
     /// The other side's own words about the failure; for people, never parsed.
     pub detail: Option<Box<str>>,
+    /// The state of the session with the actor's process, if the call has waited in vain
+    /// ([`Timeout`](CallErrorKind::Timeout), [`Overloaded`](CallErrorKind::Overloaded)) and the
+    /// session had no connection at the end of the wait. The actor may be innocent then.
+    pub disconnection: Option<Box<Disconnection>>,
 }
 
 /// The kind of failure of a call.
@@ -219,7 +227,7 @@ impl fmt::Display for CallErrorKind {
 impl CallError {
     /// Creates an error without detail.
     pub fn new(kind: CallErrorKind, target: &Arc<str>) -> CallError {
-        CallError { kind, target: target.clone(), detail: None }
+        CallError { kind, target: target.clone(), detail: None, disconnection: None }
     }
 
     /// Adds the other side's own words.
@@ -230,25 +238,36 @@ impl CallError {
         self
     }
 
+    /// Adds that the session with the actor's process has no connection.
+    pub fn while_disconnected(mut self, disconnection: Disconnection) -> CallError {
+        self.disconnection = Some(Box::new(disconnection));
+        self
+    }
+
     /// The side at fault: the caller, the peer or the network.
     pub fn fault(&self) -> Fault {
-        self.kind.fault()
+        match &self.disconnection {
+            Some(_) => Fault::Network,
+            None => self.kind.fault(),
+        }
     }
 
     /// A hint for the reader how to fix it; names in backticks are those of the API or a command.
     pub fn hint(&self) -> &'static str {
-        self.kind.hint()
+        self.disconnection.as_ref().map_or_else(|| self.kind.hint(), |gone| gone.hint())
     }
 }
 
 impl fmt::Display for CallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kind = self.kind;
-        match &self.detail {
-            Some(detail) => {
-                write_error(f, &self.target, format_args!("{kind}: {detail}"), self.hint())
+        let (kind, target, hint) = (self.kind, &self.target, self.hint());
+        match (&self.detail, &self.disconnection) {
+            (None, None) => write_error(f, target, format_args!("{kind}"), hint),
+            (Some(detail), None) => write_error(f, target, format_args!("{kind}: {detail}"), hint),
+            (None, Some(gone)) => write_error(f, target, format_args!("{kind}: {gone}"), hint),
+            (Some(detail), Some(gone)) => {
+                write_error(f, target, format_args!("{kind}: {detail}; {gone}"), hint)
             }
-            None => write_error(f, &self.target, format_args!("{kind}"), self.hint()),
         }
     }
 }

@@ -49,7 +49,7 @@ pub use call::receipt::{DeliveryStatus, Receipt};
 pub use call::streaming::Streaming;
 pub use call::urgent::Urgent;
 pub use call::{Answerable, Call, Tell};
-pub use error::{AskError, CallError, CallErrorKind, Refused, Unsent};
+pub use error::{AskError, CallError, CallErrorKind, Disconnection, NextAttempt, Refused, Unsent};
 pub use groups::{Change, ChangeKind, Changes, GroupError, Groups, Snapshot, TellAllReport};
 pub use letters::{DeadLetter, DeadLetterEvent, DeadLetters, Loss, Losses, dead_letters, losses};
 pub use lifecycle::handle::Handle;

@@ -3,9 +3,8 @@
 use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
-use wigwag_actor::{CallError, CallErrorKind};
+use wigwag_actor::{CallError, CallErrorKind, Disconnection};
 use wigwag_link::{Code, LinkError};
 use wigwag_net::NetError;
 use wigwag_wire::Fault;
@@ -67,13 +66,8 @@ pub enum NodeError {
     Disconnected {
         /// The address of the peer.
         peer: Arc<str>,
-        /// Why the last attempt to reconnect has failed, or how the cut was noticed.
-        why: Arc<str>,
-        /// How long the session has had no connection.
-        since: Duration,
-        /// The time until the next attempt. `None` if an attempt is under way, or if it is the peer
-        /// that dials.
-        next_attempt: Option<Duration>,
+        /// For how long, why, and when the node tries again.
+        disconnection: Disconnection,
     },
     /// The peer has restarted, so the session is gone.
     Restarted,
@@ -137,9 +131,7 @@ impl NodeError {
             NodeError::Call(error) => error.hint(),
             NodeError::NoName { .. } => "write it like tcp://127.0.0.1:7001/counter",
             NodeError::BadName { .. } => "take another name",
-            NodeError::Disconnected { .. } => {
-                "start the peer, or call again later: the node keeps trying to reach it"
-            }
+            NodeError::Disconnected { disconnection, .. } => disconnection.hint(),
             NodeError::Lost { .. } => {
                 "count what was not delivered with the session's event, from `Node::session_events`"
             }
@@ -175,10 +167,8 @@ impl fmt::Display for NodeError {
             NodeError::Session { peer, error } => {
                 return write_error(f, peer, format_args!("{error}"), self.hint());
             }
-            NodeError::Disconnected { peer, why, since, next_attempt } => {
-                let next = NextAttempt(*next_attempt);
-                let text = format_args!("no connection for {since:.1?}: {why}; {next}");
-                return write_error(f, peer, text, self.hint());
+            NodeError::Disconnected { peer, disconnection } => {
+                return write_error(f, peer, format_args!("{disconnection}"), self.hint());
             }
             NodeError::Lost { peer, why, others } => {
                 let others = and_others(*others);
@@ -206,18 +196,6 @@ impl fmt::Display for NodeError {
         };
         f.write_str(text)?;
         write_hint(f, self.hint())
-    }
-}
-
-/// When the next attempt to reconnect begins.
-struct NextAttempt(Option<Duration>);
-
-impl fmt::Display for NextAttempt {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Some(left) => write!(f, "the next attempt is in {left:.1?}"),
-            None => f.write_str("an attempt is under way"),
-        }
     }
 }
 

@@ -268,12 +268,13 @@ pub use bytes::Bytes;
 pub use error::NodeError;
 pub use node::Node;
 pub use node::close::CloseReport;
+pub use node::fetch::Fetch;
 pub use node::options::NodeOptions;
 pub use node::runtime::spawn;
 pub use wigwag_actor::{
-    Actor, ActorOptions, AskError, Call, CallError, CallErrorKind, DeliveryStatus, Handle,
-    Interface, Life, Local, Pipeline, Reason, Receipt, Ref, Refused, Responder, Streaming, This,
-    WhenFull, Yield, block_on, registry,
+    Actor, ActorOptions, AskError, Call, CallError, CallErrorKind, DeliveryStatus, Disconnection,
+    Handle, Interface, Life, Local, NextAttempt, Pipeline, Reason, Receipt, Ref, Refused,
+    Responder, Streaming, This, WhenFull, Yield, block_on, registry,
 };
 pub use wigwag_macros::{Message, actor, handler, main, was};
 pub use wigwag_net::Address;

@@ -221,7 +221,7 @@ fn local_outcome<I: Interface, R>(
     target: &Ref<I>,
     outcome: ReplyOutcome<R>,
 ) -> Result<R, CallError> {
-    outcome.map_err(|(kind, detail)| CallError { kind, target: target.target().clone(), detail })
+    outcome.map_err(|(kind, detail)| CallError { detail, ..CallError::new(kind, target.target()) })
 }
 
 #[cold]

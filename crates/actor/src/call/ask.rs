@@ -109,7 +109,7 @@ impl<'a, I: Interface, R: Answerable<I>> Ask<'a, I, R> {
             Attempt::Failed(error) => Poll::Ready(Err(*error)),
             Attempt::Full => self.limit.poll(context).map(|kind| {
                 self.target.leave(self.priority, &mut self.ticket);
-                Err(CallError::new(kind, self.target.target()))
+                Err(self.target.gave_up(kind))
             }),
         }
     }
@@ -154,7 +154,7 @@ impl<'a, I: Interface, R: Answerable<I>> Ask<'a, I, R> {
     /// The error of an ask that is given up.
     #[cold]
     fn give_up(&mut self, kind: CallErrorKind) -> AskError<I::Message> {
-        let error = CallError::new(kind, self.target.target());
+        let error = self.target.gave_up(kind);
         self.answer = None;
         match self.message.take() {
             Some(message) => AskError::Refused(Refused { message, error }),

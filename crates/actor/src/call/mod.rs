@@ -188,7 +188,9 @@ impl<'a, I: Interface, R: Answerable<I>> Call<'a, I, R> {
     ///
     /// # Errors
     /// [`AskError::Refused`](crate::AskError), with the message, when the ask was not sent;
-    /// [`AskError::Failed`](crate::AskError) when it was sent and there is no reply.
+    /// [`AskError::Failed`](crate::AskError) when it was sent and there is no reply. If the time is
+    /// over while the session with the actor's process has no connection,
+    /// [`CallError::disconnection`] says so.
     ///
     /// # Cancellation
     /// If the future is dropped while it waits for room, the message is not sent. If it is dropped
@@ -366,7 +368,7 @@ impl<'a, I: Interface> Tell<'a, I> {
     #[cold]
     fn give_up(&mut self, kind: CallErrorKind) -> Refused<I::Message> {
         self.target.leave(self.priority, &mut self.ticket);
-        refused(self.message.take(), CallError::new(kind, self.target.target()))
+        refused(self.message.take(), self.target.gave_up(kind))
     }
 }
 

@@ -134,7 +134,8 @@ impl<I: Interface, T: Send + 'static> Streaming<I, T> {
                 Poll::Ready(Some(Ok(item)))
             }
             Poll::Ready(Some(Err((kind, detail)))) => {
-                self.end(Some(CallError { kind, target: self.target.target().clone(), detail }))
+                let error = CallError::new(kind, self.target.target());
+                self.end(Some(CallError { detail, ..error }))
             }
             Poll::Ready(None) => self.end(None),
         }

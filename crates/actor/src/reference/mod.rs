@@ -245,6 +245,22 @@ impl<I: Interface> Ref<I> {
         Attempt::Failed(Box::new(error))
     }
 
+    /// The error of a call that is given up; if its time is over, with the reason why the peer
+    /// cannot be reached.
+    #[cold]
+    pub(crate) fn gave_up(&self, kind: CallErrorKind) -> CallError {
+        let error = CallError::new(kind, self.target());
+        match (&self.place, kind) {
+            (Place::Remote(route, _), CallErrorKind::Timeout(_) | CallErrorKind::Overloaded) => {
+                match route.disconnection() {
+                    Some(gone) => error.while_disconnected(gone),
+                    None => error,
+                }
+            }
+            _ => error,
+        }
+    }
+
     /// Gives up the place of a sender that is parked.
     #[inline(always)]
     pub(crate) fn leave(&self, priority: Priority, ticket: &mut Ticket) {

@@ -5,7 +5,7 @@ use std::task::{Poll, Waker};
 
 use bytes::Bytes;
 
-use crate::error::CallError;
+use crate::error::{CallError, Disconnection};
 use crate::mailbox::backlog::parked::Ticket;
 use crate::reference::answers::Answers;
 use crate::reference::interface::Interface;
@@ -98,6 +98,9 @@ pub trait Route<I: Interface>: Send + Sync {
 
     /// The address of the actor, for errors.
     fn target(&self) -> &Arc<str>;
+
+    /// Why the actor's process cannot be reached now; `None` if there is a connection.
+    fn disconnection(&self) -> Option<Disconnection>;
 
     /// The identity under which this route owns runs that are handed out.
     fn run_owner(&self) -> RunOwner;

@@ -80,7 +80,9 @@ impl Node {
         let dialed = lock(&self.inner.dialed_sessions).get(&peer)?.clone();
         // While the lock is held, a new session is dialed.
         let session = dialed.try_lock().ok()?.clone();
-        session?.disconnected()
+        let session = session?;
+        let disconnection = session.disconnection()?;
+        Some(NodeError::Disconnected { peer: session.peer.clone(), disconnection })
     }
 
     /// The session with the peer at `address`; dials if there is none.

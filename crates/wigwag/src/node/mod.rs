@@ -14,6 +14,7 @@ use crate::error::NodeError;
 use crate::events::{Announcer, SessionEvents};
 use crate::limits::HANDSHAKES_MAX;
 use crate::lock::lock;
+use crate::node::fetch::Fetch;
 use crate::random;
 use crate::send::dynamic::{Dynamic, describe};
 use crate::send::remote::Remote;
@@ -23,6 +24,7 @@ pub(crate) mod options;
 pub(crate) mod sessions;
 mod inner;
 mod dial;
+pub(crate) mod fetch;
 mod accept;
 mod drive;
 pub(crate) mod runtime;
@@ -244,7 +246,11 @@ impl Node {
     /// # Cancellation
     /// If dropped while it waits, no reference is made. A session that was opened by then stays
     /// with the node.
-    pub async fn actor<I: Interface>(&self, address: &str) -> Result<I::Ref, NodeError> {
+    pub fn actor<I: Interface>(&self, address: &str) -> Fetch<I> {
+        Fetch::new(self.clone(), address)
+    }
+
+    async fn fetch<I: Interface>(&self, address: &str) -> Result<I::Ref, NodeError> {
         let attach = Box::pin(async {
             let (channel, theirs) = self.attach(address, I::SCHEMA.hash).await?;
             let described =

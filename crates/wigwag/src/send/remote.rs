@@ -12,8 +12,8 @@ use wigwag_actor::reference::route::RemotePipeline;
 use wigwag_actor::reference::run_writer::RunOwner;
 use wigwag_actor::schema::FIRST_METHOD;
 use wigwag_actor::{
-    Attempt, CallError, CallErrorKind, Interface, Message, Route, Slot, SmallReply, SpinPolicy,
-    Ticket, turn,
+    Attempt, CallError, CallErrorKind, Disconnection, Interface, Message, Route, Slot, SmallReply,
+    SpinPolicy, Ticket, turn,
 };
 
 use crate::replies::ring::Ring;
@@ -248,7 +248,11 @@ impl<I: Interface> Route<I> for Remote<I> {
         let Some(ring) = session.asks.open_ring(most) else {
             let text = "all places for asks of this session are taken";
             let error = CallError::new(CallErrorKind::Overloaded, &self.channel.target);
-            return Err(error.with_detail(text));
+            let error = error.with_detail(text);
+            return Err(match session.disconnection() {
+                Some(gone) => error.while_disconnected(gone),
+                None => error,
+            });
         };
         if let Some(ended) = &session.sending().ended {
             ring.end(&(CallErrorKind::NotDelivered, ended.why.clone()));
@@ -273,6 +277,10 @@ impl<I: Interface> Route<I> for Remote<I> {
 
     fn target(&self) -> &Arc<str> {
         &self.channel.target
+    }
+
+    fn disconnection(&self) -> Option<Disconnection> {
+        self.channel.session.disconnection()
     }
 
     fn run_owner(&self) -> RunOwner {

@@ -4,12 +4,12 @@ use std::sync::{Arc, PoisonError};
 use std::task::Waker;
 use std::time::Duration;
 
+use wigwag_actor::{Disconnection, NextAttempt};
 use wigwag_link::LinkError;
 use wigwag_net::{Connection, clock};
 use wigwag_wire::Time;
 
 use super::Session;
-use crate::error::NodeError;
 use crate::events::SessionChange;
 use crate::session::connection::SessionConnection;
 use crate::sync::Ordering;
@@ -20,7 +20,7 @@ pub(super) struct Cut {
     pub(super) since: Time,
     /// Why the last attempt to reconnect has failed; before the first one, how the cut was noticed.
     why: Arc<str>,
-    /// The time of the next attempt; `None` during one, and at the side that is dialed.
+    /// The time of the next attempt; `None` during one, and always at the side that is dialed.
     next_attempt: Option<Time>,
 }
 
@@ -59,16 +59,16 @@ impl Session {
         }
     }
 
-    /// The error for a caller who needs the peer while the session has no connection.
-    pub(crate) fn disconnected(&self) -> Option<NodeError> {
+    /// What a caller is told who needs the peer while the session has no connection.
+    pub(crate) fn disconnection(&self) -> Option<Disconnection> {
         let (sending, now) = (self.sending(), clock::now());
         let cut = sending.cut.as_ref().filter(|_| sending.ended.is_none())?;
-        Some(NodeError::Disconnected {
-            peer: self.peer.clone(),
-            why: cut.why.clone(),
-            since: now.since(cut.since),
-            next_attempt: cut.next_attempt.map(|at| at.since(now)),
-        })
+        let next_attempt = match cut.next_attempt {
+            _ if self.resumption.dialed().is_none() => NextAttempt::ByPeer,
+            Some(at) => NextAttempt::In(at.since(now)),
+            None => NextAttempt::UnderWay,
+        };
+        Some(Disconnection { why: cut.why.clone(), since: now.since(cut.since), next_attempt })
     }
 
     /// Continues the session over `connection`, whose other end has accepted everything before

@@ -124,3 +124,15 @@ async fn an_asker_may_look_for_its_answer_or_sleep() {
         assert!(matches!(late.error().kind, CallErrorKind::Timeout(_)));
     }
 }
+
+#[tokio::test]
+async fn a_reference_can_be_fetched_by_another_task_and_nothing_happens_before() {
+    let (service, client) = (Node::new(), Node::new());
+    service.export("counter", &counter().spawn()).unwrap();
+    let bound = service.listen("inproc://fetched").await.unwrap();
+    let fetch = client.actor::<Counter>(&format!("{bound}/counter"));
+    tokio::task::yield_now().await;
+    assert!(client.statistics().is_empty(), "nobody has polled it");
+    let there = tokio::spawn(fetch).await.unwrap().unwrap();
+    assert_eq!(there.sum(1, 2).ask().await.unwrap(), 3);
+}

@@ -213,9 +213,7 @@ impl<I: Interface, R: Answerable<I>, C> Pipeline<I, R, C> {
             match self.send(&mut message, &mut waiting.ticket, Some(polling.waker())) {
                 Attempt::Sent(()) => Poll::Ready(Ok(())),
                 Attempt::Failed(error) => Poll::Ready(Err(*error)),
-                Attempt::Full => limit
-                    .poll(polling)
-                    .map(|kind| Err(CallError::new(kind, waiting.target.target()))),
+                Attempt::Full => limit.poll(polling).map(|kind| Err(waiting.target.gave_up(kind))),
             }
         });
         match sent.await {

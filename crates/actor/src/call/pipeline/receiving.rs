@@ -141,9 +141,8 @@ impl<I: Interface, R: Answerable<I>, C> Pipeline<I, R, C> {
                 let Poll::Ready(outcome) = place.poll(waker) else { return Poll::Pending };
                 places.pop_front();
                 return Poll::Ready(outcome.map_err(|(kind, detail)| CallError {
-                    kind,
-                    target: target.clone(),
                     detail,
+                    ..CallError::new(kind, target)
                 }));
             }
         };

@@ -6,6 +6,7 @@ pub(crate) mod cuts;
 mod claims;
 mod silence;
 mod ends;
+mod waits;
 mod changes;
 
 use std::time::Duration;

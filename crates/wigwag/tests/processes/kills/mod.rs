@@ -78,10 +78,10 @@ async fn a_killed_sender_is_given_up_and_what_came_from_it_was_in_order() {
 #[tokio::test]
 async fn a_reference_to_a_killed_peer_fails_with_the_reason_since_when_and_the_next_attempt() {
     let error = receiver::call_after_kill().await;
-    let NodeError::Disconnected { why, since, .. } = &error else { panic!("{error}") };
-    assert_eq!(&**why, "nobody listens there");
+    let NodeError::Disconnected { disconnection, .. } = &error else { panic!("{error}") };
+    assert_eq!(&*disconnection.why, "nobody listens there");
     // The call has waited for the peer, and the session was cut before it began.
-    assert!(*since >= Duration::from_secs(5), "{error}");
+    assert!(disconnection.since >= Duration::from_secs(5), "{error}");
     assert_eq!(error.fault(), Fault::Network);
     let text = error.to_string();
     assert!(text.starts_with("tcp://127.0.0.1:"), "{text}");
