@@ -34,6 +34,22 @@ pub struct Found<A> {
     pub codec: u8,
     /// The bound that it sets for its remote callers, if it has one.
     pub bound: Option<ActorBound>,
+    /// Its number, which no other actor of this node has.
+    pub number: u64,
+}
+
+/// The peer's answer (ATTACHED) to our request for a channel to one of its actors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attached<'a> {
+    /// The units that the channel may use.
+    pub limit: u64,
+    /// The hash of the actor's interface.
+    pub schema_hash: u64,
+    /// How arguments are to be encoded.
+    pub codec: u8,
+    /// The same bytes for every channel to one actor, and to no other; empty from a peer that does
+    /// not say.
+    pub reference: &'a [u8],
 }
 
 /// A report (REJECTED) of the tells of one method that the peer has not understood.
@@ -141,8 +157,8 @@ pub trait Application {
     /// An ask has failed. False: there is no such ask.
     fn failed(&mut self, asker: (u32, u32), code: Code, text: &[u8]) -> Result<bool, Self::Error>;
 
-    /// ATTACHED has come for a channel of ours, whose window is open.
-    fn attached(&mut self, channel: u64, limit: u64, schema_hash: u64, codec: u8);
+    /// ATTACHED has come for a channel of ours. The send half has opened its window.
+    fn attached(&mut self, channel: u64, attached: &Attached<'_>);
 
     /// CREDIT has come for a channel of ours: so many of its calls were handled. `has_risen` says
     /// that its window is larger than before.

@@ -12,7 +12,7 @@ use alloc::string::String;
 
 use wigwag_wire::{Buffer, Time};
 
-use crate::application::{Application, Attach, Rejected};
+use crate::application::{Application, Attach, Attached, Rejected};
 use crate::batch;
 use crate::error::LinkError;
 use crate::features;
@@ -186,9 +186,9 @@ fn dispatch<A: Application>(
             channels.attach(channel, attach, app)?;
         }
         Frame::Detach { channel } => channels.detach(channel, app),
-        Frame::Attached { channel, limit, schema_hash, codec, .. } => {
+        Frame::Attached { channel, limit, schema_hash, codec, reference } => {
             app.send_half().attached(channel, limit);
-            app.attached(channel, limit, schema_hash, codec);
+            app.attached(channel, &Attached { limit, schema_hash, codec, reference });
         }
         Frame::Detached { channel, code, accepted } => {
             // Before the number is free: another thread may use it for a new channel at once.

@@ -216,8 +216,8 @@ impl<C> InboundChannels<C> {
             }
             Ok(found) => {
                 let (schema_hash, codec) = (found.schema_hash, found.codec);
-                let attached =
-                    Frame::Attached { channel, limit, schema_hash, codec, reference: &[] };
+                let reference = &found.number.to_le_bytes();
+                let attached = Frame::Attached { channel, limit, schema_hash, codec, reference };
                 send.outbox.append(|out| write::any(out, &attached));
                 let use_of = send.use_of(channel);
                 drop(send);

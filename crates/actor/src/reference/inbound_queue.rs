@@ -19,6 +19,9 @@ use crate::schema::Schema;
 /// An actor that other processes may reach, without its type;
 /// [`Ref::exported`](crate::Ref::exported) gives it.
 pub trait Exported: Send + Sync {
+    /// The number of the actor, which no other actor of this process has.
+    fn number(&self) -> u64;
+
     /// The methods that the actor has.
     fn schema(&self) -> &'static Schema;
 

@@ -280,6 +280,10 @@ impl<I: Interface> Ref<I> {
 }
 
 impl<I: Interface> Exported for LocalRef<I> {
+    fn number(&self) -> u64 {
+        self.mailbox.number()
+    }
+
     fn schema(&self) -> &'static Schema {
         I::SCHEMA
     }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use wigwag_link::application::{Application, Attach, Found};
+use wigwag_link::application::{Application, Attach, Attached, Found};
 use wigwag_link::credit::Grant;
 use wigwag_link::limits::units;
 use wigwag_link::recv_half::ChannelCalls;
@@ -84,7 +84,7 @@ impl Application for EndApplication<'_> {
         if self.refuses {
             return Err(Code::NO_SUCH_ACTOR);
         }
-        Ok(Found { actor: (), schema_hash: 0, codec: 0, bound: None })
+        Ok(Found { actor: (), schema_hash: 0, codec: 0, bound: None, number: 1 })
     }
 
     fn open(&mut self, (): (), channel: u64, _use_of: u64) {
@@ -126,8 +126,8 @@ impl Application for EndApplication<'_> {
         panic!("{asker:?} fails: {code}");
     }
 
-    fn attached(&mut self, _channel: u64, limit: u64, _schema_hash: u64, _codec: u8) {
-        self.read.limit = limit;
+    fn attached(&mut self, _channel: u64, attached: &Attached<'_>) {
+        self.read.limit = attached.limit;
     }
 
     fn credited(&mut self, _channel: u64, limit: u64, _: u64, _: bool) -> Result<(), Stop> {

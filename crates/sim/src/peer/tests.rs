@@ -1,4 +1,4 @@
-use wigwag_link::application::{Application, Attach, Found};
+use wigwag_link::application::{Application, Attach, Attached, Found};
 use wigwag_link::credit::Grant;
 use wigwag_link::frame::Frame;
 use wigwag_link::recv_half::ChannelCalls;
@@ -48,7 +48,7 @@ impl Application for RecordingApplication<'_> {
     fn acknowledged(&mut self, _has_room: bool, _is_settled: bool) {}
 
     fn find(&mut self, _attach: &Attach<'_>) -> Result<Found<()>, Code> {
-        Ok(Found { actor: (), schema_hash: 1, codec: 0, bound: None })
+        Ok(Found { actor: (), schema_hash: 1, codec: 0, bound: None, number: 1 })
     }
 
     fn open(&mut self, _actor: (), channel: u64, _use_of: u64) -> usize {
@@ -75,7 +75,7 @@ impl Application for RecordingApplication<'_> {
         Ok(false)
     }
 
-    fn attached(&mut self, channel: u64, _limit: u64, _schema_hash: u64, _codec: u8) {
+    fn attached(&mut self, channel: u64, _attached: &Attached<'_>) {
         self.seen.push(format!("attached {channel}"));
     }
 

@@ -1,6 +1,6 @@
 //! One node of a pair: its session, connected or not, and its application.
 
-use wigwag_link::application::{Application, Attach, Found};
+use wigwag_link::application::{Application, Attach, Attached, Found};
 use wigwag_link::batch::{BatchHeader, PAIR1_HEADER};
 use wigwag_link::credit::Grant;
 use wigwag_link::frame::Frame;
@@ -229,7 +229,7 @@ impl Application for NodeApplication<'_> {
             return Err(Code::NO_SUCH_ACTOR);
         }
         let bound = attach.target.starts_with(b"bounded").then(|| self.server.bound());
-        Ok(Found { actor: (), schema_hash: 1, codec: 0, bound })
+        Ok(Found { actor: (), schema_hash: 1, codec: 0, bound, number: 1 })
     }
 
     fn open(&mut self, _actor: (), channel: u64, _use_of: u64) -> usize {
@@ -267,7 +267,7 @@ impl Application for NodeApplication<'_> {
         Ok(true)
     }
 
-    fn attached(&mut self, channel: u64, _limit: u64, _schema_hash: u64, _codec: u8) {
+    fn attached(&mut self, channel: u64, _attached: &Attached<'_>) {
         self.client.attached(channel);
     }
 

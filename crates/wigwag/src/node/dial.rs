@@ -16,7 +16,7 @@ use crate::error::NodeError;
 use crate::limits::ANOTHER_WAIT;
 use crate::lock::lock;
 use crate::send::channel::Channel;
-use crate::session::Session;
+use crate::session::{Attached, Session};
 
 /// The session with a dialed address. The lock is held during a dial, so that others wait instead
 /// of dialing too.
@@ -49,15 +49,14 @@ impl Node {
         &self,
         address: &str,
         schema: u64,
-    ) -> Result<(Channel, u64), NodeError> {
+    ) -> Result<(Channel, Attached), NodeError> {
         self.inner.check_open()?;
         let parsed: Address = address.parse()?;
         let Some((peer, name)) = parsed.split_name() else {
             return Err(NodeError::NoName { address: address.to_owned() });
         };
         let session = self.session_to(&peer).await?;
-        let (channel, attached) = Channel::attach(session, name, schema, &address.into()).await?;
-        Ok((channel, attached.schema_hash))
+        Ok(Channel::attach(session, name, schema, &address.into()).await?)
     }
 
     /// Runs an exchange with the peer of the actor at `address` within the time of a handshake.

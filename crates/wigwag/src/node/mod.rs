@@ -16,7 +16,7 @@ use crate::limits::HANDSHAKES_MAX;
 use crate::lock::lock;
 use crate::node::fetch::Fetch;
 use crate::random;
-use crate::send::dynamic::{Dynamic, describe};
+use crate::send::dynamic::Dynamic;
 use crate::send::remote::Remote;
 use crate::session::{PeerStatistics, Session};
 
@@ -233,6 +233,12 @@ impl Node {
     ///
     /// See [`Node`] for an example.
     ///
+    /// A second reference to the same actor, of the same type and fetched while the first is in use,
+    /// is like a clone of the first: it uses the same channel, so their calls are handled in the
+    /// order in which they were sent, and its errors name the address of the first. For a peer of an
+    /// earlier release, and after [`watch_answers`](Node::watch_answers), it has a channel of its
+    /// own.
+    ///
     /// # Errors
     /// Each within the time of a handshake, 5 s:
     /// - [`NoName`](NodeError::NoName) if the address names no actor;
@@ -252,12 +258,9 @@ impl Node {
 
     async fn fetch<I: Interface>(&self, address: &str) -> Result<I::Ref, NodeError> {
         let attach = Box::pin(async {
-            let (channel, theirs) = self.attach(address, I::SCHEMA.hash).await?;
-            let described =
-                if theirs == I::SCHEMA.hash { None } else { Some(describe(&channel).await?) };
+            let (channel, attached) = self.attach(address, I::SCHEMA.hash).await?;
             let answer_spin = *lock(&self.inner.answer_spin);
-            let remote = Remote::<I>::new(channel, described.as_ref(), answer_spin);
-            Ok(Ref::remote(Arc::new(remote)).into())
+            Ok(Ref::remote(Remote::<I>::open(channel, &attached, answer_spin).await?).into())
         });
         runtime::enter(&self.inner.runtime, self.within_attach_time(address, attach)).await
     }

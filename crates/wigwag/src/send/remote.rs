@@ -19,10 +19,12 @@ use wigwag_actor::{
 use crate::replies::ring::Ring;
 use crate::send::cancel::send_cancels;
 use crate::send::channel::{AfterSend, Channel};
-use crate::send::dynamic::Described;
+use crate::send::dynamic::{Described, describe};
 use crate::send::matching::{MethodMatch, Order, Reordered, match_methods};
+use crate::session::Attached;
 use crate::session::buffers::RunHandout;
 use crate::session::rejected::MethodNames;
+use crate::session::routes::RouteKey;
 
 /// A route to a remote actor whose interface both sides know.
 pub(crate) struct Remote<I> {
@@ -35,13 +37,30 @@ pub(crate) struct Remote<I> {
 }
 
 impl<I: Interface> Remote<I> {
+    /// Opens a route over an attached channel, or returns the one that a reference to the same actor
+    /// has already; then the channel is given back. `watch` is how long an ask spins for its answer
+    /// before its thread parks.
+    ///
+    /// # Cancellation
+    /// The channel is given back.
+    pub(crate) async fn open(
+        channel: Channel,
+        attached: &Attached,
+        watch: Duration,
+    ) -> Result<Arc<Remote<I>>, CallError> {
+        let described = match attached.schema_hash == I::SCHEMA.hash {
+            true => None,
+            false => Some(describe(&channel).await?),
+        };
+        let session = channel.session.clone();
+        let remote = Arc::new(Remote::new(channel, described.as_ref(), watch));
+        let Some(actor) = attached.actor else { return Ok(remote) };
+        Ok(session.share_route(RouteKey::new::<Remote<I>>(actor, watch), &remote))
+    }
+
     /// Creates a route. `described` is given if the peer's schema differs from ours; `watch` is how
     /// long an ask spins for its answer before its thread parks.
-    pub(crate) fn new(
-        channel: Channel,
-        described: Option<&Described>,
-        watch: Duration,
-    ) -> Remote<I> {
+    fn new(channel: Channel, described: Option<&Described>, watch: Duration) -> Remote<I> {
         let matches = described.map(|theirs| match_methods(I::SCHEMA, &theirs.details));
         if matches.is_none() {
             channel.name_methods(MethodNames::Same(I::SCHEMA));

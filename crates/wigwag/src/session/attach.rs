@@ -8,6 +8,7 @@ use wigwag_link::frame::Frame;
 use wigwag_link::{Limits, write};
 
 use crate::replies::ask_origin::AskOrigin;
+use crate::session::routes::ActorIdentity;
 use crate::session::tally::AskCounters;
 use crate::session::{OutboundChannel, SendState, Session};
 
@@ -15,6 +16,8 @@ use crate::session::{OutboundChannel, SendState, Session};
 pub(crate) struct Attached {
     pub(crate) schema_hash: u64,
     pub(crate) codec: u8,
+    /// The actor, if the peer says which it is.
+    pub(crate) actor: Option<ActorIdentity>,
 }
 
 /// A channel whose ATTACH was sent.

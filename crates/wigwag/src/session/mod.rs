@@ -38,6 +38,7 @@ use crate::session::fence::Fence;
 use crate::session::receive::RecvState;
 use crate::session::rejected::{MethodNames, RejectionLog};
 use crate::session::resumption::Resumption;
+use crate::session::routes::SharedRoutes;
 use crate::session::tally::Tally;
 use crate::sync::{AtomicBool, AtomicU64, Ordering};
 
@@ -52,6 +53,7 @@ pub(crate) mod receive;
 pub(crate) mod tally;
 pub(crate) mod rejected;
 pub(crate) mod outcome;
+pub(crate) mod routes;
 mod attach;
 mod reconnect;
 mod flush;
@@ -209,6 +211,7 @@ pub(crate) struct Session {
     pub(crate) last_received: AtomicU64,
     /// Channels of the peer that are open or have unhandled calls.
     pub(crate) inbound_channels: AtomicU64,
+    shared_routes: Mutex<SharedRoutes>,
     pub(crate) pools: Arc<Pools>,
     pub(crate) owner: Weak<dyn SessionOwner>,
 }
@@ -283,6 +286,7 @@ impl Session {
             started_at: clock::now(),
             last_received: AtomicU64::new(0),
             inbound_channels: AtomicU64::new(0),
+            shared_routes: Mutex::default(),
             pools,
             owner,
         })

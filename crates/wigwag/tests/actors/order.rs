@@ -125,7 +125,7 @@ fn one_thread() -> Runtime {
 /// A task tells and then signals another task, which asks. The turn of the first one, and so what
 /// it has not published, is still open when the ask is sent: in every fourth round until the answer
 /// has come. In two of three rounds the other task tells as well, so that both turns hold calls.
-fn tell_signal_and_ask(count: &CountRef) {
+fn tell_signal_and_ask(count: &CountRef, asked: &CountRef) {
     let nightly = std::env::var_os("WIGWAG_NIGHTLY").is_some();
     let rounds: u64 = if nightly { 1_000_000 } else { 2_000 };
     let asker = one_thread();
@@ -153,7 +153,7 @@ fn tell_signal_and_ask(count: &CountRef) {
     });
     let (mut sent, mut wrong) = (0, None);
     for round in 0..rounds {
-        let (count, shared) = (count.clone(), signals.clone());
+        let (count, shared) = (asked.clone(), signals.clone());
         let total = in_turns(&asker, async move {
             for _ in 0..round % 3 * 30 {
                 count.add().tell().await.unwrap();
@@ -182,23 +182,26 @@ fn a_call_is_handled_after_the_calls_that_were_sent_before_it_by_any_task() {
     // On a thread of its own, since the tasks hold their threads.
     let options = ActorOptions::default().own_thread();
     let count = runtime.block_on(async { Count(0).spawn_with(options) });
-    tell_signal_and_ask(&count);
+    tell_signal_and_ask(&count, &count);
 }
 
 #[test]
 fn a_call_to_another_node_is_handled_after_the_calls_that_were_sent_before_it_by_any_task() {
     let runtime = Runtime::new().unwrap();
-    let (_service, _client, count) = runtime.block_on(count_of_another_node());
-    tell_signal_and_ask(&count);
+    let (_service, _client, [count, asked]) = runtime.block_on(count_of_another_node());
+    tell_signal_and_ask(&count, &asked);
 }
 
-/// Two nodes, and a reference to an actor of the first one.
-async fn count_of_another_node() -> (Node, Node, CountRef) {
+/// Two nodes, and two references to an actor of the first one, fetched under two names.
+async fn count_of_another_node() -> (Node, Node, [CountRef; 2]) {
     let (service, client) = (Node::new(), Node::new());
-    service.export("count", &Count(0).spawn()).unwrap();
+    let count = Count(0).spawn();
+    service.export("count", &count).unwrap();
+    service.export("alias", &count).unwrap();
     let address = service.listen("tcp://127.0.0.1:0").await.unwrap();
     let count = client.actor::<Count>(&format!("{address}/count")).await.unwrap();
-    (service, client, count)
+    let alias = client.actor::<Count>(&format!("{address}/alias")).await.unwrap();
+    (service, client, [count, alias])
 }
 
 /// Remembers the last number of each sender.

@@ -50,8 +50,7 @@ impl Slow {
     }
 }
 
-/// Sends `each` tells of `bytes` to an actor with this bound over `channels` channels, from four
-/// nodes. Returns the most calls that were accepted and not handled.
+/// Sends `each` tells of `bytes` to an actor with this bound from `channels` nodes. Returns the most calls that were accepted and not handled.
 async fn largest(calls: usize, channels: u64, each: u64, bytes: usize) -> u64 {
     let (accept, accepted) = watch::channel(0);
     let least = channels * (calls as u64).min(FIRST_WINDOW).div_ceil(units(bytes));
@@ -62,9 +61,9 @@ async fn largest(calls: usize, channels: u64, each: u64, bytes: usize) -> u64 {
     service.export("slow", &actor).unwrap();
     let bound = service.listen("tcp://127.0.0.1:0").await.unwrap();
     let address = format!("{bound}/slow");
-    let nodes: Vec<Node> = (0..channels.min(4)).map(|_| Node::new()).collect();
+    let nodes: Vec<Node> = (0..channels).map(|_| Node::new()).collect();
     let mut callers = Vec::new();
-    for (channel, node) in nodes.iter().cycle().take(channels as usize).enumerate() {
+    for (channel, node) in nodes.iter().enumerate() {
         let slow = node.actor::<Slow>(&address).await.unwrap();
         let accept = accept.clone();
         callers.push(tokio::spawn(async move {

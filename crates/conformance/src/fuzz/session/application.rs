@@ -1,6 +1,6 @@
 //! The application of a session, implemented by a node.
 
-use wigwag_link::application::{Application, Attach, Found};
+use wigwag_link::application::{Application, Attach, Attached, Found};
 use wigwag_link::credit::Grant;
 use wigwag_link::frame::{Frame, SEQUENCED};
 use wigwag_link::limits::TARGET_BYTES_MAX;
@@ -133,7 +133,7 @@ impl Application for NodeApplication<'_> {
         if attach.codec != 0 || attach.target.len() > TARGET_BYTES_MAX {
             return Err(Code::NO_SUCH_ACTOR);
         }
-        Ok(Found { actor: (), schema_hash: 7, codec: 0, bound: None })
+        Ok(Found { actor: (), schema_hash: 7, codec: 0, bound: None, number: 1 })
     }
 
     fn open(&mut self, _actor: (), channel: u64, _use_of: u64) -> usize {
@@ -206,9 +206,9 @@ impl Application for NodeApplication<'_> {
         Ok(self.complete(asker))
     }
 
-    fn attached(&mut self, channel: u64, limit: u64, _schema_hash: u64, _codec: u8) {
+    fn attached(&mut self, channel: u64, attached: &Attached<'_>) {
         if let Some(Some(open)) = self.node.outbound.get_mut(channel as usize) {
-            open.limit = open.limit.max(limit);
+            open.limit = open.limit.max(attached.limit);
             open.is_open |= open.is_pending;
             open.is_pending = false;
         }

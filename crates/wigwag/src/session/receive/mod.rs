@@ -10,7 +10,7 @@ use std::task::Waker;
 
 use wigwag_actor::limits::RUN_CALLS_MAX;
 use wigwag_actor::{CallErrorKind, Exported, InboundQueue, InboundQueueOwner};
-use wigwag_link::application::{Application, Attach, Found, Rejected};
+use wigwag_link::application::{self, Application, Attach, Found, Rejected};
 use wigwag_link::credit::{ActorBound, Grant};
 use wigwag_link::recv_half::{ChannelCalls, ReplyRun};
 use wigwag_link::{Code, Dispatcher, Limits, LinkError};
@@ -21,6 +21,7 @@ use crate::limits::CODEC_MESSAGEPACK;
 use crate::replies::slot::Completion;
 use crate::session::receive::inbound::{ChannelOwner, ChannelPermit};
 use crate::session::receive::pipelined::PipelinedReplies;
+use crate::session::routes::ActorIdentity;
 use crate::session::{Attached, SendState, Session};
 
 pub(crate) mod inbound;
@@ -146,9 +147,10 @@ impl Application for Inbound<'_> {
         // Where the types may differ, each value carries its type.
         let is_same = schema_hash == attach.schema_hash;
         let codec = if is_same { attach.codec } else { CODEC_MESSAGEPACK };
+        let number = actor.number();
         let bound = actor.remote_bound().cloned();
         let bound = bound.map(|bound| ActorBound::new(bound.calls, bound.free));
-        Ok(Found { actor: FoundActor { actor, permit }, schema_hash, codec, bound })
+        Ok(Found { actor: FoundActor { actor, permit }, schema_hash, codec, bound, number })
     }
 
     fn open(&mut self, found: FoundActor, channel: u64, use_of: u64) -> InboundChannel {
@@ -239,8 +241,10 @@ impl Application for Inbound<'_> {
         Ok(self.completed(asker.0, completion))
     }
 
-    fn attached(&mut self, channel: u64, _limit: u64, schema_hash: u64, codec: u8) {
-        self.session.sending().attached(channel, Attached { schema_hash, codec });
+    fn attached(&mut self, channel: u64, attached: &application::Attached<'_>) {
+        let application::Attached { schema_hash, codec, reference, .. } = *attached;
+        let actor = ActorIdentity::read(reference);
+        self.session.sending().attached(channel, Attached { schema_hash, codec, actor });
     }
 
     fn credited(

@@ -1,0 +1,118 @@
+//! Routes that several references share.
+//!
+//! There is an order between the calls on one channel, and none between two channels. References to
+//! one actor that are fetched one by one would each have a channel, so the one that is fetched later
+//! gets the route of the earlier one, like a clone of it, if the peer says that both lead to the
+//! same actor.
+
+use std::any::{Any, TypeId};
+use std::collections::HashMap;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use crate::lock::lock;
+use crate::session::Session;
+
+/// An actor, as its node identifies it for the time of the session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct ActorIdentity(u64);
+
+impl ActorIdentity {
+    /// Reads the identity out of ATTACHED. `None` from a peer that does not give one, or another
+    /// kind of one.
+    pub(crate) fn read(reference: &[u8]) -> Option<ActorIdentity> {
+        Some(ActorIdentity(u64::from_le_bytes(reference.try_into().ok()?)))
+    }
+}
+
+/// What has to be the same for references that share a route.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct RouteKey {
+    /// The type of the route.
+    route: TypeId,
+    actor: ActorIdentity,
+    /// How long asks spin for their answers.
+    answer_spin: Duration,
+}
+
+impl RouteKey {
+    /// The key of a route of type `R`.
+    pub(crate) fn new<R: Any>(actor: ActorIdentity, answer_spin: Duration) -> RouteKey {
+        RouteKey { route: TypeId::of::<R>(), actor, answer_spin }
+    }
+}
+
+/// The routes of a session that a reference leads over. A route has a channel, so there are never
+/// more of them than channels; as many again may have ended and not been removed.
+#[derive(Default)]
+pub(crate) struct SharedRoutes {
+    routes: HashMap<RouteKey, Weak<dyn Any + Send + Sync>>,
+    /// Routes from which on those that have ended are removed.
+    crowded: usize,
+}
+
+impl SharedRoutes {
+    /// The route with this key that is in use; otherwise `candidate`, which is shared from now on.
+    fn share<R: Any + Send + Sync>(&mut self, key: RouteKey, candidate: &Arc<R>) -> Arc<R> {
+        let in_use = self.routes.get(&key).and_then(Weak::upgrade);
+        if let Some(route) = in_use.and_then(|route| route.downcast::<R>().ok()) {
+            return route;
+        }
+        if self.routes.len() >= self.crowded {
+            self.routes.retain(|_, route| route.strong_count() > 0);
+            self.crowded = 2 * self.routes.len() + 16;
+        }
+        let route: Arc<dyn Any + Send + Sync> = candidate.clone();
+        self.routes.insert(key, Arc::downgrade(&route));
+        candidate.clone()
+    }
+}
+
+impl Session {
+    /// The route with this key that is in use; otherwise `candidate`, which is shared from now on.
+    pub(crate) fn share_route<R: Any + Send + Sync>(
+        &self,
+        key: RouteKey,
+        candidate: &Arc<R>,
+    ) -> Arc<R> {
+        lock(&self.shared_routes).share(key, candidate)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(actor: u64) -> RouteKey {
+        RouteKey::new::<u8>(ActorIdentity(actor), Duration::ZERO)
+    }
+
+    #[test]
+    fn a_route_in_use_is_shared_and_one_that_has_ended_is_not() {
+        let mut routes = SharedRoutes::default();
+        let first = routes.share(key(1), &Arc::new(1_u8));
+        assert_eq!(*routes.share(key(1), &Arc::new(2_u8)), 1);
+        assert_eq!(*routes.share(key(2), &Arc::new(3_u8)), 3, "another actor");
+        drop(first);
+        assert_eq!(*routes.share(key(1), &Arc::new(4_u8)), 4);
+    }
+
+    #[test]
+    fn routes_that_have_ended_are_removed() {
+        let mut routes = SharedRoutes::default();
+        let kept: Vec<Arc<u8>> = (0..10).map(|at| routes.share(key(at), &Arc::new(0))).collect();
+        for at in 10..1000 {
+            routes.share(key(at), &Arc::new(0));
+            assert!(routes.routes.len() <= 2 * kept.len() + 16);
+        }
+        let same = |(at, route)| Arc::ptr_eq(&routes.share(key(at), &Arc::new(9)), route);
+        assert!((0..).zip(&kept).all(same));
+    }
+
+    #[test]
+    fn an_identity_has_eight_bytes() {
+        assert_eq!(ActorIdentity::read(&[1, 0, 0, 0, 0, 0, 0, 0]), Some(ActorIdentity(1)));
+        assert_eq!(ActorIdentity::read(&[]), None);
+        assert_eq!(ActorIdentity::read(&[0; 9]), None);
+    }
+}
