@@ -67,7 +67,7 @@ pub use reference::alive::Alive;
 pub use reference::inbound_queue::{Exported, InboundQueue};
 pub use reference::interface::Interface;
 pub use reference::replace::ReplaceError;
-pub use reference::route::{Attempt, Route, SMALL_REPLY_BYTES, Slot, SmallReply};
+pub use reference::route::{AskTiming, Attempt, Route, SMALL_REPLY_BYTES, Slot, SmallReply};
 pub use reference::spin::SpinPolicy;
 pub use registry::NameError;
 pub use reply::Reply;

@@ -12,10 +12,10 @@ use tokio::sync::Notify;
 use wigwag_actor::limits::{INBOUND_CHUNK_CALLS_MAX, RUN_CALLS_MAX};
 use wigwag_actor::reply::cancelled::CancelledAsks;
 use wigwag_actor::{Actor, CallErrorKind, Exported, InboundQueue, InboundQueueOwner};
-use wigwag_wire::call::{ASK, REPLY, TELL};
+use wigwag_wire::call::{ASK, ASK_BY, REPLY, TELL};
 use wigwag_wire::run::{Run, RunItems};
 use wigwag_wire::small::DynEncode;
-use wigwag_wire::{Buffer, Decode, Encode, Reader, varint};
+use wigwag_wire::{Buffer, Decode, Encode, Reader, Time, varint};
 
 use tally::{Gate, NOTE, PANIC, STAND, SUM, Tally, TallyRef};
 
@@ -28,6 +28,7 @@ struct Session {
     heard: Mutex<Heard>,
     changed: Notify,
     cancelled: CancelledAsks,
+    now: Mutex<Time>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -68,6 +69,10 @@ impl Session {
 impl InboundQueueOwner for Session {
     fn cancelled(&self) -> Option<&CancelledAsks> {
         Some(&self.cancelled)
+    }
+
+    fn has_passed(&self, deadline: Time) -> bool {
+        deadline <= *self.now.lock().unwrap()
     }
 
     fn joins(&self) -> bool {
@@ -294,6 +299,28 @@ async fn cancelled_asks_are_answered_and_not_begun_and_free_their_places() {
     assert_eq!(heard.failures, [(2, 102), (3, 103), (5, 105), (10, 5), (12, 5)].map(cancelled));
     let answered: Vec<u32> = heard.replies.iter().map(|(slot, ..)| *slot).collect();
     assert_eq!(answered, [1, 4, 11, 13]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_ask_whose_deadline_has_passed_is_answered_and_not_begun() {
+    let setting = setting();
+    let (session, mut queue) = setting.session();
+    ask(&mut queue, STAND, 1);
+    for (slot, deadline) in [(2, 50), (3, 49), (4, u64::MAX), (5, 51)] {
+        let mut body = deadline.to_le_bytes().to_vec();
+        body.extend([3, slot, 100, SUM as u8, 0x90]);
+        let frame = [&[ASK_BY, body.len() as u8], &body[..]].concat();
+        queue.accept(&frame, 1, 1);
+    }
+    queue.publish();
+    setting.gate.reached.notified().await;
+    *session.now.lock().unwrap() = Time::from_nanos(50);
+    setting.gate.open.notify_one();
+    let heard = session.until(|heard| heard.handled == 5).await;
+    assert_eq!((heard.freed, heard.asks_handled), (5, 5));
+    assert_eq!(heard.failures, [2, 3].map(|slot| (slot, 100, CallErrorKind::DeadlinePassed)));
+    let answered: Vec<u32> = heard.replies.iter().map(|(slot, ..)| *slot).collect();
+    assert_eq!(answered, [1, 4, 5]);
 }
 
 #[tokio::test(start_paused = true)]

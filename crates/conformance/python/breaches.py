@@ -14,7 +14,7 @@ from breach import (
     ECHO, LONG_HEARTBEAT, TOTAL, Stage, Withholding, answers_without_acks, asked,
     attaching, claim, close_in, open_message, opening, outcome, own_hello, say, say_batch,
 )
-from session import OFFERED, RESUMING, node_id
+from session import OFFERED, RESUMING, Answer, node_id
 from wire import frame, raw_frame
 
 ROWS = []
@@ -354,6 +354,26 @@ def row_of_cancels(name, expected, offered, *cancels):
     ROWS.append((name, expected, play))
 
 
+def ask_within(session, slot, extras):
+    """Sends an ASK with these extras; gives what will have its answer."""
+    answer = session.asked[slot, 0] = Answer()
+    while len(session.generations) <= slot:
+        session.generations.append(0)
+    say(session, frame(wire.CALL_X, wire.ASK, extras, wire.body(wire.ASK, 0, slot, 0, TOTAL, b"\x90")))
+    return answer
+
+
+def row_of_deadlines(name, expected, offered, extras):
+    def play(stage):
+        session = stage.session(offered=offered)
+        return outcome(session, ask_within(session, 9, extras))
+    ROWS.append((name, expected, play))
+
+
+row_of_deadlines("deadline_that_has_passed", "ERROR DeadlinePassed", OFFERED, b"\x02\x01\x00")
+row_of_deadlines("deadline_in_a_minute", "answered", OFFERED, b"\x02\x03\xe0\xd4\x03")
+row_of_deadlines("deadline_without_the_feature", "answered", RESUMING, b"\x02\x01\x00")
+row_of_deadlines("milliseconds_that_are_no_number", "CLOSE Protocol", OFFERED, b"\x02\x01\x80")
 row_of_cancels("cancel_before_the_turn", "ERROR Cancelled", OFFERED, (9, 5), (9, 5))
 row_of_cancels("cancel_of_other_asks", "answered", OFFERED, (9, 4), (9, 6), (8, 5), (1 << 40, 5))
 row_of_cancels("cancel_without_the_feature", "answered", RESUMING, (9, 5))

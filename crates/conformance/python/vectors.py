@@ -38,7 +38,7 @@ NAMES = {
     "CLOSE": "code rule detail", "DETACH": "channel", "DETACHED": "channel code accepted",
     "PING": "id next_ms", "PONG": "id", "REVOKE": "channel limit_wanted",
     "NEED": "channel limit_wanted", "REVOKED": "channel limit", "ERROR": "slot generation code text data",
-    "CANCEL": "slot generation", "RELEASE": "reference times", "DRAIN": "stop_seq",
+    "CALL_X": "type extras call", "CANCEL": "slot generation", "RELEASE": "reference times", "DRAIN": "stop_seq",
 }
 TELL_5 = ("TELL", 0, 1, wire.pack([5]))
 TELL_6 = ("TELL", 0, 1, wire.pack([6]))

@@ -9,6 +9,7 @@
 //! A node, the simulator, the fuzz targets and the model test drive this same type.
 
 use alloc::string::String;
+use core::time::Duration;
 
 use wigwag_wire::{Buffer, Time};
 
@@ -17,7 +18,7 @@ use crate::batch;
 use crate::error::LinkError;
 use crate::features;
 use crate::frame::Frame;
-use crate::inbound::InboundChannels;
+use crate::inbound::{Arrived, InboundChannels};
 use crate::limits::{Limits, units};
 use crate::opening::Opening;
 use crate::outbox::Outbox;
@@ -160,11 +161,17 @@ fn dispatch<A: Application>(
 ) -> Result<(), A::Error> {
     match frame {
         Frame::Tell { channel, method, arguments } => {
-            channels.call(channel, method, arguments, None, units, app)?;
+            let (asker, deadline) = (None, None);
+            channels.call(&Arrived { channel, method, arguments, asker, deadline }, units, app)?;
         }
         Frame::Ask { channel, slot, generation, method, arguments } => {
+            let (asker, deadline) = (Some(narrow(slot, generation)?), None);
+            channels.call(&Arrived { channel, method, arguments, asker, deadline }, units, app)?;
+        }
+        Frame::AskWithin { within_ms, channel, slot, generation, method, arguments } => {
             let asker = Some(narrow(slot, generation)?);
-            channels.call(channel, method, arguments, asker, units, app)?;
+            let deadline = Some(now + Duration::from_millis(within_ms));
+            channels.call(&Arrived { channel, method, arguments, asker, deadline }, units, app)?;
         }
         Frame::NotUnderstood { tag, channel, asker } => {
             let asker = match asker {
@@ -212,20 +219,28 @@ fn dispatch<A: Application>(
             let revoked = app.send_half().revoked(channel, limit_wanted)?;
             revoked.into_iter().for_each(|limit| app.revoked(channel, limit));
         }
+        of_session => return dispatch_of_session(of_session, now, app),
+    }
+    Ok(())
+}
+
+/// Decides on a frame that is about the session as a whole.
+fn dispatch_of_session<A: Application>(
+    frame: Frame<'_>,
+    now: Time,
+    app: &mut A,
+) -> Result<(), A::Error> {
+    match frame {
         Frame::Ping { id, next_ms } => app.send_half().ping_received(id, next_ms),
-        Frame::Pong { id } => {
-            if app.send_half().pong_received(id, now) {
-                app.has_room();
-            }
-        }
+        Frame::Pong { id } if app.send_half().pong_received(id, now) => app.has_room(),
         Frame::Drain { .. } => app.draining(),
         Frame::Close { code, rule, detail } => {
             let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
             let (rule, detail) = (text(rule), text(detail));
             return Err(LinkError::ClosedByPeer { code, rule, detail }.into());
         }
-        // None of these needs an answer.
-        Frame::Revoked { .. } | Frame::Release { .. } | Frame::Skipped { .. } => {}
+        // None of the others needs an answer.
+        _ => {}
     }
     Ok(())
 }

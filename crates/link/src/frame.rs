@@ -50,6 +50,15 @@ pub enum Frame<'a> {
     Tell { channel: u64, method: u64, arguments: &'a [u8] },
     /// A call whose answer goes to a slot in the asker's table.
     Ask { channel: u64, slot: u64, generation: u64, method: u64, arguments: &'a [u8] },
+    /// An ask whose caller waits no longer than this for its answer. It arrives as a CALL_X.
+    AskWithin {
+        within_ms: u64,
+        channel: u64,
+        slot: u64,
+        generation: u64,
+        method: u64,
+        arguments: &'a [u8],
+    },
     /// The answer to an ask.
     Reply { slot: u64, generation: u64, value: &'a [u8] },
     /// The failure of an ask.
@@ -216,17 +225,22 @@ pub(crate) fn unknown_frame() -> LinkError {
 
 /// Extras that this version knows: 1 traceparent, 2 milliseconds left, 4 call chain. They are
 /// advisory: a call may be handled without them. Unknown odd tags are always skipped.
-const TAGS_KNOWN: [u64; 3] = [1, 2, 4];
+const TAGS_KNOWN: [u64; 3] = [1, WITHIN, 4];
+/// The tag of the milliseconds for which the caller of an ask waits from its arrival on.
+pub(crate) const WITHIN: u64 = 2;
 
 /// Parses CALL_X: a call behind its extras. Even tags must be understood; a call with an unknown
 /// one is answered with an error.
 fn extended(mut reader: Reader<'_>) -> Result<Frame<'_>, LinkError> {
     let inner = reader.u8()?;
     let mut meta = Reader::new(b(&mut reader)?);
-    let mut not_understood = None;
+    let (mut not_understood, mut within) = (None, None);
     while !meta.is_empty() {
         let tag = varint::take(&mut meta)?;
-        b(&mut meta)?;
+        let value = b(&mut meta)?;
+        if tag == WITHIN {
+            within = Some(varint::take(&mut Reader::new(value))?);
+        }
         if tag % 2 == 0 && !TAGS_KNOWN.contains(&tag) {
             not_understood = Some(tag);
         }
@@ -236,7 +250,12 @@ fn extended(mut reader: Reader<'_>) -> Result<Frame<'_>, LinkError> {
     }
     let frame = Frame::parse(inner, reader.take_rest())?;
     let Some(tag) = not_understood else {
-        return Ok(frame);
+        return Ok(match (frame, within) {
+            (Frame::Ask { channel, slot, generation, method, arguments }, Some(within_ms)) => {
+                Frame::AskWithin { within_ms, channel, slot, generation, method, arguments }
+            }
+            (frame, _) => frame,
+        });
     };
     Ok(match frame {
         Frame::Ask { channel, slot, generation, .. } => {

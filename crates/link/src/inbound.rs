@@ -6,8 +6,8 @@
 use alloc::format;
 use alloc::vec::Vec;
 
-use wigwag_wire::Buffer;
-use wigwag_wire::call::Calls;
+use wigwag_wire::call::{ASK_BY, Calls};
+use wigwag_wire::{Buffer, Time, varint};
 
 use crate::application::{Application, Attach};
 use crate::code::Code;
@@ -21,6 +21,36 @@ use crate::write;
 
 /// The method that every actor has: it is answered with the actor's schema.
 const DESCRIBE: u64 = 0;
+
+/// One call in a frame of its own.
+pub(crate) struct Arrived<'a> {
+    pub(crate) channel: u64,
+    pub(crate) method: u64,
+    pub(crate) arguments: &'a [u8],
+    pub(crate) asker: Option<(u32, u32)>,
+    /// The time after which the caller waits no longer.
+    pub(crate) deadline: Option<Time>,
+}
+
+impl Arrived<'_> {
+    /// The call as inbound queues store it.
+    fn stored(&self) -> Buffer {
+        let (mut frame, channel) = (Buffer::new(), self.channel);
+        let method = u32::try_from(self.method).unwrap_or(u32::MAX);
+        let put = |out: &mut Buffer| out.extend(self.arguments);
+        match (self.asker, self.deadline) {
+            (None, _) => write::tell(&mut frame, channel, method, put),
+            (Some(asker), None) => write::ask(&mut frame, channel, asker, method, put),
+            (Some((slot, generation)), Some(deadline)) => write::frame(&mut frame, ASK_BY, |out| {
+                out.put(deadline.as_nanos().to_le_bytes(), 8);
+                let numbers = [channel, slot.into(), generation.into(), method.into()];
+                numbers.iter().for_each(|number| varint::put(out, *number));
+                put(out);
+            }),
+        };
+        frame
+    }
+}
 
 /// The inbound channels of a session; `C` is the application's part of each.
 #[derive(Debug)]
@@ -115,16 +145,14 @@ impl<C> InboundChannels<C> {
     #[cold]
     pub(crate) fn call<A>(
         &mut self,
-        channel: u64,
-        method: u64,
-        arguments: &[u8],
-        asker: Option<(u32, u32)>,
+        call: &Arrived<'_>,
         units: u64,
         app: &mut A,
     ) -> Result<(), A::Error>
     where
         A: Application<Channel = C>,
     {
+        let Arrived { channel, method, asker, .. } = *call;
         if let (Some(Some(Inbound::Open(open))), DESCRIBE, Some(asker)) =
             (self.channels.get_mut(index(channel)), method, asker)
         {
@@ -135,13 +163,7 @@ impl<C> InboundChannels<C> {
             }
             return Ok(());
         }
-        let method = u32::try_from(method).unwrap_or(u32::MAX);
-        let mut frame = Buffer::new();
-        let put = |out: &mut Buffer| out.extend(arguments);
-        match asker {
-            None => write::tell(&mut frame, channel, method, put),
-            Some(asker) => write::ask(&mut frame, channel, asker, method, put),
-        };
+        let frame = call.stored();
         let run = ChannelCalls { channel, calls: 1, units, bytes: frame.as_slice() };
         self.calls(&run, app)
     }

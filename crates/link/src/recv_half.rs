@@ -33,6 +33,8 @@ pub struct RecvHalf {
     runs: bool,
     /// The peer may report the outcomes of tells.
     outcomes: bool,
+    /// The peer may say how long it waits for an answer.
+    cancelling: bool,
     generations: SlotGenerations,
 }
 
@@ -47,6 +49,7 @@ impl RecvHalf {
             slots_max: ours.slots_max,
             runs: false,
             outcomes: false,
+            cancelling: false,
             generations: SlotGenerations::default(),
         }
     }
@@ -56,6 +59,7 @@ impl RecvHalf {
         RecvHalf {
             runs: features & features::RUNS != 0,
             outcomes: features & features::OUTCOMES != 0,
+            cancelling: features & features::CANCELLING != 0,
             ..self
         }
     }
@@ -366,13 +370,19 @@ impl<'a> Incoming<'a> {
                     return Err(broken_run());
                 }
             }
-            let frame = Frame::parse(kind, body)?;
+            let mut frame = Frame::parse(kind, body)?;
+            if let Frame::AskWithin { channel, slot, generation, method, arguments, .. } = frame
+                && !self.receiver.cancelling
+            {
+                frame = Frame::Ask { channel, slot, generation, method, arguments };
+            }
             if let Frame::Outcomes { .. } | Frame::Rejected { .. } = frame
                 && !self.receiver.outcomes
             {
                 return Err(unknown_frame());
             }
             if let Frame::Ask { slot, generation, .. }
+            | Frame::AskWithin { slot, generation, .. }
             | Frame::NotUnderstood { asker: Some((slot, generation)), .. } = frame
             {
                 self.receiver.check_asker(slot, generation)?;

@@ -9,7 +9,7 @@ use wigwag_wire::small::{Scratch, put_numbers, store};
 use wigwag_wire::{Buffer, varint};
 
 use crate::code::Code;
-use crate::frame::{Frame, kind};
+use crate::frame::{Frame, WITHIN, kind};
 use crate::limits::put_bytes;
 
 /// Appends a frame whose body is written by `write`, and returns the length of the body.
@@ -117,6 +117,31 @@ pub fn ask(
     finish(out, start)
 }
 
+/// Appends an ASK whose caller waits `within_ms` milliseconds, and returns the length of its body,
+/// which determines its cost.
+pub fn ask_within(
+    out: &mut Buffer,
+    within_ms: u64,
+    channel: u64,
+    (slot, generation): (u32, u32),
+    method: u32,
+    arguments: impl FnOnce(&mut Buffer),
+) -> usize {
+    frame(out, kind::CALL_X, |out| {
+        out.push(kind::ASK);
+        // The length of the extras, and that of the value behind its tag: both are below 13.
+        let at = out.len();
+        out.put([0, WITHIN as u8, 0], 3);
+        varint::put(out, within_ms);
+        let value = (out.len() - at - 3) as u8;
+        out.set(at, value + 2);
+        out.set(at + 2, value);
+        let numbers = [channel, slot.into(), generation.into(), method.into()];
+        numbers.iter().for_each(|number| varint::put(out, *number));
+        arguments(out);
+    })
+}
+
 /// Appends a REPLY and returns the length of its body.
 #[inline]
 pub fn reply(
@@ -154,7 +179,8 @@ fn put_code(out: &mut Buffer, code: Code) {
     out.put(code.0.to_le_bytes(), 2);
 }
 
-/// Appends any frame except CALL_X. The frequent ones have functions of their own.
+/// Appends any frame; of the CALL_X an ASK with the milliseconds that are left. The frequent ones
+/// have functions of their own.
 pub fn any(out: &mut Buffer, what: &Frame<'_>) {
     let vs = |out: &mut Buffer, numbers: &[u64]| {
         numbers.iter().for_each(|number| varint::put(out, *number));
@@ -255,6 +281,11 @@ fn call(out: &mut Buffer, what: &Frame<'_>) {
         Frame::Ask { channel, slot, generation, method, arguments } => {
             let asker = (slot as u32, generation as u32);
             ask(out, channel, asker, method as u32, |out| out.extend(arguments));
+        }
+        Frame::AskWithin { within_ms, channel, slot, generation, method, arguments } => {
+            let asker = (slot as u32, generation as u32);
+            let put = |out: &mut Buffer| out.extend(arguments);
+            ask_within(out, within_ms, channel, asker, method as u32, put);
         }
         Frame::Reply { slot, generation, value } => {
             reply(out, (slot as u32, generation as u32), |out| out.extend(value));

@@ -7,12 +7,16 @@
 use crate::fixed::FixedWidth;
 use crate::run::{Run, RunItems, is_run};
 use crate::small::{SMALL_BYTES_MAX, Scratch, put_numbers, store};
-use crate::{Buffer, Encode, Reader, varint};
+use crate::{Buffer, Encode, Reader, Time, varint};
 
 /// The kind of a call without an answer.
 pub const TELL: u8 = 0x90;
 /// The kind of a call whose asker waits for the answer.
 pub const ASK: u8 = 0x91;
+
+/// The kind of an ask with a deadline, in the form in which it is stored and never sent: the
+/// [`Time`] of the deadline, in eight bytes, little-endian, precedes the body of an [`ASK`].
+pub const ASK_BY: u8 = 0x92;
 
 /// The kind of an answer.
 pub const REPLY: u8 = 0x93;
@@ -90,6 +94,8 @@ pub struct EncodedCall<'a> {
     pub asker: Option<(u32, u32)>,
     /// The encoded arguments.
     pub arguments: &'a [u8],
+    /// The time after which the caller of an ask waits no longer, if it has said so.
+    pub deadline: Option<Time>,
 }
 
 /// Iterator over encoded calls that were validated on arrival. Invalid bytes end the iteration.
@@ -131,8 +137,12 @@ impl<'a> Calls<'a> {
             return self.begin(Run::parse(kind, body)?, whole.take_rest());
         }
         let mut body = Reader::new(body);
+        let deadline = match kind {
+            ASK_BY => Some(Time::from_nanos(body.u64().ok()?)),
+            _ => None,
+        };
         varint::take(&mut body).ok()?;
-        let asker = if kind == ASK {
+        let asker = if let ASK | ASK_BY = kind {
             let (slot, generation) = (varint::take(&mut body).ok()?, varint::take(&mut body).ok()?);
             Some((u32::try_from(slot).ok()?, u32::try_from(generation).ok()?))
         } else {
@@ -141,7 +151,7 @@ impl<'a> Calls<'a> {
         // A method number that is too large must not become a valid one.
         let method = u32::try_from(varint::take(&mut body).ok()?).unwrap_or(u32::MAX);
         self.rest = whole.take_rest();
-        Some(EncodedCall { method, asker, arguments: body.take_rest() })
+        Some(EncodedCall { method, asker, arguments: body.take_rest(), deadline })
     }
 
     fn begin(&mut self, run: Run<'a>, rest: &'a [u8]) -> Option<EncodedCall<'a>> {
@@ -159,7 +169,7 @@ impl<'a> Calls<'a> {
         let arguments = self.items.next()?;
         let asker = self.asks.then_some((self.slot, self.generation));
         self.slot = self.slot.wrapping_add(1);
-        Some(EncodedCall { method: self.method, asker, arguments })
+        Some(EncodedCall { method: self.method, asker, arguments, deadline: None })
     }
 }
 
@@ -265,6 +275,7 @@ impl<'a> Iterator for Calls<'a> {
                         method: u32::from(*method),
                         asker: None,
                         arguments,
+                        deadline: None,
                     });
                 }
                 if *kind == ASK
@@ -284,7 +295,7 @@ fn small_ask(body: &[u8]) -> Option<EncodedCall<'_>> {
     let (slot, generation, used) = varint::pair(body)?;
     let (method, arguments) = body.get(used..)?.split_first()?;
     let method = Some(u32::from(*method)).filter(|method| *method < 0x80)?;
-    Some(EncodedCall { method, asker: Some((slot, generation)), arguments })
+    Some(EncodedCall { method, asker: Some((slot, generation)), arguments, deadline: None })
 }
 
 #[cfg(test)]
@@ -325,8 +336,15 @@ mod tests {
         put(&mut bytes, ASK, &[5, 9, 10, 17], &[4]);
         put(&mut bytes, ASK, &[5, 90_000, 70_000, 17], &[5]);
         put(&mut bytes, ASK, &[5, 9, 10, 1700], &long);
+        let mut by = Buffer::new();
+        let deadline = (1_u64 << 40 | 9).to_le_bytes();
+        put(&mut by, ASK_BY, &[], &[&deadline[..], &[5, 9, 10, 0xA5, 0x0D, 6]].concat());
+        bytes.extend(by.as_slice());
         put(&mut bytes, TELL, &[5, u64::MAX], &long);
-        let call = |method, asker, arguments| EncodedCall { method, asker, arguments };
+        let call = |method, asker, arguments| {
+            let deadline = (method == 1701).then_some(Time::from_nanos(1 << 40 | 9));
+            EncodedCall { method, asker, arguments, deadline }
+        };
         let expected = vec![
             call(16, None, &[1, 2][..]),
             call(16, None, &[]),
@@ -334,6 +352,7 @@ mod tests {
             call(17, Some((9, 10)), &[4]),
             call(17, Some((90_000, 70_000)), &[5]),
             call(1700, Some((9, 10)), &long),
+            call(1701, Some((9, 10)), &[6]),
             call(u32::MAX, None, &long),
         ];
         assert_eq!(Calls::new(bytes.as_slice()).collect::<Vec<_>>(), expected);
@@ -353,7 +372,8 @@ mod tests {
         drop(cursor);
         assert_eq!(run.take(), Some((12, &[4][..])));
         drop(run);
-        let last = EncodedCall { method: 17, asker: Some((13, 10)), arguments: &[5] };
+        let (asker, arguments) = (Some((13, 10)), &[5][..]);
+        let last = EncodedCall { method: 17, asker, arguments, deadline: None };
         assert_eq!((calls.next(), calls.next()), (Some(last), None));
     }
 

@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::marker::PhantomData;
+use std::num::NonZeroU32;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -13,7 +14,7 @@ use crate::call::ask_target::AskTarget;
 use crate::error::{CallError, CallErrorKind};
 use crate::mailbox::backlog::parked::Ticket;
 use crate::reference::interface::Interface;
-use crate::reference::route::{Attempt, SMALL_REPLY_BYTES, Slot};
+use crate::reference::route::{AskTiming, Attempt, SMALL_REPLY_BYTES, Slot};
 use crate::reference::{LocalRef, Place, Ref, local_batch, send};
 use crate::reply::one_shot::{OneShot, ReplyOutcome};
 use crate::reply::{Asker, LocalReply};
@@ -63,6 +64,7 @@ impl<'a, I: Interface, R: Answerable<I>> Answer<'a, I, R> {
     pub(crate) fn send(
         target: &AskTarget<'a, I>,
         mode: AskMode,
+        within_ms: Option<NonZeroU32>,
         message: &mut Option<I::Message>,
         ticket: &mut Ticket,
         waker: Option<&Waker>,
@@ -70,7 +72,8 @@ impl<'a, I: Interface, R: Answerable<I>> Answer<'a, I, R> {
         let sent = match &target.place {
             Place::Remote(..) if mode == AskMode::Urgent => return target.not_urgent_there(),
             Place::Remote(route, _) => {
-                match route.ask(message, ticket, waker, mode != AskMode::Later) {
+                let timing = AskTiming { now: mode != AskMode::Later, within_ms };
+                match route.ask(message, ticket, waker, timing) {
                     Attempt::Sent(slot) => Attempt::Sent(AnswerPlace::Remote(slot)),
                     Attempt::Full => Attempt::Full,
                     Attempt::Failed(error) => Attempt::Failed(error),

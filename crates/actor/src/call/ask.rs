@@ -104,7 +104,17 @@ impl<'a, I: Interface, R: Answerable<I>> Ask<'a, I, R> {
         context: &mut Context<'_>,
     ) -> Poll<Result<Answer<'a, I, R>, CallError>> {
         let waker = Some(context.waker());
-        match Answer::send(&self.target, mode, &mut self.message, &mut self.ticket, waker) {
+        // An answer that is awaited later has no limit.
+        let is_awaited = matches!(mode, AskMode::Now | AskMode::Inline);
+        let within_ms = if is_awaited { self.limit.left_ms() } else { None };
+        match Answer::send(
+            &self.target,
+            mode,
+            within_ms,
+            &mut self.message,
+            &mut self.ticket,
+            waker,
+        ) {
             Attempt::Sent(answer) => Poll::Ready(Ok(answer)),
             Attempt::Failed(error) => Poll::Ready(Err(*error)),
             Attempt::Full => self.limit.poll(context).map(|kind| {

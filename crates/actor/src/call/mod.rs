@@ -100,6 +100,10 @@ impl<'a, I: Interface, R> Call<'a, I, R> {
     /// Inside a handler an ask or a tell waits
     /// [`HANDLER_WAIT_MAX`](crate::limits::HANDLER_WAIT_MAX), 5 s. A tell elsewhere waits as long as
     /// it takes.
+    ///
+    /// An actor of another process is told the limit of an ask whose answer is awaited with it, and
+    /// does not begin the call when the limit has passed. The error is `Timeout`; it is
+    /// `DeadlinePassed` in the rare case that the actor says so before the caller has noticed.
     pub fn timeout(mut self, limit: Duration) -> Call<'a, I, R> {
         self.timeout = Some(limit);
         self
@@ -264,7 +268,7 @@ fn try_ask<'a, I: Interface, R: Answerable<I>>(
 ) -> Result<Answer<'a, I, R>, Refused<I::Message>> {
     let (target, mut message) = (call.target, Some(call.message));
     let asked = AskTarget::Borrowed(target);
-    match Answer::send(&asked, mode, &mut message, &mut Ticket::default(), None) {
+    match Answer::send(&asked, mode, None, &mut message, &mut Ticket::default(), None) {
         Attempt::Sent(answer) => Ok(answer),
         Attempt::Full => Err(full(target, message)),
         Attempt::Failed(error) => Err(refused(message, *error)),

@@ -1,11 +1,12 @@
 //! How long a call may wait, for room and for its answer.
 
+use std::num::NonZeroU32;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use tokio::runtime::Handle;
-use tokio::time::Sleep;
+use tokio::time::{Instant, Sleep};
 
 use crate::error::CallErrorKind;
 use crate::limits::{ASK_WAIT_MAX, HANDLER_WAIT_MAX};
@@ -18,6 +19,8 @@ pub(crate) struct TimeLimit {
     limit: Option<Duration>,
     /// True when the call waits for an answer.
     asks: bool,
+    /// The thread that waits keeps the time.
+    by_thread: bool,
     timer: Option<Pin<Box<Sleep>>>,
 }
 
@@ -39,19 +42,38 @@ fn forget_timer(timer: Pin<Box<Sleep>>) {
 impl TimeLimit {
     #[inline]
     pub(crate) fn new(limit: Option<Duration>) -> TimeLimit {
-        TimeLimit { limit, asks: false, timer: None }
+        TimeLimit { limit, asks: false, by_thread: false, timer: None }
     }
 
     /// The time limit of an ask.
     #[inline]
     pub(crate) fn of_ask(limit: Option<Duration>) -> TimeLimit {
-        TimeLimit { limit, asks: true, timer: None }
+        TimeLimit { limit, asks: true, by_thread: false, timer: None }
     }
 
     /// Leaves the time to the thread that waits: returns the limit, which is `default` unless the
-    /// caller set one, and removes it here.
+    /// caller set one.
     pub(super) fn keep_by_thread(&mut self, default: Duration) -> Duration {
-        self.limit.replace(Duration::MAX).unwrap_or(default)
+        self.by_thread = true;
+        self.limit.unwrap_or(default)
+    }
+
+    /// The milliseconds that are left of a limit that the caller set, rounded up. The limits that
+    /// every ask has are not told: they would cost each ask some bytes and its place in a run, and
+    /// a call that is given up is cancelled anyway. Of a thread that waits, the time for which it
+    /// has waited for room counts as left.
+    #[inline]
+    pub(super) fn left_ms(&self) -> Option<NonZeroU32> {
+        let limit = self.limit?;
+        if limit == Duration::MAX {
+            return None;
+        }
+        let left = match &self.timer {
+            None => limit,
+            Some(timer) => timer.deadline().saturating_duration_since(Instant::now()),
+        };
+        // A longer limit than 49 days is none.
+        NonZeroU32::new(u32::try_from(left.as_nanos().div_ceil(1_000_000)).ok()?.max(1))
     }
 
     /// `Ready` when the time is over, with the kind of the resulting error.
@@ -65,7 +87,7 @@ impl TimeLimit {
             }
             None => (ASK_WAIT_MAX, CallErrorKind::Timeout(ASK_WAIT_MAX)),
         };
-        if limit == Duration::MAX {
+        if limit == Duration::MAX || self.by_thread {
             return Poll::Pending;
         }
         let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(limit)));

@@ -1,5 +1,6 @@
 //! Routes: the way to an actor of another process, as the node provides it.
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
 
@@ -47,6 +48,16 @@ impl Slot {
     }
 }
 
+/// When the reply to an ask is awaited.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AskTiming {
+    /// The caller polls the reply next, so nothing need be woken for it.
+    pub now: bool,
+    /// The milliseconds for which the caller waits at most, if it has set a limit: when they have
+    /// passed at the actor, the call need not be begun.
+    pub within_ms: Option<NonZeroU32>,
+}
+
 /// Bytes of a small reply: two numbers, or a short text.
 pub const SMALL_REPLY_BYTES: usize = 24;
 
@@ -64,13 +75,13 @@ pub trait Route<I: Interface>: Send + Sync {
         waker: Option<&Waker>,
     ) -> Attempt<()>;
 
-    /// Sends an ask. `now`: the caller polls the reply next, so nothing need be woken for it.
+    /// Sends an ask.
     fn ask(
         &self,
         message: &mut Option<I::Message>,
         ticket: &mut Ticket,
         waker: Option<&Waker>,
-        now: bool,
+        timing: AskTiming,
     ) -> Attempt<Slot>;
 
     /// Copies the encoded reply to the ask in `slot` to `into`, if it has arrived and is small, and

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use wigwag_wire::Buffer;
 use wigwag_wire::small::DynEncode;
+use wigwag_wire::{Buffer, Time};
 
 use crate::error::CallErrorKind;
 use crate::reply::cancelled::CancelledAsks;
@@ -32,6 +32,12 @@ pub trait InboundQueueOwner: Send + Sync {
     /// False when the caller that has asked from `slot` waits no longer, as far as is known.
     fn is_awaited(&self, slot: u32, generation: u32) -> bool {
         !self.cancelled().is_some_and(|asks| asks.contains((slot, generation)))
+    }
+
+    /// True when this time, which the session has set, has passed. The actor does not begin an ask
+    /// whose deadline has passed, and [fails](Self::fail) it with `DeadlinePassed`.
+    fn has_passed(&self, _deadline: Time) -> bool {
+        false
     }
 
     /// Sends answers to several asks. `frames` holds REPLY frames, or runs of them, one behind the

@@ -381,6 +381,14 @@ fn call_frames() -> Vec<Frame<'static>> {
     vec![
         Frame::Tell { channel: 300, method: 2, arguments: &[1; 200] },
         Frame::Ask { channel: 1, slot: 70_000, generation: 9, method: 1, arguments: &[0x90] },
+        Frame::AskWithin {
+            within_ms: 70_000,
+            channel: 1,
+            slot: 70_000,
+            generation: 9,
+            method: 1,
+            arguments: &[0x90],
+        },
         Frame::Reply { slot: 1, generation: 2, value: &[0xC0] },
         Frame::Error { slot: 1, generation: 0, code: Code::PANICKED, text: b"oh", data: &[] },
         Frame::Cancel { slot: 1, generation: 0 },

@@ -3,11 +3,12 @@
 //! A call goes into the turn's buffer without a lock if it can. Otherwise it takes the shared path,
 //! under the session's lock and with a queue of waiting senders.
 
+use std::num::NonZeroU32;
 use std::sync::{Arc, MutexGuard};
 use std::task::{Poll, Waker};
 
 use bytes::Bytes;
-use wigwag_actor::{Attempt, CallError, CallErrorKind, Slot, SmallReply, Ticket, turn};
+use wigwag_actor::{AskTiming, Attempt, CallError, CallErrorKind, Slot, SmallReply, Ticket, turn};
 use wigwag_link::send_half::CallRefused;
 use wigwag_wire::Buffer;
 
@@ -90,10 +91,40 @@ impl Channel {
         waker: Option<&Waker>,
         then: AfterSend,
     ) -> Attempt<()> {
-        let call =
-            Encoding { channel: self.number, method, asker, fixed: self.is_fixed, arguments };
+        let (channel, fixed, within_ms) = (self.number, self.is_fixed, None);
+        let call = Encoding { channel, method, asker, within_ms, fixed, arguments };
+        self.send_call(handout, &call, ticket, waker, then)
+    }
+
+    /// As [`send`](Self::send), for an ask whose caller has set a limit. A function of its own, so
+    /// that others do not pay for it.
+    #[inline(never)]
+    fn send_within(
+        &self,
+        within_ms: NonZeroU32,
+        asker: Option<(u32, u32)>,
+        (method, arguments): (u32, &impl Arguments),
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+        then: AfterSend,
+    ) -> Attempt<()> {
+        let (channel, fixed, within_ms) = (self.number, self.is_fixed, Some(within_ms));
+        let call = Encoding { channel, method, asker, within_ms, fixed, arguments };
+        self.send_call(None, &call, ticket, waker, then)
+    }
+
+    #[inline(always)]
+    fn send_call(
+        &self,
+        handout: Option<&RunHandout<'_>>,
+        call: &Encoding<'_, impl Arguments>,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+        then: AfterSend,
+    ) -> Attempt<()> {
+        let (asker, method) = (call.asker, call.method);
         if !ticket.is_parked() {
-            match buffers::call(&self.session, &call, handout) {
+            match buffers::call(&self.session, call, handout) {
                 EncodeOutcome::Done => {
                     if let Some(asker) = asker {
                         self.count_ask(asker, method);
@@ -132,16 +163,22 @@ impl Channel {
         call: (u32, &impl Arguments),
         ticket: &mut Ticket,
         waker: Option<&Waker>,
-        now: bool,
+        timing: AskTiming,
     ) -> Attempt<Slot> {
         let Some((number, generation)) = buffers::open_slot(&self.session) else {
             self.park_for_slot(ticket, waker);
             return Attempt::Full;
         };
-        let then = if now { AfterSend::Poll } else { AfterSend::Continue };
+        let then = if timing.now { AfterSend::Poll } else { AfterSend::Continue };
         let origin = if call.0 == DESCRIBE { AskOrigin::NONE } else { self.origin };
         self.session.asks.set_origin(number, origin);
-        match self.send(None, Some((number, generation)), call, ticket, waker, then) {
+        let asker = Some((number, generation));
+        let within_ms = timing.within_ms.filter(|_| self.session.cancels);
+        let sent = match within_ms {
+            None => self.send(None, asker, call, ticket, waker, then),
+            Some(within_ms) => self.send_within(within_ms, asker, call, ticket, waker, then),
+        };
+        match sent {
             Attempt::Sent(()) => Attempt::Sent(Slot::new(number, generation)),
             refused => {
                 self.close_slot(number, generation);

@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use wigwag_actor::schema::FIRST_METHOD;
-use wigwag_actor::{Attempt, CallError, CallErrorKind, Slot, Ticket};
+use wigwag_actor::{AskTiming, Attempt, CallError, CallErrorKind, Slot, Ticket};
 use wigwag_wire::small::Scratch;
 use wigwag_wire::{Buffer, Decode, Reader};
 
@@ -203,7 +203,8 @@ async fn ask(
             Some(slot) => slot,
             None => {
                 let waker = Some(context.waker());
-                match channel.ask((method, arguments), &mut parked.ticket, waker, true) {
+                let timing = AskTiming { now: true, within_ms: None };
+                match channel.ask((method, arguments), &mut parked.ticket, waker, timing) {
                     Attempt::Sent(slot) => *pending.slot.insert(slot),
                     Attempt::Full => return Poll::Pending,
                     Attempt::Failed(error) => return Poll::Ready(Err(*error)),

@@ -12,8 +12,8 @@ use wigwag_actor::reference::route::RemotePipeline;
 use wigwag_actor::reference::run_writer::RunOwner;
 use wigwag_actor::schema::FIRST_METHOD;
 use wigwag_actor::{
-    Attempt, CallError, CallErrorKind, Disconnection, Interface, Message, Route, Slot, SmallReply,
-    SpinPolicy, Ticket, turn,
+    AskTiming, Attempt, CallError, CallErrorKind, Disconnection, Interface, Message, Route, Slot,
+    SmallReply, SpinPolicy, Ticket, turn,
 };
 
 use crate::replies::ring::Ring;
@@ -229,7 +229,7 @@ impl<I: Interface> Route<I> for Remote<I> {
         message: &mut Option<I::Message>,
         ticket: &mut Ticket,
         waker: Option<&Waker>,
-        now: bool,
+        timing: AskTiming,
     ) -> Attempt<Slot> {
         let Some(call) = message.as_ref() else {
             return Attempt::Full;
@@ -239,9 +239,9 @@ impl<I: Interface> Route<I> for Remote<I> {
             Err(error) => return Attempt::Failed(Box::new(error)),
         };
         let sent = match order {
-            None => self.channel.ask((number, call), ticket, waker, now),
+            None => self.channel.ask((number, call), ticket, waker, timing),
             Some(order) => {
-                self.channel.ask((number, &Reordered { call, order }), ticket, waker, now)
+                self.channel.ask((number, &Reordered { call, order }), ticket, waker, timing)
             }
         };
         if let Attempt::Sent(_) = sent {

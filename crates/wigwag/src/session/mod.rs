@@ -127,6 +127,9 @@ pub struct SessionStatistics {
     pub tells_undeliverable: u64,
     /// Asks from the peer that were cancelled before the actor has begun them, and not handled.
     pub asks_cancelled: u64,
+    /// Asks from the peer whose own time limit had passed when their turn came, and that were not
+    /// handled.
+    pub asks_expired: u64,
     /// Times that a sender found no credit or no room and had to wait or was refused.
     pub credit_stalls: u64,
     /// Connections that were lost.

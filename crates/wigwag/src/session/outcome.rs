@@ -60,7 +60,7 @@ impl UnsentCalls {
         }
         match Frame::parse(kind, body) {
             Ok(Frame::Tell { channel, .. }) => *self.tells.entry(channel).or_default() += 1,
-            Ok(Frame::Ask { slot, generation, .. }) => {
+            Ok(Frame::Ask { slot, generation, .. } | Frame::AskWithin { slot, generation, .. }) => {
                 self.asks.push((slot as u32, generation as u32, 1));
             }
             _ => {}

@@ -182,6 +182,56 @@ async fn a_handler_sees_that_its_caller_in_another_process_waits_no_longer() {
     assert!(!in_time(PATIENCE, stage.worker.is_wanted().ask()).await.unwrap());
 }
 
+/// Only an own limit travels, and only the limit of an ask whose answer is awaited at once.
+#[tokio::test]
+async fn the_time_that_a_caller_has_set_travels_with_its_ask() {
+    const LIMIT: Duration = Duration::from_secs(500);
+    for offered in [0, features::CANCELLING] {
+        let (node, counter, mut peer) = attached_to(offered).await;
+        let asks = tokio::spawn(async move {
+            drop(counter.begun().timeout(LIMIT).ask().sent().await.unwrap());
+            counter.begun().timeout(LIMIT).ask().await.unwrap();
+            counter.begun().without_limit().ask().await.unwrap();
+            counter.begun().ask().await.unwrap();
+            let blocking = move || counter.begun().timeout(LIMIT).blocking_ask().unwrap();
+            tokio::task::spawn_blocking(blocking).await.unwrap();
+        });
+        let mut limits = Vec::new();
+        while limits.len() < 5 {
+            let seen = in_time(PATIENCE, peer.frame()).await.unwrap();
+            let (limit, slot, generation) = match seen.frame() {
+                Frame::AskWithin { within_ms, slot, generation, .. } => {
+                    (Some(within_ms), slot, generation)
+                }
+                Frame::Ask { slot, generation, .. } => (None, slot, generation),
+                _ => continue,
+            };
+            limits.push(limit);
+            peer.tell(&[Frame::Reply { slot, generation, value: &[7] }]).await;
+        }
+        in_time(PATIENCE, asks).await.unwrap();
+        let own = (offered != 0).then_some(500_000);
+        assert_eq!(limits, [None, own, None, None, own]);
+        drop(node);
+    }
+}
+
+/// A node with a reference to the worker of a hand-written peer.
+async fn attached_to(offered: u64) -> (Node, WorkerRef, raw::Raw) {
+    let (listener, address) = raw::listen().await;
+    let peer = async {
+        let mut peer = raw::arrival(&listener).await;
+        peer.accept(Identity { offered, ..raw::identity() }).await;
+        peer.attached(100).await;
+        peer
+    };
+    let node = Node::new();
+    let address = format!("{address}/worker");
+    let (worker, peer) =
+        in_time(PATIENCE, async { tokio::join!(node.actor::<Worker>(&address), peer) }).await;
+    (node, worker.unwrap(), peer)
+}
+
 /// An earlier release sends CANCEL for a receipt that was dropped, and its message is to be handled.
 #[tokio::test]
 async fn a_cancel_of_a_peer_without_the_feature_is_ignored() {

@@ -1,7 +1,7 @@
 //! Chunks: calls that are moved together, either messages of local senders or encoded calls of a
 //! session.
 
-use wigwag_wire::call::{ASK, ASKS, Calls};
+use wigwag_wire::call::{ASK, ASK_BY, ASKS, Calls};
 
 use crate::limits::SPARE_BYTES_MAX;
 use crate::mailbox::mail_batch::MailBatch;
@@ -24,7 +24,7 @@ impl Frames {
     pub(crate) fn add(&mut self, bytes: &[u8], calls: usize, units: u64) {
         self.bytes.extend_from_slice(bytes);
         self.calls += calls;
-        if let Some(&(ASK | ASKS)) = bytes.first() {
+        if let Some(&(ASK | ASK_BY | ASKS)) = bytes.first() {
             self.asks += calls;
         }
         self.units += units;

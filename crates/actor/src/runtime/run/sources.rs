@@ -157,6 +157,12 @@ impl<A: Actor> CallSource<A> for EncodedCalls<'_, A::Message> {
             {
                 return Some(Handled::Done);
             }
+            if let Some(deadline) = call.deadline
+                && self.owner.has_passed(deadline)
+            {
+                reply.fail(CallErrorKind::DeadlinePassed, "");
+                return Some(Handled::Done);
+            }
             let (method, mut arguments) = (call.method, Reader::new(call.arguments));
             (method, scope.enter(method, || actor.handle_encoded(method, &mut arguments, reply)))
         };

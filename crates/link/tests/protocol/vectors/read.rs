@@ -5,8 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use wigwag_link::frame::Frame;
+use wigwag_link::frame::{Frame, kind};
 use wigwag_link::{Code, Identity, Limits};
+use wigwag_wire::{Reader, varint};
 
 pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/vectors/link")
@@ -147,6 +148,7 @@ impl<'v> Fields<'v> {
                 text: self.b("text"),
                 data: self.b("data"),
             },
+            "CALL_X" => self.ask_within(),
             "CANCEL" => Frame::Cancel { slot: n("slot"), generation: n("generation") },
             "CREDIT" => {
                 Frame::Credit { channel: n("channel"), limit: n("limit"), handled: n("handled") }
@@ -168,6 +170,20 @@ impl<'v> Fields<'v> {
             "REVOKED" => Frame::Revoked { channel: n("channel"), limit: n("limit") },
             _ => self.other_frame(),
         }
+    }
+
+    /// The only call with extras that this release writes: an ASK with the milliseconds left.
+    fn ask_within(&self) -> Frame<'_> {
+        assert_eq!(self.byte("type"), kind::ASK);
+        let (mut extras, mut call) = (Reader::new(self.b("extras")), Reader::new(self.b("call")));
+        let tag_and_length = [extras.u8(), extras.u8()].map(|byte| byte.expect("two bytes"));
+        assert_eq!(usize::from(tag_and_length[1]), extras.rest().len());
+        assert_eq!(tag_and_length[0], 2);
+        let within_ms = varint::take(&mut extras).expect("a number");
+        let mut number = || varint::take(&mut call).expect("a number");
+        let (channel, slot, generation, method) = (number(), number(), number(), number());
+        let arguments = call.take_rest();
+        Frame::AskWithin { within_ms, channel, slot, generation, method, arguments }
     }
 
     fn other_frame(&self) -> Frame<'_> {

@@ -1,5 +1,7 @@
 //! The encoded forms of one call: an item of a run, a short frame, or any frame.
 
+use std::num::NonZeroU32;
+
 use wigwag_actor::Message;
 use wigwag_link::write;
 use wigwag_wire::Buffer;
@@ -40,6 +42,8 @@ pub(crate) struct Encoding<'a, A> {
     pub(crate) method: u32,
     /// The slot and generation that the answer goes to; `None` for a tell.
     pub(crate) asker: Option<(u32, u32)>,
+    /// How long the caller of the ask waits, if the peer is told.
+    pub(crate) within_ms: Option<NonZeroU32>,
     /// Arguments that have a fixed-width form are sent in that form.
     pub(crate) fixed: bool,
     pub(crate) arguments: &'a A,
@@ -56,6 +60,7 @@ impl<A: Arguments> Encoding<'_, A> {
     #[inline(always)]
     pub(crate) fn join(&self, run: &mut RunBuilder, out: &mut Buffer) -> bool {
         match self.asker {
+            Some(_) if self.within_ms.is_some() => false,
             None => run.tell(out, self.channel, self.method, self.small()),
             Some(asker) => run.ask(out, self.channel, asker, self.method, self.small()),
         }
@@ -65,6 +70,7 @@ impl<A: Arguments> Encoding<'_, A> {
     #[inline(always)]
     pub(crate) fn note(&self, run: &mut RunBuilder) {
         match self.asker {
+            Some(_) if self.within_ms.is_some() => {}
             None => run.note_tell(self.channel, self.method),
             Some(asker) => run.note_ask(self.channel, asker, self.method),
         }
@@ -74,6 +80,9 @@ impl<A: Arguments> Encoding<'_, A> {
     #[inline(always)]
     pub(crate) fn write(&self, out: &mut Buffer) -> usize {
         let (channel, method) = (self.channel, self.method);
+        if self.within_ms.is_some() {
+            return self.write_any(out);
+        }
         let short = match self.asker {
             None => write::small_tell(out, channel, method, self.small()),
             Some(asker) => write::small_ask(out, channel, asker, method, self.small()),
@@ -84,9 +93,13 @@ impl<A: Arguments> Encoding<'_, A> {
     /// Appends a frame of any length.
     fn write_any(&self, out: &mut Buffer) -> usize {
         let arguments = |out: &mut Buffer| self.arguments.encode(self.fixed, out);
-        match self.asker {
-            None => write::tell(out, self.channel, self.method, arguments),
-            Some(asker) => write::ask(out, self.channel, asker, self.method, arguments),
+        match (self.asker, self.within_ms) {
+            (None, _) => write::tell(out, self.channel, self.method, arguments),
+            (Some(asker), None) => write::ask(out, self.channel, asker, self.method, arguments),
+            (Some(asker), Some(within)) => {
+                let within_ms = within.get().into();
+                write::ask_within(out, within_ms, self.channel, asker, self.method, arguments)
+            }
         }
     }
 }

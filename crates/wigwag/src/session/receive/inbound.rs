@@ -8,8 +8,9 @@ use wigwag_actor::reply::cancelled::CancelledAsks;
 use wigwag_actor::{CallErrorKind, InboundQueueOwner};
 use wigwag_link::credit::Grant;
 use wigwag_link::{Code, write};
-use wigwag_wire::Buffer;
+use wigwag_net::clock;
 use wigwag_wire::small::DynEncode;
+use wigwag_wire::{Buffer, Time};
 
 use crate::limits::ERROR_TEXT_CHARS_MAX;
 use crate::session::buffers;
@@ -133,6 +134,10 @@ impl InboundQueueOwner for ChannelOwner {
         !self.session.has_ended() && !self.session.cancelled.contains((slot, generation))
     }
 
+    fn has_passed(&self, deadline: Time) -> bool {
+        clock::now() >= deadline
+    }
+
     fn joins(&self) -> bool {
         self.session.runs
     }
@@ -161,7 +166,11 @@ impl InboundQueueOwner for ChannelOwner {
         let asker = (slot, generation);
         let detail: String = detail.chars().take(ERROR_TEXT_CHARS_MAX).collect();
         let mut sending = session.sending();
-        sending.statistics.asks_cancelled += u64::from(kind == CallErrorKind::Cancelled);
+        match kind {
+            CallErrorKind::Cancelled => sending.statistics.asks_cancelled += 1,
+            CallErrorKind::DeadlinePassed => sending.statistics.asks_expired += 1,
+            _ => {}
+        }
         if sending.ended.is_none() {
             sending.sender.outbox.append(|out| write::error(out, asker, code, &detail));
         }

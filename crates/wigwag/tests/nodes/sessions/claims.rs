@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use wigwag::{Actor, Node, NodeOptions, session::SessionChange};
+use tokio::time::{Instant, sleep_until};
+use wigwag::{Actor, Node, NodeOptions, lifecycle::Alive, session::SessionChange};
 use wigwag_link::frame::{Frame, kind};
 use wigwag_link::opening::{Resumed, Step};
 use wigwag_link::resume::{Claim, PROOF_BYTES, Ticket};
@@ -104,6 +105,40 @@ async fn has_noted(ledger: &LedgerRef, count: u64) {
         }
     })
     .await;
+}
+
+/// The deadline is that of the ask's first arrival, whatever connection the session has.
+#[tokio::test]
+async fn the_deadline_of_an_ask_stays_over_a_resumption() {
+    const WITHIN: Duration = Duration::from_millis(20);
+    let (node, address, ledger) = listening().await;
+    let who = Identity { offered: features::RESUME | features::CANCELLING, ..identity() };
+    let (mut old, mut ticket) = open(&address, who).await;
+    ledger.handle().unwrap().suspend();
+    let ask = |slot, within_ms| {
+        let arguments = &[0x92, 0, 0][..];
+        let (channel, generation, method) = (0, 0, 2);
+        Frame::AskWithin { within_ms, channel, slot, generation, method, arguments }
+    };
+    old.tell(&[ask(0, WITHIN.as_millis() as u64), ask(1, 60_000)]).await;
+    old.tell(&[Frame::Ping { id: 1, next_ms: 1000 }]).await;
+    in_time(PATIENCE, old.until(kind::PONG)).await;
+    let arrived = Instant::now();
+    let received = old.received;
+    drop(old);
+    let (mut fresh, answer) = come_back(&address, who, &mut ticket, received, |_, _| ()).await;
+    assert_eq!(answer.unwrap().recv_next, 3, "ATTACH and two asks");
+    (fresh.sent, fresh.received) = (3, received);
+    sleep_until(arrived + WITHIN).await;
+    ledger.handle().unwrap().resume();
+    let mut outcomes = Vec::new();
+    while outcomes.len() < 2 {
+        outcomes.extend(in_time(PATIENCE, fresh.frame()).await.unwrap().outcomes());
+    }
+    outcomes.sort_by_key(|(slot, _)| *slot);
+    assert_eq!(outcomes[0], (0, Err(Code::DEADLINE_PASSED)));
+    assert!(matches!(outcomes[1], (1, Ok(_))), "{outcomes:?}");
+    assert_eq!(node.statistics()[0].session.asks_expired, 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
