@@ -215,6 +215,7 @@ macro_rules! protocol_conformance {
                 a_watcher_is_notified_of_refusals_by_the_protocol
                 messages_and_bytes_are_counted_both_ways
                 failed_handshakes_are_counted_by_reason
+                a_message_that_the_peer_does_not_accept_is_reported
                 one_pipe_can_be_closed
                 unwanted_messages_of_a_peer_are_counted_by_reason;
         }

@@ -196,3 +196,31 @@ pub async fn unwanted_messages_of_a_peer_are_counted_by_reason(env: &TestEnv) {
     assert_eq!(rep.statistics().counters.dropped(), 3);
     assert_eq!(rep.statistics().traffic.messages_received, 4);
 }
+
+/// A push whose peer accepts 4 KiB: from the second longer message on, the end of the connection
+/// has the length of the message as its reason. A short message arrives over the next connection.
+pub async fn a_message_that_the_peer_does_not_accept_is_reported(env: &TestEnv) {
+    const LIMIT: usize = 4096;
+    let log = PipeEventLog::accepting(usize::MAX);
+    let (pull, push) = (Pull::new(), Push::new());
+    pull.set_receive_limit(LIMIT);
+    push.watch_pipes(RecordingWatcher(log.clone()));
+    let address = pull.listen(&env.address()).await.expect("listens");
+    push.dial(&address.to_string()).await.expect("dials");
+    let mut closed = 0;
+    while push.statistics().pipes_refused_by_length == 0 {
+        push.send(vec![7; LIMIT + 1]).await.expect("sent");
+        closed += 1;
+        eventually(|| push.statistics().pipes_closed == closed).await;
+    }
+    assert!(closed >= 2, "one end may be chance");
+    let reasons = || {
+        let events = log.events();
+        events.iter().filter(|(_, what)| what.contains("a message of 4097 bytes")).count()
+    };
+    eventually(|| reasons() > 0).await;
+    assert_eq!(reasons(), 1);
+    push.send(vec![7; LIMIT]).await.expect("sent");
+    assert_eq!(pull.recv().await.expect("a message").len(), LIMIT);
+    assert_eq!(push.statistics().pipes_closed, closed);
+}

@@ -89,6 +89,7 @@ pub mod error;
 mod message;
 pub mod statistics;
 pub mod observe;
+mod refusals;
 mod waker_queue;
 mod race;
 pub mod background;

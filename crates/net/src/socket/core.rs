@@ -27,6 +27,7 @@ use super::endpoint::Endpoint;
 use super::observe::{OpenPipeReport, PipeEnd, PipeInfo, PipeWatcher};
 use super::pipe::Pipe;
 use super::race::until;
+use super::refusals::{LongestSent, Refusals};
 use super::statistics::{PipeStatistics, Statistics};
 use super::waker_queue::{KeyedWakerQueues, WakerQueue};
 use crate::clock;
@@ -87,6 +88,7 @@ pub(super) struct State {
     pub(super) watcher: Option<Arc<dyn PipeWatcher>>,
     /// The error of the connection that failed last.
     pub(super) last_failure: Option<String>,
+    pub(super) refusals: Refusals,
 }
 
 /// A pipe as its socket sees it.
@@ -97,6 +99,8 @@ pub(super) struct PipeEntry {
     pub(super) end: Option<PipeEnd>,
     /// Messages in the current write.
     pub(super) writing: u64,
+    /// The longest message that was given to the kernel last.
+    pub(super) longest_sent: LongestSent,
     /// The kernel has accepted all sent messages.
     pub(super) written: bool,
     /// Received bytes wait for room.
@@ -110,6 +114,7 @@ impl PipeEntry {
             statistics: PipeStatistics::default(),
             end: None,
             writing: 0,
+            longest_sent: LongestSent::default(),
             written: true,
             stopped: false,
         }
@@ -308,6 +313,7 @@ impl State {
             linger_end: None,
             watcher: None,
             last_failure: None,
+            refusals: Refusals::default(),
         }
     }
 

@@ -110,6 +110,7 @@ impl Core {
         let number = endpoint.number;
         let alone = self.with(|state| {
             state.endpoints.remove(&number);
+            state.refusals.forget(number);
             !state.closing
         });
         endpoint.advance(Phase::Closed);

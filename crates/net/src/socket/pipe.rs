@@ -120,11 +120,24 @@ impl Drop for OpenPipe {
         let pipe = self.pipe.clone();
         let limit = pipe.core.with(|state| pipe.limit(state));
         let unread = self.unread + self.cut_unread(limit);
-        let said = self.end.take();
+        let mut said = self.end.take();
+        let now = crate::clock::now();
         let entry = pipe.core.with(|state| {
             let entry = state.pipes.remove(&pipe.id);
             if let Some(entry) = &entry {
                 state.statistics.messages_cut_off += entry.writing;
+            }
+            let suspect =
+                entry.as_ref().and_then(|entry| entry.longest_sent.suspect(entry.writing > 0, now));
+            let by_peer = matches!(said, Some(PipeEnd::PeerClosed | PipeEnd::Lost(_)));
+            if let Some(end) = &said
+                && state.endpoints.contains_key(&pipe.endpoint)
+                && let Some(refused) =
+                    state.refusals.ended(pipe.endpoint, pipe.info.side, end, suspect)
+            {
+                state.statistics.pipes_refused_by_length += 1;
+                state.last_failure = Some(format!("{}: {refused}", pipe.info.peer));
+                said = Some(refused);
             }
             state.statistics.messages_unread += unread as u64;
             state.statistics.pipes_open -= 1;
@@ -133,11 +146,9 @@ impl Drop for OpenPipe {
                 state.statistics.pipes_punished += 1;
                 state.last_failure = Some(format!("{}: {error}", pipe.info.peer));
             }
-            match said {
-                Some(PipeEnd::PeerClosed | PipeEnd::Lost(_)) => {
-                    state.protocol.close_by_peer(pipe.id, crate::clock::now());
-                }
-                _ => state.protocol.close(pipe.id, crate::clock::now()),
+            match by_peer {
+                true => state.protocol.close_by_peer(pipe.id, now),
+                false => state.protocol.close(pipe.id, now),
             }
             entry
         });
@@ -146,8 +157,10 @@ impl Drop for OpenPipe {
         let end = said.or(ours).unwrap_or(PipeEnd::SocketClosed);
         let (peer, id) = (&pipe.info.peer, pipe.id.0);
         match &end {
-            // The peer is not told and will most likely try again, so the log must show it.
-            PipeEnd::Punished(_) => tracing::warn!(%peer, id, why = %end, "pipe closed"),
+            // The other side is not told and will most likely try again, so the log must show it.
+            PipeEnd::Punished(_) | PipeEnd::Refused { .. } => {
+                tracing::warn!(%peer, id, why = %end, "pipe closed")
+            }
             _ => tracing::debug!(%peer, id, why = %end, "pipe closed"),
         }
         if let Some(watcher) = &pipe.watcher {
@@ -214,28 +227,34 @@ impl ConnectionHandler for Pipe {
             };
             self.count(state, traffic);
             if let Some(entry) = state.pipes.get_mut(&self.id) {
+                if traffic.messages_received > 0 {
+                    entry.longest_sent.heard();
+                }
                 entry.stopped = stopped;
             }
             outcome
         })
     }
 
-    fn fill(&self, batch: &mut Batch, _now: Time) {
+    fn fill(&self, batch: &mut Batch, now: Time) {
         self.core.with(|state| {
             let mut gather = BatchBuilder::new(batch, self.framing);
             let mut traffic = Traffic::default();
+            let mut longest = 0;
             while gather.has_room() {
                 let Some(message) = state.protocol.transmit(self.id) else {
                     break;
                 };
                 traffic.messages_sent += 1;
                 traffic.bytes_sent += message.len() as u64;
+                longest = longest.max(message.len());
                 gather.put(message);
             }
             self.count(state, traffic);
             if let Some(entry) = state.pipes.get_mut(&self.id) {
                 // The driver calls `fill` only when the kernel has the last batch.
                 entry.writing = traffic.messages_sent;
+                entry.longest_sent.fill(longest, now);
                 entry.written = traffic.messages_sent == 0;
             }
         });

@@ -247,6 +247,11 @@ fn one_byte_above_their_limit_ends_the_connection_and_no_more() {
         eventually(|| push.statistics().pipes_closed == 1);
         push.blocking_send("after").unwrap();
         assert_eq!(peer.line(), "after");
+        while push.statistics().pipes_refused_by_length == 0 {
+            let closed = push.statistics().pipes_closed;
+            push.blocking_send(body(MIB + 1)).unwrap();
+            eventually(|| push.statistics().pipes_closed > closed);
+        }
     });
 }
 
