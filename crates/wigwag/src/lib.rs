@@ -251,6 +251,7 @@ mod replies;
 pub mod session;
 mod send;
 mod connect;
+mod reconnecting;
 mod node;
 pub mod io;
 mod api;

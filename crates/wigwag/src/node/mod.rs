@@ -16,8 +16,9 @@ use crate::limits::HANDSHAKES_MAX;
 use crate::lock::lock;
 use crate::node::fetch::Fetch;
 use crate::random;
-use crate::send::dynamic::{Dynamic, describe};
-use crate::send::remote::Remote;
+use crate::reconnecting::task::Peers;
+use crate::send::channel::Channel;
+use crate::send::dynamic::Dynamic;
 use crate::session::{PeerStatistics, Session};
 
 pub(crate) mod options;
@@ -128,6 +129,7 @@ impl Node {
             pending_handshakes: PendingHandshakes::new(HANDSHAKES_MAX),
             runtime,
             closed: AtomicBool::new(false),
+            peers: Peers::default(),
             lost: lost::LostSessions::default(),
             answer_spin: Mutex::new(ANSWER_SPIN_MAX),
         };
@@ -250,18 +252,6 @@ impl Node {
         Fetch::new(self.clone(), address)
     }
 
-    async fn fetch<I: Interface>(&self, address: &str) -> Result<I::Ref, NodeError> {
-        let attach = Box::pin(async {
-            let (channel, theirs) = self.attach(address, I::SCHEMA.hash).await?;
-            let described =
-                if theirs == I::SCHEMA.hash { None } else { Some(describe(&channel).await?) };
-            let answer_spin = *lock(&self.inner.answer_spin);
-            let remote = Remote::<I>::new(channel, described.as_ref(), answer_spin);
-            Ok(Ref::remote(Arc::new(remote)).into())
-        });
-        runtime::enter(&self.inner.runtime, self.within_attach_time(address, attach)).await
-    }
-
     /// Fetches an untyped reference to the actor at `address`, for programs that do not know its
     /// interface.
     ///
@@ -274,7 +264,9 @@ impl Node {
     /// As for [`actor`](Node::actor).
     pub async fn dynamic(&self, address: &str) -> Result<Dynamic, NodeError> {
         let attach = Box::pin(async {
-            let (channel, _) = self.attach(address, 0).await?;
+            let (peer, name) = self.split(address)?;
+            let session = self.session_to(&peer).await?;
+            let (channel, _) = Channel::attach(session, &name, 0, &address.into()).await?;
             Ok(Dynamic::new(channel).await?)
         });
         runtime::enter(&self.inner.runtime, self.within_attach_time(address, attach)).await
