@@ -101,7 +101,7 @@ pub enum SessionChange {
         /// How long the reference led nowhere.
         after: Duration,
         /// The peer is another process than before, so the actor has another state. False if the
-        /// same process was reached over a new session.
+        /// same process was reached over a new session, or exports another actor now.
         restarted: bool,
     },
     /// The session is over.

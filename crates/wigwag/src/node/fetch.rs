@@ -33,24 +33,23 @@ impl<I: Interface> Fetch<I> {
         Fetch { node, address: address.to_owned(), reconnecting: false, fetching: None }
     }
 
-    /// Fetches a reference that comes back: after the end of its session it attaches anew to the
-    /// actor at the address, as soon as a node there exports it. Without this, a reference is bound
-    /// to the session that it was fetched over, and fails as
-    /// [`NotDelivered`](crate::CallErrorKind::NotDelivered) once that has ended.
+    /// Fetches a reference that comes back: after the end of its session or of its actor it attaches
+    /// anew to the actor at the address, as soon as a node there exports it. Without this, a
+    /// reference is bound to one actor and one session, and fails as
+    /// [`NotDelivered`](crate::CallErrorKind::NotDelivered) or
+    /// [`ActorStopped`](crate::CallErrorKind::ActorStopped) once that has ended.
     ///
     /// - Calls that were sent before the end have the outcome of their session, as those of any
     ///   other reference: nothing is sent again by itself.
     /// - Later calls go to the next incarnation of the actor. Until there is one, they wait, each
-    ///   with its own time limit, whose error [says](crate::CallError::disconnection) why the peer
+    ///   with its own time limit, whose error [says](crate::CallError::disconnection) why the actor
     ///   cannot be reached. `try_tell`, `try_ask` and a pipeline that is opened do not wait: they
     ///   fail as `NotDelivered`, with the message. The same holds while the peer closes.
     /// - The event [`Reattached`](crate::session::SessionChange::Reattached) tells when the
-    ///   reference leads to its actor again, and whether the peer was restarted: then the actor has
-    ///   another state.
+    ///   reference leads to its actor again, and whether the peer was restarted.
     ///
     /// A session ends when the peer has restarted, or has not come back in time; while it is only
-    /// cut, calls go on as for any other reference. An actor that stops while its node lives is
-    /// stopped for this reference too.
+    /// cut, calls go on as for any other reference.
     ///
     /// ```
     /// use std::time::Duration;

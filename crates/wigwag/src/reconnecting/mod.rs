@@ -164,14 +164,19 @@ impl<I: Interface> Reconnecting<I> {
     }
 
     /// True if a call may go to the next incarnation instead of failing with `error`: it was not
-    /// sent, because the session has ended or the peer is closing.
+    /// sent, because the session or the actor has ended, or the peer is closing. A process that
+    /// ends may announce the end of its actors before that of the session.
     fn may_wait(&self, number: u32, error: &CallError) -> bool {
-        let is_lost = matches!(error.kind, CallErrorKind::NotDelivered | CallErrorKind::Draining);
+        use CallErrorKind as K;
+        let is_lost = matches!(error.kind, K::NotDelivered | K::Draining | K::ActorStopped);
         if !is_lost || self.peer.is_closed() {
             return false;
         }
-        let why = error.detail.as_deref().unwrap_or("the peer is closing");
-        self.lose(number, &why.into());
+        let why = match &error.detail {
+            Some(detail) => (**detail).into(),
+            None => error.kind.to_string().into(),
+        };
+        self.lose(number, &why);
         true
     }
 

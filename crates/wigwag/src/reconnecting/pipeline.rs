@@ -46,7 +46,7 @@ impl<I: Interface> ReconnectingPipeline<I> {
             Attempt::Failed(error) => *error,
             _ => CallError::new(CallErrorKind::NotDelivered, route.target()),
         })?;
-        let run_owner = RunOwner::new(false);
+        let run_owner = RunOwner::new(remote.is_fixed());
         let (asks, most) = remote.open_ring(most, run_owner)?;
         let parts = VecDeque::from([Part { incarnation, first: 0, end: None, asks }]);
         Ok((ReconnectingPipeline { route, run_owner, most, parts }, most))
@@ -58,6 +58,10 @@ impl<I: Interface> ReconnectingPipeline<I> {
             // The run that the turn may still hold open belongs to that incarnation.
             buffers::publish(part.asks.session());
             part.end = Some(next);
+            if part.first == next {
+                part.asks.leave(0);
+                self.parts.pop_back();
+            }
         }
     }
 

@@ -131,9 +131,7 @@ impl Peer {
     }
 
     /// Attaches all detached references.
-    async fn reattach(&self) {
-        let bounds = Redial::new(REDIAL_LEAST, REDIAL_MOST).unwrap_or_default();
-        let mut pauses = Backoff::immediate(bounds);
+    async fn reattach(&self, pauses: &mut Backoff) {
         loop {
             let detached = self.detached();
             if detached.is_empty() {
@@ -191,11 +189,18 @@ impl Drop for EndOnDrop {
 impl EndOnDrop {
     async fn run(self, peers: Peers) {
         let peer = &self.0;
+        let bounds = Redial::new(REDIAL_LEAST, REDIAL_MOST).unwrap_or_default();
+        let mut pauses = Backoff::immediate(bounds);
         loop {
+            let attached_at = clock::now();
             peer.wake.notified().await;
+            // A peer whose sessions end at once is dialed no more often than one that refuses them.
+            if clock::now().since(attached_at) >= REDIAL_MOST {
+                pauses = Backoff::immediate(bounds);
+            }
             tokio::select! {
                 // Takes notifications, and looks for detached references itself.
-                () = peer.reattach() => {}
+                () = peer.reattach(&mut pauses) => {}
                 () = peer.closed() => break,
             }
             let mut peers = lock(&peers.0);

@@ -76,6 +76,11 @@ impl<I: Interface> Remote<I> {
         &self.channel.session
     }
 
+    /// True if arguments that have a fixed-width form are sent in that form.
+    pub(crate) fn is_fixed(&self) -> bool {
+        self.channel.is_fixed
+    }
+
     /// Opens a pipeline of up to `most` asks at once, whose runs belong to `run_owner`; also returns
     /// the number that there is room for.
     pub(crate) fn open_ring(

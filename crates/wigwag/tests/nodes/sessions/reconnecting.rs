@@ -1,9 +1,10 @@
 //! References that attach anew after the end of a session.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use wigwag::lifecycle::Alive;
 use wigwag::session::{SessionChange, SessionEvents};
-use wigwag::{Actor, CallErrorKind, DeliveryStatus, Node, NodeOptions};
+use wigwag::{Actor, AskError, CallErrorKind, DeliveryStatus, Node, NodeOptions};
 use wigwag_testkit::ledger::{Ledger, LedgerRef, in_time};
 use wigwag_testkit::relay::{Fault, Relay};
 
@@ -161,6 +162,48 @@ async fn a_session_that_was_given_up_is_followed_by_one_with_the_same_process() 
     stage.relay.strike(Fault::Reset);
     assert!(!stage.reattached().await, "it is the same process");
     assert_eq!(ledger.noted(0).ask().await.unwrap(), (1, 0));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reference_follows_the_name_when_its_actor_stops_and_another_one_is_exported() {
+    let node = node("service");
+    let first = Ledger::default().spawn();
+    node.export("ledger", &first).unwrap();
+    let bound = node.listen("tcp://127.0.0.1:0").await.unwrap().to_string();
+    let mut stage = Stage::before(&bound).await;
+    let ledger = stage.ledger.clone();
+    assert_eq!(ledger.count(0, 0).ask().await.unwrap(), 1);
+    let handle = first.handle().unwrap();
+    handle.kill();
+    handle.ended().await;
+    let error = loop {
+        // Asks that were sent before the end is known here are answered with it.
+        match ledger.noted(0).timeout(SOON).ask().await.unwrap_err() {
+            AskError::Refused(refused) => break refused.error,
+            AskError::Failed(error) => assert_eq!(error.kind, CallErrorKind::ActorStopped),
+        }
+    };
+    assert_eq!(error.kind, CallErrorKind::Timeout(SOON));
+    assert!(error.disconnection.is_some(), "{error}");
+    node.export("ledger", &Ledger::default().spawn()).unwrap();
+    assert_eq!(ledger.noted(0).timeout(PATIENCE).ask().await.unwrap(), (0, 0));
+    assert!(!stage.reattached().await, "it is the same process");
+    assert_eq!(node.statistics().len(), 1, "and the same session");
+}
+
+/// Ten sessions that end at once take the first ten pauses: at least half of 0, 10, 20, 40, 80, 160,
+/// 320, 640, 1000 and 1000 ms.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_peer_whose_sessions_end_at_once_is_dialed_with_growing_pauses() {
+    let options = NodeOptions::default().keep_sessions(Duration::ZERO);
+    let (_service, address) = service(options).await;
+    let mut stage = Stage::before(&address).await;
+    let since = Instant::now();
+    for _ in 0..10 {
+        stage.relay.strike(Fault::Reset);
+        stage.reattached().await;
+    }
+    assert!(since.elapsed() >= Duration::from_millis(1500), "{:?}", since.elapsed());
 }
 
 /// The peer may listen before it has exported the actor.
