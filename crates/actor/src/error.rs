@@ -38,9 +38,10 @@ pub struct CallError {
     pub target: Arc<str>,
     /// The other side's own words about the failure; for people, never parsed.
     pub detail: Option<Box<str>>,
-    /// The state of the session with the actor's process, if the call has waited in vain
-    /// ([`Timeout`](CallErrorKind::Timeout), [`Overloaded`](CallErrorKind::Overloaded)) and the
-    /// session had no connection at the end of the wait. The actor may be innocent then.
+    /// Why the actor's process could not be reached, if it could not: when a call had waited in
+    /// vain ([`Timeout`](CallErrorKind::Timeout), [`Overloaded`](CallErrorKind::Overloaded)), so that
+    /// the actor may be innocent, or when a call would not wait for a reference that comes back
+    /// ([`NotDelivered`](CallErrorKind::NotDelivered)).
     pub disconnection: Option<Box<Disconnection>>,
 }
 
@@ -242,6 +243,15 @@ impl CallError {
     pub fn while_disconnected(mut self, disconnection: Disconnection) -> CallError {
         self.disconnection = Some(Box::new(disconnection));
         self
+    }
+
+    /// True if the call cannot be sent now and the same call could wait until it can.
+    pub(crate) fn is_only_now(&self) -> bool {
+        match self.kind {
+            CallErrorKind::Full => true,
+            CallErrorKind::NotDelivered => self.disconnection.is_some(),
+            _ => false,
+        }
     }
 
     /// The side at fault: the caller, the peer or the network.

@@ -93,6 +93,17 @@ pub enum SessionChange {
         /// The same in the peer's words; for people, never parsed.
         detail: Arc<str>,
     },
+    /// A reference that [reconnects](crate::Fetch::reconnecting) leads to its actor again, over
+    /// this session. Calls from now on go there.
+    Reattached {
+        /// The address of the actor.
+        target: Arc<str>,
+        /// How long the reference led nowhere.
+        after: Duration,
+        /// The peer is another process than before, so the actor has another state. False if the
+        /// same process was reached over a new session, or exports another actor now.
+        restarted: bool,
+    },
     /// The session is over.
     Ended {
         /// The reason.

@@ -252,6 +252,7 @@ mod replies;
 pub mod session;
 mod send;
 mod connect;
+mod reconnecting;
 mod node;
 pub mod io;
 mod api;

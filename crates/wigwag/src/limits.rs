@@ -105,6 +105,11 @@ pub const REDIAL_MOST: Duration = Duration::from_secs(1);
 /// most.
 pub const ANOTHER_WAIT: Duration = Duration::from_millis(500);
 
+/// Earlier incarnations of an actor that a reconnecting reference keeps for the outcomes of their
+/// asks, if nobody has taken these. Each may hold the slots of a session, up to 5 MiB; the outcome
+/// of an older ask becomes unknown.
+pub const FORMER_INCARNATIONS_MAX: usize = 8;
+
 /// Methods of a channel of which rejected tells are known apart. The peer reports fewer.
 pub const REJECTED_METHODS_MAX: usize = 16;
 

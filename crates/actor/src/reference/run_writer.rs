@@ -36,6 +36,12 @@ impl RunOwner {
         RunOwner(LAST.fetch_add(2, Ordering::Relaxed) | u64::from(fixed))
     }
 
+    /// This identity, if it writes arguments as `fixed` says, or else a new one, whose runs nobody
+    /// joins.
+    pub fn or_new(self, fixed: bool) -> RunOwner {
+        if self.is_fixed() == fixed { self } else { RunOwner::new(fixed) }
+    }
+
     #[inline(always)]
     fn is_fixed(self) -> bool {
         self.0 & 1 != 0
@@ -260,6 +266,16 @@ mod tests {
         assert_eq!(back(log), (1, vec![1, 2]));
         assert!(hand_out(NonZeroUsize::MAX, other, 16, 2, run).is_ok());
         assert_eq!(back(other_log), (0, vec![]));
+    }
+
+    #[test]
+    fn an_owner_whose_peer_has_another_codec_does_not_join() {
+        let owner = RunOwner::new(false);
+        assert_eq!(owner.or_new(false), owner);
+        let (run, log) = OpenRun::new();
+        assert!(hand_out(NonZeroUsize::MIN, owner.or_new(true), 16, 9, run).is_ok());
+        assert!(!add(owner, &One::Byte(1)));
+        assert_eq!(back(log), (0, vec![]));
     }
 
     #[test]

@@ -15,8 +15,7 @@ use crate::connect::handshake::{self, DialOutcome};
 use crate::error::NodeError;
 use crate::limits::ANOTHER_WAIT;
 use crate::lock::lock;
-use crate::send::channel::Channel;
-use crate::session::{Attached, Session};
+use crate::session::Session;
 
 /// The session with a dialed address. The lock is held during a dial, so that others wait instead
 /// of dialing too.
@@ -45,18 +44,14 @@ impl PendingSessions {
 }
 
 impl Node {
-    pub(crate) async fn attach(
-        &self,
-        address: &str,
-        schema: u64,
-    ) -> Result<(Channel, Attached), NodeError> {
+    /// The peer and the name in the address of an actor.
+    pub(super) fn split(&self, address: &str) -> Result<(Address, String), NodeError> {
         self.inner.check_open()?;
         let parsed: Address = address.parse()?;
-        let Some((peer, name)) = parsed.split_name() else {
-            return Err(NodeError::NoName { address: address.to_owned() });
-        };
-        let session = self.session_to(&peer).await?;
-        Ok(Channel::attach(session, name, schema, &address.into()).await?)
+        match parsed.split_name() {
+            Some((peer, name)) => Ok((peer, name.to_owned())),
+            None => Err(NodeError::NoName { address: address.to_owned() }),
+        }
     }
 
     /// Runs an exchange with the peer of the actor at `address` within the time of a handshake.
@@ -85,7 +80,7 @@ impl Node {
     }
 
     /// The session with the peer at `address`; dials if there is none.
-    async fn session_to(&self, address: &Address) -> Result<Arc<Session>, NodeError> {
+    pub(super) async fn session_to(&self, address: &Address) -> Result<Arc<Session>, NodeError> {
         let dialed = lock(&self.inner.dialed_sessions).entry(address.clone()).or_default().clone();
         let mut dialed = dialed.lock().await;
         let is_usable =

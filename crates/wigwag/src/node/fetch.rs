@@ -3,13 +3,18 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 
-use wigwag_actor::Interface;
+use wigwag_actor::{Interface, Ref};
 use wigwag_net::transport::Boxed;
 
-use super::Node;
+use super::{Node, runtime};
 use crate::error::NodeError;
+use crate::lock::lock;
+use crate::reconnecting::Reconnecting;
+use crate::reconnecting::task::Dialer;
+use crate::send::remote::Remote;
 
 /// The future of [`Node::actor`]: a reference that is being fetched. Nothing happens before its
 /// first poll.
@@ -19,12 +24,83 @@ use crate::error::NodeError;
 pub struct Fetch<I: Interface> {
     node: Node,
     address: String,
+    reconnecting: bool,
     fetching: Option<Boxed<'static, Result<I::Ref, NodeError>>>,
 }
 
 impl<I: Interface> Fetch<I> {
     pub(crate) fn new(node: Node, address: &str) -> Fetch<I> {
-        Fetch { node, address: address.to_owned(), fetching: None }
+        Fetch { node, address: address.to_owned(), reconnecting: false, fetching: None }
+    }
+
+    /// Fetches a reference that comes back: after the end of its session or of its actor it attaches
+    /// anew to the actor at the address, as soon as a node there exports it. Without this, a
+    /// reference is bound to one actor and one session, and fails as
+    /// [`NotDelivered`](crate::CallErrorKind::NotDelivered) or
+    /// [`ActorStopped`](crate::CallErrorKind::ActorStopped) once that has ended.
+    ///
+    /// - Calls that were sent before the end have the outcome of their session, as those of any
+    ///   other reference: nothing is sent again by itself.
+    /// - Later calls go to the next incarnation of the actor. Until there is one, they wait, each
+    ///   with its own time limit, whose error [says](crate::CallError::disconnection) why the actor
+    ///   cannot be reached. `try_tell`, `try_ask` and a pipeline that is opened do not wait: they
+    ///   fail as `NotDelivered`, with the message. The same holds while the peer closes.
+    /// - The event [`Reattached`](crate::session::SessionChange::Reattached) tells when the
+    ///   reference leads to its actor again, and whether the peer was restarted.
+    ///
+    /// A session ends when the peer has restarted, or has not come back in time; while it is only
+    /// cut, calls go on as for any other reference.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use wigwag::session::SessionChange;
+    /// use wigwag::{Actor, Node};
+    ///
+    /// # struct Clock;
+    /// # #[wigwag::actor]
+    /// # impl Clock {
+    /// #     pub fn hour(&self) -> u8 {
+    /// #         12
+    /// #     }
+    /// # }
+    /// async fn start() -> Result<Node, wigwag::NodeError> {
+    ///     let service = Node::new();
+    ///     service.export("clock", &Clock.spawn())?;
+    ///     service.listen("inproc://clocks").await?;
+    ///     Ok(service)
+    /// }
+    ///
+    /// # #[wigwag::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let (first, client) = (start().await?, Node::new());
+    /// let mut events = client.session_events();
+    /// let clock = client.actor::<Clock>("inproc://clocks/clock").reconnecting().await?;
+    /// assert_eq!(clock.hour().ask().await?, 12);
+    ///
+    /// first.close(Duration::from_secs(1)).await;
+    /// drop(first);
+    /// while let Some(event) = events.next().await
+    ///     && !matches!(event.what, SessionChange::Ended { .. })
+    /// {}
+    /// let _second = start().await?;
+    /// assert_eq!(clock.hour().ask().await?, 12);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Limits
+    /// One task for each address dials the peer, with pauses of up to 1 s between two attempts, as
+    /// long as there is such a reference and the node is open. A reference keeps the outcomes of asks
+    /// to its last 8 incarnations; an ask to an earlier one whose outcome was not taken by then is
+    /// [`Unknown`](crate::CallErrorKind::Unknown).
+    ///
+    /// # Errors
+    /// The first fetch fails as any other: the peer has to be there.
+    ///
+    /// # Performance
+    /// A call that does not join a run takes two shared locks more than that of another reference.
+    pub fn reconnecting(mut self) -> Fetch<I> {
+        self.reconnecting = true;
+        self
     }
 }
 
@@ -35,13 +111,37 @@ impl<I: Interface> Future for Fetch<I> {
     type Output = Result<I::Ref, NodeError>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let Fetch { node, address, fetching } = &mut *self;
+        let Fetch { node, address, reconnecting, fetching } = &mut *self;
         let begin = || -> Boxed<'static, _> {
-            let (node, address) = (node.clone(), address.clone());
-            Box::pin(async move { node.fetch::<I>(&address).await })
+            let (node, address, reconnecting) = (node.clone(), address.clone(), *reconnecting);
+            Box::pin(async move {
+                let attach = Box::pin(attach::<I>(&node, &address, reconnecting));
+                let in_time = node.within_attach_time(&address, attach);
+                runtime::enter(&node.inner.runtime, in_time).await
+            })
         };
         fetching.get_or_insert_with(begin).as_mut().poll(context)
     }
+}
+
+async fn attach<I: Interface>(
+    node: &Node,
+    address: &str,
+    reconnecting: bool,
+) -> Result<I::Ref, NodeError> {
+    let (peer, name) = node.split(address)?;
+    let session = node.session_to(&peer).await?;
+    let watch = *lock(&node.inner.answer_spin);
+    let remote = Remote::<I>::attach(session, &name, &address.into(), watch).await?;
+    if !reconnecting {
+        return Ok(Ref::remote(remote.shared(watch)).into());
+    }
+    let inner = &node.inner;
+    let dialer = Arc::downgrade(inner) as Weak<dyn Dialer>;
+    let route = inner
+        .peers
+        .with(&peer, &dialer, &inner.runtime, |peer| Reconnecting::new(remote, name, watch, peer));
+    Ok(Ref::remote(route.shared()).into())
 }
 
 impl<I: Interface> fmt::Debug for Fetch<I> {

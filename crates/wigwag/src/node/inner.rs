@@ -13,6 +13,7 @@ use wigwag_link::resume::{Credentials, Ticket, TicketVerifier};
 use wigwag_link::{Code, Identity, Opened, features};
 use wigwag_net::pending_handshakes::PendingHandshakes;
 use wigwag_net::source::Source;
+use wigwag_net::transport::Boxed;
 use wigwag_net::{Address, Connection};
 use wigwag_wire::ReadBuf;
 
@@ -20,7 +21,7 @@ use super::dial::{DialedSession, PendingSessions};
 use super::lost::LostSessions;
 use super::options::NodeOptions;
 use super::sessions::SessionTable;
-use super::{drive, id_of, runtime};
+use super::{Node, drive, id_of, runtime};
 use wigwag_actor::turn;
 
 use crate::error::NodeError;
@@ -29,6 +30,7 @@ use crate::exports::Exports;
 use crate::limits::{DROP_WAIT, SESSION_TTL_MAX};
 use crate::lock::lock;
 use crate::random;
+use crate::reconnecting::task::{Dialer, Peers};
 use crate::session::connection::SessionConnection;
 use crate::session::resumption::Resumption;
 use crate::session::{Session, SessionOwner, SessionStart};
@@ -51,6 +53,8 @@ pub(crate) struct Inner {
     pub(crate) pending_handshakes: Arc<PendingHandshakes>,
     pub(crate) runtime: Handle,
     pub(crate) closed: AtomicBool,
+    /// Peers that references come back to.
+    pub(crate) peers: Peers,
     /// Sessions that were lost since the last flush.
     pub(crate) lost: LostSessions,
     /// How long an ask spins for its answer before its thread parks.
@@ -168,6 +172,20 @@ impl Inner {
     pub(crate) fn stop_listening(&self) {
         self.closed.store(true, Ordering::Release);
         lock(&self.listeners).drain(..).for_each(|listener| listener.abort());
+        self.peers.wake_all();
+    }
+}
+
+impl Dialer for Inner {
+    fn session_to(
+        self: Arc<Inner>,
+        address: Address,
+    ) -> Boxed<'static, Result<Arc<Session>, NodeError>> {
+        Box::pin(async move { Node { inner: self }.session_to(&address).await })
+    }
+
+    fn is_closed(&self) -> bool {
+        self.check_open().is_err()
     }
 }
 

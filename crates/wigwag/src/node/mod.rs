@@ -16,8 +16,9 @@ use crate::limits::HANDSHAKES_MAX;
 use crate::lock::lock;
 use crate::node::fetch::Fetch;
 use crate::random;
+use crate::reconnecting::task::Peers;
+use crate::send::channel::Channel;
 use crate::send::dynamic::Dynamic;
-use crate::send::remote::Remote;
 use crate::session::{PeerStatistics, Session};
 
 pub(crate) mod options;
@@ -128,6 +129,7 @@ impl Node {
             pending_handshakes: PendingHandshakes::new(HANDSHAKES_MAX),
             runtime,
             closed: AtomicBool::new(false),
+            peers: Peers::default(),
             lost: lost::LostSessions::default(),
             answer_spin: Mutex::new(ANSWER_SPIN_MAX),
         };
@@ -256,15 +258,6 @@ impl Node {
         Fetch::new(self.clone(), address)
     }
 
-    async fn fetch<I: Interface>(&self, address: &str) -> Result<I::Ref, NodeError> {
-        let attach = Box::pin(async {
-            let (channel, attached) = self.attach(address, I::SCHEMA.hash).await?;
-            let answer_spin = *lock(&self.inner.answer_spin);
-            Ok(Ref::remote(Remote::<I>::open(channel, &attached, answer_spin).await?).into())
-        });
-        runtime::enter(&self.inner.runtime, self.within_attach_time(address, attach)).await
-    }
-
     /// Fetches an untyped reference to the actor at `address`, for programs that do not know its
     /// interface.
     ///
@@ -277,7 +270,9 @@ impl Node {
     /// As for [`actor`](Node::actor).
     pub async fn dynamic(&self, address: &str) -> Result<Dynamic, NodeError> {
         let attach = Box::pin(async {
-            let (channel, _) = self.attach(address, 0).await?;
+            let (peer, name) = self.split(address)?;
+            let session = self.session_to(&peer).await?;
+            let (channel, _) = Channel::attach(session, &name, 0, &address.into()).await?;
             Ok(Dynamic::new(channel).await?)
         });
         runtime::enter(&self.inner.runtime, self.within_attach_time(address, attach)).await

@@ -185,6 +185,12 @@ impl AskTable {
         std::mem::take(&mut free.has_waiter)
     }
 
+    /// True if no single ask holds a slot, for itself or for an answer that nobody has taken.
+    pub(crate) fn are_all_free(&self) -> bool {
+        let free = self.free();
+        free.numbers.len() == free.created
+    }
+
     /// True if [`take`](Self::take) would find a slot.
     pub(crate) fn any_free(&self) -> bool {
         let free = self.free();
@@ -272,6 +278,7 @@ mod tests {
     #[test]
     fn slot_numbers_are_handed_out_once_and_run_out() {
         let asks = AskTable::new(1500);
+        assert!(asks.are_all_free());
         let mut taken = Vec::new();
         asks.take(1000, &mut taken);
         asks.take(1000, &mut taken);
@@ -281,6 +288,7 @@ mod tests {
         assert_eq!(asks.open(), None);
         assert!(asks.release([7]), "somebody found none");
         assert!(!asks.release([9]), "it has been said");
+        assert!(!asks.are_all_free());
         let (number, generation) = asks.open().expect("two are free");
         assert!(number == 7 || number == 9);
         assert_eq!(asks.waiting(), 1);

@@ -8,7 +8,9 @@ use std::sync::{Arc, MutexGuard};
 use std::task::{Poll, Waker};
 
 use bytes::Bytes;
-use wigwag_actor::{AskTiming, Attempt, CallError, CallErrorKind, Slot, SmallReply, Ticket, turn};
+use wigwag_actor::{
+    AskTiming, Attempt, CallError, CallErrorKind, Parked, Slot, SmallReply, Ticket, turn,
+};
 use wigwag_link::send_half::CallRefused;
 use wigwag_wire::Buffer;
 
@@ -153,6 +155,13 @@ impl Channel {
     pub(crate) fn name_methods(&self, names: MethodNames) {
         if let Some(channel) = self.session.sending().channel_of(self.origin) {
             channel.names = names;
+        }
+    }
+
+    /// Has the tickets of senders that wait here carry `tag`. Called before the first call.
+    pub(crate) fn tag_parked(&self, tag: u16) {
+        if let Some(channel) = self.session.sending().channel_of(self.origin) {
+            channel.parked = Parked::tagged(tag);
         }
     }
 

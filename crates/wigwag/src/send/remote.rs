@@ -21,14 +21,15 @@ use crate::send::cancel::send_cancels;
 use crate::send::channel::{AfterSend, Channel};
 use crate::send::dynamic::{Described, describe};
 use crate::send::matching::{MethodMatch, Order, Reordered, match_methods};
-use crate::session::Attached;
+use crate::session::Session;
 use crate::session::buffers::RunHandout;
 use crate::session::rejected::MethodNames;
-use crate::session::routes::RouteKey;
+use crate::session::routes::{ActorIdentity, RouteKey};
 
 /// A route to a remote actor whose interface both sides know.
 pub(crate) struct Remote<I> {
     channel: Channel,
+    actor: Option<ActorIdentity>,
     /// How the receiver understands each of our methods, if the schemas differ.
     matches: Option<Vec<MethodMatch>>,
     run_owner: RunOwner,
@@ -37,29 +38,36 @@ pub(crate) struct Remote<I> {
 }
 
 impl<I: Interface> Remote<I> {
-    /// Opens a route over an attached channel, or returns the one that a reference to the same actor
-    /// has already; then the channel is given back. `watch` is how long an ask spins for its answer
-    /// before its thread parks.
-    ///
-    /// # Cancellation
-    /// The channel is given back.
-    pub(crate) async fn open(
-        channel: Channel,
-        attached: &Attached,
+    /// Opens a channel to the actor that the peer of `session` exports as `name`. `watch` is how
+    /// long an ask spins for its answer before its thread parks.
+    pub(crate) async fn attach(
+        session: Arc<Session>,
+        name: &str,
+        target: &Arc<str>,
         watch: Duration,
-    ) -> Result<Arc<Remote<I>>, CallError> {
-        let described = match attached.schema_hash == I::SCHEMA.hash {
-            true => None,
-            false => Some(describe(&channel).await?),
-        };
-        let session = channel.session.clone();
-        let remote = Arc::new(Remote::new(channel, described.as_ref(), watch));
-        let Some(actor) = attached.actor else { return Ok(remote) };
-        Ok(session.share_route(RouteKey::new::<Remote<I>>(actor, watch), &remote))
+    ) -> Result<Remote<I>, CallError> {
+        let (channel, attached) = Channel::attach(session, name, I::SCHEMA.hash, target).await?;
+        let differs = attached.schema_hash != I::SCHEMA.hash;
+        let described = if differs { Some(describe(&channel).await?) } else { None };
+        let remote = Remote::new(channel, described.as_ref(), watch);
+        Ok(Remote { actor: attached.actor, ..remote })
     }
 
-    /// Creates a route. `described` is given if the peer's schema differs from ours; `watch` is how
-    /// long an ask spins for its answer before its thread parks.
+    /// The route that a reference to the same actor has already; otherwise this one, which is shared
+    /// from now on.
+    pub(crate) fn shared(self, watch: Duration) -> Arc<Remote<I>> {
+        let remote = Arc::new(self);
+        let Some(actor) = remote.actor else { return remote };
+        let key = RouteKey::new::<Remote<I>>(actor, "", watch);
+        remote.session().share_route(key, &remote)
+    }
+
+    /// The actor, if the peer says which it is.
+    pub(crate) fn actor(&self) -> Option<ActorIdentity> {
+        self.actor
+    }
+
+    /// Creates a route. `described` is given if the peer's schema differs from ours.
     fn new(channel: Channel, described: Option<&Described>, watch: Duration) -> Remote<I> {
         let matches = described.map(|theirs| match_methods(I::SCHEMA, &theirs.details));
         if matches.is_none() {
@@ -68,10 +76,55 @@ impl<I: Interface> Remote<I> {
         Remote {
             run_owner: RunOwner::new(channel.is_fixed),
             channel,
+            actor: None,
             matches,
             watch: SpinPolicy::new(watch),
             interface: PhantomData,
         }
+    }
+
+    /// The same, as one of the routes of a reference that moves from route to route: its runs belong
+    /// to `run_owner` if the codec permits, and the tickets of its waiting senders carry `tag`.
+    /// Called before the first call.
+    pub(crate) fn into_one_of(mut self, run_owner: RunOwner, tag: u16) -> Remote<I> {
+        self.run_owner = run_owner.or_new(self.channel.is_fixed);
+        self.channel.tag_parked(tag);
+        self
+    }
+
+    pub(crate) fn session(&self) -> &Arc<Session> {
+        &self.channel.session
+    }
+
+    /// True if arguments that have a fixed-width form are sent in that form.
+    pub(crate) fn is_fixed(&self) -> bool {
+        self.channel.is_fixed
+    }
+
+    /// Opens a pipeline of up to `most` asks at once, whose runs belong to `run_owner`; also returns
+    /// the number that there is room for.
+    pub(crate) fn open_ring(
+        self: Arc<Remote<I>>,
+        most: usize,
+        run_owner: RunOwner,
+    ) -> Result<(RingPipeline<I>, usize), CallError> {
+        let session = &self.channel.session;
+        let Some(ring) = session.asks.open_ring(most) else {
+            let text = "all places for asks of this session are taken";
+            let error = CallError::new(CallErrorKind::Overloaded, &self.channel.target);
+            let error = error.with_detail(text);
+            return Err(match session.disconnection() {
+                Some(gone) => error.while_disconnected(gone),
+                None => error,
+            });
+        };
+        if let Some(ended) = &session.sending().ended {
+            ring.end(&(CallErrorKind::NotDelivered, ended.why.clone()));
+        }
+        ring.set_origin(self.channel.origin);
+        let most = most.min(ring.slots() as usize);
+        let run_owner = run_owner.or_new(self.channel.is_fixed);
+        Ok((RingPipeline { remote: self, ring, run_owner }, most))
     }
 
     /// The receiver's number of the call's method, and the receiver's order of the arguments if it is
@@ -112,10 +165,16 @@ impl<I: Interface> Remote<I> {
 }
 
 /// The asks of a pipeline to a remote actor.
-struct RingPipeline<I> {
+pub(crate) struct RingPipeline<I> {
     remote: Arc<Remote<I>>,
     ring: Arc<Ring>,
     run_owner: RunOwner,
+}
+
+impl<I> RingPipeline<I> {
+    pub(crate) fn session(&self) -> &Arc<Session> {
+        &self.remote.channel.session
+    }
 }
 
 impl<I: Interface> RemotePipeline<I> for RingPipeline<I> {
@@ -263,23 +322,9 @@ impl<I: Interface> Route<I> for Remote<I> {
         self: Arc<Self>,
         most: usize,
     ) -> Result<(Box<dyn RemotePipeline<I>>, usize), CallError> {
-        let session = &self.channel.session;
-        let Some(ring) = session.asks.open_ring(most) else {
-            let text = "all places for asks of this session are taken";
-            let error = CallError::new(CallErrorKind::Overloaded, &self.channel.target);
-            let error = error.with_detail(text);
-            return Err(match session.disconnection() {
-                Some(gone) => error.while_disconnected(gone),
-                None => error,
-            });
-        };
-        if let Some(ended) = &session.sending().ended {
-            ring.end(&(CallErrorKind::NotDelivered, ended.why.clone()));
-        }
-        ring.set_origin(self.channel.origin);
-        let most = most.min(ring.slots() as usize);
         let run_owner = RunOwner::new(self.channel.is_fixed);
-        Ok((Box::new(RingPipeline { remote: self, ring, run_owner }), most))
+        let (asks, most) = self.open_ring(most, run_owner)?;
+        Ok((Box::new(asks), most))
     }
 
     fn cancel(&self, slot: Slot) {

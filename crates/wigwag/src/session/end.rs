@@ -1,9 +1,10 @@
 //! The end of a session: its reasons, and the notifications that it sends.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::task::Waker;
 use std::time::Duration;
 
+use tokio::sync::Notify;
 use wigwag_actor::CallErrorKind;
 use wigwag_link::Code;
 use wigwag_link::admission::SessionProgress;
@@ -85,13 +86,28 @@ impl Session {
         self.flush_blocking(Duration::ZERO);
     }
 
+    /// Notifies `watcher` once when the session ends, or now if it has ended. Further calls with the
+    /// same watcher change nothing.
+    pub(crate) fn watch_end(&self, watcher: &Arc<Notify>) {
+        let mut sending = self.sending();
+        if sending.ended.is_some() {
+            watcher.notify_one();
+            return;
+        }
+        let watchers = &mut sending.end_watchers;
+        watchers.retain(|known| known.strong_count() > 0);
+        if !watchers.iter().any(|known| known.as_ptr() == Arc::as_ptr(watcher)) {
+            watchers.push(Arc::downgrade(watcher));
+        }
+    }
+
     /// Ends the session and notifies every waiting sender and asker.
     pub(crate) fn end(&self, why: &str) {
         let why: Arc<str> = why.into();
         let mut wakers = Vec::new();
         let connection = self.connection().clone();
         let was_torn = connection.flusher.retire();
-        let unsent = {
+        let (unsent, watchers) = {
             let mut sending = self.sending();
             if sending.ended.is_some() {
                 return;
@@ -105,7 +121,8 @@ impl Session {
                 wakers.append(&mut channel.parked.drain());
                 channel.attaching = None;
             }
-            UnsentCalls::in_outbox(&sending.sender.outbox)
+            let watchers = std::mem::take(&mut sending.end_watchers);
+            (UnsentCalls::in_outbox(&sending.sender.outbox), watchers)
         };
         wakers.append(&mut unsent.fail(self, &why));
         wakers.append(&mut self.fail_asks(CallErrorKind::Unknown, &why));
@@ -113,6 +130,7 @@ impl Session {
         wakers.into_iter().for_each(Waker::wake);
         self.progress.notify_waiters();
         self.announce_end();
+        watchers.iter().filter_map(Weak::upgrade).for_each(|watcher| watcher.notify_one());
     }
 
     /// Announces the outcome of the calls, once, as soon as the asks have failed and no turn holds

@@ -152,6 +152,8 @@ pub(crate) struct SendState {
     pub(crate) ended: Option<SessionEnd>,
     /// The asks that were open at the end have failed and are counted.
     are_asks_counted: bool,
+    /// Notified once at the end.
+    end_watchers: Vec<Weak<Notify>>,
     /// The end was announced.
     is_announced: bool,
     /// The peer takes no new calls, or this node is closing.
@@ -274,6 +276,7 @@ impl Session {
                 outgoing: Outgoing::default(),
                 ended: None,
                 are_asks_counted: false,
+                end_watchers: Vec::new(),
                 is_announced: false,
                 draining: false,
                 statistics: SessionStatistics::default(),

@@ -26,19 +26,25 @@ impl ActorIdentity {
 }
 
 /// What has to be the same for references that share a route.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct RouteKey {
     /// The type of the route.
     route: TypeId,
     actor: ActorIdentity,
+    /// The name that a route follows to the next incarnation of its actor; otherwise empty.
+    follows: Box<str>,
     /// How long asks spin for their answers.
     answer_spin: Duration,
 }
 
 impl RouteKey {
     /// The key of a route of type `R`.
-    pub(crate) fn new<R: Any>(actor: ActorIdentity, answer_spin: Duration) -> RouteKey {
-        RouteKey { route: TypeId::of::<R>(), actor, answer_spin }
+    pub(crate) fn new<R: Any>(
+        actor: ActorIdentity,
+        follows: &str,
+        answer_spin: Duration,
+    ) -> RouteKey {
+        RouteKey { route: TypeId::of::<R>(), actor, follows: follows.into(), answer_spin }
     }
 }
 
@@ -84,7 +90,7 @@ mod tests {
     use super::*;
 
     fn key(actor: u64) -> RouteKey {
-        RouteKey::new::<u8>(ActorIdentity(actor), Duration::ZERO)
+        RouteKey::new::<u8>(ActorIdentity(actor), "", Duration::ZERO)
     }
 
     #[test]

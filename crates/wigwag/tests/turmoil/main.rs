@@ -8,6 +8,7 @@ mod storms;
 mod silence;
 mod edges;
 mod crashes;
+mod reconnecting;
 mod phantoms;
 mod outcomes;
 mod silent;

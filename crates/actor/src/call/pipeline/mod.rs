@@ -193,7 +193,7 @@ impl<I: Interface, R: Answerable<I>, C> Pipeline<I, R, C> {
         let limit = TimeLimit::new(call.timeout);
         match self.try_push(call, context) {
             Err(Unsent { refused: Refused { message, error }, context })
-                if error.kind == CallErrorKind::Full && !self.is_full() =>
+                if error.is_only_now() && !self.is_full() =>
             {
                 self.wait(message, context, limit).await
             }

@@ -8,6 +8,9 @@
 use std::collections::VecDeque;
 use std::task::Waker;
 
+/// The bits of a ticket's number that count; those above are the tag of its queue.
+const NUMBER_BITS: u32 = 48;
+
 /// The place of one sender in the queue; `None` inside means that it has none.
 #[derive(Debug, Default)]
 pub struct Ticket(Option<u64>);
@@ -17,6 +20,11 @@ impl Ticket {
     #[inline]
     pub fn is_parked(&self) -> bool {
         self.0.is_some()
+    }
+
+    /// Forgets the place if it is in a queue with another tag, which no longer serves its senders.
+    pub fn renew(&mut self, tag: u16) {
+        self.0 = self.0.filter(|number| (number >> NUMBER_BITS) as u16 == tag);
     }
 }
 
@@ -28,6 +36,12 @@ pub struct Parked {
 }
 
 impl Parked {
+    /// A queue whose tickets carry `tag`, for a sender that moves from queue to queue; the default
+    /// is 0.
+    pub fn tagged(tag: u16) -> Parked {
+        Parked { queue: VecDeque::new(), next: u64::from(tag) << NUMBER_BITS }
+    }
+
     /// True if `room` suffices for all senders before the holder of `ticket` and for that holder.
     #[inline]
     pub fn may_pass(&self, ticket: &Ticket, room: u64) -> bool {
@@ -157,6 +171,23 @@ mod tests {
         assert!(parked.may_pass(&second, 1));
         assert!(!parked.may_pass(&Ticket::default(), 1));
         assert_eq!(parked.len(), 1);
+    }
+
+    /// Without the tag, the sender would take the place of the newcomer in the second queue, and
+    /// one of them would never be woken.
+    #[test]
+    fn a_ticket_of_another_queue_is_forgotten() {
+        let (_, mut moved, _) = two_parked();
+        let (mut second, mut newcomer) = (Parked::tagged(7), Ticket::default());
+        second.park(&mut newcomer, Waker::noop());
+        moved.renew(7);
+        assert!(!moved.is_parked());
+        second.park(&mut moved, Waker::noop());
+        assert_eq!(second.len(), 2);
+        moved.renew(7);
+        second.park(&mut moved, Waker::noop());
+        assert_eq!(second.len(), 2, "it has a place in this queue");
+        assert!(second.may_pass(&newcomer, 1) && !second.may_pass(&moved, 1));
     }
 
     struct Counted(Mutex<u64>);

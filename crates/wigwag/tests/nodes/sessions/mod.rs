@@ -7,6 +7,7 @@ mod claims;
 mod silence;
 mod ends;
 mod waits;
+mod reconnecting;
 mod changes;
 
 use std::time::Duration;

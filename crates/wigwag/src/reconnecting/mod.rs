@@ -1,0 +1,376 @@
+//! References that come back: after the end of a session they attach to the next incarnation of
+//! their actor.
+//!
+//! `Reconnecting` is a route that leads to one [`Remote`] after the other; `attachments.rs` decides
+//! which. One task for each address, in `task.rs`, dials the peer and attaches all references to its
+//! actors. Between two incarnations callers wait, each with its own time limit; the outcome of calls
+//! that were sent before is that of their session.
+
+pub(crate) mod attachments;
+pub(crate) mod pipeline;
+pub(crate) mod task;
+
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::task::{Poll, Waker};
+use std::time::Duration;
+
+use bytes::Bytes;
+use wigwag_actor::reference::route::RemotePipeline;
+use wigwag_actor::reference::run_writer::RunOwner;
+use wigwag_actor::{
+    AskTiming, Attempt, CallError, CallErrorKind, Disconnection, Interface, Route, Slot,
+    SmallReply, SpinPolicy, Ticket,
+};
+use wigwag_net::clock;
+use wigwag_net::transport::Boxed;
+
+use crate::error::NodeError;
+use crate::events::SessionChange;
+use crate::reconnecting::attachments::{Attachments, Way};
+use crate::reconnecting::pipeline::ReconnectingPipeline;
+use crate::reconnecting::task::{Peer, Reattach};
+use crate::send::remote::Remote;
+use crate::session::routes::RouteKey;
+use crate::session::{Session, buffers};
+
+/// A route to an actor that is attached anew after the end of a session.
+pub(crate) struct Reconnecting<I: Interface> {
+    /// The name under which the peer exports the actor.
+    name: String,
+    target: Arc<str>,
+    attachments: RwLock<Attachments<Arc<Remote<I>>>>,
+    peer: Arc<Peer>,
+    run_owner: RunOwner,
+    watch: Duration,
+    spin: SpinPolicy,
+}
+
+impl<I: Interface> Reconnecting<I> {
+    /// Creates a route that begins with `first`, which no call was made on.
+    pub(crate) fn new(
+        first: Remote<I>,
+        name: String,
+        watch: Duration,
+        peer: Arc<Peer>,
+    ) -> Arc<Reconnecting<I>> {
+        let (target, run_owner) = (first.target().clone(), first.run_owner());
+        let session = first.session().clone();
+        let route = Arc::new(Reconnecting {
+            name,
+            target,
+            attachments: RwLock::new(Attachments::new(Arc::new(first))),
+            peer,
+            run_owner,
+            watch,
+            spin: SpinPolicy::new(watch),
+        });
+        let reattached: Arc<dyn Reattach> = route.clone();
+        route.peer.serve(&reattached);
+        // Only now: the task forgets a peer that it serves no reference of.
+        session.watch_end(route.peer.wake());
+        route
+    }
+
+    /// The route that a reference to the same name and actor has already; otherwise this one, which
+    /// is shared from now on.
+    pub(crate) fn shared(self: Arc<Self>) -> Arc<Reconnecting<I>> {
+        let last = self.read().last().cloned();
+        match last {
+            Some(remote) => self.share_over(&remote),
+            None => self,
+        }
+    }
+
+    /// As [`shared`](Self::shared), among the routes of the session of `remote`.
+    fn share_over(self: Arc<Self>, remote: &Remote<I>) -> Arc<Reconnecting<I>> {
+        let Some(actor) = remote.actor() else { return self };
+        let key = RouteKey::new::<Reconnecting<I>>(actor, &self.name, self.watch);
+        remote.session().share_route(key, &self)
+    }
+
+    #[inline]
+    fn read(&self) -> RwLockReadGuard<'_, Attachments<Arc<Remote<I>>>> {
+        // The value is consistent between statements, so a panic elsewhere cannot have broken it.
+        self.attachments.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Attachments<Arc<Remote<I>>>> {
+        self.attachments.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The present incarnation. Between two, a sender with a waker is parked.
+    #[inline]
+    fn present<T>(
+        &self,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+    ) -> Result<(u32, Arc<Remote<I>>), Attempt<T>> {
+        let attachments = self.read();
+        match attachments.way() {
+            Way::Attached(number, remote) if !remote.session().has_ended() => {
+                if ticket.is_parked() {
+                    ticket.renew(attachments.tag());
+                }
+                Ok((number, remote.clone()))
+            }
+            _ => {
+                drop(attachments);
+                self.wait(ticket, waker)
+            }
+        }
+    }
+
+    #[cold]
+    fn wait<T>(
+        &self,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+    ) -> Result<(u32, Arc<Remote<I>>), Attempt<T>> {
+        self.note_end();
+        let mut attachments = self.write();
+        match attachments.way() {
+            Way::Attached(number, remote) => {
+                let present = (number, remote.clone());
+                ticket.renew(attachments.tag());
+                Ok(present)
+            }
+            Way::Over(why) => {
+                let error = CallError::new(CallErrorKind::NotDelivered, &self.target);
+                Err(Attempt::Failed(Box::new(error.with_detail(why))))
+            }
+            Way::Detached => match waker {
+                Some(waker) => {
+                    attachments.park(ticket, waker);
+                    Err(Attempt::Full)
+                }
+                None => {
+                    let error = CallError::new(CallErrorKind::NotDelivered, &self.target);
+                    let error = match attachments.disconnection(clock::now()) {
+                        Some(gone) => error.while_disconnected(gone),
+                        None => error,
+                    };
+                    Err(Attempt::Failed(Box::new(error)))
+                }
+            },
+        }
+    }
+
+    /// Detaches if the session of the present incarnation has ended.
+    fn note_end(&self) {
+        let attachments = self.read();
+        let Way::Attached(number, remote) = attachments.way() else { return };
+        let session = remote.session().clone();
+        drop(attachments);
+        let ended = session.sending().ended.as_ref().map(|ended| ended.why.clone());
+        if let Some(why) = ended {
+            self.lose(number, &why);
+        }
+    }
+
+    /// Notes that incarnation `number` takes no calls any more.
+    fn lose(&self, number: u32, why: &Arc<str>) {
+        let attachments = self.read();
+        let Way::Attached(present, remote) = attachments.way() else { return };
+        let session = remote.session().clone();
+        drop(attachments);
+        if present == number && self.write().detach(number, why, clock::now()) {
+            // Calls of this turn that wait for the old session must not be followed by others of
+            // this reference on their way there.
+            buffers::publish(&session);
+            self.peer.wake().notify_one();
+        }
+    }
+
+    /// True if a call may go to the next incarnation instead of failing with `error`: it was not
+    /// sent, because the session or the actor has ended, or the peer is closing. A process that
+    /// ends may announce the end of its actors before that of the session.
+    fn may_wait(&self, number: u32, error: &CallError) -> bool {
+        use CallErrorKind as K;
+        let is_lost = matches!(error.kind, K::NotDelivered | K::Draining | K::ActorStopped);
+        if !is_lost || self.peer.is_closed() {
+            return false;
+        }
+        let why = match &error.detail {
+            Some(detail) => (**detail).into(),
+            None => error.kind.to_string().into(),
+        };
+        self.lose(number, &why);
+        true
+    }
+
+    /// Sends a call to the present incarnation, or to the next one if the present one is lost.
+    #[inline]
+    fn send<T>(
+        &self,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+        mut send: impl FnMut(&Remote<I>, &mut Ticket) -> Attempt<T>,
+    ) -> Result<(u32, T), Attempt<Slot>> {
+        loop {
+            let (number, remote) = self.present(ticket, waker)?;
+            match send(&remote, ticket) {
+                Attempt::Sent(sent) => return Ok((number, sent)),
+                Attempt::Full => return Err(Attempt::Full),
+                Attempt::Failed(error) if self.may_wait(number, &error) => {}
+                Attempt::Failed(error) => return Err(Attempt::Failed(error)),
+            }
+        }
+    }
+
+    /// The incarnation of an ask that was sent, and its slot there.
+    #[inline]
+    fn asked(&self, slot: Slot) -> Option<(Arc<Remote<I>>, Slot)> {
+        let attachments = self.read();
+        let (remote, slot) = attachments.inner_slot(slot)?;
+        Some((remote.clone(), slot))
+    }
+}
+
+impl<I: Interface> Route<I> for Reconnecting<I> {
+    fn tell(
+        &self,
+        message: &mut Option<I::Message>,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+    ) -> Attempt<()> {
+        match self.send(ticket, waker, |remote, ticket| remote.tell(message, ticket, waker)) {
+            Ok((_, ())) => Attempt::Sent(()),
+            Err(Attempt::Failed(error)) => Attempt::Failed(error),
+            Err(_) => Attempt::Full,
+        }
+    }
+
+    fn ask(
+        &self,
+        message: &mut Option<I::Message>,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+        timing: AskTiming,
+    ) -> Attempt<Slot> {
+        match self.send(ticket, waker, |remote, ticket| remote.ask(message, ticket, waker, timing))
+        {
+            Ok((number, slot)) => {
+                Attempt::Sent(Attachments::<Arc<Remote<I>>>::outer_slot(number, slot))
+            }
+            Err(refused) => refused,
+        }
+    }
+
+    fn take_reply(&self, slot: Slot, into: &mut SmallReply) -> Option<usize> {
+        let (remote, slot) = self.asked(slot)?;
+        remote.take_reply(slot, into)
+    }
+
+    fn poll_reply(&self, slot: Slot, waker: &Waker) -> Poll<Result<Bytes, CallError>> {
+        match self.asked(slot) {
+            Some((remote, slot)) => remote.poll_reply(slot, waker),
+            None => Poll::Ready(Err(CallError::new(CallErrorKind::Unknown, &self.target))),
+        }
+    }
+
+    fn pipeline(
+        self: Arc<Self>,
+        most: usize,
+    ) -> Result<(Box<dyn RemotePipeline<I>>, usize), CallError> {
+        let (pipeline, most) = ReconnectingPipeline::open(self, most)?;
+        Ok((Box::new(pipeline), most))
+    }
+
+    fn cancel(&self, slot: Slot) {
+        if let Some((remote, slot)) = self.asked(slot) {
+            remote.cancel(slot);
+        }
+    }
+
+    fn disown(&self, slot: Slot) {
+        if let Some((remote, slot)) = self.asked(slot) {
+            remote.disown(slot);
+        }
+    }
+
+    fn leave(&self, ticket: &mut Ticket) {
+        let attachments = self.read();
+        ticket.renew(attachments.tag());
+        if let Way::Attached(_, remote) = attachments.way() {
+            let remote = remote.clone();
+            drop(attachments);
+            remote.leave(ticket);
+            return;
+        }
+        drop(attachments);
+        self.write().leave(ticket);
+    }
+
+    fn target(&self) -> &Arc<str> {
+        &self.target
+    }
+
+    fn disconnection(&self) -> Option<Disconnection> {
+        let attachments = self.read();
+        match attachments.way() {
+            Way::Attached(_, remote) => remote.disconnection(),
+            Way::Detached | Way::Over(_) => attachments.disconnection(clock::now()),
+        }
+    }
+
+    fn run_owner(&self) -> RunOwner {
+        self.run_owner
+    }
+
+    fn spin_policy(&self) -> &SpinPolicy {
+        &self.spin
+    }
+}
+
+impl<I: Interface> Reattach for Reconnecting<I> {
+    fn is_detached(&self) -> bool {
+        self.note_end();
+        matches!(self.read().way(), Way::Detached)
+    }
+
+    fn plan(&self, at: Option<wigwag_wire::Time>) {
+        self.write().plan(at);
+    }
+
+    fn failed(&self, why: &str) {
+        self.write().failed(why);
+    }
+
+    fn attach(self: Arc<Self>, session: Arc<Session>) -> Boxed<'static, Result<(), NodeError>> {
+        Box::pin(async move {
+            let former = self.read().last().cloned();
+            let remote =
+                Remote::attach(session.clone(), &self.name, &self.target, self.watch).await?;
+            let tag = self.read().next_tag();
+            let remote = Arc::new(remote.into_one_of(self.run_owner, tag));
+            let is_done = |former: &Arc<Remote<I>>| former.session().asks.are_all_free();
+            let Some((since, wakers)) = self.write().attach(remote.clone(), is_done) else {
+                return Ok(());
+            };
+            // References that are fetched from now on share this route, unless one was faster.
+            self.clone().share_over(&remote);
+            session.watch_end(self.peer.wake());
+            session.announce(SessionChange::Reattached {
+                target: self.target.clone(),
+                after: clock::now().since(since),
+                restarted: former.is_none_or(|former| {
+                    former.session().identity.incarnation != session.identity.incarnation
+                }),
+            });
+            wakers.into_iter().for_each(Waker::wake);
+            Ok(())
+        })
+    }
+
+    fn end(&self, why: &str) {
+        let wakers = self.write().end(why);
+        wakers.into_iter().for_each(Waker::wake);
+    }
+}
+
+impl<I: Interface> Drop for Reconnecting<I> {
+    fn drop(&mut self) {
+        // The task may have nothing to do any more.
+        self.peer.wake().notify_one();
+    }
+}
