@@ -57,7 +57,8 @@ pub(crate) struct Mailbox<M> {
     /// True while the actor handles a call and its waker is registered all the same, so that a
     /// registered waker alone does not mean that the actor is idle.
     handles: AtomicBool,
-    remote_bound: Option<RemoteBound>,
+    /// Boxed, because few mailboxes have one.
+    remote_bound: Option<Box<RemoteBound>>,
     state: Mutex<MailboxState<M>>,
 }
 
@@ -118,12 +119,12 @@ impl<M> Mailbox<M> {
 
     /// Bounds the calls of other nodes.
     pub(crate) fn bounded_remotely(self, calls: Option<u64>) -> Mailbox<M> {
-        Mailbox { remote_bound: calls.map(RemoteBound::new), ..self }
+        Mailbox { remote_bound: calls.map(|calls| Box::new(RemoteBound::new(calls))), ..self }
     }
 
     /// The bound for the calls of other nodes.
     pub(crate) fn remote_bound(&self) -> Option<&RemoteBound> {
-        self.remote_bound.as_ref()
+        self.remote_bound.as_deref()
     }
 
     pub(crate) fn number(&self) -> u64 {

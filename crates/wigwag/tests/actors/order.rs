@@ -192,6 +192,18 @@ fn a_call_to_another_node_is_handled_after_the_calls_that_were_sent_before_it_by
     tell_signal_and_ask(&count, &asked);
 }
 
+#[test]
+fn references_that_come_back_keep_the_order_of_the_calls_that_were_sent_through_any_of_them() {
+    let runtime = Runtime::new().unwrap();
+    let (_service, client, [_, _]) = runtime.block_on(count_of_another_node());
+    let [count, asked] = runtime.block_on(async {
+        let address = client.statistics()[0].peer.to_string();
+        let fetch = || client.actor::<Count>(&format!("{address}/count")).reconnecting();
+        [fetch().await.unwrap(), fetch().await.unwrap()]
+    });
+    tell_signal_and_ask(&count, &asked);
+}
+
 /// Two nodes, and two references to an actor of the first one, fetched under two names.
 async fn count_of_another_node() -> (Node, Node, [CountRef; 2]) {
     let (service, client) = (Node::new(), Node::new());
