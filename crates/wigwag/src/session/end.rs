@@ -111,6 +111,7 @@ impl Session {
         wakers.append(&mut self.fail_asks(CallErrorKind::Unknown, &why));
         self.sending().are_asks_counted = true;
         wakers.into_iter().for_each(Waker::wake);
+        self.cancelled.end();
         self.progress.notify_waiters();
         self.announce_end();
     }
