@@ -67,8 +67,8 @@ impl Session {
 }
 
 impl InboundQueueOwner for Session {
-    fn cancelled(&self) -> Option<&CancelledAsks> {
-        Some(&self.cancelled)
+    fn cancelled(&self) -> &CancelledAsks {
+        &self.cancelled
     }
 
     fn has_passed(&self, deadline: Time) -> bool {

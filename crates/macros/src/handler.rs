@@ -193,7 +193,7 @@ pub(crate) fn actor(definition: &Definition) -> TokenStream {
 /// The value that `handle` returns for a call whose handler may wait.
 fn handled_later(method: &Method, given: &TokenStream) -> TokenStream {
     match method.execution {
-        Execution::SideBySide(_) => quote!(::wigwag::__private::Handled::SideBySide(#given)),
+        Execution::SideBySide { .. } => quote!(::wigwag::__private::Handled::SideBySide(#given)),
         Execution::Plain | Execution::Async => quote!(::wigwag::__private::Handled::Later(#given)),
     }
 }
@@ -206,13 +206,14 @@ fn side_by_side(definition: &Definition) -> TokenStream {
     let mut firsts = Vec::new();
     let mut hashes = Vec::new();
     for method in &definition.methods {
-        let Execution::SideBySide(key) = method.execution else { continue };
+        let Execution::SideBySide { key, is_cancellable } = method.execution else { continue };
         let (variant, name, locals) = (&method.variant, &method.name, locals(method));
         let names: Vec<_> = method.arguments.iter().map(|argument| &argument.name).collect();
         let given = given(definition, method, false);
         let send = send(definition, method);
+        let make = if is_cancellable { quote!(cancellable_work) } else { quote!(work) };
         let work = quote_spanned! {mixed_site_at(method.reply_span)=>
-            ::wigwag::__private::work(#owned, #value, #send)
+            ::wigwag::__private::#make(#owned, #value, #send)
         };
         let cfg = method.cfg();
         firsts.push(quote! {

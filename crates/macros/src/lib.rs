@@ -498,7 +498,10 @@ pub fn actor(options: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// # Cancellation
 ///
-/// A future runs to its end even if its asker no longer waits.
+/// A future runs to its end even if its asker no longer waits, unless the handler is also marked
+/// `cancellable`: then its future is dropped, at one of its waits, when the asker gives the ask up,
+/// or when the session of an asker in another process ends. What the future has done until then
+/// stays. A told call, or one with a receipt, runs to its end.
 ///
 /// # Performance
 ///

@@ -56,9 +56,13 @@ pub(crate) enum Execution {
     Plain,
     /// As an `async` method, which borrows the actor.
     Async,
-    /// Its first part with the actor, the rest side by side with others; in order by this argument,
-    /// if one is named.
-    SideBySide(Option<usize>),
+    /// Its first part with the actor, the rest side by side with others.
+    SideBySide {
+        /// The argument by which calls run in order, if one is named.
+        key: Option<usize>,
+        /// The rest ends when the caller waits no longer.
+        is_cancellable: bool,
+    },
 }
 
 /// One argument of a call.
@@ -155,7 +159,10 @@ impl Method {
             (reply, reply_span) = read_type(later.reply, self_type, reach, errors);
         }
         let execution = match &side_by_side {
-            Some(side_by_side) => Execution::SideBySide(side_by_side.key_at(&arguments, errors)),
+            Some(side_by_side) => Execution::SideBySide {
+                key: side_by_side.key_at(&arguments, errors),
+                is_cancellable: side_by_side.is_cancellable,
+            },
             None if is_async => Execution::Async,
             None => Execution::Plain,
         };

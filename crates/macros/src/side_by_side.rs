@@ -15,13 +15,15 @@ use crate::errors::Errors;
 use crate::kind;
 use crate::method::Argument;
 
-const OPTIONS: &str =
-    "#[wigwag::handler] takes `side_by_side` and optionally `serial_by = argument`";
+const OPTIONS: &str = "#[wigwag::handler] takes `side_by_side` and optionally `cancellable` and \
+                       `serial_by = argument`";
 
 /// The options of the attribute.
 pub(crate) struct SideBySide {
     /// The argument named as the key.
     key: Option<Ident>,
+    /// The future is dropped when the caller waits no longer.
+    pub(crate) is_cancellable: bool,
 }
 
 impl SideBySide {
@@ -39,12 +41,16 @@ impl SideBySide {
         }
         if let Meta::Path(_) = &attribute.meta {
             errors.add(attribute, OPTIONS);
-            return Some(SideBySide { key: None });
+            return Some(SideBySide { key: None, is_cancellable: false });
         }
-        let (mut found, mut key) = (false, None);
+        let (mut found, mut key, mut is_cancellable) = (false, None, false);
         let read = attribute.parse_nested_meta(|option| {
             if option.path.is_ident("side_by_side") && !found {
                 found = true;
+                return Ok(());
+            }
+            if option.path.is_ident("cancellable") && !is_cancellable {
+                is_cancellable = true;
                 return Ok(());
             }
             if option.path.is_ident("serial_by") && key.is_none() {
@@ -55,7 +61,7 @@ impl SideBySide {
         });
         if let Err(error) = read {
             errors.add_error(error);
-            return Some(SideBySide { key: None });
+            return Some(SideBySide { key: None, is_cancellable });
         }
         match (found, &key) {
             (true, _) => {}
@@ -67,7 +73,7 @@ impl SideBySide {
             ),
         }
         check(signature, errors);
-        Some(SideBySide { key })
+        Some(SideBySide { key, is_cancellable })
     }
 
     /// The position of the key among the arguments.

@@ -288,6 +288,7 @@ pub mod __private {
     pub use bytes::Bytes;
     pub use wigwag_actor::message::all;
     pub use wigwag_actor::runtime::actor::one_by_one;
+    pub use wigwag_actor::runtime::cancellable::cancellable_work;
     pub use wigwag_actor::runtime::run::same_calls::SameCalls;
     pub use wigwag_actor::runtime::side_by_side::{Work, work};
     pub use wigwag_actor::runtime::this::this;

@@ -8,11 +8,16 @@
 //! A mark is the slot and generation of the ask, which no other ask of the session has. So the mark
 //! of an ask that was answered already means nothing, and is not removed. A session without cancelled
 //! asks has no table, and pays one load for each ask.
+//!
+//! A handler that ends with the wish of its caller registers a waker, which the mark wakes; so does
+//! the end of the session.
 
-use std::sync::OnceLock;
+use std::collections::HashMap;
+use std::sync::{OnceLock, PoisonError};
+use std::task::Waker;
 
 use crate::limits::CANCELLED_MAX;
-use crate::sync::{AtomicU64, Ordering};
+use crate::sync::{AtomicU64, Mutex, MutexGuard, Ordering};
 
 /// Places that are allocated together, 8 KiB: most callers cancel little.
 const CHUNK: usize = 1024;
@@ -25,6 +30,15 @@ type Chunk = Box<[AtomicU64]>;
 #[derive(Debug, Default)]
 pub struct CancelledAsks {
     chunks: OnceLock<Box<[OnceLock<Chunk>; CHUNKS]>>,
+    watched: Mutex<Watched>,
+}
+
+/// The running calls that end when their caller waits no longer: at most as many as run side by side.
+#[derive(Debug, Default)]
+struct Watched {
+    wakers: HashMap<(u32, u32), Waker>,
+    /// The session has ended: no caller of it waits.
+    is_over: bool,
 }
 
 impl CancelledAsks {
@@ -36,6 +50,47 @@ impl CancelledAsks {
         let chunk = chunks[chunk].get_or_init(|| (0..CHUNK).map(|_| AtomicU64::new(0)).collect());
         // Pairs with `is_marked_here`. Relaxed, because a mark publishes nothing but itself.
         chunk[at].store(word(asker), Ordering::Relaxed);
+        // A call that is registered after this finds the mark, because it takes the lock before it
+        // looks.
+        let waker = self.watched().wakers.remove(&asker);
+        waker.into_iter().for_each(Waker::wake);
+    }
+
+    /// The session has ended: all callers have gone.
+    pub fn end(&self) {
+        let mut watched = self.watched();
+        watched.is_over = true;
+        let wakers = std::mem::take(&mut watched.wakers);
+        drop(watched);
+        wakers.into_values().for_each(Waker::wake);
+    }
+
+    /// True if the caller of the ask waits no longer, as far as is known. Otherwise, `waker` is woken
+    /// when that changes, until [`unwatch`](Self::unwatch).
+    pub(crate) fn watch(&self, asker: (u32, u32), waker: &Waker) -> bool {
+        let mut watched = self.watched();
+        let is_given_up = watched.is_over || self.contains(asker);
+        if !is_given_up {
+            watched.wakers.insert(asker, waker.clone());
+        }
+        is_given_up
+    }
+
+    /// Ends a [`watch`](Self::watch).
+    pub(crate) fn unwatch(&self, asker: (u32, u32)) {
+        let waker = self.watched().wakers.remove(&asker);
+        drop(waker);
+    }
+
+    /// True if the caller of the ask waits no longer, as far as is known.
+    pub(crate) fn is_given_up(&self, asker: (u32, u32)) -> bool {
+        self.watched().is_over || self.contains(asker)
+    }
+
+    fn watched(&self) -> MutexGuard<'_, Watched> {
+        // The value is consistent between any two statements, so a panic elsewhere has broken
+        // nothing.
+        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// True if the ask was cancelled.
@@ -68,6 +123,8 @@ fn word((slot, generation): (u32, u32)) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
 
     #[test]
@@ -81,6 +138,33 @@ mod tests {
             assert!(!cancelled.contains((slot, generation.wrapping_add(1))), "a later ask");
             assert!(!cancelled.contains((slot + 1, generation)), "another slot");
         }
+    }
+
+    #[test]
+    fn a_call_that_watches_its_caller_is_woken_by_the_mark_and_by_the_end() {
+        struct Woken(AtomicU64);
+        impl std::task::Wake for Woken {
+            fn wake(self: Arc<Self>) {
+                self.0.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        let woken = Arc::new(Woken(AtomicU64::new(0)));
+        let waker = Waker::from(woken.clone());
+        let times = || woken.0.load(Ordering::Relaxed);
+        let cancelled = CancelledAsks::default();
+        assert!(!cancelled.watch((1, 1), &waker) && !cancelled.watch((2, 1), &waker));
+        assert!(!cancelled.watch((3, 1), &waker));
+        cancelled.mark((1, 2));
+        assert_eq!(times(), 0, "another ask");
+        cancelled.mark((1, 1));
+        assert_eq!(times(), 1);
+        assert!(cancelled.watch((1, 1), &waker) && cancelled.is_given_up((1, 1)));
+        cancelled.unwatch((3, 1));
+        assert!(!cancelled.is_given_up((2, 1)));
+        cancelled.end();
+        assert_eq!(times(), 2, "the second ask, not the third");
+        assert!(cancelled.is_given_up((2, 1)) && cancelled.watch((2, 1), &waker));
+        assert!(!cancelled.contains((2, 1)), "a call that has not begun is handled");
     }
 
     #[test]

@@ -14,7 +14,7 @@ pub mod items;
 use std::any::Any;
 use std::cell::Cell;
 use std::sync::Arc;
-use std::task::Waker;
+use std::task::{Poll, Waker};
 
 use wigwag_wire::run::{ITEM_BYTES_MAX, RunBuilder};
 use wigwag_wire::small::Scratch;
@@ -36,6 +36,11 @@ pub(crate) trait LocalReply: Any + Send + Sync {
         !self.is_awaited()
     }
 
+    /// Ready when [called off](Self::is_called_off); otherwise `waker` may be woken then.
+    fn poll_called_off(&self, _waker: &Waker) -> Poll<()> {
+        if self.is_called_off() { Poll::Ready(()) } else { Poll::Pending }
+    }
+
     /// True while the task of `waker` waits for the answer, if that is known.
     fn is_awaited_by(&self, _: &Waker) -> bool {
         false
@@ -54,6 +59,10 @@ impl<R: Send + 'static> LocalReply for OneShot<R> {
 
     fn is_called_off(&self) -> bool {
         OneShot::is_called_off(self)
+    }
+
+    fn poll_called_off(&self, waker: &Waker) -> Poll<()> {
+        OneShot::poll_called_off(self, waker)
     }
 
     fn is_awaited_by(&self, waker: &Waker) -> bool {
@@ -215,7 +224,7 @@ impl<'r> Reply<'r> {
             ReplySlot::Nobody => false,
             ReplySlot::Local(place) => place.is_awaited(),
             ReplySlot::Remote { slot, generation } => {
-                self.owner().is_some_and(|owner| owner.is_awaited(*slot, *generation))
+                self.cancelled().is_some_and(|asks| !asks.is_given_up((*slot, *generation)))
             }
         }
     }
@@ -240,10 +249,31 @@ impl<'r> Reply<'r> {
         is_called_off
     }
 
+    /// Ready when the asker has gone and the call need not be continued; otherwise `waker` is woken
+    /// then, until [`unwatch`](Self::unwatch).
+    pub(crate) fn poll_called_off(&self, waker: &Waker) -> Poll<()> {
+        let is_called_off = match &self.slot {
+            ReplySlot::Nobody => false,
+            ReplySlot::Local(place) => return place.poll_called_off(waker),
+            ReplySlot::Remote { slot, generation } => {
+                self.cancelled().is_some_and(|asks| asks.watch((*slot, *generation), waker))
+            }
+        };
+        if is_called_off { Poll::Ready(()) } else { Poll::Pending }
+    }
+
+    /// Ends [`poll_called_off`](Self::poll_called_off).
+    pub(crate) fn unwatch(&self) {
+        if let ReplySlot::Remote { slot, generation } = self.slot
+            && let Some(asks) = self.cancelled()
+        {
+            asks.unwatch((slot, generation));
+        }
+    }
+
     /// The cancelled asks of the session that the reply goes to.
-    #[inline]
-    pub(crate) fn cancelled(&self) -> Option<&CancelledAsks> {
-        self.owner().and_then(|owner| owner.cancelled())
+    fn cancelled(&self) -> Option<&CancelledAsks> {
+        self.owner().map(|owner| owner.cancelled())
     }
 
     /// True while the task of `waker` waits for it, in this process and with nothing in between.

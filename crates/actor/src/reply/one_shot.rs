@@ -12,6 +12,11 @@ pub(crate) type ReplyOutcome<R> = Result<R, (CallErrorKind, Option<Box<str>>)>;
 
 enum OneShotState<R> {
     Waiting(Option<Waker>),
+    /// As `Waiting`; and the handler is woken when the asker goes.
+    Watched {
+        asker: Option<Waker>,
+        handler: Waker,
+    },
     Done(ReplyOutcome<R>),
     /// The outcome was taken, or the asker has gone.
     Over,
@@ -36,21 +41,24 @@ impl<R> OneShot<R> {
     /// Stores the outcome; only the first one counts.
     pub(crate) fn complete(&self, outcome: ReplyOutcome<R>) {
         let mut state = self.lock();
-        let OneShotState::Waiting(waker) = &mut *state else {
+        let (OneShotState::Waiting(waker) | OneShotState::Watched { asker: waker, .. }) =
+            &mut *state
+        else {
             return;
         };
         let waker = waker.take();
-        *state = OneShotState::Done(outcome);
+        let before = std::mem::replace(&mut *state, OneShotState::Done(outcome));
         drop(state);
         if let Some(waker) = waker {
             waker.wake();
         }
+        drop(before);
     }
 
     pub(crate) fn poll(&self, waker: &Waker) -> Poll<ReplyOutcome<R>> {
         let mut state = self.lock();
         match &mut *state {
-            OneShotState::Waiting(asker) => {
+            OneShotState::Waiting(asker) | OneShotState::Watched { asker, .. } => {
                 *asker = Some(waker.clone());
                 Poll::Pending
             }
@@ -91,12 +99,16 @@ impl<R> OneShot<R> {
     }
 
     pub(crate) fn is_awaited(&self) -> bool {
-        matches!(*self.lock(), OneShotState::Waiting(_))
+        matches!(*self.lock(), OneShotState::Waiting(_) | OneShotState::Watched { .. })
     }
 
     /// True while the task of `waker` waits for the answer.
     pub(crate) fn is_awaited_by(&self, waker: &Waker) -> bool {
-        matches!(&*self.lock(), OneShotState::Waiting(Some(asker)) if asker.will_wake(waker))
+        match &*self.lock() {
+            OneShotState::Waiting(Some(asker))
+            | OneShotState::Watched { asker: Some(asker), .. } => asker.will_wake(waker),
+            _ => false,
+        }
     }
 
     /// The asker has gone, and a call that was not begun may be skipped.
@@ -114,10 +126,31 @@ impl<R> OneShot<R> {
         matches!(*self.lock(), OneShotState::Over)
     }
 
+    /// Ready when a call that has begun need not be continued; otherwise `waker` is woken then.
+    pub(crate) fn poll_called_off(&self, waker: &Waker) -> Poll<()> {
+        let mut state = self.lock();
+        let asker = match &mut *state {
+            OneShotState::Waiting(asker) => asker.take(),
+            OneShotState::Watched { handler, .. } if handler.will_wake(waker) => {
+                return Poll::Pending;
+            }
+            OneShotState::Watched { asker, .. } => asker.take(),
+            OneShotState::Over => return Poll::Ready(()),
+            OneShotState::Done(_) | OneShotState::Disowned => return Poll::Pending,
+        };
+        let watched = OneShotState::Watched { asker, handler: waker.clone() };
+        let before = std::mem::replace(&mut *state, watched);
+        drop(state);
+        drop(before);
+        Poll::Pending
+    }
+
     fn close(&self, state: OneShotState<R>) {
         // Dropping an outcome may drop a reference and wake others: done without the lock.
         let before = std::mem::replace(&mut *self.lock(), state);
-        drop(before);
+        if let OneShotState::Watched { handler, .. } = before {
+            handler.wake();
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, OneShotState<R>> {

@@ -23,16 +23,9 @@ pub trait InboundQueueOwner: Send + Sync {
     /// Whether answers to consecutive asks may be joined to runs.
     fn joins(&self) -> bool;
 
-    /// The asks of the session that were cancelled; `None` if its peer's asks never are. The actor
-    /// does not begin them, and [fails](Self::fail) them with `Cancelled`.
-    fn cancelled(&self) -> Option<&CancelledAsks> {
-        None
-    }
-
-    /// False when the caller that has asked from `slot` waits no longer, as far as is known.
-    fn is_awaited(&self, slot: u32, generation: u32) -> bool {
-        !self.cancelled().is_some_and(|asks| asks.contains((slot, generation)))
-    }
+    /// The asks of the session that were cancelled. The actor does not begin them, and
+    /// [fails](Self::fail) them with `Cancelled`.
+    fn cancelled(&self) -> &CancelledAsks;
 
     /// True when this time, which the session has set, has passed. The actor does not begin an ask
     /// whose deadline has passed, and [fails](Self::fail) it with `DeadlinePassed`.

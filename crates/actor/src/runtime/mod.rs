@@ -5,6 +5,7 @@ pub mod life;
 pub mod this;
 pub mod run;
 pub mod side_by_side;
+pub mod cancellable;
 pub mod stash;
 mod timers;
 mod actor_scope;

@@ -128,6 +128,7 @@ impl Session {
         wakers.append(&mut self.fail_asks(CallErrorKind::Unknown, &why));
         self.sending().are_asks_counted = true;
         wakers.into_iter().for_each(Waker::wake);
+        self.cancelled.end();
         self.progress.notify_waiters();
         self.announce_end();
         watchers.iter().filter_map(Weak::upgrade).for_each(|watcher| watcher.notify_one());

@@ -25,7 +25,7 @@ pub struct SameCalls<'c, 'a> {
     pub(super) run: CallRun<'c, 'a>,
     pub(super) control: &'c Control,
     /// The cancelled asks of the session.
-    pub(super) cancelled: Option<&'c CancelledAsks>,
+    pub(super) cancelled: &'c CancelledAsks,
 }
 
 impl<'a> SameCalls<'_, 'a> {
@@ -107,11 +107,11 @@ impl<'a> SameCalls<'_, 'a> {
 #[inline(always)]
 pub(super) fn renew(
     reply: &mut Reply<'_>,
-    cancelled: Option<&CancelledAsks>,
+    cancelled: &CancelledAsks,
     (slot, generation): (u32, u32),
 ) -> bool {
     reply.renew(ReplySlot::Remote { slot, generation });
-    cancelled.is_some_and(|asks| asks.contains((slot, generation))) && end_cancelled(reply)
+    cancelled.contains((slot, generation)) && end_cancelled(reply)
 }
 
 #[cold]

@@ -82,7 +82,7 @@ pub(crate) struct EncodedCalls<'a, M> {
     owner: &'a Arc<dyn InboundQueueOwner>,
     origin: Option<Origin<M>>,
     control: &'a Control,
-    cancelled: Option<&'a CancelledAsks>,
+    cancelled: &'a CancelledAsks,
 }
 
 impl<'a, M> EncodedCalls<'a, M> {

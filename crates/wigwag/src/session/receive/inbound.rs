@@ -126,12 +126,8 @@ impl InboundQueueOwner for ChannelOwner {
         buffers::flush_soon(session);
     }
 
-    fn cancelled(&self) -> Option<&CancelledAsks> {
-        self.session.cancels.then_some(&self.session.cancelled)
-    }
-
-    fn is_awaited(&self, slot: u32, generation: u32) -> bool {
-        !self.session.has_ended() && !self.session.cancelled.contains((slot, generation))
+    fn cancelled(&self) -> &CancelledAsks {
+        &self.session.cancelled
     }
 
     fn has_passed(&self, deadline: Time) -> bool {
