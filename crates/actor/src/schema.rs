@@ -3,7 +3,7 @@
 //! Two ends whose schema hashes are equal use the same numbers and encodings. Method 0 of every
 //! actor is *describe*: it answers with the schema, from which numbers are mapped by name.
 
-use wigwag_wire::fields::Fields;
+use wigwag_wire::fields::{Fields, TypeInWords};
 use wigwag_wire::fixed::FixedWidth;
 use wigwag_wire::msgpack::put_array;
 use wigwag_wire::{Buffer, Encode};
@@ -88,8 +88,21 @@ impl Schema {
     }
 }
 
+impl Method {
+    /// The structs and enums that the arguments and the reply consist of, each once.
+    fn types(&self) -> Vec<TypeInWords> {
+        let mut types = Vec::new();
+        for argument in self.arguments {
+            argument.fields.add_types(&mut types);
+        }
+        self.reply_fields.add_types(&mut types);
+        types.into_iter().map(TypeInWords).collect()
+    }
+}
+
 /// The answer of method 0: `[name, hash, [[method, [[argument, type]*], reply type]*]]`. An argument
-/// and a method are followed by the parts of the type and by the former names, if there are any.
+/// and a method are followed by the parts of the type and by the former names, and a method by the
+/// structs and enums that it uses, if there are any.
 impl Encode for Schema {
     fn encode(&self, out: &mut Buffer) {
         put_array(out, 3);
@@ -97,12 +110,14 @@ impl Encode for Schema {
         self.hash.encode(out);
         put_array(out, self.methods.len());
         for method in self.methods {
-            let more = Additions { fields: method.reply_fields, former: method.former };
+            let types = method.types();
+            let more = Additions { fields: method.reply_fields, former: method.former, types };
             put_array(out, 3 + more.count());
             method.name.encode(out);
             put_array(out, method.arguments.len());
             for argument in method.arguments {
-                let more = Additions { fields: argument.fields, former: argument.former };
+                let (fields, former) = (argument.fields, argument.former);
+                let more = Additions { fields, former, types: Vec::new() };
                 put_array(out, 2 + more.count());
                 argument.name.encode(out);
                 argument.kind.encode(out);
@@ -119,14 +134,16 @@ impl Encode for Schema {
 struct Additions {
     fields: &'static Fields,
     former: &'static [&'static str],
+    types: Vec<TypeInWords>,
 }
 
 impl Additions {
     fn count(&self) -> usize {
-        match (self.fields.is_none(), self.former.is_empty()) {
-            (_, false) => 2,
-            (false, true) => 1,
-            (true, true) => 0,
+        match (self.fields.is_none(), self.former.is_empty(), self.types.is_empty()) {
+            (_, _, false) => 3,
+            (_, false, true) => 2,
+            (false, true, true) => 1,
+            (true, true, true) => 0,
         }
     }
 
@@ -136,6 +153,9 @@ impl Additions {
         }
         if self.count() > 1 {
             self.former.encode(out);
+        }
+        if self.count() > 2 {
+            self.types.encode(out);
         }
     }
 }

@@ -9,7 +9,7 @@ use tokio::runtime::Builder;
 use tokio::time::Instant;
 use wigwag::{
     CloseReport, Node,
-    dynamic::{Described, Dynamic},
+    dynamic::{Described, DescribedType, Dynamic},
 };
 
 use crate::exit::{Code, Failed};
@@ -171,7 +171,7 @@ impl Caller {
     }
 }
 
-/// Prints the name and the methods of an actor.
+/// Prints the name and the methods of an actor, and below them the types that they use.
 fn print_description(actor: &Dynamic, json: bool) {
     let described = actor.described();
     if json {
@@ -182,6 +182,38 @@ fn print_description(actor: &Dynamic, json: bool) {
     for (name, parameters, reply) in &described.methods {
         print::line(&format!("  {} -> {reply}", signature(name, parameters)));
     }
+    for one in &described.types {
+        print::line(&format!("  {}", definition(one)));
+    }
+}
+
+/// A struct or an enum as Rust writes it, on one line.
+fn definition(of: &DescribedType) -> String {
+    if !of.is_enum() {
+        let fields: Vec<_> = of
+            .parts
+            .iter()
+            .map(|part| (part.name.clone(), part.kind.clone().unwrap_or_default()))
+            .collect();
+        return format!("struct {}{}", of.name, fields_as_text(&fields));
+    }
+    let variants: Vec<String> = of
+        .parts
+        .iter()
+        .map(|part| format!("{}{}", part.name, fields_as_text(&part.fields)))
+        .collect();
+    format!("enum {} {{ {} }}", of.name, variants.join(", "))
+}
+
+/// ` { name: type }`, or `(type)` for the fields of a tuple; nothing if there are none.
+fn fields_as_text(fields: &[(String, String)]) -> String {
+    let Some((first, _)) = fields.first() else { return String::new() };
+    if first == "0" {
+        let kinds: Vec<&str> = fields.iter().map(|(_, kind)| kind.as_str()).collect();
+        return format!("({})", kinds.join(", "));
+    }
+    let fields: Vec<String> = fields.iter().map(|(name, kind)| format!("{name}: {kind}")).collect();
+    format!(" {{ {} }}", fields.join(", "))
 }
 
 fn as_json(described: &Described) -> Value {
@@ -196,8 +228,35 @@ fn as_json(described: &Described) -> Value {
             serde_json::json!({"name": name, "arguments": arguments, "reply": reply})
         })
         .collect();
+    let types: Vec<Value> = described.types.iter().map(type_as_json).collect();
     let hash = format!("{:016x}", described.hash);
-    serde_json::json!({"name": described.name, "schema_hash": hash, "methods": methods})
+    serde_json::json!({
+        "name": described.name,
+        "schema_hash": hash,
+        "methods": methods,
+        "types": types,
+    })
+}
+
+/// A struct has `fields`, an enum has `variants`, each with its fields.
+fn type_as_json(of: &DescribedType) -> Value {
+    let field = |name: &str, kind: &str| serde_json::json!({"name": name, "type": kind});
+    let parts: Vec<Value> = of
+        .parts
+        .iter()
+        .map(|part| match &part.kind {
+            Some(kind) => field(&part.name, kind),
+            None => {
+                let fields: Vec<Value> =
+                    part.fields.iter().map(|(name, kind)| field(name, kind)).collect();
+                serde_json::json!({"name": part.name, "fields": fields})
+            }
+        })
+        .collect();
+    match of.is_enum() {
+        true => serde_json::json!({"name": of.name, "variants": parts}),
+        false => serde_json::json!({"name": of.name, "fields": parts}),
+    }
 }
 
 /// Encodes the arguments for `method`. For an unknown method it encodes none, and the call itself

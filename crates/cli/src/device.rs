@@ -60,10 +60,10 @@ pub(crate) struct Device {
 }
 
 const EXAMPLES: &str = "Examples:
-  wigwag device tcp://:7001 tcp://127.0.0.1:7011 --pair reqrep     clients dial 7001, the device dials the server
-  wigwag device tcp://:7001 ipc:///run/work --pair reqrep --listen servers dial the device, too
-  wigwag device tcp://127.0.0.1:7003 tcp://:7013 --pair pubsub     publisher first, subscribers dial 7013
-  wigwag device tcp://:7006 --pair bus                             every peer receives from every other";
+  wigwag device tcp://:7001 tcp://127.0.0.1:7011 --pair reqrep      clients dial 7001, the device dials the server
+  wigwag device tcp://:7001 ipc:///run/work --pair reqrep --listen  servers dial the device, too
+  wigwag device tcp://127.0.0.1:7003 tcp://:7013 --pair pubsub      publisher first, subscribers dial 7013
+  wigwag device tcp://:7006 --pair bus                              every peer receives from every other";
 
 /// The protocols that a device can join.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -15,6 +15,8 @@ mod units;
 mod shell;
 mod print;
 mod exit;
+#[cfg(test)]
+mod command_lines;
 
 use std::process::ExitCode;
 

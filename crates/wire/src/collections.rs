@@ -58,10 +58,7 @@ impl<T: Encode, E: Encode> Encode for Result<T, E> {
     const TRAVELS: bool = T::TRAVELS && E::TRAVELS;
     const FIELDS: &'static Fields = &Fields {
         name: "",
-        fields: &[
-            Field { name: "0", former: &[], fields: T::FIELDS },
-            Field { name: "1", former: &[], fields: E::FIELDS },
-        ],
+        fields: &[Field::unnamed("0", T::FIELDS), Field::unnamed("1", E::FIELDS)],
     };
     fn encode(&self, out: &mut Buffer) {
         put_array(out, 2);
@@ -168,10 +165,7 @@ impl<K: Encode, V: Encode> Encode for BTreeMap<K, V> {
     const TRAVELS: bool = K::TRAVELS && V::TRAVELS;
     const FIELDS: &'static Fields = &Fields {
         name: "",
-        fields: &[
-            Field { name: "0", former: &[], fields: K::FIELDS },
-            Field { name: "1", former: &[], fields: V::FIELDS },
-        ],
+        fields: &[Field::unnamed("0", K::FIELDS), Field::unnamed("1", V::FIELDS)],
     };
     fn encode(&self, out: &mut Buffer) {
         put_pairs(out, self.iter());
@@ -237,7 +231,7 @@ macro_rules! tuples {
             const FIELDS: &'static Fields = &Fields {
                 name: "",
                 fields: &[$(
-                    Field { name: stringify!($index), former: &[], fields: $name::FIELDS },
+                    Field::unnamed(stringify!($index), $name::FIELDS),
                 )+],
             };
             const SMALL_BYTES: usize = small::array(&[$($name::SMALL_BYTES),+]);

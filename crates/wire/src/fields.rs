@@ -2,7 +2,9 @@
 //!
 //! A struct is encoded as the array of its fields, without names. Two ends compare the names once,
 //! when they find that their schemas differ, so that two fields of one type that have changed places
-//! are noticed and not swapped.
+//! are noticed and not swapped. The types of the fields are for people who read a description.
+
+use alloc::vec::Vec;
 
 use crate::msgpack::put_array;
 use crate::{Buffer, Encode};
@@ -10,10 +12,14 @@ use crate::{Buffer, Encode};
 /// Levels of types that are described; deeper ones count in the hash only.
 const DEPTH_MAX: usize = 6;
 
+/// Types that the description of one method lists: more than a person reads. Each takes some hundred
+/// bytes, and a description must fit a reply.
+const TYPES_MAX: usize = 64;
+
 /// The named parts of a type: the fields of a struct, the variants of an enum.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Fields {
-    /// The type's name; empty for a type whose parts have no names of their own, such as a tuple.
+    /// The type's name; empty for a type without one, such as a tuple.
     pub name: &'static str,
     /// The parts in order.
     pub fields: &'static [Field],
@@ -26,7 +32,9 @@ pub struct Field {
     pub name: &'static str,
     /// Its names in earlier versions.
     pub former: &'static [&'static str],
-    /// The parts of its own type.
+    /// Its type, as written in the source; empty for the variant of an enum.
+    pub kind: &'static str,
+    /// The parts of its own type; of a variant, its fields.
     pub fields: &'static Fields,
 }
 
@@ -34,19 +42,46 @@ impl Fields {
     /// A type without named parts.
     pub const NONE: &'static Fields = &Fields { name: "", fields: &[] };
 
-    /// True if no part at any level has a name.
+    /// True if no part at any level has a name of its own: those of a tuple are numbers.
     pub const fn is_none(&self) -> bool {
-        if !self.name.is_empty() {
-            return false;
-        }
         let mut at = 0;
         while at < self.fields.len() {
-            if !self.fields[at].fields.is_none() {
+            let field = &self.fields[at];
+            if !is_number(field.name) || !field.fields.is_none() {
                 return false;
             }
             at += 1;
         }
         true
+    }
+
+    /// True if the parts are the variants of an enum.
+    pub fn is_enum(&self) -> bool {
+        !self.name.is_empty() && self.fields.first().is_some_and(|one| one.kind.is_empty())
+    }
+
+    /// Appends the structs and enums that the type consists of, itself first, each once.
+    pub fn add_types(&'static self, types: &mut Vec<&'static Fields>) {
+        self.add_types_to(types, DEPTH_MAX);
+    }
+
+    fn add_types_to(&'static self, types: &mut Vec<&'static Fields>, depth: usize) {
+        if depth == 0 || types.len() >= TYPES_MAX || types.contains(&self) {
+            return;
+        }
+        if !self.name.is_empty() {
+            types.push(self);
+        }
+        for part in self.fields {
+            match self.is_enum() {
+                // A variant is no type; its fields have some.
+                true => {
+                    let fields = part.fields.fields.iter();
+                    fields.for_each(|field| field.fields.add_types_to(types, depth - 1));
+                }
+                false => part.fields.add_types_to(types, depth - 1),
+            }
+        }
     }
 
     /// Adds the names at all levels to an FNV-1a hash: each name in its order, and the parts of a
@@ -86,6 +121,42 @@ impl Fields {
     }
 }
 
+impl Field {
+    /// A part that has only a number, such as one of a tuple.
+    pub const fn unnamed(number: &'static str, fields: &'static Fields) -> Field {
+        Field { name: number, former: &[], kind: "", fields }
+    }
+}
+
+const fn is_number(name: &str) -> bool {
+    name.is_empty() || name.as_bytes()[0].is_ascii_digit()
+}
+
+/// A struct or an enum in words: `[name, [[part, its type, [[field of a variant, its type]*]]*]]`.
+#[derive(Debug)]
+pub struct TypeInWords(pub &'static Fields);
+
+impl Encode for TypeInWords {
+    fn encode(&self, out: &mut Buffer) {
+        let Fields { name, fields } = self.0;
+        put_array(out, 2);
+        name.encode(out);
+        put_array(out, fields.len());
+        for part in *fields {
+            put_array(out, 3);
+            part.name.encode(out);
+            part.kind.encode(out);
+            let inner = if self.0.is_enum() { part.fields.fields } else { &[] };
+            put_array(out, inner.len());
+            for field in inner {
+                put_array(out, 2);
+                field.name.encode(out);
+                field.kind.encode(out);
+            }
+        }
+    }
+}
+
 /// Nil if there are no named parts, otherwise `[name, [[part, [former name*], its parts]*]]`.
 impl Encode for Fields {
     fn encode(&self, out: &mut Buffer) {
@@ -111,8 +182,8 @@ mod tests {
         const FIELDS: &'static Fields = &Fields {
             name: "Point",
             fields: &[
-                Field { name: "x", former: &[], fields: Fields::NONE },
-                Field { name: "y", former: &["z"], fields: Fields::NONE },
+                Field { name: "x", former: &[], kind: "u8", fields: Fields::NONE },
+                Field { name: "y", former: &["z"], kind: "Option<u8>", fields: Fields::NONE },
             ],
         };
         fn encode(&self, _: &mut Buffer) {}

@@ -119,6 +119,16 @@ mod tests {
     }
 
     #[test]
+    fn the_command_exists_for_every_role_and_connect_mode() {
+        for (role, _) in ROLES {
+            for mode in [ConnectMode::Dial, ConnectMode::Listen] {
+                let line = role.command(mode, "tcp://127.0.0.1:7001", "a b");
+                assert_eq!(crate::command_lines::parses(&line), Ok(()));
+            }
+        }
+    }
+
+    #[test]
     fn the_command_names_the_connect_mode_only_if_it_is_not_the_default() {
         let command = |role: Role, mode| role.command(mode, "tcp://127.0.0.1:7001", "a b");
         assert_eq!(

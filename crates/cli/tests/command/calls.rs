@@ -3,8 +3,11 @@
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::thread;
+use std::time::Duration;
 
 use serde_json::{Value, json};
+
+use wigwag::{Actor, Node};
 
 use crate::process::{Said, Serving, run};
 
@@ -65,7 +68,90 @@ fn describe_prints_the_same_as_text_and_as_json() {
     assert_eq!(hash.as_str().map(str::len), Some(16), "{hash}");
     let arguments = json!([{"name": "a", "type": "i64"}, {"name": "b", "type": "i64"}]);
     let methods = json!([{"name": "add", "arguments": arguments, "reply": "i64"}]);
-    assert_eq!(document, json!({"name": "Sum", "schema_hash": null, "methods": methods}));
+    let expected = json!({"name": "Sum", "schema_hash": null, "methods": methods, "types": []});
+    assert_eq!(document, expected);
+}
+
+#[derive(wigwag::Message)]
+struct Price {
+    cents: u64,
+}
+
+#[derive(wigwag::Message)]
+struct Number(u32);
+
+#[derive(wigwag::Message)]
+struct Item {
+    name: String,
+    number: Option<Number>,
+    prices: Vec<Price>,
+}
+
+#[derive(wigwag::Message)]
+enum Refusal {
+    SoldOut,
+    TooMany { most: u32, price: Price },
+    Other(Item, u8),
+}
+
+struct Shop;
+
+#[wigwag::actor]
+impl Shop {
+    pub fn price(&self, item: Item) -> Price {
+        item.prices.into_iter().next().unwrap_or(Price { cents: 0 })
+    }
+
+    pub fn order(&mut self, items: Vec<(Item, u32)>) -> Result<Number, Refusal> {
+        match items.into_iter().next() {
+            None => Err(Refusal::SoldOut),
+            Some((item, 0)) => Err(Refusal::Other(item, 0)),
+            Some((Item { number: Some(number), .. }, _)) => Ok(number),
+            Some((_, most)) => Err(Refusal::TooMany { most, price: Price { cents: 0 } }),
+        }
+    }
+}
+
+/// Each once, although they occur in both methods and in each other.
+#[tokio::test(flavor = "multi_thread")]
+async fn describe_prints_the_structs_and_enums_below_the_methods_that_use_them() {
+    let node = Node::new();
+    node.export("shop", &Shop.spawn()).unwrap();
+    let shop = format!("{}/shop", node.listen("tcp://127.0.0.1:0").await.unwrap());
+    let described = |more: &[&str]| {
+        let words: Vec<String> =
+            ["describe", &shop].iter().chain(more).map(|word| word.to_string()).collect();
+        tokio::task::spawn_blocking(move || run(words.iter().map(String::as_str)).out)
+    };
+    let lines = [
+        &format!("Shop at {shop}"),
+        "  price(item: Item) -> Price",
+        "  order(items: Vec<(Item, u32)>) -> Result<Number, Refusal>",
+        "  struct Item { name: String, number: Option<Number>, prices: Vec<Price> }",
+        "  struct Number(u32)",
+        "  struct Price { cents: u64 }",
+        "  enum Refusal { SoldOut, TooMany { most: u32, price: Price }, Other(Item, u8) }",
+    ];
+    assert_eq!(described(&[]).await.unwrap(), lines.join("\n") + "\n");
+    let document: Value = serde_json::from_str(&described(&["--json"]).await.unwrap()).unwrap();
+    let field = |name: &str, kind: &str| json!({"name": name, "type": kind});
+    let many = [field("most", "u32"), field("price", "Price")];
+    let types = json!([
+        {"name": "Item", "fields": [
+            field("name", "String"),
+            field("number", "Option<Number>"),
+            field("prices", "Vec<Price>"),
+        ]},
+        {"name": "Number", "fields": [field("0", "u32")]},
+        {"name": "Price", "fields": [field("cents", "u64")]},
+        {"name": "Refusal", "variants": [
+            {"name": "SoldOut", "fields": []},
+            {"name": "TooMany", "fields": many},
+            {"name": "Other", "fields": [field("0", "Item"), field("1", "u8")]},
+        ]},
+    ]);
+    assert_eq!(document["types"], types);
+    node.close(Duration::from_secs(5)).await;
 }
 
 #[test]

@@ -25,10 +25,12 @@ pub(super) fn names(input: &DeriveInput, is_cyclic: bool, errors: &mut Errors) -
                 .map(|variant| {
                     check_variant(&variant.attrs, errors);
                     let text = variant.ident.unraw().to_string();
-                    let whole = format!("{name}::{text}");
+                    // The fields of a tuple have no names that could be compared.
+                    let is_named = matches!(variant.fields, Fields::Named(_));
+                    let whole = if is_named { format!("{name}::{text}") } else { String::new() };
                     let former = former_names(&variant.attrs, &variant.ident, errors);
                     let fields = names_of(input, &whole, &variant.fields, is_cyclic, errors);
-                    named(&text, &former, &fields)
+                    named(&text, &former, "", &fields)
                 })
                 .collect();
             quote! {
@@ -46,8 +48,6 @@ fn names_of(
     is_cyclic: bool,
     errors: &mut Errors,
 ) -> TokenStream {
-    // The fields of a tuple have no names of their own.
-    let name = if matches!(fields, Fields::Named(_)) { name } else { "" };
     let each: Vec<_> = fields
         .iter()
         .enumerate()
@@ -58,7 +58,8 @@ fn names_of(
                 }
                 None => (at.to_string(), Vec::new()),
             };
-            named(&text, &former, &parts(input, field, is_cyclic))
+            let kind = kind::spelled(field.ty.to_token_stream());
+            named(&text, &former, &kind, &parts(input, field, is_cyclic))
         })
         .collect();
     quote!(&::wigwag::__private::fields::Fields { name: #name, fields: &[#(#each,)*] })
@@ -79,11 +80,12 @@ fn parts(input: &DeriveInput, field: &Field, is_cyclic: bool) -> TokenStream {
     }
 }
 
-fn named(name: &str, former: &[String], fields: &TokenStream) -> TokenStream {
+fn named(name: &str, former: &[String], kind: &str, fields: &TokenStream) -> TokenStream {
     quote! {
         ::wigwag::__private::fields::Field {
             name: #name,
             former: &[#(#former,)*],
+            kind: #kind,
             fields: #fields,
         }
     }

@@ -5,5 +5,5 @@
 
 pub use wigwag_actor::{Argument, Method, Schema};
 
-pub use crate::send::dynamic::{Described, DescribedMethod, Dynamic};
+pub use crate::send::dynamic::{Described, DescribedMethod, DescribedPart, DescribedType, Dynamic};
 pub use wigwag_wire::fields::{Field, Fields};

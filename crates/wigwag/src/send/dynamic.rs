@@ -28,8 +28,42 @@ pub struct Described {
     pub hash: u64,
     /// The methods in order.
     pub methods: Vec<DescribedMethod>,
+    /// The structs and enums that the methods use, each once, also those inside of others, to six
+    /// levels. A type with an encoding of its own and one that contains itself are not described
+    /// further, and a peer of an earlier release describes none.
+    pub types: Vec<DescribedType>,
     /// The same, with all that is needed to match two versions.
     pub(crate) details: Vec<MethodDescription>,
+}
+
+/// A struct or an enum of [`Described`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DescribedType {
+    /// Its name.
+    pub name: String,
+    /// The fields of the struct or the variants of the enum, in order; those of a tuple are named by
+    /// their numbers.
+    pub parts: Vec<DescribedPart>,
+}
+
+/// A field of a struct, or a variant of an enum.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DescribedPart {
+    /// Its name.
+    pub name: String,
+    /// The type of a field, as written in the source; `None` for a variant.
+    pub kind: Option<String>,
+    /// The name and type of each field of a variant.
+    pub fields: Vec<(String, String)>,
+}
+
+impl DescribedType {
+    /// True for an enum, whose parts are variants.
+    pub fn is_enum(&self) -> bool {
+        !self.parts.is_empty() && self.parts.iter().all(|part| part.kind.is_none())
+    }
 }
 
 impl Described {
@@ -188,7 +222,19 @@ pub(crate) async fn describe(channel: &Channel) -> Result<Described, CallError> 
     let names = details.iter().map(|method| method.name.clone()).collect();
     channel.name_methods(MethodNames::Described(names));
     let methods = details.iter().map(MethodDescription::public).collect();
-    Ok(Described { name, hash, methods, details })
+    let types = used_types(&details);
+    Ok(Described { name, hash, methods, types, details })
+}
+
+/// The types of all methods, each once.
+fn used_types(methods: &[MethodDescription]) -> Vec<DescribedType> {
+    let mut types = Vec::new();
+    for described in methods.iter().flat_map(|method| &method.types) {
+        if !types.contains(described) {
+            types.push(described.clone());
+        }
+    }
+    types
 }
 
 async fn ask(

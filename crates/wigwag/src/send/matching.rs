@@ -233,7 +233,7 @@ mod tests {
     #[test]
     fn parts_that_have_changed_places_are_named() {
         const fn field(name: &'static str) -> Field {
-            Field { name, former: &[], fields: Fields::NONE }
+            Field { name, former: &[], kind: "u64", fields: Fields::NONE }
         }
         const POINT: &Fields = &Fields { name: "Point", fields: &[field("x"), field("y")] };
         let theirs = |names: &[&str]| Parts {

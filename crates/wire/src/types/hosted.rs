@@ -52,10 +52,7 @@ impl<K: Encode, V: Encode, S> Encode for HashMap<K, V, S> {
     const TRAVELS: bool = K::TRAVELS && V::TRAVELS;
     const FIELDS: &'static Fields = &Fields {
         name: "",
-        fields: &[
-            Field { name: "0", former: &[], fields: K::FIELDS },
-            Field { name: "1", former: &[], fields: V::FIELDS },
-        ],
+        fields: &[Field::unnamed("0", K::FIELDS), Field::unnamed("1", V::FIELDS)],
     };
     fn encode(&self, out: &mut Buffer) {
         put_pairs(out, self.iter());
