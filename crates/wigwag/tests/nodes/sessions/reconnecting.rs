@@ -191,6 +191,57 @@ async fn a_reference_follows_the_name_when_its_actor_stops_and_another_one_is_ex
     assert_eq!(node.statistics().len(), 1, "and the same session");
 }
 
+mod newer {
+    /// The ledger of a later release: its methods have other numbers, its arguments other orders
+    /// and types.
+    pub(super) struct Ledger;
+
+    #[wigwag::actor]
+    impl Ledger {
+        pub fn added(&self, text: String) -> String {
+            text
+        }
+
+        pub fn count(&mut self, number: u64, sender: u64) -> u64 {
+            1000 * sender + number
+        }
+
+        pub fn noted(&self, sender: u32) -> (u64, u64) {
+            (sender.into(), 0)
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reference_is_matched_anew_with_an_actor_of_another_version() {
+    let (first, address) = service(NodeOptions::default()).await;
+    let mut stage = Stage::before(&address).await;
+    let ledger = stage.ledger.clone();
+    let mut pipeline = ledger.pipeline(8).unwrap();
+    assert_eq!(ledger.count(0, 0).ask().await.unwrap(), 1);
+    first.close(PATIENCE).await;
+    stage.ended().await;
+    let second = node("service");
+    second.export("ledger", &newer::Ledger.spawn()).unwrap();
+    stage.relay.lead_to(&second.listen("tcp://127.0.0.1:0").await.unwrap().to_string());
+    assert!(stage.reattached().await);
+    assert_eq!(ledger.count(7, 8).ask().await.unwrap(), 7008, "the arguments go by their names");
+    assert_eq!(ledger.never().ask().await.unwrap_err().error().kind, CallErrorKind::NoSuchMethod);
+    // Consecutive asks of a turn join a run, in the form that the present actor takes.
+    let asked = wigwag::spawn(async move {
+        for number in 0..8 {
+            pipeline.push(ledger.noted(number), number).await.unwrap();
+        }
+        let mut replies = Vec::new();
+        while let Some((number, reply)) = pipeline.answer().await {
+            replies.push((number, reply.unwrap()));
+        }
+        replies
+    });
+    let expected: Vec<_> = (0..8).map(|number| (number, (number, 0))).collect();
+    assert_eq!(in_time(PATIENCE, asked).await.unwrap(), expected);
+}
+
 /// Ten sessions that end at once take the first ten pauses: at least half of 0, 10, 20, 40, 80, 160,
 /// 320, 640, 1000 and 1000 ms.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

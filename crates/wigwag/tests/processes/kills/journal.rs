@@ -38,14 +38,19 @@ impl Pages {
         Pages(std::env::temp_dir().join(name))
     }
 
-    /// How many numbers the file holds; each stands there once and in order, from 0.
-    pub(crate) fn count(&self) -> u64 {
+    /// The numbers in the file.
+    pub(crate) fn numbers(&self) -> Vec<u64> {
         let bytes = fs::read(&self.0).unwrap();
         let (numbers, rest) = bytes.as_chunks::<8>();
         assert!(rest.is_empty(), "half a number");
-        for (due, number) in (0..).zip(numbers) {
-            assert_eq!(u64::from_le_bytes(*number), due, "lost, doubled or out of order");
-        }
+        numbers.iter().map(|number| u64::from_le_bytes(*number)).collect()
+    }
+
+    /// How many numbers the file holds; each stands there once and in order, from 0.
+    pub(crate) fn count(&self) -> u64 {
+        let numbers = self.numbers();
+        let due = 0..numbers.len() as u64;
+        assert!(due.eq(numbers.iter().copied()), "lost, doubled or out of order");
         numbers.len() as u64
     }
 }

@@ -4,6 +4,7 @@
 
 mod journal;
 mod receiver;
+mod returns;
 mod sender;
 
 use std::time::Duration;
@@ -17,6 +18,9 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Kills of the receiver, and of the sender.
 const RECEIVERS: u64 = 30;
 const SENDERS: u64 = 10;
+
+/// Kills of the receiver that one reference outlives.
+const RETURNS: usize = 6;
 
 /// Moments drawn from a seed that is printed, so that a run can be repeated as far as timing
 /// allows.
@@ -73,6 +77,12 @@ async fn a_killed_sender_is_given_up_and_what_came_from_it_was_in_order() {
     for _ in 0..SENDERS {
         sender::kill_one(Duration::from_micros(draws.below(40_000))).await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reference_outlives_the_kills_of_its_peer_and_each_call_has_its_true_outcome() {
+    let mut draws = Draws::new();
+    returns::kill_and_restart(&[(); RETURNS].map(|()| draws.below(40_000))).await;
 }
 
 #[tokio::test]

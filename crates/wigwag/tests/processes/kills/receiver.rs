@@ -49,7 +49,7 @@ pub(crate) async fn serve(role: &str) {
     tokio::task::spawn_blocking(child::wait_for_parent).await.unwrap();
 }
 
-async fn start(port: u16, pages: &Pages) -> Child {
+pub(super) async fn start(port: u16, pages: &Pages) -> Child {
     let role = format!("{port} {}", pages.0.display());
     tokio::task::spawn_blocking(move || Child::start("kills::child_receiver", &role)).await.unwrap()
 }
