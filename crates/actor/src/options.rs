@@ -92,9 +92,9 @@ impl ActorOptions {
         self.mailbox_calls.unwrap_or(MAILBOX_CALLS)
     }
 
-    /// The bound for the calls of other nodes, if one was set.
-    pub(crate) fn get_remote_calls(&self) -> Option<u64> {
-        self.mailbox_calls.map(|calls| calls as u64)
+    /// True if the number of calls was set, and so bounds the calls of other nodes too.
+    pub(crate) fn bounds_remote_calls(&self) -> bool {
+        self.mailbox_calls.is_some()
     }
 
     /// Sets the rule for a call that finds the mailbox full: by default the sender waits.

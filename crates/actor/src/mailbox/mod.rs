@@ -57,8 +57,8 @@ pub(crate) struct Mailbox<M> {
     /// True while the actor handles a call and its waker is registered all the same, so that a
     /// registered waker alone does not mean that the actor is idle.
     handles: AtomicBool,
-    /// Boxed, because few mailboxes have one.
-    remote_bound: Option<Box<RemoteBound>>,
+    /// The capacity bounds the calls of other nodes too.
+    bounds_remote_calls: bool,
     state: Mutex<MailboxState<M>>,
 }
 
@@ -112,19 +112,24 @@ impl<M> Mailbox<M> {
             control: Control::new(),
             references: AtomicUsize::new(0),
             handles: AtomicBool::new(false),
-            remote_bound: None,
+            bounds_remote_calls: false,
             state: Mutex::new(state),
         }
     }
 
-    /// Bounds the calls of other nodes.
-    pub(crate) fn bounded_remotely(self, calls: Option<u64>) -> Mailbox<M> {
-        Mailbox { remote_bound: calls.map(|calls| Box::new(RemoteBound::new(calls))), ..self }
+    /// Sets whether the capacity bounds the calls of other nodes too.
+    pub(crate) fn bounding_remote_calls(self, bounds_remote_calls: bool) -> Mailbox<M> {
+        Mailbox { bounds_remote_calls, ..self }
     }
 
-    /// The bound for the calls of other nodes.
-    pub(crate) fn remote_bound(&self) -> Option<&RemoteBound> {
-        self.remote_bound.as_deref()
+    /// The bound for the calls of other nodes, the same one each time.
+    pub(crate) fn remote_bound(&self) -> Option<RemoteBound> {
+        if !self.bounds_remote_calls {
+            return None;
+        }
+        let mut state = self.lock();
+        let calls = state.local.capacity() as u64;
+        Some(state.ready.remote_bound_or(|| RemoteBound::new(calls)))
     }
 
     pub(crate) fn number(&self) -> u64 {

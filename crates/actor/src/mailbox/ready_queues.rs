@@ -10,6 +10,7 @@ use std::sync::{Arc, Weak};
 use crate::letters::Origin;
 use crate::mailbox::backlog::queue::Queue;
 use crate::mailbox::precedence::Precedence;
+use crate::mailbox::remote_bound::RemoteBound;
 use crate::mailbox::stash::Stash;
 use crate::mailbox::timers::Timers;
 use crate::reply::owner::InboundQueueOwner;
@@ -105,6 +106,7 @@ pub(crate) struct ManyQueues<M> {
     /// The calls that the actor has stashed.
     stash: Stash<M>,
     precedence: Precedence,
+    remote_bound: Option<RemoteBound>,
 }
 
 impl<M> ReadyQueues<M> {
@@ -180,6 +182,10 @@ impl<M> ReadyQueues<M> {
         self.many().urgent.get_or_insert_with(|| Arc::new(new())).clone()
     }
 
+    pub(crate) fn remote_bound_or(&mut self, new: impl FnOnce() -> RemoteBound) -> RemoteBound {
+        self.many().remote_bound.get_or_insert_with(new).clone()
+    }
+
     /// The stash; `None` when nothing but a local queue was ever used.
     pub(crate) fn stash(&self) -> Option<&Stash<M>> {
         match self {
@@ -230,6 +236,7 @@ impl<M> ReadyQueues<M> {
                 urgent: None,
                 stash: Stash::new(),
                 precedence: Precedence::default(),
+                remote_bound: None,
             }));
         }
         match self {

@@ -30,7 +30,7 @@ pub trait Exported: Send + Sync {
     fn open_inbound_queue(&self, owner: Arc<dyn InboundQueueOwner>) -> Box<dyn InboundQueue>;
 
     /// The bound for the calls of all remote callers, if the options of the actor set one.
-    fn remote_bound(&self) -> Option<&RemoteBound>;
+    fn remote_bound(&self) -> Option<RemoteBound>;
 
     /// True when the actor has stopped.
     fn is_stopped(&self) -> bool;

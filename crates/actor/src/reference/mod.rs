@@ -292,7 +292,7 @@ impl<I: Interface> Exported for LocalRef<I> {
         Box::new(TypedInboundQueue::new(self.mailbox.clone(), owner))
     }
 
-    fn remote_bound(&self) -> Option<&RemoteBound> {
+    fn remote_bound(&self) -> Option<RemoteBound> {
         self.mailbox.remote_bound()
     }
 

@@ -64,7 +64,7 @@ pub(crate) async fn start<A: Actor>(actor: A, options: &ActorOptions) -> Result<
 /// Creates a mailbox and a reference to its actor.
 pub(crate) fn open<A: Actor>(options: &ActorOptions) -> (Ref<A>, Arc<Mailbox<A::Message>>) {
     let mailbox = Mailbox::new(A::SCHEMA, options.get_mailbox_calls(), options.get_when_full());
-    let mailbox = Arc::new(mailbox.bounded_remotely(options.get_remote_calls()));
+    let mailbox = Arc::new(mailbox.bounding_remote_calls(options.bounds_remote_calls()));
     (Ref::local(LocalRef::new(mailbox.clone())), mailbox)
 }
 

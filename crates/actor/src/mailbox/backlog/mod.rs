@@ -91,6 +91,11 @@ struct Senders<M> {
 }
 
 impl<M> Backlog<M> {
+    /// The number of calls that may wait.
+    pub(crate) fn capacity(&self) -> usize {
+        self.capacity
+    }
+
     pub(crate) fn new(capacity: usize, when_full: WhenFull) -> Backlog<M> {
         Backlog {
             first: None,

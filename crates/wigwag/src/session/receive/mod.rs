@@ -148,8 +148,7 @@ impl Application for Inbound<'_> {
         let is_same = schema_hash == attach.schema_hash;
         let codec = if is_same { attach.codec } else { CODEC_MESSAGEPACK };
         let number = actor.number();
-        let bound = actor.remote_bound().cloned();
-        let bound = bound.map(|bound| ActorBound::new(bound.calls, bound.free));
+        let bound = actor.remote_bound().map(|bound| ActorBound::new(bound.calls, bound.free));
         Ok(Found { actor: FoundActor { actor, permit }, schema_hash, codec, bound, number })
     }
 
