@@ -32,6 +32,10 @@ pub(crate) struct Orders {
     pub(crate) window: usize,
     /// Messages a second.
     pub(crate) rate: u64,
+    /// Microseconds that a device takes for a call.
+    pub(crate) work_us: u64,
+    /// Milliseconds that a caller waits.
+    pub(crate) limit_ms: u64,
     pub(crate) cell: String,
     /// Requests are `Ping` and replies `Pong`.
     pub(crate) fixed: bool,
@@ -57,6 +61,8 @@ impl Orders {
             seed: number("SEED") as u32,
             window: (number("WINDOW") as usize).max(1),
             rate: number("RATE"),
+            work_us: number("WORK_US"),
+            limit_ms: number("LIMIT_MS"),
             cell: text("CELL"),
             fixed: text("PAYLOAD") == "fixed",
             lingers: number("LINGER") != 0,

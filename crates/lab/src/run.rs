@@ -21,7 +21,7 @@ use crate::results::{Environment, Results, Row, SCHEMA};
 use crate::run::quiet::QuietestTrial;
 use crate::run::series::Series;
 use crate::trial::{CONTRACT, Deadlines, Outcome, QUICK, TrialError, run_trial};
-use crate::workload::{Cell, Entry, Judgement, Order, Workload, relayed};
+use crate::workload::{Cell, Entry, Judgement, Order, Workload, overload, relayed};
 
 /// The number of rounds of a run, by default.
 pub const ROUNDS: usize = 5;
@@ -228,22 +228,28 @@ impl Coordinator<'_> {
     /// Finds out how many messages fill a window, and at which rate they are sent.
     fn prepare(&mut self, series: &mut [Series<'_>], index: usize) {
         self.step(&series[index]);
+        if let Cell::Overload { percent } = series[index].entry.cell {
+            return self.order_rate(&mut series[index], overload::CAPACITY as f64, percent);
+        }
         let Cell::Paced { percent } = series[index].entry.cell else {
             return self.calibrate(&mut series[index]);
         };
         let capacity = self.capacity(series, series[index].entry);
         let paced = &mut series[index];
         match capacity {
-            Ok(capacity) => {
-                let size = paced.entry.size(self.is_short());
-                paced.rate = ((capacity * f64::from(percent) / 100.0) as u64).max(1);
-                let messages = paced.rate as f64 * self.window_length(&paced.entry).as_secs_f64();
-                paced.messages = (messages as u64).clamp(PACED_MIN, size.most);
-            }
+            Ok(capacity) => self.order_rate(paced, capacity, percent),
             // Stopped before there was one, which is not the participant's fault.
             Err(_) if self.stop.load(Ordering::Relaxed) => {}
             Err(why) => paced.make_void(format!("there is no rate to go by: {why}")),
         }
+    }
+
+    /// Orders a share of so many messages a second, for as long as a window is.
+    fn order_rate(&self, series: &mut Series<'_>, capacity: f64, percent: u32) {
+        let size = series.entry.size(self.is_short());
+        series.rate = ((capacity * f64::from(percent) / 100.0) as u64).max(1);
+        let messages = series.rate as f64 * self.window_length(&series.entry).as_secs_f64();
+        series.messages = (messages as u64).clamp(PACED_MIN, size.most);
     }
 
     /// Asks a second that a participant answers: as its row has it, or as its trials come to if

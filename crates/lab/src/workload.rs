@@ -10,6 +10,7 @@ pub mod counter;
 mod inside;
 pub mod remote;
 mod paced;
+pub(crate) mod overload;
 pub(crate) mod relayed;
 pub mod pingpong;
 pub mod http;

@@ -53,13 +53,14 @@ impl Role {
 }
 
 /// Cells that a client of remote can be ordered to do: the values of `CELL`.
-pub const REMOTE_CELLS: [&str; 12] = [
+pub const REMOTE_CELLS: [&str; 13] = [
     "tell",
     "naive",
     "ask",
     "rtt",
     "naive-ask",
     "paced",
+    "overload",
     "senders",
     "actors",
     "links",

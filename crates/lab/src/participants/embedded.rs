@@ -92,7 +92,8 @@ pub const ALL: [Embedded; 40] = [
                 + lines(include_str!("wigwag/inside.rs"))
                 + lines(include_str!("wigwag/remote.rs"))
                 + lines(include_str!("wigwag/spread.rs"))
-                + lines(include_str!("wigwag/paced.rs")),
+                + lines(include_str!("wigwag/paced.rs"))
+                + lines(include_str!("wigwag/overload.rs")),
         ),
     },
     broken("broken-drop", COUNTER_AND_REMOTE),

@@ -6,3 +6,4 @@ pub(super) mod inside;
 pub(super) mod remote;
 pub(super) mod spread;
 pub(super) mod paced;
+pub(super) mod overload;

@@ -152,7 +152,7 @@ impl<'a> Series<'a> {
         self.runs.push(Run {
             round,
             seconds: outcome.seconds,
-            messages: self.messages,
+            messages: judged.answered.unwrap_or(self.messages),
             cpu_seconds: cost.cpu_seconds,
             cpu_seconds_before: outcome.before_cpu_seconds,
             cpu_seconds_after: outcome.after_cpu_seconds,

@@ -150,6 +150,9 @@ pub struct RemoteClientAccount {
     /// Replies that came.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replies: Option<u64>,
+    /// Asks that were given up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub given_up: Option<u64>,
     /// Replies that did not fit their request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wrong: Option<u64>,

@@ -3,7 +3,7 @@
 use crate::contract::role::Role;
 use crate::participants::Participant;
 use crate::results::Witness;
-use crate::workload::{http, pingpong, relayed};
+use crate::workload::{http, overload, pingpong, relayed};
 
 /// A workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -83,6 +83,7 @@ impl Workload {
                 ]);
                 cells.extend(relayed::cells());
                 cells.extend([50, 80, 95].map(|percent| Cell::Paced { percent }));
+                cells.extend(overload::PERCENTS.map(|percent| Cell::Overload { percent }));
                 cells
             }
             (Workload::Http, _) => vec![Cell::HttpServer, Cell::HttpClient],
@@ -145,6 +146,11 @@ pub enum Cell {
         /// Of the rate that was found for asks.
         percent: u32,
     },
+    /// Remote: asks with a limit, to an actor that can do so many and no more.
+    Overload {
+        /// Of what the actor can do.
+        percent: u32,
+    },
     /// Remote: through the lab's relay.
     Relayed {
         /// Replies, many in flight; otherwise one way.
@@ -205,7 +211,7 @@ impl Cell {
             Cell::Tell | Cell::Thread | Cell::Naive | Cell::NaiveAsk => Workload::Remote,
             Cell::Unkept | Cell::MessagePack | Cell::Spread { .. } => Workload::Remote,
             Cell::Ask | Cell::RoundTrip | Cell::Paced { .. } => Workload::Remote,
-            Cell::Relayed { .. } | Cell::Cuts => Workload::Remote,
+            Cell::Relayed { .. } | Cell::Cuts | Cell::Overload { .. } => Workload::Remote,
             Cell::HttpServer | Cell::HttpClient => Workload::Http,
         }
     }
@@ -225,6 +231,7 @@ impl Cell {
             Cell::Ask | Cell::Relayed { asks: true, .. } => Some("ask"),
             Cell::RoundTrip => Some("rtt"),
             Cell::Paced { .. } => Some("paced"),
+            Cell::Overload { .. } => Some("overload"),
             _ => None,
         }
     }
@@ -277,7 +284,7 @@ impl Cell {
             Cell::Tell | Cell::Thread | Cell::Naive | Cell::NaiveAsk => REMOTE,
             Cell::Unkept | Cell::MessagePack | Cell::Spread { .. } => REMOTE,
             Cell::Ask | Cell::RoundTrip | Cell::Paced { .. } => REMOTE,
-            Cell::Relayed { .. } | Cell::Cuts => REMOTE,
+            Cell::Relayed { .. } | Cell::Cuts | Cell::Overload { .. } => REMOTE,
             Cell::HttpServer => &[Role::HttpServer],
             Cell::HttpClient => &[Role::HttpClient],
         }
@@ -320,7 +327,7 @@ impl Cell {
                 Size { once: true, ..always(most) }
             }
             // A participant that asks one at a time, a tenth of a millisecond each, must finish.
-            Cell::Ask | Cell::Paced { .. } | Cell::Relayed { .. } => {
+            Cell::Ask | Cell::Paced { .. } | Cell::Relayed { .. } | Cell::Overload { .. } => {
                 up_to(if quick { 2_000 } else { 40_000 }, 50_000_000)
             }
             Cell::RoundTrip => up_to(1_000, 1_000_000),

@@ -58,6 +58,8 @@ pub struct Judgement {
     pub times: Option<RoundTripTimes>,
     /// Latencies, from when each ask was due.
     pub latency: Option<LatencyHistogram>,
+    /// The messages that count for the rate, where these are not all.
+    pub answered: Option<u64>,
 }
 
 impl Entry<'_> {
@@ -87,6 +89,7 @@ impl Entry<'_> {
             Cell::Naive => "naive".to_owned(),
             Cell::NaiveAsk => "naive ask".to_owned(),
             Cell::Paced { percent } => format!("paced {percent} %"),
+            Cell::Overload { percent } => format!("overload {percent} %"),
             Cell::Ask => "ask".to_owned(),
             Cell::Relayed { asks, delay_ms } => relayed::name(asks, delay_ms),
             Cell::Cuts => relayed::CUTS_NAME.to_owned(),

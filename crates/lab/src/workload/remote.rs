@@ -4,7 +4,7 @@ use crate::contract::role::Role;
 use crate::trial::{Outcome, TrialPrograms};
 use crate::workload::account::{RemoteClientAccount, RemoteServerAccount, SenderCounts, verify};
 use crate::workload::entry::parse_account;
-use crate::workload::{Cell, Entry, Judgement, Order, paced, relayed, round_trips};
+use crate::workload::{Cell, Entry, Judgement, Order, overload, paced, relayed, round_trips};
 
 /// Asks in flight at once: tens of thousands, as the comparison had it that this comes from.
 const WINDOW: u64 = 16_384;
@@ -32,6 +32,10 @@ pub(super) fn programs(entry: &Entry<'_>, order: Order) -> Option<TrialPrograms>
     worker.orders.push(("SEED", order.seed.to_string()));
     worker.orders.push(("WINDOW", window(entry.cell).to_string()));
     worker.orders.push(("RATE", order.rate.to_string()));
+    if let Cell::Overload { .. } = entry.cell {
+        server.orders.push(("WORK_US", overload::WORK_US.to_string()));
+        worker.orders.push(("LIMIT_MS", overload::LIMIT_MS.to_string()));
+    }
     let relay = relayed::between(entry, order);
     Some(TrialPrograms { server: Some(server), worker, staged: true, relay })
 }
@@ -49,6 +53,9 @@ pub(super) fn judge(
     order: Order,
     outcome: &Outcome,
 ) -> Result<Judgement, String> {
+    if let Cell::Overload { .. } = entry.cell {
+        return overload::judge(order, outcome);
+    }
     let served: RemoteServerAccount = parse_account("server", &outcome.server)?;
     let drove: RemoteClientAccount = parse_account("client", &outcome.worker)?;
     let many = streams(entry.cell);

@@ -9,7 +9,7 @@ use tokio::runtime::Builder;
 use tokio::sync::{mpsc, oneshot};
 use wigwag::{Actor, CallError, Node, NodeOptions, Pipeline, Refused, call::Unsent};
 
-use super::{paced, spread};
+use super::{overload, paced, spread};
 use crate::contract::Failure;
 use crate::contract::{
     Orders, PayloadDraws, Tally, print_line, ready_and_go, ready_until_input_ends, senders,
@@ -52,6 +52,9 @@ fn node(orders: &Orders) -> Node {
 }
 
 pub(crate) fn serve(orders: &Orders) -> Result<(), Failure> {
+    if orders.cell == "overload" {
+        return overload::serve(orders);
+    }
     let runtime = Builder::new_current_thread().enable_all().build()?;
     if SPREAD.contains(&orders.cell.as_str()) {
         return runtime.block_on(spread::serve(orders));
@@ -67,6 +70,9 @@ pub(crate) fn serve(orders: &Orders) -> Result<(), Failure> {
 }
 
 pub(crate) fn drive(orders: &Orders) -> Result<(), Failure> {
+    if orders.cell == "overload" {
+        return overload::drive(orders);
+    }
     let runtime = Builder::new_current_thread().enable_all().build()?;
     if SPREAD.contains(&orders.cell.as_str()) {
         return runtime.block_on(spread::drive(orders));

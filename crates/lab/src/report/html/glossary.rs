@@ -30,6 +30,8 @@ const WORKLOADS: &[(&str, &str)] = &[
 
 const PACED: &str = "Every message is answered, and sent when it is due, at a share of the rate \
                      of `ask`. Latency begins when it is due, so a stall is in it.";
+const OVERLOAD: &str = "Callers that wait 50 ms order that share of what the actor can do, 2,000 a \
+                        second: the rate is of the answers in time.";
 
 const DELAYED: &str = "The same through the lab's relay, which adds so much each way. `kept` is what is \
                        left of the rate through the relay alone.";
@@ -61,6 +63,10 @@ const CELLS: &[(&str, &str)] = &[
     ("paced 50 %", PACED),
     ("paced 80 %", PACED),
     ("paced 95 %", PACED),
+    ("overload 50 %", OVERLOAD),
+    ("overload 100 %", OVERLOAD),
+    ("overload 200 %", OVERLOAD),
+    ("overload 500 %", OVERLOAD),
     ("ask", "Every message is answered; many are in flight."),
     ("rtt", "Every message is answered; one is in flight."),
     ("slow", "Two senders and an actor that is slower than they are: does the memory stay flat?"),

@@ -1,0 +1,104 @@
+//! wigwag's asks with a limit, more of them than their actor can do.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tokio::runtime::Builder;
+use tokio::task::JoinSet;
+use wigwag::{Actor, AskError, CallErrorKind, Node};
+
+use super::paced::tell_when_due;
+use crate::contract::schedule::SendSchedule;
+use crate::contract::{
+    Failure, Orders, PayloadDraws, Tally, print_line, ready_and_go, ready_until_input_ends, senders,
+};
+
+/// An actor in front of a device that serves one call at a time.
+pub(super) struct Desk {
+    tally: Tally,
+    work: Duration,
+    /// When the device is free.
+    free_at: Instant,
+}
+
+#[wigwag::actor]
+impl Desk {
+    pub async fn add(&mut self, number: u64, payload: u32) -> u64 {
+        self.tally.take(number, payload);
+        self.free_at = self.free_at.max(Instant::now()) + self.work;
+        tokio::time::sleep_until(self.free_at.into()).await;
+        number + u64::from(payload)
+    }
+
+    /// Prints the account; true when that could be done.
+    pub fn finish(&mut self) -> bool {
+        print_line(&json!({ "senders": senders(&[self.tally]) }).to_string()).is_ok()
+    }
+}
+
+pub(super) fn serve(orders: &Orders) -> Result<(), Failure> {
+    Builder::new_current_thread().enable_all().build()?.block_on(async {
+        let (node, work) = (Node::new(), Duration::from_micros(orders.work_us));
+        let desk = Desk { tally: Tally::default(), work, free_at: Instant::now() };
+        node.export("desk", &desk.spawn())?;
+        let bound = node.listen("tcp://127.0.0.1:0").await?.to_string();
+        let port = bound.rsplit(':').next().and_then(|port| port.parse().ok());
+        ready_until_input_ends(port.ok_or("a bound address has a port")?)?;
+        std::future::pending::<Result<(), Failure>>().await
+    })
+}
+
+pub(super) fn drive(orders: &Orders) -> Result<(), Failure> {
+    Builder::new_current_thread().enable_all().build()?.block_on(async {
+        let node = Node::new();
+        let desk = node.actor::<Desk>(&format!("tcp://127.0.0.1:{}/desk", orders.port)).await?;
+        ready_and_go()?;
+        let account = ask_on_time(&desk, orders).await?;
+        if !desk.finish().ask().await? {
+            return Err("the server could not print its account".into());
+        }
+        print_line(&account.to_string())?;
+        node.close(Duration::from_secs(1)).await;
+        Ok(())
+    })
+}
+
+/// Asks each question when it is due, in a task of its own, and gives it up at its limit.
+async fn ask_on_time(desk: &DeskRef, orders: &Orders) -> Result<Value, Failure> {
+    let (pace, limit) = (SendSchedule::begin(orders), Duration::from_millis(orders.limit_ms));
+    let due = tell_when_due(pace);
+    let mut draws = PayloadDraws::of(orders.seed, 0);
+    let mut asks = JoinSet::new();
+    let mut asked = 0;
+    let mut replies = 0;
+    while asked < orders.messages {
+        while asked < pace.due_by(Instant::now()) {
+            let (number, payload, desk) = (asked, draws.next(), desk.clone());
+            asks.spawn(async move {
+                match desk.add(number, payload).timeout(limit).ask().await {
+                    Ok(reply) if reply == number + u64::from(payload) => Ok(true),
+                    Ok(_) => Err("a reply did not fit its request".into()),
+                    Err(error) => gave_up(error),
+                }
+            });
+            asked += 1;
+        }
+        while let Some(ended) = asks.try_join_next() {
+            replies += u64::from(ended??);
+        }
+        due.notified().await;
+    }
+    while let Some(ended) = asks.join_next().await {
+        replies += u64::from(ended??);
+    }
+    Ok(json!({ "replies": replies, "wrong": 0, "given_up": orders.messages - replies }))
+}
+
+/// False for an ask whose time was over; any other end is a fault.
+fn gave_up<M: Send + Sync + 'static>(error: AskError<M>) -> Result<bool, Failure> {
+    let error = error.into_error();
+    match error.kind {
+        CallErrorKind::Timeout(_) | CallErrorKind::DeadlinePassed => Ok(false),
+        _ => Err(error.into()),
+    }
+}
