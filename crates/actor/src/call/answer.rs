@@ -99,7 +99,7 @@ impl<'a, I: Interface, R: Answerable<I>> Answer<'a, I, R> {
     }
 
     /// Converts the answer into one with a reference of its own, which can be stored or moved into
-    /// another task or thread. It keeps the actor alive for as long as it lives.
+    /// another task, thread or runtime. It keeps the actor alive for as long as it lives.
     pub fn into_owned(mut self) -> Answer<'static, I, R> {
         let place = std::mem::replace(&mut self.place, AnswerPlace::Done);
         Answer { target: self.target.to_owned(), place, reply: PhantomData }

@@ -214,7 +214,8 @@ impl<'a, I: Interface, R: Answerable<I>> Call<'a, I, R> {
     }
 
     /// Like [`ask`](Self::ask), but the future has a reference to the actor of its own, so it can be
-    /// stored or moved into another task or thread. It keeps the actor alive as long as it lives.
+    /// stored or moved into another task, thread or runtime, also while it waits. It keeps the actor
+    /// alive as long as it lives.
     ///
     /// ```
     /// # use wigwag_actor::{Answerable, Call, CallError, Interface};

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use tokio::runtime::Handle;
+use tokio::runtime::{Handle, Id};
 use tokio::time::{Instant, Sleep};
 
 use crate::error::CallErrorKind;
@@ -22,6 +22,8 @@ pub(crate) struct TimeLimit {
     /// The thread that waits keeps the time.
     by_thread: bool,
     timer: Option<Pin<Box<Sleep>>>,
+    /// The runtime of the timer.
+    runtime: Option<Id>,
 }
 
 impl Drop for TimeLimit {
@@ -42,13 +44,13 @@ fn forget_timer(timer: Pin<Box<Sleep>>) {
 impl TimeLimit {
     #[inline]
     pub(crate) fn new(limit: Option<Duration>) -> TimeLimit {
-        TimeLimit { limit, asks: false, by_thread: false, timer: None }
+        TimeLimit { limit, asks: false, by_thread: false, timer: None, runtime: None }
     }
 
     /// The time limit of an ask.
     #[inline]
     pub(crate) fn of_ask(limit: Option<Duration>) -> TimeLimit {
-        TimeLimit { limit, asks: true, by_thread: false, timer: None }
+        TimeLimit { limit, asks: true, by_thread: false, timer: None, runtime: None }
     }
 
     /// Leaves the time to the thread that waits: returns the limit, which is `default` unless the
@@ -90,7 +92,19 @@ impl TimeLimit {
         if limit == Duration::MAX || self.by_thread {
             return Poll::Pending;
         }
-        let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(limit)));
-        timer.as_mut().poll(context).map(|()| kind)
+        self.timer(limit).as_mut().poll(context).map(|()| kind)
+    }
+
+    /// The timer, on the clock of the runtime that polls. A call may be moved to another runtime
+    /// while it waits, and the one where the wait began may be gone, whose timers panic.
+    fn timer(&mut self, limit: Duration) -> &mut Pin<Box<Sleep>> {
+        let runtime = Handle::try_current().ok().map(|runtime| runtime.id());
+        let timer = match self.timer.take() {
+            Some(timer) if runtime.is_none() || runtime == self.runtime => timer,
+            Some(timer) => Box::pin(tokio::time::sleep_until(timer.deadline())),
+            None => Box::pin(tokio::time::sleep(limit)),
+        };
+        self.runtime = runtime.or(self.runtime);
+        self.timer.insert(timer)
     }
 }

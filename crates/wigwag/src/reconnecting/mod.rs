@@ -30,7 +30,7 @@ use crate::reconnecting::attachments::{Attachments, Way};
 use crate::reconnecting::pipeline::ReconnectingPipeline;
 use crate::reconnecting::task::{Peer, Reattach};
 use crate::send::remote::Remote;
-use crate::session::routes::RouteKey;
+use crate::session::attach::routes::RouteKey;
 use crate::session::{Session, buffers};
 
 /// A route to an actor that is attached anew after the end of a session.

@@ -22,9 +22,9 @@ use crate::send::channel::{AfterSend, Channel};
 use crate::send::dynamic::{Described, describe};
 use crate::send::matching::{MethodMatch, Order, Reordered, match_methods};
 use crate::session::Session;
+use crate::session::attach::routes::{ActorIdentity, RouteKey};
 use crate::session::buffers::RunHandout;
 use crate::session::rejected::MethodNames;
-use crate::session::routes::{ActorIdentity, RouteKey};
 
 /// A route to a remote actor whose interface both sides know.
 pub(crate) struct Remote<I> {

@@ -9,6 +9,7 @@
 
 mod order;
 mod calls;
+mod owned;
 mod pipeline;
 mod receipts;
 mod streams;

@@ -19,9 +19,9 @@ use wigwag_wire::{Framing, ReadBuf, Time};
 use crate::exports::Exports;
 use crate::limits::CODEC_MESSAGEPACK;
 use crate::replies::slot::Completion;
+use crate::session::attach::routes::ActorIdentity;
 use crate::session::receive::inbound::{ChannelOwner, ChannelPermit};
 use crate::session::receive::pipelined::PipelinedReplies;
-use crate::session::routes::ActorIdentity;
 use crate::session::{Attached, SendState, Session};
 
 pub(crate) mod inbound;

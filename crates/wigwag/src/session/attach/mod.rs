@@ -1,5 +1,7 @@
 //! Opens channels to the peer's actors, at most as many at a time as the peer accepts unanswered.
 
+pub(crate) mod routes;
+
 use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
@@ -8,7 +10,7 @@ use wigwag_link::frame::Frame;
 use wigwag_link::{Limits, write};
 
 use crate::replies::ask_origin::AskOrigin;
-use crate::session::routes::ActorIdentity;
+use crate::session::attach::routes::ActorIdentity;
 use crate::session::tally::AskCounters;
 use crate::session::{OutboundChannel, SendState, Session};
 
