@@ -1,9 +1,10 @@
 //! Routers: one of several actors with the same interface, chosen by a rule for each call.
 //!
 //! A router picks a member for each call: `router.pick()?.add(1)` reads as a call of the member
-//! itself. It holds references, so it keeps its members alive; members that have ended are removed
-//! automatically. Members live in this process, because this process is not told when actors of
-//! others end.
+//! itself. It holds references, so it keeps its members of this process alive; members that have
+//! ended are removed automatically. A member of another process has ended when its reference leads
+//! nowhere for good. While there is no connection to its process it remains a member, and is passed
+//! over where the rule leaves a choice.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -12,9 +13,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use wigwag_wire::hint::{write_debug, write_hint};
 
-use crate::lifecycle::handle::Handle;
 use crate::limits::STICKY_KEYS_MAX;
-use crate::reference::alive::Alive;
+use crate::reference::Ref;
 use crate::reference::interface::Interface;
 
 /// Picks one of its members for each call. Clones share the members and the position in turn.
@@ -22,7 +22,7 @@ use crate::reference::interface::Interface;
 /// ```
 /// # use wigwag_actor::{Interface, Router, RouterError};
 /// # fn serve<I: Interface>(workers: Vec<I::Ref>) -> Result<(), RouterError> {
-/// let router = Router::<I>::of(workers)?;
+/// let router = Router::<I>::of(workers);
 /// let next_in_turn = router.pick()?;
 /// let by_key = router.pick_for("user 17")?;
 /// # Ok(())
@@ -30,7 +30,7 @@ use crate::reference::interface::Interface;
 /// ```
 pub struct Router<I: Interface>(Arc<Mutex<RouterState<I>>>);
 
-/// Why a router has no member for a call, or did not add an actor.
+/// Why a router has no member for a call.
 ///
 /// The example of [`Router`] shows a call through it.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -40,8 +40,6 @@ pub enum RouterError {
     Empty,
     /// [`STICKY_KEYS_MAX`] keys have a member already.
     TooManyKeys,
-    /// The actor lives in another process.
-    Remote,
 }
 
 impl RouterError {
@@ -50,7 +48,6 @@ impl RouterError {
         match self {
             RouterError::Empty => "add a member with `Router::add`",
             RouterError::TooManyKeys => "call `Router::forget` for keys that are done",
-            RouterError::Remote => "use a router in the process of the actor",
         }
     }
 }
@@ -62,7 +59,6 @@ impl fmt::Display for RouterError {
             RouterError::TooManyKeys => {
                 write!(f, "{STICKY_KEYS_MAX} keys stick to a member already, which is the limit")
             }
-            RouterError::Remote => f.write_str("the actor lives in another process"),
         }?;
         write_hint(f, self.hint())
     }
@@ -77,53 +73,62 @@ impl fmt::Debug for RouterError {
 impl std::error::Error for RouterError {}
 
 struct RouterMember<I: Interface> {
-    handle: Handle,
+    /// A number that no other member of the router ever had.
+    number: u64,
+    /// The actor, for the choice by key: its number, or the hash of its address.
+    weight: u64,
     reference: I::Ref,
+}
+
+impl<I: Interface> RouterMember<I> {
+    fn to(&self) -> &Ref<I> {
+        self.reference.as_ref()
+    }
 }
 
 struct RouterState<I: Interface> {
     members: Vec<RouterMember<I>>,
+    /// Members added so far.
+    added: u64,
     /// The index of the next member in turn.
     next: usize,
-    /// The member of each sticky key: the hash of the key, and the number of the actor.
+    /// The member of each sticky key: the hash of the key, and the number of the member.
     sticky: HashMap<u64, u64>,
 }
 
 impl<I: Interface> Router<I> {
     /// Creates a router without members.
     pub fn new() -> Router<I> {
-        let state = RouterState { members: Vec::new(), next: 0, sticky: HashMap::new() };
+        let state = RouterState { members: Vec::new(), added: 0, next: 0, sticky: HashMap::new() };
         Router(Arc::new(Mutex::new(state)))
     }
 
     /// Creates a router over `members`.
-    ///
-    /// # Errors
-    /// `Remote` when a member lives in another process.
-    pub fn of(members: impl IntoIterator<Item = I::Ref>) -> Result<Router<I>, RouterError> {
+    pub fn of(members: impl IntoIterator<Item = I::Ref>) -> Router<I> {
         let router = Router::new();
-        members.into_iter().try_for_each(|member| router.add(&member))?;
-        Ok(router)
+        members.into_iter().for_each(|member| router.add(&member));
+        router
     }
 
     /// Adds a member; adding it again changes nothing.
     ///
-    /// # Errors
-    /// `Remote` when it lives in another process.
-    pub fn add(&self, member: &I::Ref) -> Result<(), RouterError> {
-        let handle = Alive::<I>::handle(member).map_err(|_| RouterError::Remote)?;
+    /// A member of another process stays until its actor has stopped or its session is over; one
+    /// whose reference comes back stays until its node is closed.
+    pub fn add(&self, member: &I::Ref) {
+        let to: &Ref<I> = member.as_ref();
+        let weight = to.actor_number().unwrap_or_else(|| hash(&**to.target()));
         let mut state = self.lock();
-        if state.members.iter().all(|known| known.handle != handle) {
-            state.members.push(RouterMember { handle, reference: member.clone() });
+        if state.members.iter().all(|known| !known.to().is_same(to)) {
+            state.added += 1;
+            let number = state.added;
+            state.members.push(RouterMember { number, weight, reference: member.clone() });
         }
-        Ok(())
     }
 
     /// Removes a member; keys that stuck to it find another. False when it was not a member.
     pub fn remove(&self, member: &I::Ref) -> bool {
-        let Ok(handle) = Alive::<I>::handle(member) else { return false };
         let mut state = self.lock();
-        let at = state.members.iter().position(|known| known.handle == handle);
+        let at = state.members.iter().position(|known| known.to().is_same(member.as_ref()));
         let removed = at.map(|at| state.members.remove(at));
         drop(state);
         removed.is_some()
@@ -136,7 +141,8 @@ impl<I: Interface> Router<I> {
         state.members.iter().map(|member| member.reference.clone()).collect()
     }
 
-    /// Picks the next member in turn.
+    /// Picks the next member in turn, and passes over those whose process cannot be reached now, if
+    /// there are others.
     ///
     /// # Errors
     /// `Empty` when no member lives.
@@ -146,20 +152,26 @@ impl<I: Interface> Router<I> {
         if state.members.is_empty() {
             return Err(RouterError::Empty);
         }
-        let at = state.next % state.members.len();
+        let (count, next) = (state.members.len(), state.next);
+        let mut in_turn = (next..next + count).map(|at| at % count);
+        let reachable = in_turn.find(|at| state.members[*at].to().is_reachable());
+        let at = reachable.unwrap_or(next % count);
         state.next = at + 1;
         Ok(state.members[at].reference.clone())
     }
 
     /// Picks the member with the fewest waiting calls; among equals, the one added first. Calls
-    /// that a turn has not published yet do not count.
+    /// that a turn has not published yet do not count. Of a member of another process, those count
+    /// that this process has sent and that are not reported as handled, which takes some
+    /// milliseconds; those that cannot be reached now come last.
     ///
     /// # Errors
     /// `Empty` when no member lives.
     pub fn pick_idlest(&self) -> Result<I::Ref, RouterError> {
         let mut state = self.lock();
         state.bury();
-        let idlest = state.members.iter().min_by_key(|member| member.handle.waiting());
+        let load = |member: &&RouterMember<I>| (!member.to().is_reachable(), member.to().waiting());
+        let idlest = state.members.iter().min_by_key(load);
         idlest.map(|member| member.reference.clone()).ok_or(RouterError::Empty)
     }
 
@@ -168,7 +180,9 @@ impl<I: Interface> Router<I> {
     ///
     /// A member that joins `n` others takes one key in `n + 1` from them, and a member that leaves
     /// gives its keys to all others (highest random weight). The time is proportional to the number
-    /// of members.
+    /// of members. A member that cannot be reached now keeps its keys. For members of other
+    /// processes the choice depends on their addresses alone, so it is the same in every process
+    /// with the same build.
     ///
     /// # Errors
     /// `Empty` when no member lives.
@@ -192,11 +206,11 @@ impl<I: Interface> Router<I> {
             return Ok(member);
         }
         let member = state.heaviest(key).ok_or(RouterError::Empty)?;
-        let (number, reference) = (member.handle.number(), member.reference.clone());
+        let (number, reference) = (member.number, member.reference.clone());
         if state.sticky.len() >= STICKY_KEYS_MAX && !state.sticky.contains_key(&key) {
             // Forget the keys of members that are gone.
             let RouterState { members, sticky, .. } = &mut *state;
-            sticky.retain(|_, to| members.iter().any(|one| one.handle.number() == *to));
+            sticky.retain(|_, to| members.iter().any(|one| one.number == *to));
             if sticky.len() >= STICKY_KEYS_MAX {
                 return Err(RouterError::TooManyKeys);
             }
@@ -222,7 +236,7 @@ impl<I: Interface> RouterState<I> {
     fn bury(&mut self) {
         let mut at = 0;
         while at < self.members.len() {
-            if self.members[at].handle.is_ended() {
+            if self.members[at].to().has_ended() {
                 self.members.remove(at);
                 self.next -= usize::from(at < self.next);
             } else {
@@ -233,12 +247,12 @@ impl<I: Interface> RouterState<I> {
 
     fn stuck(&self, key: u64) -> Option<I::Ref> {
         let number = *self.sticky.get(&key)?;
-        let member = self.members.iter().find(|member| member.handle.number() == number)?;
+        let member = self.members.iter().find(|member| member.number == number)?;
         Some(member.reference.clone())
     }
 
     fn heaviest(&self, key: u64) -> Option<&RouterMember<I>> {
-        self.members.iter().max_by_key(|member| hash(&(key, member.handle.number())))
+        self.members.iter().max_by_key(|member| hash(&(key, member.weight)))
     }
 }
 

@@ -20,6 +20,7 @@ use std::sync::Arc;
 use std::task::Waker;
 
 use crate::error::{CallError, CallErrorKind};
+use crate::lifecycle::handle::Handle;
 use crate::mailbox::Mailbox;
 use crate::mailbox::backlog::Pushed;
 use crate::mailbox::backlog::parked::Ticket;
@@ -275,6 +276,41 @@ impl<I: Interface> Ref<I> {
             (Place::Local(local), Priority::Ordinary) => local.mailbox.leave(ticket),
             (Place::Local(local), Priority::Urgent) => local.mailbox.leave_urgent(ticket),
             (Place::Remote(route, _), _) => route.leave(ticket),
+        }
+    }
+}
+
+/// What a choice between references needs to know.
+impl<I: Interface> Ref<I> {
+    /// The number of an actor of this process.
+    pub(crate) fn actor_number(&self) -> Option<u64> {
+        match &self.place {
+            Place::Local(local) => Some(local.mailbox.number()),
+            Place::Remote(..) => None,
+        }
+    }
+
+    /// True when no later call can reach the actor.
+    pub(crate) fn has_ended(&self) -> bool {
+        match &self.place {
+            Place::Local(local) => Handle::new(local.mailbox.clone()).is_ended(),
+            Place::Remote(route, _) => route.has_ended(),
+        }
+    }
+
+    /// False while there is no connection to the actor's process.
+    pub(crate) fn is_reachable(&self) -> bool {
+        match &self.place {
+            Place::Local(_) => true,
+            Place::Remote(route, _) => route.disconnection().is_none(),
+        }
+    }
+
+    /// The calls that wait for the actor, as far as this process knows.
+    pub(crate) fn waiting(&self) -> usize {
+        match &self.place {
+            Place::Local(local) => Handle::new(local.mailbox.clone()).waiting(),
+            Place::Remote(route, _) => route.waiting(),
         }
     }
 }

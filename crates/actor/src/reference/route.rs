@@ -110,6 +110,12 @@ pub trait Route<I: Interface>: Send + Sync {
     /// The address of the actor, for errors.
     fn target(&self) -> &Arc<str>;
 
+    /// True when no later call can reach the actor: it has stopped, or its session is over.
+    fn has_ended(&self) -> bool;
+
+    /// The calls that were sent and that the actor's process has not reported as handled.
+    fn waiting(&self) -> usize;
+
     /// Why the actor's process cannot be reached now; `None` if there is a connection.
     fn disconnection(&self) -> Option<Disconnection>;
 

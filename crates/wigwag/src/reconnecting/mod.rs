@@ -305,6 +305,17 @@ impl<I: Interface> Route<I> for Reconnecting<I> {
         &self.target
     }
 
+    fn has_ended(&self) -> bool {
+        matches!(self.read().way(), Way::Over(_))
+    }
+
+    fn waiting(&self) -> usize {
+        match self.read().way() {
+            Way::Attached(_, remote) => remote.waiting(),
+            Way::Detached | Way::Over(_) => 0,
+        }
+    }
+
     fn disconnection(&self) -> Option<Disconnection> {
         let attachments = self.read();
         match attachments.way() {

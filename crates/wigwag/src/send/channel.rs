@@ -236,6 +236,20 @@ impl Channel {
         }))
     }
 
+    /// True when no later call can reach the actor: it has stopped, or the session is over.
+    pub(crate) fn has_ended(&self) -> bool {
+        let mut sending = self.session.sending();
+        sending.ended.is_some()
+            || sending.channel_of(self.origin).is_none_or(|channel| channel.gone.is_some())
+    }
+
+    /// The published calls that the peer has not reported as handled.
+    pub(crate) fn waiting(&self) -> usize {
+        let mut sending = self.session.sending();
+        let waiting = sending.channel_of(self.origin).map_or(0, |channel| channel.tally.waiting());
+        usize::try_from(waiting).unwrap_or(usize::MAX)
+    }
+
     /// Gives up an ask and tells the peer with CANCEL.
     pub(crate) fn cancel(&self, slot: Slot) {
         if self.disown(slot) {

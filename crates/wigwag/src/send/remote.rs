@@ -343,6 +343,14 @@ impl<I: Interface> Route<I> for Remote<I> {
         &self.channel.target
     }
 
+    fn has_ended(&self) -> bool {
+        self.channel.has_ended()
+    }
+
+    fn waiting(&self) -> usize {
+        self.channel.waiting()
+    }
+
     fn disconnection(&self) -> Option<Disconnection> {
         self.channel.session.disconnection()
     }

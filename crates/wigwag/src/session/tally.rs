@@ -46,7 +46,8 @@ pub(crate) struct Tally {
     pipelined: u64,
     /// Asks that ended without having been handled, by their outcome.
     asks_failed: AsksFailed,
-    /// Calls whose handlers have ended, as reported by a peer that does not count tells apart.
+    /// Calls whose handlers have ended, as the peer reports them; a peer that does not count tells
+    /// apart reports nothing else.
     handled: u64,
     /// Tells that the peer has taken in their turn, and those among them that it has rejected.
     tells_taken: u64,
@@ -66,6 +67,11 @@ impl Tally {
     /// The peer has handled this many calls in total.
     pub(crate) fn handled(&mut self, calls: u64) {
         self.handled = self.handled.max(calls);
+    }
+
+    /// The published calls that the peer has not reported as handled.
+    pub(crate) fn waiting(&self) -> u64 {
+        self.called.saturating_sub(self.handled)
     }
 
     /// The peer has taken this many tells in total, and rejected some of them.

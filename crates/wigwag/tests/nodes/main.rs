@@ -15,4 +15,5 @@ mod outcomes;
 mod versions;
 mod flush;
 mod mailbox_bound;
+mod routers;
 mod close;

@@ -33,7 +33,7 @@ async fn numbers(picked: impl IntoIterator<Item = WorkerRef>) -> Vec<u64> {
 async fn an_empty_router_says_so() {
     let router = Router::<Worker>::new();
     let worker = Worker(0).spawn();
-    router.add(&worker).unwrap();
+    router.add(&worker);
     worker.handle().unwrap().kill();
     let picks =
         [router.pick(), router.pick_idlest(), router.pick_for("key"), router.pick_sticky("key")];
@@ -46,8 +46,8 @@ async fn an_empty_router_says_so() {
 #[tokio::test]
 async fn members_are_picked_in_turn_and_drop_out_when_they_end() {
     let all = workers(4);
-    let router = Router::<Worker>::of(all.clone()).unwrap();
-    router.add(&all[0]).unwrap();
+    let router = Router::<Worker>::of(all.clone());
+    router.add(&all[0]);
     assert_eq!(router.pick().unwrap().number().ask().await.unwrap(), 0);
     let picked = |count| (0..count).map(|_| router.pick().unwrap()).collect::<Vec<_>>();
     assert_eq!(numbers(picked(5)).await, [1, 2, 3, 0, 1]);
@@ -60,7 +60,7 @@ async fn members_are_picked_in_turn_and_drop_out_when_they_end() {
 #[tokio::test]
 async fn the_idlest_has_the_least_mail() {
     let all = workers(3);
-    let router = Router::<Worker>::of(all.clone()).unwrap();
+    let router = Router::<Worker>::of(all.clone());
     for (worker, mail) in all.iter().zip([2, 1, 3]) {
         worker.handle().unwrap().suspend();
         (0..mail).for_each(|_| worker.number().try_tell().unwrap());
@@ -81,7 +81,7 @@ async fn the_idlest_has_the_least_mail() {
 async fn one_more_member_takes_its_share_of_the_keys_and_nobody_elses() {
     const KEYS: u64 = 2_000;
     let mut all = workers(4);
-    let router = Router::<Worker>::of(all.clone()).unwrap();
+    let router = Router::<Worker>::of(all.clone());
     let owners = async || {
         let picked: Vec<_> = (0..KEYS).map(|key| router.pick_for(&key).unwrap()).collect();
         numbers(picked).await
@@ -89,7 +89,7 @@ async fn one_more_member_takes_its_share_of_the_keys_and_nobody_elses() {
     let before = owners().await;
     assert_eq!(before, owners().await);
     let fifth = Worker(4).spawn();
-    router.add(&fifth).unwrap();
+    router.add(&fifth);
     let after = owners().await;
     let moved: Vec<_> = before.iter().zip(&after).filter(|(old, new)| old != new).collect();
     assert!(moved.iter().all(|(_, new)| **new == 4), "keys move to the new member only");
@@ -103,14 +103,14 @@ async fn one_more_member_takes_its_share_of_the_keys_and_nobody_elses() {
 #[tokio::test]
 async fn a_key_sticks_to_its_member_while_that_lives() {
     let all = workers(2);
-    let router = Router::<Worker>::of(all.clone()).unwrap();
+    let router = Router::<Worker>::of(all.clone());
     let owners = async || {
         let picked: Vec<_> = (0..100).map(|key| router.pick_sticky(&key).unwrap()).collect();
         numbers(picked).await
     };
     let before = owners().await;
     let more: Vec<_> = (2..10).map(|number| Worker(number).spawn()).collect();
-    more.iter().for_each(|worker| router.add(worker).unwrap());
+    more.iter().for_each(|worker| router.add(worker));
     assert_eq!(owners().await, before);
     all[0].handle().unwrap().kill();
     let after = owners().await;

@@ -5,7 +5,7 @@
 pub(crate) mod cuts;
 mod claims;
 mod silence;
-mod ends;
+pub(crate) mod ends;
 mod waits;
 mod reconnecting;
 mod changes;
@@ -15,7 +15,7 @@ use std::time::Duration;
 use wigwag::{Node, NodeOptions};
 
 /// Every wait ends much earlier; this only turns a hang into a failure.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// An address without a listener: the discard port, which no test uses.
 pub(crate) const NOWHERE: &str = "127.0.0.1:9";
