@@ -21,7 +21,8 @@ use crate::results::{Environment, Results, Row, SCHEMA};
 use crate::run::quiet::QuietestTrial;
 use crate::run::series::Series;
 use crate::trial::{CONTRACT, Deadlines, Outcome, QUICK, TrialError, run_trial};
-use crate::workload::{Cell, Entry, Judgement, Order, Workload, overload, relayed};
+use crate::workload::remote::overload;
+use crate::workload::{Cell, Entry, Judgement, Order, Workload, relayed};
 
 /// The number of rounds of a run, by default.
 pub const ROUNDS: usize = 5;

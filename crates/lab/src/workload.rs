@@ -10,7 +10,6 @@ pub mod counter;
 mod inside;
 pub mod remote;
 mod paced;
-pub(crate) mod overload;
 pub(crate) mod relayed;
 pub mod pingpong;
 pub mod http;

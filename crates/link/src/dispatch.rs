@@ -170,7 +170,7 @@ fn dispatch<A: Application>(
         }
         Frame::AskWithin { within_ms, channel, slot, generation, method, arguments } => {
             let asker = Some(narrow(slot, generation)?);
-            let deadline = Some(now + Duration::from_millis(within_ms));
+            let deadline = Some(begin_by(now, within_ms));
             channels.call(&Arrived { channel, method, arguments, asker, deadline }, units, app)?;
         }
         Frame::NotUnderstood { tag, channel, asker } => {
@@ -245,6 +245,17 @@ fn dispatch_of_session<A: Application>(
     Ok(())
 }
 
+/// The time by which an ask begins, if its caller waits `within_ms` from now on.
+///
+/// The last tenth is kept for its handling and for the way back. Where more is asked than an actor
+/// can do, the oldest call that waits has nearly no time left, always: begun then, it is answered
+/// too late, and so is the next. `lab run remote`, cell *overload 500 %*, of an actor that can do
+/// 2,000 calls a second: 2.0 k/s are answered in time, and 1.3 k/s without the tenth.
+fn begin_by(now: Time, within_ms: u64) -> Time {
+    let within = Duration::from_millis(within_ms);
+    now + (within - within / 10)
+}
+
 /// Slot and generation, which have 32 bits each.
 fn narrow(slot: u64, generation: u64) -> Result<(u32, u32), LinkError> {
     match (u32::try_from(slot), u32::try_from(generation)) {
@@ -262,4 +273,18 @@ fn is_open(is_open: bool) -> Result<(), LinkError> {
 #[cold]
 fn not_open() -> LinkError {
     LinkError::protocol("an answer to a question that is not open")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_ask_begins_before_the_last_tenth_of_its_time() {
+        let now = Time::from_nanos(7);
+        for (within_ms, by_us) in [(0, 0), (1, 900), (50, 45_000), (60_000, 54_000_000)] {
+            assert_eq!(begin_by(now, within_ms) - now, Duration::from_micros(by_us));
+        }
+        assert_eq!(begin_by(now, u64::MAX), Time::from_nanos(u64::MAX), "it never comes");
+    }
 }

@@ -101,9 +101,10 @@ impl<'a, I: Interface, R> Call<'a, I, R> {
     /// [`HANDLER_WAIT_MAX`](crate::limits::HANDLER_WAIT_MAX), 5 s. A tell elsewhere waits as long as
     /// it takes.
     ///
-    /// An actor of another process is told the limit of an ask whose answer is awaited with it, and
-    /// does not begin the call when the limit has passed. The error is `Timeout`; it is
-    /// `DeadlinePassed` in the rare case that the actor says so before the caller has noticed.
+    /// An actor of another process is told the limit of an ask whose answer is awaited with it. When
+    /// nine tenths of the limit have passed before the turn of the call comes, it is not begun: the
+    /// rest is kept for handling it and for the way back. Then the error is `DeadlinePassed`, or
+    /// `Timeout` if the actor says so too late; the call was not handled in the first case.
     pub fn timeout(mut self, limit: Duration) -> Call<'a, I, R> {
         self.timeout = Some(limit);
         self

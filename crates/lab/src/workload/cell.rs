@@ -3,7 +3,8 @@
 use crate::contract::role::Role;
 use crate::participants::Participant;
 use crate::results::Witness;
-use crate::workload::{http, overload, pingpong, relayed};
+use crate::workload::remote::overload;
+use crate::workload::{http, pingpong, relayed};
 
 /// A workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

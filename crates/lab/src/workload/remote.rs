@@ -4,7 +4,9 @@ use crate::contract::role::Role;
 use crate::trial::{Outcome, TrialPrograms};
 use crate::workload::account::{RemoteClientAccount, RemoteServerAccount, SenderCounts, verify};
 use crate::workload::entry::parse_account;
-use crate::workload::{Cell, Entry, Judgement, Order, overload, paced, relayed, round_trips};
+use crate::workload::{Cell, Entry, Judgement, Order, paced, relayed, round_trips};
+
+pub(crate) mod overload;
 
 /// Asks in flight at once: tens of thousands, as the comparison had it that this comes from.
 const WINDOW: u64 = 16_384;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use wigwag_wire::call::Calls;
-use wigwag_wire::{DecodeError, Reader};
+use wigwag_wire::{DecodeError, Reader, Time};
 
 use crate::error::CallErrorKind;
 use crate::letters::{Loss, Origin};
@@ -95,6 +95,16 @@ impl<'a, M> EncodedCalls<'a, M> {
         EncodedCalls { calls: frames.left(), owner, origin, control, cancelled: owner.cancelled() }
     }
 
+    /// Ends an ask whose deadline has passed; false if it is to be handled.
+    #[cold]
+    fn end_late(&self, deadline: Time, reply: &mut Reply<'_>) -> bool {
+        let is_late = self.owner.has_passed(deadline);
+        if is_late {
+            reply.fail(CallErrorKind::DeadlinePassed, "");
+        }
+        is_late
+    }
+
     #[cold]
     fn reply_not_understood<A: Actor>(
         &self,
@@ -158,9 +168,8 @@ impl<A: Actor> CallSource<A> for EncodedCalls<'_, A::Message> {
                 return Some(Handled::Done);
             }
             if let Some(deadline) = call.deadline
-                && self.owner.has_passed(deadline)
+                && self.end_late(deadline, reply)
             {
-                reply.fail(CallErrorKind::DeadlinePassed, "");
                 return Some(Handled::Done);
             }
             let (method, mut arguments) = (call.method, Reader::new(call.arguments));
