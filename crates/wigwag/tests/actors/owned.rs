@@ -11,8 +11,12 @@ use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
+use tokio::time::timeout;
 use wigwag::call::{Answer, Ask};
 use wigwag::{Actor, Node, Responder};
+
+/// Far more than any of the tests takes.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Adds, or waits until it is told to answer.
 #[derive(Default)]
@@ -79,8 +83,10 @@ async fn elsewhere<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static)
     outcome.await.unwrap()
 }
 
-/// Runs a test with an actor of this process and with one of another node.
+/// Runs a test with an actor of this process and with one of another node. What never ends has
+/// failed.
 async fn both<F: Future<Output = ()>>(test: impl Fn(AdderRef) -> F) {
+    let test = async |adder| timeout(PATIENCE, test(adder)).await.expect("it ends");
     test(Adder::default().spawn()).await;
     let (service, client) = (Node::new(), Node::new());
     service.export("adder", &Adder::default().spawn()).unwrap();
