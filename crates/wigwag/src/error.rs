@@ -135,7 +135,9 @@ impl NodeError {
             NodeError::Lost { .. } => {
                 "count what was not delivered with the session's event, from `Node::session_events`"
             }
-            NodeError::Restarted => "fetch the reference again with `Node::actor`",
+            NodeError::Restarted => {
+                "fetch the reference again with `Node::actor`, or once with `Fetch::reconnecting`"
+            }
             NodeError::AnotherNode => "look which program has taken the peer's place",
             NodeError::Closed => "make another node",
         }

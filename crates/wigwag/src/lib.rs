@@ -95,9 +95,10 @@
 //! A session ends when its peer has restarted, or did not come back within the time set by
 //! [`NodeOptions::keep_sessions`]. Then later calls fail as
 //! [`NotDelivered`](CallErrorKind::NotDelivered), and so do asks that never reached the peer; other
-//! asks in flight fail as [`Unknown`](CallErrorKind::Unknown). For tells,
-//! [a session event](Node::session_events) counts delivered, rejected, undelivered and unknown ones;
-//! a [receipt](Call::receipt) gives the outcome of a single tell:
+//! asks in flight fail as [`Unknown`](CallErrorKind::Unknown). A reference that
+//! [reconnects](Fetch::reconnecting) takes later calls to the next incarnation of its actor. For
+//! tells, [a session event](Node::session_events) counts delivered, rejected, undelivered and unknown
+//! ones; a [receipt](Call::receipt) gives the outcome of a single tell:
 //!
 //! ```
 //! use wigwag::{Actor, DeliveryStatus};

@@ -127,6 +127,10 @@ impl<I: Interface> Reconnecting<I> {
         waker: Option<&Waker>,
     ) -> Result<(u32, Arc<Remote<I>>), Attempt<T>> {
         self.note_end();
+        // Asked for after the detachment: either the task sees that, or this sees the task's end.
+        if let Some(why) = self.peer.over() {
+            self.end(why);
+        }
         let mut attachments = self.write();
         match attachments.way() {
             Way::Attached(number, remote) => {
@@ -187,7 +191,7 @@ impl<I: Interface> Reconnecting<I> {
     fn may_wait(&self, number: u32, error: &CallError) -> bool {
         use CallErrorKind as K;
         let is_lost = matches!(error.kind, K::NotDelivered | K::Draining | K::ActorStopped);
-        if !is_lost || self.peer.is_closed() {
+        if !is_lost || self.peer.over().is_some() {
             return false;
         }
         let why = match &error.detail {

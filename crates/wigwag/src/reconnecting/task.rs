@@ -4,7 +4,7 @@
 //! attaches the references that are detached, until none is left. It ends with the last reference.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
@@ -21,6 +21,9 @@ use crate::limits::{REDIAL_LEAST, REDIAL_MOST};
 use crate::lock::lock;
 use crate::random;
 use crate::session::Session;
+
+/// Why there is no next incarnation, where the node is closed.
+const CLOSED: &str = "this node is closed";
 
 /// The node, as this task needs it.
 pub(crate) trait Dialer: Send + Sync {
@@ -63,6 +66,8 @@ pub(crate) struct Peer {
     address: Address,
     wake: Arc<Notify>,
     references: Mutex<Vec<Weak<dyn Reattach>>>,
+    /// Why the task has ended.
+    over: OnceLock<&'static str>,
 }
 
 impl Peers {
@@ -81,6 +86,7 @@ impl Peers {
                 address: address.clone(),
                 wake: Arc::default(),
                 references: Mutex::default(),
+                over: OnceLock::new(),
             });
             runtime.spawn(EndOnDrop(peer.clone()).run(self.clone()));
             peer
@@ -105,16 +111,17 @@ impl Peer {
         lock(&self.references).push(Arc::downgrade(reference));
     }
 
-    /// Waits until no session can be opened any more.
+    /// Waits until the node is closed.
     async fn closed(&self) {
-        while !self.is_closed() {
+        while self.over().is_none() {
             self.wake.notified().await;
         }
     }
 
-    /// True if no session can be opened any more.
-    pub(crate) fn is_closed(&self) -> bool {
-        self.node.upgrade().is_none_or(|node| node.is_closed())
+    /// Why no reference is attached any more: the node is closed, or the task has ended.
+    pub(crate) fn over(&self) -> Option<&'static str> {
+        let is_closed = || self.node.upgrade().is_none_or(|node| node.is_closed());
+        self.over.get().copied().or_else(|| is_closed().then_some(CLOSED))
     }
 
     /// The references that exist.
@@ -181,7 +188,9 @@ struct EndOnDrop(Arc<Peer>);
 
 impl Drop for EndOnDrop {
     fn drop(&mut self) {
-        let why = if self.0.is_closed() { "this node is closed" } else { "the runtime has ended" };
+        let why = self.0.over().unwrap_or("the runtime has ended");
+        // Before the references end: one that is detached later reads it.
+        self.0.over.get_or_init(|| why);
         self.0.detached().iter().for_each(|reference| reference.end(why));
     }
 }

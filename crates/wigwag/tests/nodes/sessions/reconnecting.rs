@@ -306,3 +306,42 @@ async fn callers_that_wait_for_the_next_incarnation_end_when_their_node_is_close
         assert_eq!(late.kind, CallErrorKind::NotDelivered);
     }
 }
+
+/// The callers begin to wait after the task that would attach their reference has ended.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_caller_waits_for_an_incarnation_at_a_node_that_was_closed_or_dropped_before() {
+    for close in [true, false] {
+        let (_service, address) = service(NodeOptions::default()).await;
+        let mut stage = Stage::before(&address).await;
+        let ledger = stage.ledger.clone();
+        let mut pipeline = ledger.pipeline(4).unwrap();
+        if close {
+            stage.client.close(PATIENCE).await;
+        } else {
+            drop(stage.client);
+            let ended = |change: &SessionChange| matches!(change, SessionChange::Ended { .. });
+            next(&mut stage.events, ended).await;
+        }
+        in_time(PATIENCE, async {
+            let asked = ledger.noted(0).without_limit().ask().await.unwrap_err().into_error();
+            let told = ledger.note(0, 0, String::new()).tell().await.unwrap_err().into_error();
+            let pushed = pipeline.push(ledger.count(0, 0), ()).await.unwrap_err().into_error();
+            for error in [asked, told, pushed] {
+                assert_eq!(error.kind, CallErrorKind::NotDelivered, "{error}");
+            }
+        })
+        .await;
+    }
+}
+
+#[test]
+fn no_caller_waits_for_an_incarnation_when_the_runtime_of_its_node_has_ended() {
+    let new = || tokio::runtime::Runtime::new().unwrap();
+    let (there, here, caller) = (new(), new(), new());
+    let (_service, address) = there.block_on(service(NodeOptions::default()));
+    let stage = here.block_on(Stage::before(&address));
+    let ledger = stage.ledger.clone();
+    drop(here);
+    let told = caller.block_on(in_time(PATIENCE, ledger.note(0, 0, String::new()).tell()));
+    assert_eq!(told.unwrap_err().error.kind, CallErrorKind::NotDelivered);
+}
