@@ -84,16 +84,21 @@ impl UnitPool {
         self.give_back(1);
     }
 
-    /// Takes up to `wanted` units. Relaxed: no other memory is published through this number.
     fn take(&self, wanted: u64) -> u64 {
-        let lower = |left: u64| Some(left.saturating_sub(wanted));
-        let before = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, lower);
-        before.unwrap_or_else(|left| left).min(wanted)
+        take_units(&self.left, wanted)
     }
 
     fn give_back(&self, units: u64) {
         self.left.fetch_add(units, Ordering::Relaxed);
     }
+}
+
+/// Takes up to `wanted` units of those that are left. Relaxed: no other memory is published through
+/// this number.
+pub(crate) fn take_units(left: &AtomicU64, wanted: u64) -> u64 {
+    let lower = |left: u64| Some(left.saturating_sub(wanted));
+    let before = left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, lower);
+    before.unwrap_or_else(|left| left).min(wanted)
 }
 
 impl Pools {

@@ -8,6 +8,7 @@
 use alloc::sync::Arc;
 use core::sync::atomic::{AtomicU64, Ordering};
 
+use crate::budget::take_units;
 use crate::limits::WINDOW_UNITS_MIN;
 
 /// The bound of an actor, in units: one for each call of up to 64 bytes.
@@ -27,13 +28,6 @@ impl ActorBound {
     /// The window that each channel has of its own: as large as the bound, and at most 16 units.
     pub fn first_window(&self) -> u64 {
         self.most.min(WINDOW_UNITS_MIN)
-    }
-
-    /// Takes up to `wanted` units. Relaxed: no other memory is published through this number.
-    fn take(&self, wanted: u64) -> u64 {
-        let lower = |free: u64| Some(free.saturating_sub(wanted));
-        let before = self.free.fetch_update(Ordering::Relaxed, Ordering::Relaxed, lower);
-        before.unwrap_or_else(|free| free).min(wanted)
     }
 
     fn give_back(&self, units: u64) {
@@ -57,7 +51,8 @@ impl Share {
 
     /// Takes what a window of `window` units may grow by: it doubles, and stays within the bound.
     pub(super) fn double(&mut self, window: u64) -> u64 {
-        let units = self.bound.take(window.min(self.bound.most.saturating_sub(window)));
+        let units =
+            take_units(&self.bound.free, window.min(self.bound.most.saturating_sub(window)));
         self.taken += units;
         units
     }
