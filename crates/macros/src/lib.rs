@@ -372,7 +372,9 @@ use proc_macro::TokenStream;
 ///
 /// An interface without code, for callers that do not link the actor: `BankRef` and `BankMessage`
 /// as above, and `BankInterface`, a type that stands for the trait. An actor with the same calls in
-/// the same order has the same schema hash.
+/// the same order has the same schema hash, which the compiler can check. A method of the trait
+/// returns what the actor's answers with, be it by its return value, by its future, or by a
+/// `Responder`.
 ///
 /// ```
 /// use wigwag::{Actor, Interface};
@@ -392,7 +394,7 @@ use proc_macro::TokenStream;
 ///     }
 /// }
 ///
-/// assert_eq!(BankInterface::SCHEMA.hash, Vault::SCHEMA.hash);
+/// const _: () = assert!(BankInterface::SCHEMA.hash == Vault::SCHEMA.hash);
 /// ```
 #[proc_macro_attribute]
 pub fn actor(options: TokenStream, item: TokenStream) -> TokenStream {
@@ -548,7 +550,8 @@ pub fn was(_: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// The body runs in turns, like an actor: messages it sends leave together whenever it waits.
 /// Afterwards every node of the process is closed in order, so the last messages are not lost with
-/// the process.
+/// the process. A node waits until its peers have everything, for at most 5 s
+/// (`limits::MAIN_CLOSE`); what is left then is logged.
 ///
 /// ```
 /// #[wigwag::main]

@@ -4,6 +4,7 @@
 //! when its standard input does, so it does not outlive the test.
 
 use std::io::{BufRead, BufReader, Read, Write};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 const ROLE: &str = "WIGWAG_TEST_ROLE";
@@ -27,8 +28,24 @@ pub fn wait_for_parent() {
     let _ = std::io::stdin().read_to_end(&mut Vec::new());
 }
 
-fn this_program() -> std::path::PathBuf {
+fn this_program() -> PathBuf {
     std::env::current_exe().expect("a test is a program")
+}
+
+/// Path of an example of the crate `wigwag`, which a test runs as a process.
+pub fn example(name: &str) -> PathBuf {
+    let tests = this_program();
+    let target = tests.ancestors().nth(2).expect("a test lies in `deps` of the target folder");
+    let program = target.join("examples").join(name);
+    // `cargo test` builds the examples of a package before it runs its tests, but not when it is
+    // told to run one file alone.
+    if !program.exists() {
+        let built = Command::new(env!("CARGO"))
+            .args(["build", "--quiet", "--package", "wigwag", "--example", name])
+            .status();
+        assert!(built.expect("cargo can be started").success(), "{name} can be built");
+    }
+    program
 }
 
 /// A child process that has printed its first line, most often its address.

@@ -15,6 +15,9 @@ impl<I: Interface> This<I> {
     /// ten years. A timer does not keep its actor alive and ends with it; a draining actor drops
     /// timers that are not due.
     ///
+    /// If the actor is exported, other nodes can send that call too. [`later`](Self::later) with a
+    /// sleep runs a closure instead.
+    ///
     /// # Errors
     /// [`TimerError`].
     pub fn after<R>(

@@ -17,6 +17,7 @@ use tokio::time::timeout;
 use wigwag::{Actor, CallErrorKind, Node, NodeError};
 use wigwag_link::frame::{Frame, kind};
 use wigwag_link::{Code, Limits};
+use wigwag_testkit::child;
 use wigwag_testkit::raw::{Raw, arrival, identity, listen, listen_narrow};
 
 /// No test comes near this limit; it only turns a hang into an error.
@@ -468,21 +469,6 @@ async fn an_ask_in_a_turn_during_which_the_link_ends_has_an_end() {
     assert!(matches!(kind, CallErrorKind::Unknown | CallErrorKind::NotDelivered), "{kind:?}");
 }
 
-/// Path of the example `farewell`, which sends ten thousand tells and returns from `main` at once.
-fn farewell() -> PathBuf {
-    let tests = std::env::current_exe().unwrap();
-    let program = tests.ancestors().nth(2).unwrap().join("examples/farewell");
-    // `cargo test` builds the examples of a package before it runs its tests, but not when it is
-    // told to run this file alone.
-    if !program.exists() {
-        let built = Command::new(env!("CARGO"))
-            .args(["build", "--quiet", "--package", "wigwag", "--example", "farewell"])
-            .status();
-        assert!(built.unwrap().success());
-    }
-    program
-}
-
 async fn run(program: PathBuf, address: String) {
     let ran = tokio::task::spawn_blocking(|| Command::new(program).arg(address).status());
     assert!(ran.await.unwrap().unwrap().success());
@@ -490,7 +476,8 @@ async fn run(program: PathBuf, address: String) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn main_ends_only_when_all_has_arrived() {
-    let program = farewell();
+    // It sends ten thousand tells and returns from `main` at once.
+    let program = child::example("farewell");
     for _ in 0..3 {
         let (counter, reaches) = counter_until(10_000);
         let (_service, address) = service(&counter, "tcp://127.0.0.1:0").await;
@@ -503,7 +490,7 @@ async fn main_ends_only_when_all_has_arrived() {
 /// lost.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn main_waits_for_a_peer_that_speaks_first_and_reads_later() {
-    let program = farewell();
+    let program = child::example("farewell");
     let (listener, address) = listen_narrow().await;
     let peer = async {
         let mut raw = granting(&listener, u64::MAX, Limits::default()).await;

@@ -1,0 +1,154 @@
+//! The examples of two programs each, started as a reader starts them.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use wigwag_testkit::child;
+
+/// Every program ends much earlier; this only turns a hang into a failure.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A pause of a worker that is longer than any test.
+const AN_HOUR: &str = "3600000";
+
+/// An example that runs. It is killed when this is dropped.
+struct Program {
+    process: std::process::Child,
+    input: Option<ChildStdin>,
+    lines: Receiver<String>,
+    deadline: Instant,
+}
+
+impl Program {
+    fn start(example: &str, arguments: &[&str]) -> Program {
+        let mut process = Command::new(child::example(example))
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let output = BufReader::new(process.stdout.take().unwrap());
+        let (sender, lines) = channel();
+        std::thread::spawn(move || {
+            output.lines().map_while(Result::ok).try_for_each(|line| sender.send(line))
+        });
+        let deadline = Instant::now() + PATIENCE;
+        Program { input: process.stdin.take(), process, lines, deadline }
+    }
+
+    /// The next line that the program prints; `None` at the end of its output.
+    fn line(&self) -> Option<String> {
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        assert!(!left.is_zero(), "the program has had {PATIENCE:?}");
+        match self.lines.recv_timeout(left) {
+            Ok(line) => Some(line),
+            Err(RecvTimeoutError::Disconnected) => None,
+            Err(RecvTimeoutError::Timeout) => panic!("the program has printed nothing in time"),
+        }
+    }
+
+    /// Waits until the program prints `expected`.
+    fn until(&self, expected: &str) {
+        while self.line().expect("the program prints that before it ends") != expected {}
+    }
+
+    fn say(&mut self, line: &str) {
+        writeln!(self.input.as_mut().unwrap(), "{line}").unwrap();
+    }
+
+    fn kill(&mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+
+    /// Ends the input, if it is open, and returns what the program prints until its own end, which
+    /// must be a success.
+    fn end(mut self) -> Vec<String> {
+        self.input = None;
+        let rest = std::iter::from_fn(|| self.line()).collect();
+        assert!(self.process.wait().unwrap().success());
+        rest
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+#[test]
+fn members_of_a_chat_hear_each_other_and_find_the_room_again_after_it_was_killed() {
+    let mut room = Program::start("chat_room", &["tcp://127.0.0.1:0"]);
+    let address = room.line().unwrap();
+    let mut anna = Program::start("chat_member", &[&address, "anna"]);
+    let mut ben = Program::start("chat_member", &[&address, "ben"]);
+    anna.until("anna is in the room");
+    ben.until("ben is in the room");
+    anna.say("is anybody here?");
+    ben.until("anna: is anybody here?");
+    ben.say("I am");
+    anna.until("ben: I am");
+
+    room.kill();
+    let listen = address.strip_suffix("/room").unwrap();
+    let room = Program::start("chat_room", &[listen]);
+    assert_eq!(room.line().unwrap(), address);
+    anna.until("anna is back in the room");
+    ben.until("ben is back in the room");
+    ben.say("still here");
+    anna.until("ben: still here");
+
+    assert_eq!(anna.end(), [""; 0]);
+    assert_eq!(ben.end(), [""; 0]);
+    assert_eq!(room.end(), [""; 0]);
+}
+
+#[test]
+fn the_balances_of_a_bank_add_up_after_the_transfers_of_two_tellers_at_once() {
+    let bank = Program::start("bank_accounts", &["tcp://127.0.0.1:0"]);
+    let address = bank.line().unwrap();
+    let tellers = [(); 2].map(|()| Program::start("bank_teller", &[&address]));
+    for teller in tellers {
+        let said = teller.end();
+        let refused = said[0].strip_prefix("refused: the account has ");
+        assert!(refused.unwrap().ends_with(", which is less than 1000000"), "{said:?}");
+        let counts: Vec<u32> = said[1].split(' ').filter_map(|word| word.parse().ok()).collect();
+        assert!(counts[0] + counts[1] == 10_000 && counts[0] > 0 && counts[1] > 0, "{said:?}");
+        assert_eq!(said[2], "the accounts had 10000 in all, and have 10000");
+    }
+    let balances = bank.end().remove(0);
+    assert!(balances.ends_with("], 10000 in all"), "{balances}");
+}
+
+#[test]
+fn each_job_of_a_queue_counts_once_although_workers_are_killed_at_work() {
+    let queue = Program::start("pipeline_queue", &["tcp://127.0.0.1:0", "20"]);
+    let address = queue.line().unwrap();
+    let mut anna = Program::start("pipeline_worker", &[&address, "anna", AN_HOUR]);
+    anna.until("anna has job 0");
+    let mut ben = Program::start("pipeline_worker", &[&address, "ben", AN_HOUR]);
+    ben.until("ben has job 1");
+    let carl = Program::start("pipeline_worker", &[&address, "carl", "1"]);
+    carl.until("carl has job 2");
+    anna.kill();
+    ben.kill();
+
+    assert_eq!(carl.end().last().unwrap(), "no job is left");
+    let said = queue.end();
+    let mut results = BTreeMap::<&str, u32>::new();
+    for line in said.iter().filter(|line| line.ends_with(" steps")) {
+        *results.entry(line.split(' ').nth(1).unwrap()).or_default() += 1;
+    }
+    assert!(results.len() == 20 && results.values().all(|count| *count == 1), "{said:?}");
+    for job in ["job 0 is handed out again", "job 1 is handed out again"] {
+        assert!(said.iter().any(|line| line == job), "{said:?}");
+    }
+    assert_eq!(said.last().unwrap(), "all 20 jobs are done");
+}
