@@ -36,6 +36,14 @@ pub const STASH_CALLS_MAX: usize = MAILBOX_CALLS;
 /// four times as much of a session's.
 pub const TURN_RUNS_MAX: usize = 64;
 
+/// How long a turn may hold answers to other processes, whose askers wait: a few times what it
+/// costs to end a turn and to begin another one.
+pub const TURN_TIME_MAX: Duration = Duration::from_millis(1);
+
+/// The average time of a call up to which an actor's handlers count as quick: a chunk of such calls
+/// is over before [`TURN_TIME_MAX`].
+pub const QUICK_CALL: Duration = Duration::from_micros(1);
+
 /// Empty chunks that a queue keeps for the next burst: the number that a batch of 128 KiB of small
 /// calls fills, so that a busy inbound queue never allocates.
 pub const SPARE_CHUNKS_MAX: usize = 192;

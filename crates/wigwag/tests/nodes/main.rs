@@ -16,4 +16,5 @@ mod versions;
 mod flush;
 mod mailbox_bound;
 mod routers;
+mod slow;
 mod close;

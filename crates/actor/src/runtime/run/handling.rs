@@ -4,6 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::error::CallErrorKind;
 use crate::letters::Origin;
+use crate::lifecycle::control::Control;
 use crate::lifecycle::handle::AnyActor;
 use crate::mailbox::backlog::chunk::Chunk;
 use crate::mailbox::ready_queues::{Provenance, Source};
@@ -11,6 +12,7 @@ use crate::mailbox::{Mailbox, refuse};
 use crate::reason::Reason;
 use crate::reply::{Asker, Reply, ReplyBatch, ReplySlot};
 use crate::runtime::actor::{Actor, Handled};
+use crate::runtime::run::pace::{ChunkStart, OneByOne, Pace};
 use crate::runtime::run::sources::{EncodedCalls, enter, is_gone};
 use crate::runtime::run::spans::{NoSpans, Spans};
 use crate::runtime::run::{CallSource, ChunkRun, Remaining, RunPause, Unfinished, run_calls};
@@ -101,7 +103,7 @@ pub(crate) fn handle_chunk<A: Actor>(
     actor: &mut A,
     mut calls: Unhandled<A::Message>,
     mailbox: &Mailbox<A::Message>,
-    replies: &mut Option<Box<ReplyBatch>>,
+    answers: &mut Option<Box<SessionAnswers>>,
     spans: Option<Spans>,
 ) -> ChunkEnd<A::Message> {
     if calls.source.is_timer() && mailbox.control().is_marked() {
@@ -111,15 +113,21 @@ pub(crate) fn handle_chunk<A: Actor>(
     let Some(mut chunk) = calls.chunk.take() else { return ChunkEnd::Done };
     let (provenance, control) = (calls.provenance(), mailbox.control());
     let owner = provenance.owner;
-    let memory = replies.as_deref_mut().map(std::mem::take).unwrap_or_default();
+    let memory = answers.as_mut().map(|it| std::mem::take(&mut it.memory)).unwrap_or_default();
     let mut reply = Reply::of_run(owner, memory);
     let (pause, left) = match (&mut chunk, owner) {
         (Chunk::Frames(frames), Some(owner)) => {
             owner.freed(std::mem::take(&mut frames.units));
             let count = (frames.calls - frames.skip, frames.asks);
+            let has_asks = frames.asks > 0;
             let source = EncodedCalls::new(frames, owner, provenance.origin, control);
             let run = ChunkRun::new(source, count, provenance);
-            handle_run(actor, run, spans, &mut reply, || control.is_marked())
+            if has_asks {
+                let pace = &mut answers.get_or_insert_default().pace;
+                handle_paced(actor, run, pace, spans, &mut reply, control)
+            } else {
+                handle_run(actor, run, spans, &mut reply, || control.is_marked())
+            }
         }
         (Chunk::Frames(_), None) => (Ok(RunPause::End), Remaining::Frames { calls: 0, asks: 0 }),
         (Chunk::Mails(mails), _) => {
@@ -145,7 +153,7 @@ pub(crate) fn handle_chunk<A: Actor>(
         _ => None,
     };
     if owner.is_some() {
-        **replies.get_or_insert_default() = reply.into_batch();
+        answers.get_or_insert_default().memory = reply.into_batch();
     } else {
         drop(reply);
     }
@@ -163,6 +171,14 @@ pub(crate) fn handle_chunk<A: Actor>(
         (Ok(_), _) => ChunkEnd::Orders(calls),
         (Err(reason), _) => ChunkEnd::Failed(reason, calls),
     }
+}
+
+/// What an actor keeps for its answers to other processes.
+#[derive(Default)]
+pub(crate) struct SessionAnswers {
+    /// Memory for the answers of a run.
+    pub(crate) memory: ReplyBatch,
+    pub(crate) pace: Pace,
 }
 
 /// Handles a call that came without a chunk; `None` when there is nothing left to do.
@@ -251,6 +267,16 @@ fn handle_run<A: Actor>(
         None => run_calls(source, actor, reply, NoSpans, breaks_off),
         Some(spans) => run_in_spans(source, actor, reply, spans, breaks_off),
     });
+    end_run(pause, run, reply)
+}
+
+/// Hands the answers of a run over, and returns the calls that have not begun.
+#[inline(always)]
+fn end_run<A: Actor>(
+    pause: PauseResult<A::Message>,
+    run: ChunkRun<'_, A, impl CallSource<A>>,
+    reply: &mut Reply<'_>,
+) -> (PauseResult<A::Message>, Remaining<A::Message>) {
     // Done here, because the turn may end next.
     reply.hand_over();
     let broke_off = !matches!(pause, Ok(RunPause::End | RunPause::Orders));
@@ -267,6 +293,49 @@ fn run_in_spans<A: Actor>(
     breaks_off: impl Fn() -> bool,
 ) -> RunPause<A::Message> {
     run_calls(source, actor, reply, spans, breaks_off)
+}
+
+/// Handles a chunk of a session that contains asks.
+#[inline(always)]
+fn handle_paced<A: Actor>(
+    actor: &mut A,
+    run: ChunkRun<'_, A, EncodedCalls<'_, A::Message>>,
+    pace: &mut Pace,
+    spans: Option<Spans>,
+    reply: &mut Reply<'_>,
+    control: &Control,
+) -> (PauseResult<A::Message>, Remaining<A::Message>) {
+    let (start, calls) = (pace.begin(), run.calls());
+    let end = match &start {
+        ChunkStart::Coarse(_) => handle_run(actor, run, spans, reply, || control.is_marked()),
+        ChunkStart::Precise(_) => handle_slowly(actor, run, &start, spans, reply, control),
+    };
+    let left = match &end.1 {
+        Remaining::Frames { calls, .. } => *calls,
+        Remaining::Mails(_) => 0,
+    };
+    pace.end(&start, calls - left.min(calls));
+    end
+}
+
+/// Handles the calls of a chunk one by one, until the time of the turn is over.
+#[cold]
+#[inline(never)]
+fn handle_slowly<A: Actor>(
+    actor: &mut A,
+    mut run: ChunkRun<'_, A, EncodedCalls<'_, A::Message>>,
+    start: &ChunkStart,
+    spans: Option<Spans>,
+    reply: &mut Reply<'_>,
+    control: &Control,
+) -> (PauseResult<A::Message>, Remaining<A::Message>) {
+    let source = &mut run.source;
+    let breaks_off = || control.is_marked() || start.breaks_off();
+    let pause = caught(|| match spans {
+        None => run_calls(source, actor, reply, OneByOne, breaks_off),
+        Some(spans) => run_in_spans(source, actor, reply, spans, breaks_off),
+    });
+    end_run(pause, run, reply)
 }
 
 /// How many calls of a chunk are handled before the actor yields.

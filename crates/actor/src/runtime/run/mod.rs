@@ -6,6 +6,7 @@
 //! handler waits, the waiting askers are told.
 
 pub(crate) mod handling;
+pub(crate) mod pace;
 pub mod same_calls;
 pub(crate) mod sources;
 pub(crate) mod spans;
@@ -117,6 +118,11 @@ impl<'a, A: Actor, S: CallSource<A>> ChunkRun<'a, A, S> {
     ) -> ChunkRun<'a, A, S> {
         let (actor, unfinished) = (std::marker::PhantomData, Some(Unfinished::Either));
         ChunkRun { source, calls, asks, unfinished, provenance, finished: false, actor }
+    }
+
+    /// The calls of the run.
+    pub(crate) fn calls(&self) -> usize {
+        self.calls
     }
 
     /// Counts the calls that were taken out as ended, except an `unfinished` one. Returns the calls

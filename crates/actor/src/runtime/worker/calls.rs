@@ -50,7 +50,7 @@ impl<A: Actor> Worker<A> {
     pub(super) fn handle(&mut self, calls: Unhandled<A::Message>) {
         let (spans, mut calls) = (self.spans(), Some(calls));
         while let (Some(actor), Some(some)) = (&mut self.actor, calls.take()) {
-            let end = handle_chunk(actor, some, &self.mailbox, &mut self.replies, spans);
+            let end = handle_chunk(actor, some, &self.mailbox, &mut self.answers, spans);
             calls = self.follow_up(end);
         }
     }

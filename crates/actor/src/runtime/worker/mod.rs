@@ -27,9 +27,9 @@ use crate::mailbox::{Mailbox, NextMail};
 use crate::options::RunConfig;
 use crate::reason::Reason;
 use crate::reference::interface::Interface;
-use crate::reply::{ReplyBatch, while_ending};
+use crate::reply::while_ending;
 use crate::runtime::actor::Actor;
-use crate::runtime::run::handling::{Unhandled, handle_one};
+use crate::runtime::run::handling::{SessionAnswers, Unhandled, handle_one};
 use crate::runtime::run::spans::Spans;
 use crate::runtime::side_by_side::{PendingCall, SideBySide};
 use crate::runtime::this::This;
@@ -41,8 +41,8 @@ pub(crate) struct Worker<A: Actor> {
     /// `None` while boxed work holds the actor.
     actor: Option<A>,
     state: WorkerState<A>,
-    /// Memory for the answers of a run, allocated with the first ones.
-    replies: Option<Box<ReplyBatch>>,
+    /// Allocated with the first answers to another process.
+    answers: Option<Box<SessionAnswers>>,
     on_started: Option<OnStarted>,
     /// State that few actors need.
     extras: Option<Box<WorkerExtras<A::Message>>>,
@@ -106,7 +106,7 @@ impl<A: Actor> Worker<A> {
         let side_by_side = A::SIDE_BY_SIDE.then(|| SideBySide::new(run_config.side_by_side, spans));
         let extras = (A::SIDE_BY_SIDE || run_config.spans)
             .then(|| Box::new(WorkerExtras { spans, side_by_side, ..WorkerExtras::default() }));
-        Worker { mailbox, actor, state, replies: None, on_started, extras }
+        Worker { mailbox, actor, state, answers: None, on_started, extras }
     }
 
     /// The calls that run side by side; costs nothing for actors that have none.
@@ -306,7 +306,7 @@ impl<A: Actor> Worker<A> {
 
     /// Sleeps until the next wake.
     fn rest(&mut self) -> Poll<()> {
-        self.replies.iter_mut().for_each(|replies| replies.rest());
+        self.answers.iter_mut().for_each(|answers| answers.memory.rest());
         Poll::Pending
     }
 }
@@ -325,7 +325,12 @@ impl<A: Actor> Future for Worker<A> {
             }
             match &mut this.state {
                 WorkerState::New => this.begin(),
-                WorkerState::Ready => ready!(this.next(context)),
+                WorkerState::Ready => {
+                    ready!(this.next(context));
+                    if this.answers.as_mut().is_some_and(|answers| answers.pace.ends_turn()) {
+                        break;
+                    }
+                }
                 WorkerState::Leaving(_) => ready!(this.leave(context)),
                 WorkerState::Busy(work) => {
                     let (actor, step) = ready!(work.as_mut().poll(context));
