@@ -17,12 +17,24 @@ use crate::turn;
 pub(crate) struct TimeLimit {
     /// The limit that the caller set; `Duration::MAX` means no limit.
     limit: Option<Duration>,
-    /// True when the call waits for an answer.
-    asks: bool,
-    /// The thread that waits keeps the time.
-    by_thread: bool,
-    timer: Option<Pin<Box<Sleep>>>,
-    /// The runtime of the timer.
+    wait: Wait,
+    timer: Option<Box<Timer>>,
+}
+
+/// What a call waits for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wait {
+    Room,
+    Answer,
+    /// Either, and the thread that waits keeps the time.
+    ByThread,
+}
+
+/// A timer, on the clock of a runtime. Both are boxed together, because every call moves its time
+/// limit several times and nearly none has a timer: with the runtime beside it, the cell *naive ask*
+/// of `lab run remote` had 0.93 of the rate.
+struct Timer {
+    sleep: Pin<Box<Sleep>>,
     runtime: Option<Id>,
 }
 
@@ -37,26 +49,26 @@ impl Drop for TimeLimit {
 }
 
 #[cold]
-fn forget_timer(timer: Pin<Box<Sleep>>) {
+fn forget_timer(timer: Box<Timer>) {
     drop(timer);
 }
 
 impl TimeLimit {
     #[inline]
     pub(crate) fn new(limit: Option<Duration>) -> TimeLimit {
-        TimeLimit { limit, asks: false, by_thread: false, timer: None, runtime: None }
+        TimeLimit { limit, wait: Wait::Room, timer: None }
     }
 
     /// The time limit of an ask.
     #[inline]
     pub(crate) fn of_ask(limit: Option<Duration>) -> TimeLimit {
-        TimeLimit { limit, asks: true, by_thread: false, timer: None, runtime: None }
+        TimeLimit { limit, wait: Wait::Answer, timer: None }
     }
 
     /// Leaves the time to the thread that waits: returns the limit, which is `default` unless the
     /// caller set one.
     pub(super) fn keep_by_thread(&mut self, default: Duration) -> Duration {
-        self.by_thread = true;
+        self.wait = Wait::ByThread;
         self.limit.unwrap_or(default)
     }
 
@@ -72,7 +84,7 @@ impl TimeLimit {
         }
         let left = match &self.timer {
             None => limit,
-            Some(timer) => timer.deadline().saturating_duration_since(Instant::now()),
+            Some(timer) => timer.sleep.deadline().saturating_duration_since(Instant::now()),
         };
         // A longer limit than 49 days is none.
         NonZeroU32::new(u32::try_from(left.as_nanos().div_ceil(1_000_000)).ok()?.max(1))
@@ -84,12 +96,14 @@ impl TimeLimit {
             Some(limit) => (limit, CallErrorKind::Timeout(limit)),
             None if turn::is_handler() => (HANDLER_WAIT_MAX, CallErrorKind::Overloaded),
             // There may be no runtime with a clock.
-            None if !self.asks || self.timer.is_none() && Handle::try_current().is_err() => {
+            None if self.wait == Wait::Room
+                || self.timer.is_none() && Handle::try_current().is_err() =>
+            {
                 return Poll::Pending;
             }
             None => (ASK_WAIT_MAX, CallErrorKind::Timeout(ASK_WAIT_MAX)),
         };
-        if limit == Duration::MAX || self.by_thread {
+        if limit == Duration::MAX || self.wait == Wait::ByThread {
             return Poll::Pending;
         }
         self.timer(limit).as_mut().poll(context).map(|()| kind)
@@ -99,12 +113,13 @@ impl TimeLimit {
     /// while it waits, and the one where the wait began may be gone, whose timers panic.
     fn timer(&mut self, limit: Duration) -> &mut Pin<Box<Sleep>> {
         let runtime = Handle::try_current().ok().map(|runtime| runtime.id());
-        let timer = match self.timer.take() {
-            Some(timer) if runtime.is_none() || runtime == self.runtime => timer,
-            Some(timer) => Box::pin(tokio::time::sleep_until(timer.deadline())),
-            None => Box::pin(tokio::time::sleep(limit)),
-        };
-        self.runtime = runtime.or(self.runtime);
-        self.timer.insert(timer)
+        let timer = self.timer.get_or_insert_with(|| {
+            Box::new(Timer { sleep: Box::pin(tokio::time::sleep(limit)), runtime })
+        });
+        if runtime.is_some() && runtime != timer.runtime {
+            timer.sleep = Box::pin(tokio::time::sleep_until(timer.sleep.deadline()));
+            timer.runtime = runtime;
+        }
+        &mut timer.sleep
     }
 }
