@@ -8,19 +8,22 @@ use std::{
     env,
     net::Ipv4Addr,
     sync::{Arc, Mutex, PoisonError},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use futures::{StreamExt, TryStreamExt, stream};
 use peer_common::{Payloads, Replies, Result, RoundTrips, Seen, order, say};
 use tarpc::{
-    client,
+    client::{self, RpcError},
     context::{self, Context},
     serde_transport::tcp,
     server::{self, BaseChannel, Channel},
     tokio_serde::formats::Bincode,
 };
-use tokio::task::JoinSet;
+use tokio::{
+    task::JoinSet,
+    time::{sleep, sleep_until},
+};
 
 /// Requests and responses that wait for the connection. The documentation of
 /// `pending_request_buffer` warns that a low value costs throughput; 100 is the default of both.
@@ -39,7 +42,19 @@ trait Remote {
 #[derive(Clone)]
 struct Server {
     seen: Arc<Mutex<Seen>>,
+    device: Option<Device>,
 }
+
+/// The device of the cell `overload`, which serves one call at a time.
+#[derive(Clone)]
+struct Device {
+    work: Duration,
+    /// When it is free. Requests that wait for the lock are dropped at their deadline.
+    free_at: Arc<tokio::sync::Mutex<Instant>>,
+}
+
+/// How far the device may be ahead, as the lab says.
+const AHEAD: Duration = Duration::from_millis(2);
 
 impl Server {
     fn accept(&self, number: u64, payload: u32) {
@@ -54,7 +69,15 @@ impl Remote for Server {
     }
 
     async fn ask(self, _: Context, number: u64, payload: u32) -> u64 {
-        self.accept(number, payload);
+        match &self.device {
+            None => self.accept(number, payload),
+            Some(device) => {
+                let mut free_at = device.free_at.lock().await;
+                self.accept(number, payload);
+                *free_at = (*free_at).max(Instant::now() - AHEAD) + device.work;
+                sleep_until((*free_at).into()).await;
+            }
+        }
         number + u64::from(payload)
     }
 
@@ -76,7 +99,14 @@ async fn main() -> Result<()> {
 async fn server() -> Result<()> {
     let mut incoming = tcp::listen((Ipv4Addr::LOCALHOST, order("PORT")?), Bincode::default).await?;
     peer_common::ready_and_stop_with_the_lab(incoming.local_addr().port())?;
-    let server = Server { seen: Arc::new(Mutex::new(Seen::new(1))) };
+    let device = match order::<String>("CELL")?.as_str() {
+        "overload" => Some(Device {
+            work: Duration::from_micros(order("WORK_US")?),
+            free_at: Arc::new(tokio::sync::Mutex::new(Instant::now())),
+        }),
+        _ => None,
+    };
+    let server = Server { seen: Arc::new(Mutex::new(Seen::new(1))), device };
     while let Some(transport) = incoming.next().await {
         let config = server::Config { pending_response_buffer: PENDING_MAX };
         let channel = BaseChannel::new(config, transport?);
@@ -115,6 +145,7 @@ async fn client() -> Result<()> {
         "ask" => ask(&client, numbered, window).await?,
         "naive-ask" => naive_ask(&client, numbered).await?,
         "rtt" => ask_one_at_a_time(&client, numbered).await?,
+        "overload" => ask_on_time(&client, numbered, messages).await?,
         cell => return Err(format!("no such cell: {cell}").into()),
     };
     if !client.account(context::current()).await? {
@@ -174,6 +205,37 @@ async fn ask(
         replies.hold(number, payload, answer);
     }
     Ok(replies.account(RoundTrips::default()))
+}
+
+/// Each ask when it is due, with a deadline, which the server learns with the request.
+async fn ask_on_time(
+    client: &RemoteClient,
+    numbered: impl Iterator<Item = (u64, u32)>,
+    messages: u64,
+) -> Result<String> {
+    let (rate, limit) = (order::<f64>("RATE")?, Duration::from_millis(order("LIMIT_MS")?));
+    let (begun, mut asks, mut replies) = (Instant::now(), JoinSet::new(), 0);
+    for (number, payload) in numbered {
+        while begun.elapsed().as_secs_f64() * rate < number as f64 {
+            sleep(Duration::from_millis(1)).await;
+        }
+        let client = client.clone();
+        asks.spawn(async move {
+            let mut context = context::current();
+            context.deadline = Instant::now() + limit;
+            match client.ask(context, number, payload).await {
+                Ok(answer) if answer == number + u64::from(payload) => Ok(1),
+                Ok(_) => Err("a reply did not fit its request".to_owned()),
+                Err(RpcError::DeadlineExceeded) => Ok(0),
+                Err(error) => Err(error.to_string()),
+            }
+        });
+    }
+    while let Some(ended) = asks.join_next().await {
+        replies += ended??;
+    }
+    let given_up = messages - replies;
+    Ok(format!(r#"{{"replies": {replies}, "wrong": 0, "given_up": {given_up}}}"#))
 }
 
 async fn ask_one_at_a_time(
