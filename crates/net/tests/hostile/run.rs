@@ -10,7 +10,7 @@ use wigwag_net::socket::{PipeEnd, PipeInfo, PipeStatistics, PipeWatcher, Priorit
 
 use crate::peer::{Peer, Place, header};
 use crate::row::{AT_ONCE, Act, End, Row, WriteMode};
-use crate::subject::{Health, SOUND, Subject};
+use crate::subject::{Health, SOUND, SocketKind, Subject};
 
 /// The pipes that came through the wrong peer's address.
 #[derive(Clone, Default)]
@@ -205,11 +205,12 @@ impl RowRun<'_> {
 
     pub(crate) fn moved(&self) -> Vec<(&'static str, u64)> {
         let mut moved = losses(&self.subject.statistics());
-        // When the peer goes, the write of an answer to it may or may not have ended.
-        let is_open = |what: &str| {
-            what == "messages_cut_off" && !self.row.moved.iter().any(|(it, _)| *it == what)
+        // When the peer of a socket that answers goes, the writes of the answers may not have ended.
+        let unknown = match self.row.ours {
+            SocketKind::Rep | SocketKind::Respondent => self.row.delivered.len() as u64,
+            _ => 0,
         };
-        moved.retain(|(what, by)| *by > 0 && !is_open(what));
+        moved.retain(|(what, by)| *by > if *what == "messages_cut_off" { unknown } else { 0 });
         moved.sort_unstable();
         moved
     }
