@@ -119,8 +119,16 @@ impl Flusher {
 
     /// Makes the driver flush; for a sender that must not pay for the write, because it would pay
     /// for one with every message.
-    pub fn wake_driver(&self) {
-        self.signal.raise();
+    ///
+    /// True if the driver was asleep and is now queued to run, which a blocked thread may delay.
+    pub fn wake_driver(&self) -> bool {
+        self.signal.raise()
+    }
+
+    /// The number of the last wake, if the driver has slept before and has not run since. `None`
+    /// while there is no room to write, or no connection.
+    pub fn unanswered_wake(&self) -> Option<u64> {
+        if self.blocked.load(Ordering::SeqCst) { None } else { self.signal.unanswered() }
     }
 
     /// Writes all waiting messages on the calling thread, waiting for room for at most `limit`; for
@@ -383,17 +391,25 @@ struct Signal(Mutex<SignalState>);
 struct SignalState {
     raised: bool,
     driver: Option<Waker>,
+    /// Times that a sleeping driver was woken.
+    wakes: u64,
 }
 
 impl Signal {
-    fn raise(&self) {
-        let Ok(mut state) = self.0.lock() else { return };
+    /// True if the driver slept.
+    fn raise(&self) -> bool {
+        let Ok(mut state) = self.0.lock() else { return false };
         state.raised = true;
-        let driver = state.driver.take();
+        let Some(driver) = state.driver.take() else { return false };
+        state.wakes += 1;
         drop(state);
-        if let Some(driver) = driver {
-            driver.wake();
-        }
+        driver.wake();
+        true
+    }
+
+    fn unanswered(&self) -> Option<u64> {
+        let state = self.0.lock().ok()?;
+        (state.raised && state.driver.is_none()).then_some(state.wakes)
     }
 
     fn poll(&self, context: &Context<'_>) -> Poll<()> {

@@ -141,6 +141,12 @@ pub trait Outlet: Send + Sync {
         Box::pin(poll_fn(|context| self.poll_writable(context)))
     }
 
+    /// True if [`try_write`](Self::try_write) works on every thread; false for a simulated network
+    /// that knows only the thread of its simulation.
+    fn writes_on_any_thread(&self) -> bool {
+        true
+    }
+
     /// Writes on the calling thread, for at most `limit`; for a process that is about to exit.
     fn write_blocking(&self, bytes: &[u8], limit: Duration) -> io::Result<usize>;
 

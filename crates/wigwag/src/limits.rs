@@ -46,6 +46,18 @@ pub const LEASE_UNITS_MAX: u64 = 4096;
 /// turn's place: as many as an actor takes at once.
 pub const TENURE_CALLS: u64 = 256;
 
+/// How often the watchdog looks at what turns and tasks have sent and not written: what a blocked
+/// thread holds back leaves within two ticks. A tick takes some microseconds, 0.2 % of a processor
+/// while a program sends.
+pub const WATCHDOG_TICK: Duration = Duration::from_millis(2);
+
+/// Ticks without anything held after which the watchdog forgets a turn or a driver. A program that
+/// sends less often than that wakes the watchdog each time.
+pub const WATCHDOG_IDLE_TICKS: u32 = 8;
+
+/// Turns and drivers that the watchdog looks at: at some 50 ns each they are 3 % of a processor.
+pub const WATCHED_MAX: usize = 1024;
+
 /// Asks in flight per pipeline: each is a number, and a fast asker needs this many for a round trip
 /// of 20 ms. A power of two.
 pub const PIPELINE_ASKS_MAX: usize = 2_097_152;

@@ -144,12 +144,10 @@ impl<'a, I: Interface, R> Call<'a, I, R> {
     ///
     /// `Ok` means that the message is in the mailbox, or, for an actor of another process, with its
     /// session, which sends it in order and over cuts as long as this process lives. It is written
-    /// at the end of the turn, or outside a turn by a task of the runtime, which waits behind a task
-    /// that blocks its thread right after the call. A turn that lasts longer is written at the next
-    /// heartbeat of the session (1 s by default, 15 s if the session was idle for 10 s). A process
-    /// that calls
-    /// `std::process::exit` right after it takes the message along; `Node::flush` waits until the
-    /// peers have everything, and `Node::close`, which `#[wigwag::main]` calls, does so for good.
+    /// at the end of the turn, or outside a turn by a task of the runtime. If the thread blocks right
+    /// after the call, or the turn lasts long, another thread writes it within 4 ms. A process that
+    /// calls `std::process::exit` right after it takes the message along; `Node::flush` waits until
+    /// the peers have everything, and `Node::close`, which `#[wigwag::main]` calls, does so for good.
     /// [`receipt`](Self::receipt) tells whether this one message was handled.
     ///
     /// # Errors

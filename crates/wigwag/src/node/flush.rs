@@ -13,7 +13,7 @@ impl Node {
     /// references.
     ///
     /// A call that was sent is published by its turn and written by a task, so a process that exits
-    /// or blocks its threads right after a `tell` may take the message with it. This waits for the
+    /// right after a `tell` may take the message with it. This waits for the
     /// acknowledgement of the peers: the messages are then in the queues of their actors, and
     /// handled unless the peer dies. Other senders may go on meanwhile; what they send later is not
     /// waited for.

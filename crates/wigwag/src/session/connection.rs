@@ -18,6 +18,8 @@ pub(crate) struct SessionConnection {
     /// Stops the driver: the session has moved to another connection or is over.
     pub(crate) leave: Notify,
     framing: Framing,
+    /// See [`Outlet::writes_on_any_thread`](wigwag_net::Outlet::writes_on_any_thread).
+    pub(crate) writes_on_any_thread: bool,
 }
 
 /// A session on one of its connections, as the driver's handler.
@@ -38,7 +40,9 @@ pub(crate) enum StopReason {
 impl SessionConnection {
     pub(crate) fn new(epoch: u64, connection: &Connection) -> SessionConnection {
         let flusher = Flusher::new(connection.outlet.clone());
-        SessionConnection { epoch, flusher, leave: Notify::new(), framing: connection.framing }
+        let (leave, framing) = (Notify::new(), connection.framing);
+        let writes_on_any_thread = connection.outlet.writes_on_any_thread();
+        SessionConnection { epoch, flusher, leave, framing, writes_on_any_thread }
     }
 }
 
@@ -79,7 +83,6 @@ impl ConnectionHandler for DrivenSession<'_> {
     }
 
     fn tick(&self, now: Time) -> Result<(), StopReason> {
-        self.session.publish_held();
         let mut sending = self.session.sending();
         if sending.epoch != self.connection.epoch {
             return Err(StopReason::Superseded);

@@ -16,6 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, We
 use std::task::Waker;
 use std::time::Duration;
 
+use tokio::runtime::Handle;
 use tokio::sync::{Notify, Semaphore};
 use wigwag_actor::reply::cancelled::CancelledAsks;
 use wigwag_actor::{CallError, CallErrorKind, Parked, Ticket};
@@ -40,6 +41,7 @@ use crate::session::receive::RecvState;
 use crate::session::rejected::{MethodNames, RejectionLog};
 use crate::session::resumption::Resumption;
 use crate::session::tally::Tally;
+use crate::session::watchdog::WakeWatch;
 use crate::sync::{AtomicBool, AtomicU64, Ordering};
 
 pub use crate::events::{Delivery, SessionChange, SessionEvent, SessionEvents};
@@ -54,6 +56,7 @@ pub(crate) mod tally;
 pub(crate) mod rejected;
 pub(crate) mod outcome;
 pub(crate) mod attach;
+pub(crate) mod watchdog;
 mod reconnect;
 mod flush;
 mod end;
@@ -216,6 +219,9 @@ pub(crate) struct Session {
     /// Channels of the peer that are open or have unhandled calls.
     pub(crate) inbound_channels: AtomicU64,
     shared_routes: Mutex<SharedRoutes>,
+    me: Weak<Session>,
+    runtime: Option<Handle>,
+    pub(crate) wake_watch: WakeWatch,
     pub(crate) pools: Arc<Pools>,
     pub(crate) owner: Weak<dyn SessionOwner>,
 }
@@ -292,6 +298,9 @@ impl Session {
             last_received: AtomicU64::new(0),
             inbound_channels: AtomicU64::new(0),
             shared_routes: Mutex::default(),
+            me: me.clone(),
+            runtime: Handle::try_current().ok(),
+            wake_watch: WakeWatch::default(),
             pools,
             owner,
         })
@@ -343,7 +352,22 @@ impl Session {
 
     /// Wakes the driver to write the waiting output.
     pub(crate) fn wake_driver(&self) {
-        self.connection().flusher.wake_driver();
+        if self.connection().flusher.wake_driver() {
+            self.watch_wake();
+        }
+    }
+
+    /// True if the watchdog's thread may write.
+    pub(crate) fn may_watchdog_write(&self) -> bool {
+        self.connection().writes_on_any_thread
+    }
+
+    /// Writes what a blocked thread has left, on a thread outside the runtime.
+    #[cold]
+    pub(crate) fn flush_for_other(&self) {
+        // The clock is the runtime's.
+        let _entered = self.runtime.as_ref().map(Handle::enter);
+        self.flush();
     }
 
     /// The connection that carries the session, or carried it last.

@@ -45,43 +45,33 @@ async fn a_flush_ends_when_the_peer_has_what_was_sent_although_others_go_on_send
     busy.abort();
 }
 
-/// A task tells and blocks its thread within the same turn. The heartbeat that would send its
-/// messages without a flush is later than the test's patience.
+/// A task tells and blocks its thread within the same turn.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn what_a_turn_has_sent_that_does_not_end_leaves_with_the_next_heartbeat_or_flush() {
-    for flushes in [false, true] {
-        let interval = if flushes { PATIENCE } else { Duration::from_millis(20) };
-        let options = NodeOptions::default().heartbeat(interval);
-        let (service, client) = (Node::with(options.clone()), Node::with(options));
-        let ledger = Ledger::default().spawn();
-        service.export("ledger", &ledger).unwrap();
-        let bound = service.listen("tcp://127.0.0.1:0").await.unwrap();
-        let there = client.actor::<Ledger>(&format!("{bound}/ledger")).await.unwrap();
-        let (release, blocked) = std::sync::mpsc::channel::<()>();
-        let (sent, mut is_sent) = tokio::sync::oneshot::channel();
-        let turn = wigwag::spawn(async move {
-            for number in 0..3 {
-                there.note(0, number, String::new()).tell().await.unwrap();
-            }
-            sent.send(()).unwrap();
-            blocked.recv().unwrap();
-        });
-        // Not awaited: the turn's own worker might run this task next, and it is blocked.
-        while is_sent.try_recv().is_err() {
-            tokio::task::yield_now().await;
+async fn a_flush_waits_for_what_a_turn_has_sent_that_does_not_end() {
+    let (service, client) = (Node::new(), Node::new());
+    let ledger = Ledger::default().spawn();
+    service.export("ledger", &ledger).unwrap();
+    let bound = service.listen("tcp://127.0.0.1:0").await.unwrap();
+    let there = client.actor::<Ledger>(&format!("{bound}/ledger")).await.unwrap();
+    let sent_before = client.statistics()[0].session.frames_sent;
+    let (release, blocked) = std::sync::mpsc::channel::<()>();
+    let (sent, mut is_sent) = tokio::sync::oneshot::channel();
+    let turn = wigwag::spawn(async move {
+        for number in 0..3 {
+            there.note(0, number, String::new()).tell().await.unwrap();
         }
-        if flushes {
-            in_time(PATIENCE / 2, client.flush()).await.unwrap();
-        }
-        let arrival = async {
-            while ledger.noted(0).ask().await.unwrap().0 < 3 {
-                tokio::task::yield_now().await;
-            }
-        };
-        in_time(PATIENCE / 2, arrival).await;
-        release.send(()).unwrap();
-        turn.await.unwrap();
+        sent.send(()).unwrap();
+        blocked.recv().unwrap();
+    });
+    // Not awaited: the turn's own worker might run this task next, and it is blocked.
+    while is_sent.try_recv().is_err() {
+        tokio::task::yield_now().await;
     }
+    in_time(PATIENCE, client.flush()).await.unwrap();
+    let received = service.statistics()[0].session.frames_received;
+    assert!(received > sent_before, "the flush waits for frames that are not published yet");
+    release.send(()).unwrap();
+    turn.await.unwrap();
 }
 
 /// The ledger at an address of its own node, without the relay.

@@ -17,4 +17,5 @@ mod flush;
 mod mailbox_bound;
 mod routers;
 mod slow;
+mod blocked;
 mod close;

@@ -149,6 +149,10 @@ impl Outlet for Outgoing {
         pin!(state.stream.writable()).poll(context)
     }
 
+    fn writes_on_any_thread(&self) -> bool {
+        false
+    }
+
     /// A node calls this when its runtime ends, and here a runtime ends only because its host
     /// crashes: a crashed host sends nothing more.
     fn write_blocking(&self, _bytes: &[u8], _limit: Duration) -> io::Result<usize> {

@@ -15,6 +15,7 @@ use crate::session::buffers::encoding::{Arguments, Encoding};
 use crate::session::buffers::frames::{Frames, TurnFrames};
 use crate::session::buffers::holders::RunRest;
 use crate::session::buffers::{EncodeOutcome, RunHandout};
+use crate::session::watchdog::watch_turn;
 use crate::sync::MutexGuard;
 
 /// The send buffer of a thread's turns for one session.
@@ -103,6 +104,11 @@ impl SendBuffer {
     /// Flushes the session when the turn ends.
     pub(crate) fn flush_soon(&mut self) {
         self.own.flush = true;
+        let mut frames = self.turn.lock();
+        frames.flush = true;
+        if !frames.is_watched {
+            watch_turn(&self.session, &self.turn, &mut frames);
+        }
     }
 
     /// Takes a free slot for an ask.
@@ -172,7 +178,17 @@ impl OpenBuffer<'_> {
             }
             return EncodeOutcome::Done;
         }
-        self.frames.call(self.session, self.turn, call)
+        let outcome = self.frames.call(self.session, self.turn, call);
+        self.watch();
+        outcome
+    }
+
+    /// Has the frames watched, because they may hold something from now on.
+    #[inline(always)]
+    pub(crate) fn watch(&mut self) {
+        if !self.frames.is_watched {
+            watch_turn(self.session, self.turn, &mut self.frames);
+        }
     }
 
     /// Hands out the run that a call was just joined to, if the run has room.

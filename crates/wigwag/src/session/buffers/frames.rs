@@ -5,7 +5,7 @@
 //!
 //! Locks: the frames of one turn, then the session's send half. No thread holds two turns' frames.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, PoisonError, TryLockError};
 use std::task::Waker;
 use std::thread::ThreadId;
 
@@ -49,6 +49,27 @@ impl TurnFrames {
         self.frames.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Locks the frames, unless another thread has locked them.
+    pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, Frames>> {
+        match self.frames.try_lock() {
+            Ok(frames) => Some(frames),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
+    /// Publishes the frames of a turn that takes long. The caller flushes.
+    #[cold]
+    pub(crate) fn publish_late(
+        self: &Arc<TurnFrames>,
+        mut frames: MutexGuard<'_, Frames>,
+        session: &Session,
+    ) {
+        let rest = frames.close_run();
+        frames.publish(session, self, Publisher::Other { channel: u64::MAX, rest });
+        frames.flush = false;
+    }
+
     /// Publishes the frames for another thread, which is about to send on `channel`.
     #[cold]
     pub(crate) fn publish_for_other(self: &Arc<TurnFrames>, session: &Session, channel: u64) {
@@ -56,9 +77,9 @@ impl TurnFrames {
         // wait for another turn's frames.
         let mut frames = match buffers::is_busy() {
             false => self.lock(),
-            true => match self.frames.try_lock() {
-                Ok(frames) => frames,
-                Err(_) => return,
+            true => match self.try_lock() {
+                Some(frames) => frames,
+                None => return,
             },
         };
         let rest = frames.close_run();
@@ -70,7 +91,8 @@ impl TurnFrames {
 enum Publisher {
     /// The turn itself, which gives all its leases back.
     Turn,
-    /// Another thread, which is about to send on `channel`. `rest` is the run that it has closed.
+    /// Another thread, which is about to send on `channel`, or the watchdog, which sends on none.
+    /// `rest` is the run that it has closed.
     Other { channel: u64, rest: Option<RunRest> },
 }
 
@@ -95,6 +117,10 @@ pub(crate) struct Frames {
     called_channels: Vec<u64>,
     /// Something was published and waits for a flush.
     pub(crate) flush: bool,
+    /// Times that a turn has published these frames.
+    turns: u64,
+    /// The watchdog looks at these frames.
+    pub(crate) is_watched: bool,
 }
 
 /// The lease of a channel that is not the current one.
@@ -124,11 +150,20 @@ impl Default for Frames {
             leases: Vec::new(),
             called_channels: Vec::new(),
             flush: false,
+            turns: 0,
+            is_watched: false,
         }
     }
 }
 
 impl Frames {
+    /// The number of the turn that holds something, or may add to what it holds without having the
+    /// frames watched.
+    pub(crate) fn held_in(&self) -> Option<u64> {
+        let holds_nothing = self.answers == 0 && self.called_channels.is_empty() && !self.flush;
+        if holds_nothing { None } else { Some(self.turns) }
+    }
+
     /// Calls that may be added to the current run by the caller.
     pub(crate) fn room_in_run(&self) -> usize {
         self.run.room().min(self.credit as usize)
@@ -324,6 +359,7 @@ impl Frames {
     /// Publishes the frames of the turn itself and gives its leases back. The caller flushes.
     pub(crate) fn publish_turn(&mut self, session: &Session, turn: &Arc<TurnFrames>) {
         self.publish(session, turn, Publisher::Turn);
+        self.turns += 1;
     }
 
     fn publish(&mut self, session: &Session, turn: &Arc<TurnFrames>, publisher: Publisher) {

@@ -127,6 +127,7 @@ fn send_answers(session: &Arc<Session>, answers: impl Fn(&mut Frames)) {
     let done = with(session, |buffer| {
         let mut open = buffer.open()?;
         answers(&mut open.frames);
+        open.watch();
         let encoded = open.frames.encoded.len();
         drop(open);
         buffer.publish_if_full(encoded);

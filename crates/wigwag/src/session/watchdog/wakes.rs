@@ -1,0 +1,58 @@
+//! The watch of the driver, after a sender outside a turn has woken it to write.
+//!
+//! The runtime queues a task that was woken by another task behind that one, on its thread, where
+//! no other thread takes it. A task that sends and then blocks its thread delays the driver.
+
+use std::sync::Weak;
+
+use super::{Due, Lateness, Watch, Watched, watch};
+use crate::session::Session;
+use crate::sync::{AtomicBool, Ordering};
+
+/// Whether the watchdog looks at the wakes of a session's driver.
+#[derive(Default)]
+pub(crate) struct WakeWatch {
+    is_on: AtomicBool,
+}
+
+/// The wakes of a session's driver.
+struct WatchedWakes {
+    session: Weak<Session>,
+    /// By the number of the wake.
+    lateness: Lateness<u64>,
+}
+
+impl Session {
+    /// Has the watchdog write if the driver does not: it was just woken by this thread.
+    pub(crate) fn watch_wake(&self) {
+        // AcqRel pairs with the swap below: either this swap comes after it and begins a watch, or
+        // the watchdog sees the wake that precedes this call.
+        if self.wake_watch.is_on.swap(true, Ordering::AcqRel) || !self.may_watchdog_write() {
+            return;
+        }
+        let watched = WatchedWakes { session: self.me.clone(), lateness: Lateness::default() };
+        if !watch(watched) {
+            self.wake_watch.is_on.store(false, Ordering::Release);
+        }
+    }
+}
+
+impl Watched for WatchedWakes {
+    fn check(&mut self) -> Watch {
+        let Some(session) = self.session.upgrade() else { return Watch::Over };
+        let unanswered = || session.connection().flusher.unanswered_wake();
+        match self.lateness.tick(unanswered()) {
+            Due::Nothing => {}
+            Due::End => {
+                session.wake_watch.is_on.swap(false, Ordering::AcqRel);
+                let is_over = unanswered().is_none();
+                // A sender that wakes the driver now begins a watch of its own.
+                if is_over || session.wake_watch.is_on.swap(true, Ordering::AcqRel) {
+                    return Watch::Over;
+                }
+            }
+            Due::Publish => session.flush_for_other(),
+        }
+        Watch::On
+    }
+}
