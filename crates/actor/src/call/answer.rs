@@ -36,7 +36,7 @@ pub struct Answer<'a, I: Interface, R: Answerable<I>> {
     reply: PhantomData<fn() -> R>,
 }
 
-enum AnswerPlace<R> {
+pub(crate) enum AnswerPlace<R> {
     Local(Arc<OneShot<R>>),
     Remote(Slot),
     Done,
@@ -57,9 +57,14 @@ pub(crate) enum AskMode {
 }
 
 impl<'a, I: Interface, R: Answerable<I>> Answer<'a, I, R> {
-    /// Sends the ask. Always inlined, so that the answer is built in its final place: otherwise it
-    /// would be stored in two halves and loaded as a whole right after, which a processor does
-    /// slowly.
+    /// The answer that will arrive in `place`. The caller builds it where it stays: otherwise it
+    /// would be stored in parts and loaded as a whole right after, which a processor does slowly.
+    #[inline(always)]
+    pub(crate) fn new(target: &AskTarget<'a, I>, place: AnswerPlace<R>) -> Answer<'a, I, R> {
+        Answer { target: target.clone(), place, reply: PhantomData }
+    }
+
+    /// Sends the ask; returns the place where its answer arrives.
     #[inline(always)]
     pub(crate) fn send(
         target: &AskTarget<'a, I>,
@@ -68,9 +73,9 @@ impl<'a, I: Interface, R: Answerable<I>> Answer<'a, I, R> {
         message: &mut Option<I::Message>,
         ticket: &mut Ticket,
         waker: Option<&Waker>,
-    ) -> Attempt<Answer<'a, I, R>> {
-        let sent = match &target.place {
-            Place::Remote(..) if mode == AskMode::Urgent => return target.not_urgent_there(),
+    ) -> Attempt<AnswerPlace<R>> {
+        match &target.place {
+            Place::Remote(..) if mode == AskMode::Urgent => target.not_urgent_there(),
             Place::Remote(route, _) => {
                 let timing = AskTiming { now: mode != AskMode::Later, within_ms };
                 match route.ask(message, ticket, waker, timing) {
@@ -88,13 +93,6 @@ impl<'a, I: Interface, R: Answerable<I>> Answer<'a, I, R> {
                     Attempt::Failed(error) => Attempt::Failed(error),
                 }
             }
-        };
-        match sent {
-            Attempt::Sent(place) => {
-                Attempt::Sent(Answer { target: target.clone(), place, reply: PhantomData })
-            }
-            Attempt::Full => Attempt::Full,
-            Attempt::Failed(error) => Attempt::Failed(error),
         }
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
-use crate::call::answer::{Answer, AskMode};
+use crate::call::answer::{Answer, AnswerPlace, AskMode};
 use crate::call::ask_target::AskTarget;
 use crate::call::block::block_on_until;
 use crate::call::cycle::{self, CallCycle, WaitGuard};
@@ -78,8 +78,8 @@ impl<'a, I: Interface, R: Answerable<I>> Ask<'a, I, R> {
         };
         let outcome = std::future::poll_fn(|context| self.poll_send(mode, context)).await;
         match outcome {
-            Ok(answer) => Ok(answer),
-            Err(error) => Err(refused(self.message.take(), error)),
+            Ok(place) => Ok(Answer::new(&self.target, place)),
+            Err(error) => Err(refused(self.message.take(), *error)),
         }
     }
 
@@ -88,7 +88,7 @@ impl<'a, I: Interface, R: Answerable<I>> Ask<'a, I, R> {
     fn poll_send_now(
         &mut self,
         context: &mut Context<'_>,
-    ) -> Poll<Result<Answer<'a, I, R>, CallError>> {
+    ) -> Poll<Result<AnswerPlace<R>, Box<CallError>>> {
         let mode = match (&self.target.place, self.priority) {
             (_, Priority::Urgent) => AskMode::Urgent,
             (Place::Local(_), _) if ready!(scheduler::proceed(context)) => AskMode::Inline,
@@ -102,7 +102,7 @@ impl<'a, I: Interface, R: Answerable<I>> Ask<'a, I, R> {
         &mut self,
         mode: AskMode,
         context: &mut Context<'_>,
-    ) -> Poll<Result<Answer<'a, I, R>, CallError>> {
+    ) -> Poll<Result<AnswerPlace<R>, Box<CallError>>> {
         let waker = Some(context.waker());
         // An answer that is awaited later has no limit.
         let is_awaited = matches!(mode, AskMode::Now | AskMode::Inline);
@@ -115,11 +115,11 @@ impl<'a, I: Interface, R: Answerable<I>> Ask<'a, I, R> {
             &mut self.ticket,
             waker,
         ) {
-            Attempt::Sent(answer) => Poll::Ready(Ok(answer)),
-            Attempt::Failed(error) => Poll::Ready(Err(*error)),
+            Attempt::Sent(place) => Poll::Ready(Ok(place)),
+            Attempt::Failed(error) => Poll::Ready(Err(error)),
             Attempt::Full => self.limit.poll(context).map(|kind| {
                 self.target.leave(self.priority, &mut self.ticket);
-                Err(self.target.gave_up(kind))
+                Err(Box::new(self.target.gave_up(kind)))
             }),
         }
     }
@@ -189,12 +189,12 @@ impl<I: Interface, R: Answerable<I>> Future for Ask<'_, I, R> {
                 return Poll::Ready(Err(AskError::Refused(refused)));
             }
             match ready!(this.poll_send_now(context)) {
-                Ok(answer) => {
+                Ok(place) => {
                     this.spin = this.begin_spin();
-                    this.answer = Some(answer);
+                    this.answer = Some(Answer::new(&this.target, place));
                 }
                 Err(error) => {
-                    let refused = refused(this.message.take(), error);
+                    let refused = refused(this.message.take(), *error);
                     return Poll::Ready(Err(AskError::Refused(refused)));
                 }
             }

@@ -269,7 +269,7 @@ fn try_ask<'a, I: Interface, R: Answerable<I>>(
     let (target, mut message) = (call.target, Some(call.message));
     let asked = AskTarget::Borrowed(target);
     match Answer::send(&asked, mode, None, &mut message, &mut Ticket::default(), None) {
-        Attempt::Sent(answer) => Ok(answer),
+        Attempt::Sent(place) => Ok(Answer::new(&asked, place)),
         Attempt::Full => Err(full(target, message)),
         Attempt::Failed(error) => Err(refused(message, *error)),
     }
