@@ -316,13 +316,14 @@ impl<M> Refused<M> {
     }
 }
 
-/// The error of an ask that has no reply.
+/// The error of an ask that has no reply, and of a tell that is not
+/// [confirmed](crate::Tell::sent).
 ///
 /// [`Refused`] and [`CallError`] are its cases; their examples show how to tell them apart.
 pub enum AskError<M> {
     /// The request was not sent and comes back.
     Refused(Refused<M>),
-    /// The request was sent, and no reply will arrive.
+    /// The request was sent, and no reply will arrive, or no acknowledgement in time.
     Failed(CallError),
 }
 

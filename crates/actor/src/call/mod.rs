@@ -149,6 +149,15 @@ impl<'a, I: Interface, R> Call<'a, I, R> {
     /// peers have everything, and `Node::close`, which `#[wigwag::main]` calls, does so for good.
     /// [`receipt`](Self::receipt) tells whether this one message was handled.
     ///
+    /// How far a sender waits is its choice:
+    ///
+    /// - `tell().await`, until the message is sent and in its order;
+    /// - `tell().sent().await`, until this message does not depend on this process any more:
+    ///   [`Tell::sent`];
+    /// - `node.flush().await`, the same for all that was sent so far, with one wait;
+    /// - `receipt().await?.await`, until this message was handled, or certainly was not;
+    /// - `ask().await`, until its reply is here.
+    ///
     /// # Errors
     /// [`Refused`], with the message: `Timeout` when the time limit passes first, and what
     /// [`try_tell`](Self::try_tell) reports, except that `Full` is reported only by a mailbox that

@@ -1,4 +1,6 @@
-//! A tell under way: it waits for room.
+//! A tell under way: it waits for room, and with [`Tell::sent`] for the peer's acknowledgement.
+
+mod sent;
 
 use std::future::Future;
 use std::pin::Pin;
