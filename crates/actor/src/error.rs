@@ -161,6 +161,34 @@ impl CallErrorKind {
         }
     }
 
+    /// True if a call that failed with this kind was certainly not handled and never will be: sent
+    /// again, it is not handled twice. Whether that helps, [`hint`](Self::hint) says; a
+    /// call that was not understood is not understood again either.
+    ///
+    /// Some kinds leave it open, for example `Timeout`. Of a call that was not even sent,
+    /// [`AskError::is_safe_to_retry`] knows.
+    pub fn is_safe_to_retry(self) -> bool {
+        use CallErrorKind as K;
+        match self {
+            // Known before the call is sent.
+            K::Full | K::CallCycle | K::BlockingInTurn | K::Remote => true,
+            // Known before the actor is called.
+            K::NoSuchActor
+            | K::NoSuchMethod
+            | K::BadArguments
+            | K::Draining
+            | K::DeadlinePassed
+            | K::Cancelled
+            | K::NotDelivered => true,
+            // There was a handler.
+            K::Panicked | K::ReplyDropped | K::BadReply | K::Application(_) => false,
+            // The answer may be meant.
+            K::TooLarge | K::NotSerializable => false,
+            // A handler may have begun, or may begin later.
+            K::Timeout(_) | K::Overloaded | K::ActorStopped | K::Unknown => false,
+        }
+    }
+
     /// A hint for the reader how to fix it; names in backticks are those of the API or a command.
     pub fn hint(self) -> &'static str {
         use CallErrorKind as K;
@@ -316,13 +344,14 @@ impl<M> Refused<M> {
     }
 }
 
-/// The error of an ask that has no reply.
+/// The error of an ask that has no reply, and of a tell that is not
+/// [confirmed](crate::Tell::sent).
 ///
 /// [`Refused`] and [`CallError`] are its cases; their examples show how to tell them apart.
 pub enum AskError<M> {
     /// The request was not sent and comes back.
     Refused(Refused<M>),
-    /// The request was sent, and no reply will arrive.
+    /// The request was sent, and no reply will arrive, or no acknowledgement in time.
     Failed(CallError),
 }
 
@@ -332,6 +361,32 @@ impl<M> AskError<M> {
         match self {
             AskError::Refused(refused) => &refused.error,
             AskError::Failed(error) => error,
+        }
+    }
+
+    /// The kind of the failure, whether or not the request was sent.
+    pub fn kind(&self) -> CallErrorKind {
+        self.error().kind
+    }
+
+    /// True if the request was certainly not handled and never will be, so that it is not handled
+    /// twice if it is sent again: because it was not sent, or by the
+    /// [kind](CallErrorKind::is_safe_to_retry) of the failure.
+    ///
+    /// ```
+    /// # use wigwag_actor::AskError;
+    /// # fn look<M>(outcome: Result<u64, AskError<M>>) -> Option<u64> {
+    /// match outcome {
+    ///     Ok(balance) => Some(balance),
+    ///     Err(error) if error.is_safe_to_retry() => None, // send it again
+    ///     Err(error) => panic!("the money may have moved: {error}"),
+    /// }
+    /// # }
+    /// ```
+    pub fn is_safe_to_retry(&self) -> bool {
+        match self {
+            AskError::Refused(_) => true,
+            AskError::Failed(error) => error.kind.is_safe_to_retry(),
         }
     }
 
@@ -424,6 +479,44 @@ mod tests {
         }
         assert_eq!(CallErrorKind::from_code(0x8001), CallErrorKind::Application(0x8001));
         assert_eq!(CallErrorKind::from_code(0x02FF), CallErrorKind::Overloaded);
+    }
+
+    /// Each kind, with what its documentation promises of a call that was sent.
+    #[test]
+    fn a_call_may_be_sent_again_where_its_kind_promises_that_it_was_not_handled() {
+        use CallErrorKind as K;
+        let table = [
+            (K::Full, true),
+            (K::Timeout(Duration::ZERO), false),
+            (K::Overloaded, false),
+            (K::NoSuchActor, true),
+            (K::NoSuchMethod, true),
+            (K::BadArguments, true),
+            (K::BadReply, false),
+            (K::ActorStopped, false),
+            (K::Panicked, false),
+            (K::ReplyDropped, false),
+            (K::Draining, true),
+            (K::TooLarge, false),
+            (K::Cancelled, true),
+            (K::CallCycle, true),
+            (K::DeadlinePassed, true),
+            (K::NotDelivered, true),
+            (K::Unknown, false),
+            (K::BlockingInTurn, true),
+            (K::Remote, true),
+            (K::NotSerializable, false),
+            (K::Application(0x8001), false),
+        ];
+        for (kind, is_safe) in table {
+            let error = || CallError::new(kind, &"Counter".into());
+            let failed = AskError::<()>::Failed(error());
+            assert_eq!((failed.kind(), failed.is_safe_to_retry()), (kind, is_safe));
+            let refused = AskError::Refused(Refused { message: (), error: error() });
+            assert_eq!((refused.kind(), refused.is_safe_to_retry()), (kind, true));
+        }
+        let is_listed = |kind| table.iter().any(|(listed, _)| *listed == kind);
+        assert!(CODES.iter().all(|(_, kind)| is_listed(*kind)));
     }
 
     /// A message that borrows and cannot be sent to another thread, so the errors that hold it can

@@ -6,7 +6,7 @@ use proc_macro2::{Span, TokenStream};
 use quote::quote;
 use syn::meta::{self, ParseNestedMeta};
 use syn::parse::Parser;
-use syn::{ItemFn, LitInt, LitStr, Result};
+use syn::{ItemFn, LitInt, LitStr, Result, ReturnType, Type};
 
 use crate::errors::Errors;
 use crate::method::call_site_at;
@@ -73,17 +73,32 @@ fn write(function: &ItemFn, options: &Options) -> TokenStream {
     body.asyncness.get_or_insert_with(Default::default);
     let named = syn::Ident::new(&name.to_string(), call_site_at(name.span()));
     let inner = &body.ident;
+    let run = quote! {
+        ::wigwag::__private::run_main(
+            ::wigwag::__private::MainOptions {
+                current_thread: #current_thread,
+                worker_threads: #worker_threads,
+            },
+            #inner(),
+        )
+    };
+    let (output, run) = match output {
+        // Rust would print the error that the program ends with for programmers.
+        ReturnType::Type(_, kind) if name == "main" && !matches!(**kind, Type::Never(_)) => (
+            quote!(-> ::std::process::ExitCode),
+            quote! {
+                use ::wigwag::__private::{ReportDebug as _, ReportDisplay as _};
+                let outcome = #run;
+                (&::wigwag::__private::MainEnd::of(&outcome)).report(outcome)
+            },
+        ),
+        output => (quote!(#output), run),
+    };
     quote! {
         #(#attributes)*
         #visibility fn #named() #output {
             #body #block
-            ::wigwag::__private::run_main(
-                ::wigwag::__private::MainOptions {
-                    current_thread: #current_thread,
-                    worker_threads: #worker_threads,
-                },
-                #inner(),
-            )
+            #run
         }
     }
 }
@@ -165,15 +180,17 @@ mod tests {
         };
         let expected: ItemFn = parse_quote! {
             /// Docs.
-            pub fn main() -> Result<(), String> {
+            pub fn main() -> ::std::process::ExitCode {
                 async fn body() -> Result<(), String> { work().await? ; Ok(()) }
-                ::wigwag::__private::run_main(
+                use ::wigwag::__private::{ReportDebug as _, ReportDisplay as _};
+                let outcome = ::wigwag::__private::run_main(
                     ::wigwag::__private::MainOptions {
                         current_thread: false,
                         worker_threads: ::core::option::Option::None,
                     },
                     body(),
-                )
+                );
+                (&::wigwag::__private::MainEnd::of(&outcome)).report(outcome)
             }
         };
         assert_eq!(quote!(#main).to_string(), quote!(#expected).to_string());

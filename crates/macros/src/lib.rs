@@ -553,6 +553,10 @@ pub fn was(_: TokenStream, item: TokenStream) -> TokenStream {
 /// the process. A node waits until its peers have everything, for at most 5 s
 /// (`limits::MAIN_CLOSE`); what is left then is logged.
 ///
+/// If the function is called `main` and returns an error, the process prints `Error: ` and the error
+/// in its form `{:#}`, which for an error of this crate includes a hint, and ends with exit code 1.
+/// An error without `Display` is printed in its form `{:?}`, as Rust does.
+///
 /// ```
 /// #[wigwag::main]
 /// async fn main() -> Result<(), std::num::ParseIntError> {

@@ -255,6 +255,7 @@ mod send;
 mod connect;
 mod reconnecting;
 mod node;
+mod termination;
 pub mod io;
 mod api;
 #[cfg(feature = "testing")]
@@ -286,6 +287,7 @@ pub use wigwag_wire::{Fault, IntoBytes};
 #[doc(hidden)]
 pub mod __private {
     pub use crate::node::runtime::{MainOptions, run_main};
+    pub use crate::termination::{MainEnd, ReportDebug, ReportDisplay};
     pub use bytes::Bytes;
     pub use wigwag_actor::message::all;
     pub use wigwag_actor::runtime::actor::one_by_one;

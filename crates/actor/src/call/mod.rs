@@ -5,6 +5,7 @@
 //! either. Threads outside a runtime use `.blocking_tell()` and `.blocking_ask()`.
 
 mod ask_target;
+pub mod tell;
 pub mod answer;
 pub mod ask;
 pub mod urgent;
@@ -17,18 +18,15 @@ mod cycle;
 pub(crate) mod time_limit;
 pub(crate) mod block;
 
-use std::future::Future;
 use std::marker::PhantomData;
-use std::pin::Pin;
-use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use wigwag_wire::{DecodeError, Reader};
 
 use crate::call::answer::{Answer, AskMode};
 use crate::call::ask::Ask;
 use crate::call::ask_target::AskTarget;
-use crate::call::block::block_on_until;
+use crate::call::tell::Tell;
 use crate::call::time_limit::TimeLimit;
 use crate::error::{AskError, CallError, CallErrorKind, Refused};
 use crate::mailbox::backlog::parked::Ticket;
@@ -36,7 +34,6 @@ use crate::reference::interface::Interface;
 use crate::reference::route::Attempt;
 use crate::reference::{Priority, Ref};
 use crate::reply::codec::ReplyCodec;
-use crate::turn;
 
 /// A type that may be the reply to a call of the interface `I`: it can be moved to another thread,
 /// and unless the actor is local, it can be encoded and decoded.
@@ -149,6 +146,15 @@ impl<'a, I: Interface, R> Call<'a, I, R> {
     /// calls `std::process::exit` right after it takes the message along; `Node::flush` waits until
     /// the peers have everything, and `Node::close`, which `#[wigwag::main]` calls, does so for good.
     /// [`receipt`](Self::receipt) tells whether this one message was handled.
+    ///
+    /// How far a sender waits is its choice:
+    ///
+    /// - `tell().await`, until the message is sent and in its order;
+    /// - `tell().sent().await`, until this message does not depend on this process any more:
+    ///   [`Tell::sent`];
+    /// - `node.flush().await`, the same for all that was sent so far, with one wait;
+    /// - `receipt().await?.await`, until this message was handled, or certainly was not;
+    /// - `ask().await`, until its reply is here.
     ///
     /// # Errors
     /// [`Refused`], with the message: `Timeout` when the time limit passes first, and what
@@ -302,83 +308,4 @@ pub(crate) fn full<I: Interface>(
 #[cold]
 pub(crate) fn refused<M>(message: Option<M>, error: CallError) -> Refused<M> {
     Refused { message: message.expect("only Sent takes the message"), error }
-}
-
-/// The future of [`Call::tell`] and [`Urgent::tell`](crate::Urgent::tell): a tell that waits for
-/// room.
-#[must_use = "futures do nothing unless they are awaited"]
-pub struct Tell<'a, I: Interface> {
-    target: &'a Ref<I>,
-    message: Option<I::Message>,
-    ticket: Ticket,
-    limit: TimeLimit,
-    priority: Priority,
-}
-
-// Nothing in it is pinned in place: the timer is boxed.
-impl<I: Interface> Unpin for Tell<'_, I> {}
-
-impl<I: Interface> Future for Tell<'_, I> {
-    type Output = Result<(), Refused<I::Message>>;
-
-    #[inline(always)]
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        // A parked sender keeps its place in the queue and must not overtake it here.
-        if !self.ticket.is_parked()
-            && self.priority == Priority::Ordinary
-            && let Some(message) = self.message.take()
-        {
-            match self.target.add(message) {
-                Ok(()) => return Poll::Ready(Ok(())),
-                Err(message) => self.message = Some(message),
-            }
-        }
-        self.poll_alone(context)
-    }
-}
-
-impl<'a, I: Interface> Tell<'a, I> {
-    #[inline(always)]
-    fn new<R>(call: Call<'a, I, R>, priority: Priority) -> Tell<'a, I> {
-        let (limit, ticket) = (TimeLimit::new(call.timeout), Ticket::default());
-        Tell { target: call.target, message: Some(call.message), ticket, limit, priority }
-    }
-
-    /// Sends a tell that cannot join the batch of the tells before it. A method of its own, so that
-    /// the common path of a busy turn stays short.
-    #[inline(never)]
-    fn poll_alone(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Refused<I::Message>>> {
-        let waker = Some(context.waker());
-        match self.target.tell(self.priority, &mut self.message, &mut self.ticket, waker) {
-            Attempt::Sent(()) => Poll::Ready(Ok(())),
-            Attempt::Failed(error) => Poll::Ready(Err(refused(self.message.take(), *error))),
-            Attempt::Full => self.limit.poll(context).map(|kind| Err(self.give_up(kind))),
-        }
-    }
-
-    /// Waits with the calling thread.
-    #[track_caller]
-    fn block(mut self) -> Result<(), Refused<I::Message>> {
-        if turn::is_open() {
-            return Err(self.give_up(CallErrorKind::BlockingInTurn));
-        }
-        let limit = self.limit.keep_by_thread(Duration::MAX);
-        match block_on_until(&mut self, Instant::now().checked_add(limit)) {
-            Some(outcome) => outcome,
-            None => Err(self.give_up(CallErrorKind::Timeout(limit))),
-        }
-    }
-
-    #[cold]
-    fn give_up(&mut self, kind: CallErrorKind) -> Refused<I::Message> {
-        self.target.leave(self.priority, &mut self.ticket);
-        refused(self.message.take(), self.target.gave_up(kind))
-    }
-}
-
-impl<I: Interface> Drop for Tell<'_, I> {
-    #[inline(always)]
-    fn drop(&mut self) {
-        self.target.leave(self.priority, &mut self.ticket);
-    }
 }

@@ -57,13 +57,9 @@ impl DeliveryStatus {
                 DeliveryStatus::Delivered
             }
             K::NoSuchMethod | K::BadArguments => DeliveryStatus::Rejected(kind),
-            K::NotDelivered | K::NoSuchActor | K::CallCycle | K::Draining | K::DeadlinePassed => {
-                DeliveryStatus::NotDelivered
-            }
-            // Answered only by a peer that had not begun the call.
-            K::Cancelled => DeliveryStatus::NotDelivered,
+            _ if kind.is_safe_to_retry() => DeliveryStatus::NotDelivered,
             // A stopped actor may or may not have begun with the message. `NotSerializable` may
-            // concern an argument or the answer. Kinds of later releases are unknown.
+            // concern an argument or the answer.
             _ => DeliveryStatus::Unknown,
         }
     }

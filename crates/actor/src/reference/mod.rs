@@ -27,7 +27,7 @@ use crate::mailbox::backlog::parked::Ticket;
 use crate::mailbox::remote_bound::RemoteBound;
 use crate::reference::inbound_queue::{Exported, InboundQueue, TypedInboundQueue};
 use crate::reference::interface::Interface;
-use crate::reference::route::{Attempt, Route};
+use crate::reference::route::{Acknowledgement, Attempt, Route};
 use crate::reference::run_writer::RunOwner;
 use crate::reply::Asker;
 use crate::reply::owner::InboundQueueOwner;
@@ -235,6 +235,27 @@ impl<I: Interface> Ref<I> {
             }
             (Place::Remote(route, _), Priority::Ordinary) => route.tell(message, ticket, waker),
             (Place::Remote(..), Priority::Urgent) => self.not_urgent_there(),
+        }
+    }
+
+    /// Sends a tell that is in the actor's mailbox when this returns, or else is acknowledged later.
+    pub(crate) fn tell_acknowledged(
+        &self,
+        priority: Priority,
+        message: &mut Option<I::Message>,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+    ) -> Attempt<Option<Acknowledgement>> {
+        match (&self.place, priority) {
+            (Place::Remote(route, _), Priority::Ordinary) => {
+                route.tell_acknowledged(message, ticket, waker).map(Some)
+            }
+            (Place::Remote(..), Priority::Urgent) => self.not_urgent_there(),
+            (Place::Local(local), _) => {
+                let sent = self.tell(priority, message, ticket, waker);
+                local_batch::publish_to(local);
+                sent.map(|()| None)
+            }
         }
     }
 

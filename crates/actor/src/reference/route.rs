@@ -1,6 +1,8 @@
 //! Routes: the way to an actor of another process, as the node provides it.
 
+use std::future::Future;
 use std::num::NonZeroU32;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
 
@@ -23,6 +25,22 @@ pub enum Attempt<T> {
     /// It cannot be sent. Boxed, so that every other value fits two registers.
     Failed(Box<CallError>),
 }
+
+impl<T> Attempt<T> {
+    /// The same outcome, with `sent` applied to what was sent.
+    #[inline(always)]
+    pub fn map<U>(self, sent: impl FnOnce(T) -> U) -> Attempt<U> {
+        match self {
+            Attempt::Sent(value) => Attempt::Sent(sent(value)),
+            Attempt::Full => Attempt::Full,
+            Attempt::Failed(error) => Attempt::Failed(error),
+        }
+    }
+}
+
+/// What completes when the peer has acknowledged a tell, or when its session has ended before that:
+/// then with the outcome of the tell, `NotDelivered` or `Unknown`.
+pub type Acknowledgement = Pin<Box<dyn Future<Output = Result<(), CallError>> + Send>>;
 
 /// The number of an outstanding ask at its route. One word, so that it is moved as one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,6 +92,15 @@ pub trait Route<I: Interface>: Send + Sync {
         ticket: &mut Ticket,
         waker: Option<&Waker>,
     ) -> Attempt<()>;
+
+    /// Sends a tell by itself, behind all that the turn holds for the peer. If there is no room, a
+    /// sender with a waker is parked.
+    fn tell_acknowledged(
+        &self,
+        message: &mut Option<I::Message>,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+    ) -> Attempt<Acknowledgement>;
 
     /// Sends an ask.
     fn ask(

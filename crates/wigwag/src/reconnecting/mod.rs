@@ -15,7 +15,7 @@ use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use bytes::Bytes;
-use wigwag_actor::reference::route::RemotePipeline;
+use wigwag_actor::reference::route::{Acknowledgement, RemotePipeline};
 use wigwag_actor::reference::run_writer::RunOwner;
 use wigwag_actor::{
     AskTiming, Attempt, CallError, CallErrorKind, Disconnection, Interface, Route, Slot,
@@ -221,6 +221,21 @@ impl<I: Interface> Reconnecting<I> {
         }
     }
 
+    /// As [`send`](Self::send), for a tell: nothing that comes back has to know the incarnation.
+    #[inline]
+    fn tell_by<T>(
+        &self,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+        tell: impl FnMut(&Remote<I>, &mut Ticket) -> Attempt<T>,
+    ) -> Attempt<T> {
+        match self.send(ticket, waker, tell) {
+            Ok((_, told)) => Attempt::Sent(told),
+            Err(Attempt::Failed(error)) => Attempt::Failed(error),
+            Err(_) => Attempt::Full,
+        }
+    }
+
     /// The incarnation of an ask that was sent, and its slot there.
     #[inline]
     fn asked(&self, slot: Slot) -> Option<(Arc<Remote<I>>, Slot)> {
@@ -237,11 +252,18 @@ impl<I: Interface> Route<I> for Reconnecting<I> {
         ticket: &mut Ticket,
         waker: Option<&Waker>,
     ) -> Attempt<()> {
-        match self.send(ticket, waker, |remote, ticket| remote.tell(message, ticket, waker)) {
-            Ok((_, ())) => Attempt::Sent(()),
-            Err(Attempt::Failed(error)) => Attempt::Failed(error),
-            Err(_) => Attempt::Full,
-        }
+        self.tell_by(ticket, waker, |remote, ticket| remote.tell(message, ticket, waker))
+    }
+
+    fn tell_acknowledged(
+        &self,
+        message: &mut Option<I::Message>,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+    ) -> Attempt<Acknowledgement> {
+        self.tell_by(ticket, waker, |remote, ticket| {
+            remote.tell_acknowledged(message, ticket, waker)
+        })
     }
 
     fn ask(

@@ -140,7 +140,21 @@ impl Channel {
             }
         }
         let counted = asker.map(|asker| (asker, method));
-        self.send_shared(&|out| call.write(out), counted, ticket, waker, then)
+        self.send_shared(&|out| call.write(out), counted, ticket, waker, then).map(|_| ())
+    }
+
+    /// Sends a tell at once, behind all that this turn holds. Returns the number of the frame
+    /// behind it, for [`Session::acknowledged_call`].
+    pub(crate) fn send_numbered(
+        &self,
+        (method, arguments): (u32, &impl Arguments),
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+    ) -> Attempt<u64> {
+        let (channel, fixed) = (self.number, self.is_fixed);
+        let (asker, within_ms) = (None, None);
+        let call = Encoding { channel, method, asker, within_ms, fixed, arguments };
+        self.send_shared(&|out| call.write(out), None, ticket, waker, AfterSend::Continue)
     }
 
     /// Counts an ask that was sent from a slot of its own. The asks of a pipeline are counted by
@@ -269,6 +283,7 @@ impl Channel {
         !is_free
     }
 
+    /// Sends a call under the lock of the session. Returns the number of the frame behind it.
     #[inline(never)]
     fn send_shared(
         &self,
@@ -277,7 +292,7 @@ impl Channel {
         ticket: &mut Ticket,
         waker: Option<&Waker>,
         then: AfterSend,
-    ) -> Attempt<()> {
+    ) -> Attempt<u64> {
         // Frames that this turn has encoded go first.
         buffers::publish(&self.session);
         let mut sending = self.publish_others();
@@ -340,11 +355,12 @@ impl Channel {
         ticket: &mut Ticket,
         was_idle: bool,
         then: AfterSend,
-    ) -> Attempt<()> {
+    ) -> Attempt<u64> {
         let channel = &mut sending.channels[self.number as usize];
         channel.parked.leave(ticket);
         channel.tally.called += 1;
         let piled = sending.sender.outbox.waiting_bytes() >= PILE_BYTES;
+        let end = sending.sender.outbox.next_seq();
         drop(sending);
         if turn::is_open() {
             buffers::flush_soon(&self.session);
@@ -353,7 +369,7 @@ impl Channel {
         } else if was_idle && then == AfterSend::Continue {
             self.session.wake_driver();
         }
-        Attempt::Sent(())
+        Attempt::Sent(end)
     }
 
     fn check(&self, sending: &SendState) -> Result<(), CallError> {

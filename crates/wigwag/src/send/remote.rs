@@ -8,7 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use wigwag_actor::limits::CANCELLED_MAX;
 use wigwag_actor::reference::answers::Answers;
-use wigwag_actor::reference::route::RemotePipeline;
+use wigwag_actor::reference::route::{Acknowledgement, RemotePipeline};
 use wigwag_actor::reference::run_writer::RunOwner;
 use wigwag_actor::schema::FIRST_METHOD;
 use wigwag_actor::{
@@ -280,6 +280,37 @@ impl<I: Interface> Route<I> for Remote<I> {
             *message = None;
         }
         sent
+    }
+
+    fn tell_acknowledged(
+        &self,
+        message: &mut Option<I::Message>,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+    ) -> Attempt<Acknowledgement> {
+        let Some(call) = message.as_ref() else {
+            return Attempt::Full;
+        };
+        let (number, order) = match self.number(call) {
+            Ok(found) => found,
+            Err(error) => return Attempt::Failed(Box::new(error)),
+        };
+        let sent = match order {
+            None => self.channel.send_numbered((number, call), ticket, waker),
+            Some(order) => {
+                let call = Reordered { call, order };
+                self.channel.send_numbered((number, &call), ticket, waker)
+            }
+        };
+        sent.map(|end| {
+            *message = None;
+            let (session, target) = (self.session().clone(), self.channel.target.clone());
+            let acknowledged: Acknowledgement = Box::pin(async move {
+                let outcome = session.acknowledged_call(end).await;
+                outcome.map_err(|(kind, why)| CallError::new(kind, &target).with_detail(&why))
+            });
+            acknowledged
+        })
     }
 
     #[inline]

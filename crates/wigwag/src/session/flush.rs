@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use super::Session;
+use wigwag_actor::CallErrorKind;
+
+use super::{SendState, Session, SessionEnd};
 use crate::sync::Ordering;
 
 /// A caller that waits for an acknowledgement.
@@ -20,6 +22,40 @@ impl Session {
     /// # Errors
     /// The reason why the session has ended before, once its outcome was announced.
     pub(crate) async fn acknowledged_up_to(&self, mark: u64) -> Result<(), Arc<str>> {
+        self.progressed(|sending| match &sending.ended {
+            None => (sending.sender.outbox.acked() >= mark).then_some(Ok(())),
+            Some(ended) => sending.is_announced.then(|| Err(ended.why.clone())),
+        })
+        .await
+    }
+
+    /// Waits until the peer has acknowledged a call, which the frame before number `end` holds.
+    ///
+    /// # Errors
+    /// If the session has ended before: the outcome of the call, and the reason of the end.
+    pub(crate) async fn acknowledged_call(
+        &self,
+        end: u64,
+    ) -> Result<(), (CallErrorKind, Arc<str>)> {
+        self.progressed(|sending| {
+            let outbox = &sending.sender.outbox;
+            if outbox.acked() >= end {
+                return Some(Ok(()));
+            }
+            // The end has settled which frames may have reached the peer.
+            let SessionEnd { why } = sending.ended.as_ref()?;
+            let kind = match outbox.sent() >= end {
+                true => CallErrorKind::Unknown,
+                false => CallErrorKind::NotDelivered,
+            };
+            Some(Err((kind, why.clone())))
+        })
+        .await
+    }
+
+    /// Waits until `done` has a result. It is called again after each ack and at the end of the
+    /// session.
+    async fn progressed<T>(&self, mut done: impl FnMut(&SendState) -> Option<T>) -> T {
         // The reader looks at the count after it has taken an ack under the lock of the send half,
         // which is taken below after the count is set: either it sees the count, or the loop its
         // ack.
@@ -27,13 +63,8 @@ impl Session {
         let _flushing = Flushing(self);
         loop {
             let progress = self.progress.notified();
-            {
-                let sending = self.sending();
-                match &sending.ended {
-                    None if sending.sender.outbox.acked() >= mark => return Ok(()),
-                    Some(ended) if sending.is_announced => return Err(ended.why.clone()),
-                    _ => {}
-                }
+            if let Some(result) = done(&self.sending()) {
+                return result;
             }
             progress.await;
         }

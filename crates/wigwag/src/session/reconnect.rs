@@ -99,6 +99,8 @@ impl Session {
         *current = next.clone();
         drop(sending);
         drop(current);
+        // The peer has said what it has accepted before the cut.
+        self.progress.notify_waiters();
         front_wakers.into_iter().for_each(Waker::wake);
         let after = cut.map_or(Duration::ZERO, |cut| now.since(cut.since));
         self.announce(SessionChange::Resumed { after, repeated });

@@ -152,3 +152,18 @@ fn each_job_of_a_queue_counts_once_although_workers_are_killed_at_work() {
     }
     assert_eq!(said.last().unwrap(), "all 20 jobs are done");
 }
+
+/// The error that `main` returns is printed for people, with its hint on further lines.
+#[test]
+fn a_program_that_ends_with_an_error_prints_it_for_its_reader() {
+    let ends = |arguments: &[&str]| {
+        let output = Command::new(child::example("farewell")).args(arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        String::from_utf8(output.stderr).unwrap()
+    };
+    assert_eq!(ends(&[]), "Error: usage: farewell ADDRESS\n");
+    let refused = ends(&["tcp://127.0.0.1:9/counter"]);
+    let lines: Vec<&str> = refused.lines().filter(|line| !line.contains("ERROR")).collect();
+    assert!(lines[0].starts_with("Error: "), "{refused}");
+    assert!(lines.iter().any(|line| line.starts_with(" hint: ")), "{refused}");
+}

@@ -8,6 +8,7 @@ mod silence;
 pub(crate) mod ends;
 mod waits;
 mod reconnecting;
+mod sent;
 mod changes;
 
 use std::time::Duration;
