@@ -5,7 +5,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 
 const ROLE: &str = "WIGWAG_TEST_ROLE";
 const SAYS: &str = "child says: ";
@@ -46,6 +46,17 @@ pub fn example(name: &str) -> PathBuf {
         assert!(built.expect("cargo can be started").success(), "{name} can be built");
     }
     program
+}
+
+/// Runs the test `body` in its own process as `role`, and waits until that process ends by itself.
+pub fn run(body: &str, role: &str) -> ExitStatus {
+    Command::new(this_program())
+        .args([body, "--exact"])
+        .env(ROLE, role)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .expect("this program can be started again")
 }
 
 /// A child process that has printed its first line, most often its address.

@@ -19,7 +19,7 @@ impl<T> MainEnd<T> {
     }
 }
 
-/// Of an error with `Display`.
+/// Reports an error that has `Display`.
 pub trait ReportDisplay<T> {
     /// Prints the error, with its hint if it has one, and returns the exit code.
     fn report(&self, outcome: T) -> ExitCode;
@@ -41,7 +41,7 @@ impl<V: Termination, E: Display> ReportDisplay<Result<V, E>> for MainEnd<Result<
     }
 }
 
-/// Of all else that `main` may return.
+/// Reports whatever else `main` may return.
 pub trait ReportDebug<T> {
     /// Does what Rust does.
     fn report(&self, outcome: T) -> ExitCode;

@@ -78,20 +78,13 @@ impl<'a, I: Interface, R: Answerable<I>> Answer<'a, I, R> {
             Place::Remote(..) if mode == AskMode::Urgent => target.not_urgent_there(),
             Place::Remote(route, _) => {
                 let timing = AskTiming { now: mode != AskMode::Later, within_ms };
-                match route.ask(message, ticket, waker, timing) {
-                    Attempt::Sent(slot) => Attempt::Sent(AnswerPlace::Remote(slot)),
-                    Attempt::Full => Attempt::Full,
-                    Attempt::Failed(error) => Attempt::Failed(error),
-                }
+                route.ask(message, ticket, waker, timing).map(AnswerPlace::Remote)
             }
             Place::Local(local) => {
                 let place = OneShot::fresh();
                 let asker = Some(place.clone() as Arc<dyn LocalReply>);
-                match send_local(local, mode, message, asker, ticket, waker) {
-                    Attempt::Sent(()) => Attempt::Sent(AnswerPlace::Local(place)),
-                    Attempt::Full => Attempt::Full,
-                    Attempt::Failed(error) => Attempt::Failed(error),
-                }
+                let sent = send_local(local, mode, message, asker, ticket, waker);
+                sent.map(|()| AnswerPlace::Local(place))
             }
         }
     }

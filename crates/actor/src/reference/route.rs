@@ -27,7 +27,7 @@ pub enum Attempt<T> {
 }
 
 impl<T> Attempt<T> {
-    /// The same outcome, with `sent` applied to what was sent.
+    /// Applies `sent` to the value of an attempt that was sent.
     #[inline(always)]
     pub fn map<U>(self, sent: impl FnOnce(T) -> U) -> Attempt<U> {
         match self {
@@ -38,8 +38,8 @@ impl<T> Attempt<T> {
     }
 }
 
-/// What completes when the peer has acknowledged a tell, or when its session has ended before that:
-/// then with the outcome of the tell, `NotDelivered` or `Unknown`.
+/// A future that completes when the peer has acknowledged a tell, or when its session has ended
+/// before that: then with the outcome of the tell, `NotDelivered` or `Unknown`.
 pub type Acknowledgement = Pin<Box<dyn Future<Output = Result<(), CallError>> + Send>>;
 
 /// The number of an outstanding ask at its route. One word, so that it is moved as one.

@@ -1,10 +1,10 @@
 //! Waiting until the peers have what was sent.
 
-use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use tokio::time::timeout;
 use wigwag::{Actor, Node, NodeError, NodeOptions};
+use wigwag_testkit::child;
 use wigwag_testkit::ledger::{Ledger, in_time};
 use wigwag_testkit::relay::Fault;
 
@@ -111,13 +111,10 @@ async fn a_session_that_was_lost_before_is_reported_by_the_next_flush() {
     assert!(matches!(lost, NodeError::Lost { others: 0, .. }), "{lost}");
 }
 
-/// The address that the second process gets.
-const ADDRESS: &str = "WIGWAG_TEST_FLUSH_ADDRESS";
-
 /// Run by [`a_process_that_flushes_may_exit_at_once`] in a second process.
 #[test]
 fn exits_after_a_flush() {
-    let Ok(address) = std::env::var(ADDRESS) else { return };
+    let Some(address) = child::role() else { return };
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {
         let node = Node::new();
@@ -136,14 +133,8 @@ async fn a_process_that_flushes_may_exit_at_once() {
     let ledger = Ledger::default().spawn();
     node.export("ledger", &ledger).unwrap();
     let bound = node.listen("tcp://127.0.0.1:0").await.unwrap();
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "flush::exits_after_a_flush"])
-        .env(ADDRESS, format!("{bound}/ledger"))
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let status = tokio::task::spawn_blocking(move || child.wait().unwrap());
+    let exits = move || child::run("flush::exits_after_a_flush", &format!("{bound}/ledger"));
+    let status = tokio::task::spawn_blocking(exits);
     assert!(in_time(PATIENCE, status).await.unwrap().success());
     assert_eq!(in_time(PATIENCE, ledger.noted(0).ask()).await.unwrap().0, CALLS);
 }

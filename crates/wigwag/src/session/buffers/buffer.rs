@@ -104,11 +104,11 @@ impl SendBuffer {
     /// Flushes the session when the turn ends.
     pub(crate) fn flush_soon(&mut self) {
         self.own.flush = true;
-        let mut frames = self.turn.lock();
-        frames.flush = true;
-        if !frames.is_watched {
-            watch_turn(&self.session, &self.turn, &mut frames);
-        }
+        // The watchdog sees the frames, not what only this thread uses.
+        let SendBuffer { session, turn, own } = self;
+        let mut open = OpenBuffer { session, turn, own, frames: turn.lock() };
+        open.frames.flush = true;
+        open.watch();
     }
 
     /// Takes a free slot for an ask.
@@ -183,7 +183,7 @@ impl OpenBuffer<'_> {
         outcome
     }
 
-    /// Has the frames watched, because they may hold something from now on.
+    /// Announces the frames to the watchdog, because they may hold something from now on.
     #[inline(always)]
     pub(crate) fn watch(&mut self) {
         if !self.frames.is_watched {

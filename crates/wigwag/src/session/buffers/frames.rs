@@ -157,8 +157,8 @@ impl Default for Frames {
 }
 
 impl Frames {
-    /// The number of the turn that holds something, or may add to what it holds without having the
-    /// frames watched.
+    /// The number of the turn that holds something, or may add calls to its leases without another
+    /// announcement to the watchdog.
     pub(crate) fn held_in(&self) -> Option<u64> {
         let holds_nothing = self.answers == 0 && self.called_channels.is_empty() && !self.flush;
         if holds_nothing { None } else { Some(self.turns) }

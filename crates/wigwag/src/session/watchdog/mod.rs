@@ -57,9 +57,9 @@ fn watchdog() -> MutexGuard<'static, Watchdog> {
     WATCHDOG.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Has the watchdog look at an object until its check says that the watch is over. False if it
-/// already watches [`WATCHED_MAX`] objects: then the turn or the task
-/// of the runtime publishes, as late as it may be.
+/// Announces an object to the watchdog, which looks at it until its check says that the watch is
+/// over. False if it already watches [`WATCHED_MAX`] objects: then the turn or the task of the
+/// runtime publishes, as late as it may be.
 pub(crate) fn watch(object: impl Watched + 'static) -> bool {
     // A model has no threads of its own.
     if cfg!(wigwag_loom) {
@@ -94,20 +94,25 @@ fn start() {
 fn run() {
     let mut watched: Vec<Box<dyn Watched>> = Vec::new();
     loop {
-        {
-            let mut watchdog = watchdog();
-            watchdog.watched = watched.len() + watchdog.announced.len();
-            while watched.is_empty() && watchdog.announced.is_empty() {
-                watchdog.sleeps = true;
-                watchdog = ANNOUNCED.wait(watchdog).unwrap_or_else(PoisonError::into_inner);
-            }
-            watched.append(&mut watchdog.announced);
-        }
+        wait_for_objects(watched.len());
         thread::sleep(WATCHDOG_TICK);
+        // Taken after the pause: what was announced during it is looked at now, so that two ticks
+        // are the longest time for which anything is held back.
+        watched.append(&mut watchdog().announced);
         // A waker of another runtime may panic; that must not end the watch of all others.
         watched.retain_mut(|one| {
             catch_unwind(AssertUnwindSafe(|| one.check())).is_ok_and(|watch| watch == Watch::On)
         });
+    }
+}
+
+/// Sleeps until there is an object to watch, beside the `kept` ones of the last tick.
+fn wait_for_objects(kept: usize) {
+    let mut watchdog = watchdog();
+    watchdog.watched = kept + watchdog.announced.len();
+    while watchdog.watched == 0 {
+        watchdog.sleeps = true;
+        watchdog = ANNOUNCED.wait(watchdog).unwrap_or_else(PoisonError::into_inner);
     }
 }
 
@@ -132,8 +137,7 @@ pub(crate) enum Due {
     Nothing,
     /// What is held was held at the last tick already and is late.
     Publish,
-    /// Nothing was held for [`WATCHDOG_IDLE_TICKS`]: the watch
-    /// may end.
+    /// Nothing was held for [`WATCHDOG_IDLE_TICKS`]: the watch may end.
     End,
 }
 

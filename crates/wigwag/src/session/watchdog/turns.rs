@@ -14,7 +14,7 @@ struct WatchedTurn {
     lateness: Lateness<u64>,
 }
 
-/// Has the frames of a turn watched, from the first thing on that they hold.
+/// Announces the frames of a turn to the watchdog, when they hold something.
 #[cold]
 pub(crate) fn watch_turn(session: &Arc<Session>, turn: &Arc<TurnFrames>, frames: &mut Frames) {
     if session.may_watchdog_write() {

@@ -23,7 +23,8 @@ struct WatchedWakes {
 }
 
 impl Session {
-    /// Has the watchdog write if the driver does not: it was just woken by this thread.
+    /// Announces to the watchdog that this thread has just woken the driver, so that the watchdog
+    /// writes if the driver does not.
     pub(crate) fn watch_wake(&self) {
         // AcqRel pairs with the swap below: either this swap comes after it and begins a watch, or
         // the watchdog sees the wake that precedes this call.

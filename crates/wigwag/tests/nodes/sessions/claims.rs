@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep_until, timeout};
 use wigwag::{Actor, Node, NodeOptions, lifecycle::Alive, session::SessionChange};
 use wigwag_link::frame::{Frame, kind};
 use wigwag_link::opening::{Resumed, Step};
@@ -105,6 +105,21 @@ async fn has_noted(ledger: &LedgerRef, count: u64) {
         }
     })
     .await;
+}
+
+/// The peer has everything and has not said so before the cut. It says it with its claim, and
+/// nothing more.
+#[tokio::test]
+async fn a_flush_ends_with_the_resumption_that_says_that_all_has_arrived() {
+    let (node, address, _ledger) = listening().await;
+    let (old, mut ticket) = open(&address, who()).await;
+    let mut flushed = std::pin::pin!(node.flush());
+    assert!(timeout(Duration::ZERO, &mut flushed).await.is_err(), "nothing is acknowledged");
+    let received = old.received;
+    drop(old);
+    let (_fresh, answer) = come_back(&address, who(), &mut ticket, received, |_, _| ()).await;
+    assert!(answer.is_ok());
+    in_time(PATIENCE, flushed).await.unwrap();
 }
 
 /// The deadline is that of the ask's first arrival, whatever connection the session has.

@@ -1,12 +1,12 @@
 //! Tells that wait until they do not depend on their process any more.
 
-use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
 use wigwag::session::SessionChange;
 use wigwag::{Actor, ActorOptions, AskError, CallErrorKind, Node, NodeOptions};
 use wigwag_link::frame::{Frame, kind};
+use wigwag_testkit::child;
 use wigwag_testkit::ledger::{Ledger, LedgerRef, in_time};
 use wigwag_testkit::raw::{self, Raw};
 use wigwag_testkit::relay::{Fault, Relay};
@@ -22,13 +22,10 @@ const KEPT: Duration = Duration::from_millis(300);
 
 const CALLS: u64 = 20;
 
-/// The address that the second process gets.
-const ADDRESS: &str = "WIGWAG_TEST_SENT_ADDRESS";
-
 /// Run by [`a_process_may_exit_as_soon_as_its_tell_is_sent`] in a second process.
 #[test]
 fn exits_after_a_tell_is_sent() {
-    let Ok(address) = std::env::var(ADDRESS) else { return };
+    let Some(address) = child::role() else { return };
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {
         let node = Node::new();
@@ -50,14 +47,10 @@ async fn a_process_may_exit_as_soon_as_its_tell_is_sent() {
     let ledger = Ledger::default().spawn();
     node.export("ledger", &ledger).unwrap();
     let bound = node.listen("tcp://127.0.0.1:0").await.unwrap();
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "sessions::sent::exits_after_a_tell_is_sent"])
-        .env(ADDRESS, format!("{bound}/ledger"))
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let status = tokio::task::spawn_blocking(move || child.wait().unwrap());
+    let exits = move || {
+        child::run("sessions::sent::exits_after_a_tell_is_sent", &format!("{bound}/ledger"))
+    };
+    let status = tokio::task::spawn_blocking(exits);
     assert!(in_time(PATIENCE, status).await.unwrap().success());
     // The tells before it are with the actor too, each in its place.
     assert_eq!(in_time(PATIENCE, ledger.noted(0).ask()).await.unwrap(), (CALLS, 0));
