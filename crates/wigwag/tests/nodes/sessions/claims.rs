@@ -234,7 +234,7 @@ async fn an_open_in_the_name_of_another_is_refused_and_its_session_goes_on() {
     let second = note(1);
     owner.tell(&[Frame::Tell { channel: 0, method: 1, arguments: &second }]).await;
     has_noted(&ledger, 2).await;
-    while let Ok(Some(event)) = tokio::time::timeout(Duration::ZERO, events.next()).await {
+    while let Ok(Some(event)) = timeout(Duration::ZERO, events.next()).await {
         assert!(!matches!(event.what, SessionChange::Ended { .. }), "{event:?}");
     }
 }
