@@ -20,7 +20,8 @@ pub enum Fault {
     None,
     /// Resets the connection towards both ends, at once.
     Reset,
-    /// Both ends get a reset after half of the next bytes were forwarded.
+    /// Both ends get a reset after half of the next bytes were forwarded, or one byte more, so that it
+    /// comes inside a message.
     Tear,
     /// Both ends see the end of the stream.
     End,
@@ -107,7 +108,7 @@ impl Drop for Relay {
 }
 
 /// The position of one direction in its stream of SP messages.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Place {
     /// Bytes of the SP header seen so far; it has eight.
     header: usize,
@@ -134,6 +135,15 @@ impl Place {
                 self.prefix.clear();
             }
         }
+    }
+
+    /// The number of the next bytes after which a tear comes inside a message. Half of several equal
+    /// messages, such as acknowledgements, may be a number of whole ones.
+    fn tear(&self, bytes: &[u8]) -> usize {
+        let half = bytes.len() / 2;
+        let mut place = self.clone();
+        place.pass(&bytes[..half]);
+        if place.is_inside() { half } else { half + 1 }
     }
 
     fn is_inside(&self) -> bool {
@@ -207,7 +217,10 @@ async fn pump(
     let mut bytes = vec![0; 16 * 1024];
     while let Ok(read @ 1..) = from.read(&mut bytes).await {
         let tears = tearing();
-        let read = if tears { read / 2 } else { read };
+        let read = match tears {
+            true => places.lock().expect("whole")[direction].tear(&bytes[..read]),
+            false => read,
+        };
         if to.write_all(&bytes[..read]).await.is_err() {
             return;
         }
@@ -216,5 +229,22 @@ async fn pump(
         if tears {
             return;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tear_comes_inside_a_message_also_between_two_equal_ones() {
+        let message = [&5_u64.to_be_bytes()[..], b"acked"].concat();
+        let mut place = Place::default();
+        place.pass(&[0; 8]);
+        for (chunk, torn) in [(message.repeat(2), 14), (message.repeat(3), 19), (vec![0], 1)] {
+            assert_eq!(place.tear(&chunk), torn);
+        }
+        place.pass(&message);
+        assert!(!place.is_inside());
     }
 }

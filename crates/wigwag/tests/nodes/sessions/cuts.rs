@@ -44,7 +44,13 @@ async fn nothing_is_lost_doubled_or_reordered_over_cuts() {
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
             let faults = [Fault::End, Fault::Tear, Fault::Reset, Fault::Tear];
+            let connections = || stage.relay.seen.connections.load(Ordering::SeqCst);
+            let struck = connections();
             stage.relay.strike(faults[round as usize % faults.len()]);
+            // The next fault is for the next connection, or every other cut would be no tear.
+            while connections() == struck {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
         }
     };
     let sent = async {
