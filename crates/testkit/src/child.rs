@@ -32,22 +32,6 @@ fn this_program() -> PathBuf {
     std::env::current_exe().expect("a test is a program")
 }
 
-/// Path of an example of the crate `wigwag`, which a test runs as a process.
-pub fn example(name: &str) -> PathBuf {
-    let tests = this_program();
-    let target = tests.ancestors().nth(2).expect("a test lies in `deps` of the target folder");
-    let program = target.join("examples").join(name);
-    // `cargo test` builds the examples of a package before it runs its tests, but not when it is
-    // told to run one file alone.
-    if !program.exists() {
-        let built = Command::new(env!("CARGO"))
-            .args(["build", "--quiet", "--package", "wigwag", "--example", name])
-            .status();
-        assert!(built.expect("cargo can be started").success(), "{name} can be built");
-    }
-    program
-}
-
 /// Runs the test `body` in its own process as `role`, and waits until that process ends by itself.
 pub fn run(body: &str, role: &str) -> ExitStatus {
     Command::new(this_program())

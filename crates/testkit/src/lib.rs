@@ -5,5 +5,6 @@ pub mod child;
 pub mod ledger;
 pub mod log;
 pub mod memory;
+pub mod program;
 pub mod raw;
 pub mod relay;

@@ -17,7 +17,7 @@ use tokio::time::timeout;
 use wigwag::{Actor, CallErrorKind, Node, NodeError};
 use wigwag_link::frame::{Frame, kind};
 use wigwag_link::{Code, Limits};
-use wigwag_testkit::child;
+use wigwag_testkit::program;
 use wigwag_testkit::raw::{Raw, arrival, identity, listen, listen_narrow};
 
 /// No test comes near this limit; it only turns a hang into an error.
@@ -477,7 +477,7 @@ async fn run(program: PathBuf, address: String) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn main_ends_only_when_all_has_arrived() {
     // It sends ten thousand tells and returns from `main` at once.
-    let program = child::example("farewell");
+    let program = program::example("farewell");
     for _ in 0..3 {
         let (counter, reaches) = counter_until(10_000);
         let (_service, address) = service(&counter, "tcp://127.0.0.1:0").await;
@@ -490,7 +490,7 @@ async fn main_ends_only_when_all_has_arrived() {
 /// lost.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn main_waits_for_a_peer_that_speaks_first_and_reads_later() {
-    let program = child::example("farewell");
+    let program = program::example("farewell");
     let (listener, address) = listen_narrow().await;
     let peer = async {
         let mut raw = granting(&listener, u64::MAX, Limits::default()).await;

@@ -2,86 +2,12 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Write};
-use std::process::{ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::{Duration, Instant};
+use std::process::Command;
 
-use wigwag_testkit::child;
-
-/// Every program ends much earlier; this only turns a hang into a failure.
-const PATIENCE: Duration = Duration::from_secs(60);
+use wigwag_testkit::program::{Program, example};
 
 /// A pause of a worker that is longer than any test.
 const AN_HOUR: &str = "3600000";
-
-/// An example that runs. It is killed when this is dropped.
-struct Program {
-    process: std::process::Child,
-    input: Option<ChildStdin>,
-    lines: Receiver<String>,
-    deadline: Instant,
-}
-
-impl Program {
-    fn start(example: &str, arguments: &[&str]) -> Program {
-        let mut process = Command::new(child::example(example))
-            .args(arguments)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let output = BufReader::new(process.stdout.take().unwrap());
-        let (sender, lines) = channel();
-        std::thread::spawn(move || {
-            output.lines().map_while(Result::ok).try_for_each(|line| sender.send(line))
-        });
-        let deadline = Instant::now() + PATIENCE;
-        Program { input: process.stdin.take(), process, lines, deadline }
-    }
-
-    /// The next line that the program prints; `None` at the end of its output.
-    fn line(&self) -> Option<String> {
-        let left = self.deadline.saturating_duration_since(Instant::now());
-        assert!(!left.is_zero(), "the program has had {PATIENCE:?}");
-        match self.lines.recv_timeout(left) {
-            Ok(line) => Some(line),
-            Err(RecvTimeoutError::Disconnected) => None,
-            Err(RecvTimeoutError::Timeout) => panic!("the program has printed nothing in time"),
-        }
-    }
-
-    /// Waits until the program prints `expected`.
-    fn until(&self, expected: &str) {
-        while self.line().expect("the program prints that before it ends") != expected {}
-    }
-
-    fn say(&mut self, line: &str) {
-        writeln!(self.input.as_mut().unwrap(), "{line}").unwrap();
-    }
-
-    fn kill(&mut self) {
-        self.process.kill().unwrap();
-        self.process.wait().unwrap();
-    }
-
-    /// Ends the input, if it is open, and returns what the program prints until its own end, which
-    /// must be a success.
-    fn end(mut self) -> Vec<String> {
-        self.input = None;
-        let rest = std::iter::from_fn(|| self.line()).collect();
-        assert!(self.process.wait().unwrap().success());
-        rest
-    }
-}
-
-impl Drop for Program {
-    fn drop(&mut self) {
-        // It may have ended already.
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
 
 #[test]
 fn members_of_a_chat_hear_each_other_and_find_the_room_again_after_it_was_killed() {
@@ -157,7 +83,7 @@ fn each_job_of_a_queue_counts_once_although_workers_are_killed_at_work() {
 #[test]
 fn a_program_that_ends_with_an_error_prints_it_for_its_reader() {
     let ends = |arguments: &[&str]| {
-        let output = Command::new(child::example("farewell")).args(arguments).output().unwrap();
+        let output = Command::new(example("farewell")).args(arguments).output().unwrap();
         assert_eq!(output.status.code(), Some(1));
         String::from_utf8(output.stderr).unwrap()
     };
