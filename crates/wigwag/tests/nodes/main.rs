@@ -1,5 +1,5 @@
 //! Nodes over real sockets within one process: transports, sessions and their cuts, the limits of
-//! peers, and how nodes end.
+//! peers, and how nodes end. Also two programs that have two versions of an interface.
 //!
 //! One binary, since its tests share no state: each has nodes of its own, ports are 0, and names of
 //! sockets are unique.
