@@ -17,7 +17,7 @@ pub(crate) fn run() -> bool {
     report.step("lints", || step::run(&mut workspace::cargo(LINTS)));
     report.step("docs", || step::run(workspace::cargo(DOCS).env("RUSTDOCFLAGS", "-D warnings")));
     report.step("cases of OTP", cases::faults_of_page);
-    report.step("guarantees", guarantees::faults_of_page);
+    report.step("guarantees", guarantees::faults_of_pages);
     report.step("rooms", rooms::faults_of_workspace);
     match Metadata::load() {
         Ok(metadata) => {

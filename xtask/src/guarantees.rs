@@ -1,5 +1,5 @@
-//! Checks GUARANTEES.md: each row of its tables links the tests that hold the promise, and the tests
-//! exist.
+//! Checks GUARANTEES.md and `docs/versions.md`: each row of their tables of promises links the tests
+//! that hold the promise, and the tests exist.
 
 use std::fs;
 use std::path::Path;
@@ -7,34 +7,49 @@ use std::path::Path;
 use crate::cases::{comment_of, links};
 use crate::workspace;
 
-/// The page with the promises, relative to the root of the workspace.
-const PAGE: &str = "GUARANTEES.md";
+/// The pages with promises, relative to the root of the workspace, each with the header of the last
+/// column of such a table.
+const PAGES: [(&str, &str); 2] = [("GUARANTEES.md", "held by"), ("docs/versions.md", "test")];
 
-/// The header of the last column of every table.
-const HELD_BY: &str = "held by";
+/// Faults of the pages; empty if they are correct.
+pub(crate) fn faults_of_pages() -> Vec<String> {
+    PAGES.iter().flat_map(|(page, held_by)| faults_of_page(page, held_by)).collect()
+}
 
-/// Faults of the page; empty if the page is correct.
-pub(crate) fn faults_of_page() -> Vec<String> {
-    let read = |path: &Path| fs::read_to_string(workspace::root().join(path)).ok();
-    match read(Path::new(PAGE)) {
-        Some(text) => faults(&text, &read).iter().map(|fault| format!("{PAGE}: {fault}")).collect(),
-        None => vec![format!("there is no {PAGE}")],
+fn faults_of_page(page: &str, held_by: &str) -> Vec<String> {
+    let page_path = workspace::root().join(page);
+    let read = |path: &Path| fs::read_to_string(page_path.with_file_name("").join(path)).ok();
+    match fs::read_to_string(&page_path) {
+        Ok(text) => {
+            let faults = faults(&text, held_by, &read);
+            faults.iter().map(|fault| format!("{page}: {fault}")).collect()
+        }
+        Err(_) => vec![format!("there is no {page}")],
     }
 }
 
-/// Faults of the page `text`. `read` returns the text of a file by its path relative to the page.
-fn faults(text: &str, read: &dyn Fn(&Path) -> Option<String>) -> Vec<String> {
-    let rows = text.lines().filter(|line| line.starts_with('|') && !line.starts_with("|---"));
+/// Faults of the page `text`, whose tables of promises have the header `held_by` over their last
+/// column. `read` returns the text of a file by its path relative to the page.
+fn faults(text: &str, held_by: &str, read: &dyn Fn(&Path) -> Option<String>) -> Vec<String> {
     let mut faults = Vec::new();
     let mut promises = 0;
-    for row in rows {
+    let mut in_promises = false;
+    for row in text.lines() {
+        if !row.starts_with('|') {
+            in_promises = false;
+            continue;
+        }
         let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
-        let (Some(promise), Some(held_by)) = (cells.first(), cells.last()) else { continue };
-        if *held_by == HELD_BY {
+        let (Some(promise), Some(tests)) = (cells.first(), cells.last()) else { continue };
+        if *tests == held_by {
+            in_promises = true;
+            continue;
+        }
+        if !in_promises || row.starts_with("|---") {
             continue;
         }
         promises += 1;
-        let tests = links(held_by);
+        let tests = links(tests);
         if tests.is_empty() {
             faults.push(format!("no test proves {promise:?}"));
         }
@@ -55,10 +70,10 @@ fn faults(text: &str, read: &dyn Fn(&Path) -> Option<String>) -> Vec<String> {
 mod tests {
     use super::*;
 
-    /// Checks the committed page against the committed tests.
+    /// Checks the committed pages against the committed tests.
     #[test]
     fn the_guarantees_have_their_tests() {
-        assert_eq!(faults_of_page(), [""; 0]);
+        assert_eq!(faults_of_pages(), [""; 0]);
     }
 
     #[test]
@@ -67,12 +82,17 @@ mod tests {
             (path == Path::new("a.rs")).then(|| "#[test]\nfn holds() {}\nfn not() {}\n".to_owned())
         };
         let page = |cell: &str| {
-            faults(&format!("| promised | held by |\n|---|---|\n| much | {cell} |\n"), &read).len()
+            let page = format!("| promised | held by |\n|---|---|\n| much | {cell} |\n");
+            faults(&page, "held by", &read).len()
         };
         assert_eq!(page("[`holds`](a.rs)"), 0);
         assert_eq!(page("[`not`](a.rs)"), 1, "it is no test");
         assert_eq!(page("[`holds`](b.rs), [`none`](a.rs)"), 2);
         assert_eq!(page("trust"), 1);
-        assert_eq!(faults("no table", &read).len(), 1);
+        assert_eq!(faults("no table", "held by", &read).len(), 1);
+        let other = "| a | b |\n|---|---|\n| c | d |\n";
+        let both =
+            format!("{other}\n| promised | held by |\n|---|---|\n| much | trust |\n\n{other}");
+        assert_eq!(faults(&both, "held by", &read), [r#"no test proves "much""#]);
     }
 }
