@@ -26,8 +26,8 @@ use crate::lifecycle::control::{Watcher, WatcherKind};
 use crate::lifecycle::handle::{Handle, fresh_number};
 use crate::lifecycle::monitor::TooManyWatchers;
 use crate::limits::{NAME_BYTES_MAX, NAMES_MAX};
-use crate::reference::alive::Alive;
 use crate::reference::interface::Interface;
+use crate::runtime::alive::Alive;
 
 /// Why a name was not given, or does not lead to an actor.
 #[derive(Clone, PartialEq, Eq)]

@@ -13,7 +13,7 @@ use syn::{
 use crate::definition::{Definition, Reach};
 use crate::errors::Errors;
 use crate::method::Method;
-use crate::{former, handler, interface, kind, message, reference, side_by_side};
+use crate::{former, handler, implements, interface, kind, message, reference, side_by_side};
 
 /// Returns the item unchanged and the code that belongs to it, or the errors.
 pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
@@ -125,6 +125,7 @@ fn from_impl(
         message::expand(&definition),
         reference::expand(&definition),
         handler::interface(&definition),
+        implements::calls(&definition),
         if options.life.is_some() { TokenStream::new() } else { handler::life(&definition) },
         handler::actor(&definition),
     ];

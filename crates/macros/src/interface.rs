@@ -12,7 +12,7 @@ use syn::{FnArg, Ident, ItemTrait, ReturnType, TraitItem, TraitItemFn};
 use crate::definition::{Definition, Reach};
 use crate::errors::Errors;
 use crate::method::{Method, call_site_at};
-use crate::{former, handler, kind, message, reference, side_by_side};
+use crate::{former, handler, implements, kind, message, reference, side_by_side};
 
 /// Returns the trait unchanged and the code that callers need.
 pub(crate) fn expand(block: &ItemTrait, errors: &mut Errors) -> TokenStream {
@@ -52,6 +52,8 @@ pub(crate) fn expand(block: &ItemTrait, errors: &mut Errors) -> TokenStream {
     let message = message::expand(&definition);
     let reference = reference::expand(&definition);
     let described = handler::interface(&definition);
+    let calls = implements::calls(&definition);
+    let implemented = implements::interface(&definition);
     let block = former::without_in_trait(block.clone());
     quote! {
         #[allow(async_fn_in_trait, dead_code, reason = "a list of calls without implementations")]
@@ -64,6 +66,8 @@ pub(crate) fn expand(block: &ItemTrait, errors: &mut Errors) -> TokenStream {
         #message
         #reference
         #described
+        #calls
+        #implemented
     }
 }
 

@@ -22,6 +22,7 @@ mod message;
 mod reference;
 mod handler;
 mod former;
+mod implements;
 mod actor;
 mod interface;
 mod derive;
@@ -395,7 +396,24 @@ use proc_macro::TokenStream;
 /// }
 ///
 /// const _: () = assert!(BankInterface::SCHEMA.hash == Vault::SCHEMA.hash);
+///
+/// // An actor with more calls has the interface too, and within a process a reference to it
+/// // becomes one to the interface.
+/// fn audit(bank: impl Into<BankRef>) -> BankRef {
+///     bank.into()
+/// }
+///
+/// # fn open(vault: &VaultRef) -> BankRef {
+/// audit(vault)
+/// # }
 /// ```
+///
+/// `BankRef::from(&vault)` compiles if the actor has, for each method of the trait, a method of the
+/// same name, with arguments of the same names and types in the same order, and the same reply. It
+/// may have more methods. Former names (`#[wigwag::was]`) are of no use there: they are for programs
+/// of other versions. Calls and answers are moved and not encoded, and the reference keeps the actor
+/// alive as any other does; for an actor of another process, what is encoded is the actor's own
+/// call.
 #[proc_macro_attribute]
 pub fn actor(options: TokenStream, item: TokenStream) -> TokenStream {
     actor::expand(options.into(), item.into()).into()

@@ -290,6 +290,9 @@ pub mod __private {
     pub use crate::termination::{MainEnd, ReportDebug, ReportDisplay};
     pub use bytes::Bytes;
     pub use wigwag_actor::message::all;
+    pub use wigwag_actor::reference::adapter::{
+        HasCall, HasInterface, ImplementedBy, Items, through,
+    };
     pub use wigwag_actor::runtime::actor::one_by_one;
     pub use wigwag_actor::runtime::cancellable::cancellable_work;
     pub use wigwag_actor::runtime::run::same_calls::SameCalls;

@@ -14,11 +14,11 @@ use crate::call::ask_target::AskTarget;
 use crate::error::{CallError, CallErrorKind};
 use crate::mailbox::backlog::parked::Ticket;
 use crate::reference::interface::Interface;
+use crate::reference::local_ref::AskMode;
 use crate::reference::route::{AskTiming, Attempt, SMALL_REPLY_BYTES, Slot};
-use crate::reference::{LocalRef, Place, Ref, local_batch, send};
+use crate::reference::{Place, Ref};
 use crate::reply::one_shot::{OneShot, ReplyOutcome};
 use crate::reply::{Asker, LocalReply};
-use crate::scheduler::{DirectCall, InlineRun};
 
 /// The future answer to an ask that has been sent. Dropping it cancels the ask: an actor that has
 /// not begun to handle it skips it. One in another process learns of it over the network; one of an
@@ -40,20 +40,6 @@ pub(crate) enum AnswerPlace<R> {
     Local(Arc<OneShot<R>>),
     Remote(Slot),
     Done,
-}
-
-/// How an ask is sent.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum AskMode {
-    /// The answer is awaited later, so the ask may leave with the other messages of the turn.
-    Later,
-    /// The caller polls the answer next.
-    Now,
-    /// The caller polls the answer next, and an idle actor of this process may run on the caller's
-    /// thread.
-    Inline,
-    /// The ask goes ahead of ordinary calls.
-    Urgent,
 }
 
 impl<'a, I: Interface, R: Answerable<I>> Answer<'a, I, R> {
@@ -81,10 +67,10 @@ impl<'a, I: Interface, R: Answerable<I>> Answer<'a, I, R> {
                 route.ask(message, ticket, waker, timing).map(AnswerPlace::Remote)
             }
             Place::Local(local) => {
-                let place = OneShot::fresh();
-                let asker = Some(place.clone() as Arc<dyn LocalReply>);
-                let sent = send_local(local, mode, message, asker, ticket, waker);
-                sent.map(|()| AnswerPlace::Local(place))
+                answered_here(|asker| local.ask(mode, message, asker, ticket, waker))
+            }
+            Place::Adapted(adapter) => {
+                answered_here(|asker| adapter.send(mode, message, asker, ticket, waker))
             }
         }
     }
@@ -101,7 +87,7 @@ impl<'a, I: Interface, R: Answerable<I>> Answer<'a, I, R> {
         match (&self.place, &self.target.place) {
             (AnswerPlace::Local(place), _) => place.disown(),
             (AnswerPlace::Remote(slot), Place::Remote(route, _)) => route.disown(*slot),
-            (AnswerPlace::Remote(_), Place::Local(_)) | (AnswerPlace::Done, _) => {}
+            (AnswerPlace::Remote(_), _) | (AnswerPlace::Done, _) => {}
         }
         self.place = AnswerPlace::Done;
     }
@@ -174,40 +160,19 @@ impl<I: Interface, R: Answerable<I>> Drop for Answer<'_, I, R> {
             (AnswerPlace::Done, _) => {}
             (AnswerPlace::Local(place), _) => place.abandon(),
             (AnswerPlace::Remote(slot), Place::Remote(route, _)) => route.cancel(*slot),
-            (AnswerPlace::Remote(_), Place::Local(_)) => {}
+            (AnswerPlace::Remote(_), _) => {}
         }
     }
 }
 
-/// Sends an ask to an actor of this process, or runs the actor to answer it.
+/// Sends an ask by `send`, and returns the place where an actor of this process answers it.
 #[inline(always)]
-fn send_local<I: Interface>(
-    local: &LocalRef<I>,
-    mode: AskMode,
-    message: &mut Option<I::Message>,
-    mut asker: Asker,
-    ticket: &mut Ticket,
-    waker: Option<&Waker>,
-) -> Attempt<()> {
-    match mode {
-        AskMode::Later => return send(local, message, asker, ticket, waker),
-        AskMode::Urgent => return local.push_urgent(message, asker, ticket, waker),
-        AskMode::Now | AskMode::Inline => local_batch::publish_to(local),
-    }
-    if mode == AskMode::Inline {
-        match local.push_or_find_asleep(message, &mut asker, ticket, waker) {
-            Ok(sent) => return sent,
-            Err(actor) => {
-                if let Some(actor) = InlineRun::begin(actor) {
-                    actor.run(&mut DirectCall { message, asker: &mut asker });
-                }
-                if message.is_none() {
-                    return Attempt::Sent(());
-                }
-            }
-        }
-    }
-    local.push(message, asker, ticket, waker)
+fn answered_here<R: Send + 'static>(
+    send: impl FnOnce(Asker) -> Attempt<()>,
+) -> Attempt<AnswerPlace<R>> {
+    let place = OneShot::fresh();
+    let asker = Some(place.clone() as Arc<dyn LocalReply>);
+    send(asker).map(|()| AnswerPlace::Local(place))
 }
 
 /// The outcome of an ask that an actor of this process has answered.

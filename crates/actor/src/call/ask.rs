@@ -2,21 +2,20 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
-use crate::call::answer::{Answer, AnswerPlace, AskMode};
+use crate::call::answer::{Answer, AnswerPlace};
 use crate::call::ask_target::AskTarget;
 use crate::call::block::block_on_until;
 use crate::call::cycle::{self, CallCycle, WaitGuard};
 use crate::call::time_limit::TimeLimit;
 use crate::call::{Answerable, refused};
 use crate::error::{AskError, CallError, CallErrorKind, Refused};
-use crate::lifecycle::handle::AnyActor;
 use crate::limits::ASK_WAIT_MAX;
 use crate::mailbox::backlog::parked::Ticket;
 use crate::reference::interface::Interface;
+use crate::reference::local_ref::AskMode;
 use crate::reference::route::Attempt;
 use crate::reference::spin::Spin;
 use crate::reference::{Place, Priority, Ref};
@@ -72,10 +71,7 @@ impl<'a, I: Interface, R: Answerable<I>> Ask<'a, I, R> {
     /// # Cancellation
     /// If the future is dropped while it waits, the message is not sent.
     pub async fn sent(mut self) -> Result<Answer<'a, I, R>, Refused<I::Message>> {
-        let mode = match self.priority {
-            Priority::Ordinary => AskMode::Later,
-            Priority::Urgent => AskMode::Urgent,
-        };
+        let mode = AskMode::awaited_later(self.priority);
         let outcome = std::future::poll_fn(|context| self.poll_send(mode, context)).await;
         match outcome {
             Ok(place) => Ok(Answer::new(&self.target, place)),
@@ -91,7 +87,9 @@ impl<'a, I: Interface, R: Answerable<I>> Ask<'a, I, R> {
     ) -> Poll<Result<AnswerPlace<R>, Box<CallError>>> {
         let mode = match (&self.target.place, self.priority) {
             (_, Priority::Urgent) => AskMode::Urgent,
-            (Place::Local(_), _) if ready!(scheduler::proceed(context)) => AskMode::Inline,
+            (Place::Local(_) | Place::Adapted(_), _) if ready!(scheduler::proceed(context)) => {
+                AskMode::Inline
+            }
             _ => AskMode::Now,
         };
         self.poll_send(mode, context)
@@ -126,8 +124,7 @@ impl<'a, I: Interface, R: Answerable<I>> Ask<'a, I, R> {
 
     /// Runs on the first poll inside a handler: refuses an ask that would wait for itself.
     fn check_cycle(&mut self) -> Result<(), CallError> {
-        let Place::Local(local) = &self.target.place else { return Ok(()) };
-        let target: Arc<dyn AnyActor> = local.mailbox.clone();
+        let Some(target) = self.target.shared_actor() else { return Ok(()) };
         match cycle::begin_wait(&target) {
             Ok(waits) => {
                 self.waits = waits;

@@ -23,7 +23,7 @@ use std::time::Duration;
 
 use wigwag_wire::{DecodeError, Reader};
 
-use crate::call::answer::{Answer, AskMode};
+use crate::call::answer::Answer;
 use crate::call::ask::Ask;
 use crate::call::ask_target::AskTarget;
 use crate::call::tell::Tell;
@@ -31,6 +31,7 @@ use crate::call::time_limit::TimeLimit;
 use crate::error::{AskError, CallError, CallErrorKind, Refused};
 use crate::mailbox::backlog::parked::Ticket;
 use crate::reference::interface::Interface;
+use crate::reference::local_ref::AskMode;
 use crate::reference::route::Attempt;
 use crate::reference::{Priority, Ref};
 use crate::reply::codec::ReplyCodec;

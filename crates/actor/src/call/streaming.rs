@@ -9,11 +9,10 @@ use std::time::Duration;
 use crate::call::cycle::{self, CallCycle};
 use crate::call::time_limit::TimeLimit;
 use crate::error::{CallError, CallErrorKind};
-use crate::lifecycle::handle::AnyActor;
 use crate::mailbox::backlog::parked::Ticket;
 use crate::reference::interface::Interface;
 use crate::reference::route::Attempt;
-use crate::reference::{Place, Priority, Ref, send};
+use crate::reference::{Priority, Ref};
 use crate::reply::flow::Flow;
 use crate::turn;
 
@@ -148,20 +147,21 @@ impl<I: Interface, T: Send + 'static> Streaming<I, T> {
 
     /// Sends the call. False when there is no room yet.
     fn send(&mut self, context: &Context<'_>) -> Result<bool, CallError> {
-        let Place::Local(local) = &self.target.place else {
+        let Some(actor) = self.target.shared_actor() else {
             let error = CallError::new(CallErrorKind::NotSerializable, self.target.target());
             return Err(error.with_detail("a stream does not travel"));
         };
-        if turn::is_handler() && !self.ticket.is_parked() {
-            // The producer need not be the actor's handler, so the cycle is checked now and no
-            // guard is kept.
-            let target: Arc<dyn AnyActor> = local.mailbox.clone();
-            if let Err(CallCycle) = cycle::begin_wait(&target) {
-                return Err(CallError::new(CallErrorKind::CallCycle, self.target.target()));
-            }
+        // The producer need not be the actor's handler, so the cycle is checked now and no guard is
+        // kept.
+        if turn::is_handler()
+            && !self.ticket.is_parked()
+            && let Err(CallCycle) = cycle::begin_wait(&actor)
+        {
+            return Err(CallError::new(CallErrorKind::CallCycle, self.target.target()));
         }
         let asker = Some(self.flow.clone() as _);
-        match send(local, &mut self.message, asker, &mut self.ticket, Some(context.waker())) {
+        let (message, ticket, waker) = (&mut self.message, &mut self.ticket, context.waker());
+        match self.target.send_local(message, asker, ticket, Some(waker)) {
             Attempt::Sent(()) => Ok(true),
             Attempt::Full => Ok(false),
             Attempt::Failed(error) => Err(*error),

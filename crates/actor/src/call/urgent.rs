@@ -7,7 +7,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::call::answer::{Answer, AskMode};
+use crate::call::answer::Answer;
 use crate::call::ask::Ask;
 use crate::call::ask_target::AskTarget;
 use crate::call::tell::Tell;
@@ -16,6 +16,7 @@ use crate::call::{Answerable, Call, try_ask, try_tell_alone};
 use crate::error::{AskError, Refused};
 use crate::reference::Priority;
 use crate::reference::interface::Interface;
+use crate::reference::local_ref::AskMode;
 
 impl<'a, I: Interface, R> Call<'a, I, R> {
     /// Makes the call urgent: it overtakes all calls that wait, whether from local senders, other

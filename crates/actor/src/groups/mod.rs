@@ -22,8 +22,8 @@ use crate::call::Call;
 use crate::lifecycle::control::{Watcher, WatcherKind};
 use crate::lifecycle::handle::{Handle, fresh_number};
 use crate::limits::{CHANGES_MAX, MEMBERSHIPS_MAX, SUBSCRIPTIONS_MAX};
-use crate::reference::alive::Alive;
 use crate::reference::interface::Interface;
+use crate::runtime::alive::Alive;
 
 /// A scope: groups of actors with interface `I`, separate from those of all other scopes. Clones
 /// are the same scope.

@@ -11,28 +11,24 @@ pub mod run_log;
 mod run_log_loom;
 pub mod run_writer;
 pub mod spin;
-pub mod replace;
-pub mod alive;
 pub mod route;
+pub mod adapter;
 pub(crate) mod local_batch;
+pub(crate) mod local_ref;
 
 use std::sync::Arc;
 use std::task::Waker;
 
 use crate::error::{CallError, CallErrorKind};
-use crate::lifecycle::handle::Handle;
-use crate::mailbox::Mailbox;
-use crate::mailbox::backlog::Pushed;
+use crate::lifecycle::handle::AnyActor;
 use crate::mailbox::backlog::parked::Ticket;
-use crate::mailbox::remote_bound::RemoteBound;
-use crate::reference::inbound_queue::{Exported, InboundQueue, TypedInboundQueue};
+use crate::reference::adapter::Adapter;
+use crate::reference::inbound_queue::Exported;
 use crate::reference::interface::Interface;
+use crate::reference::local_ref::{AskMode, LocalRef};
 use crate::reference::route::{Acknowledgement, Attempt, Route};
 use crate::reference::run_writer::RunOwner;
 use crate::reply::Asker;
-use crate::reply::owner::InboundQueueOwner;
-use crate::schema::Schema;
-use crate::turn;
 
 /// A reference to an actor with interface `I`, in this process or in another. Clones reach the same
 /// actor.
@@ -41,7 +37,7 @@ use crate::turn;
 /// [`Call`](crate::Call).
 ///
 /// - [`pipeline`](Self::pipeline) keeps many asks under way at once.
-/// - [`Alive`](crate::Alive) gives the [`Handle`] of an actor of this process, and
+/// - [`Alive`](crate::Alive) gives the [`Handle`](crate::Handle) of an actor of this process, and
 ///   access to its state.
 ///
 /// An actor ends when its last reference is dropped; a [name](crate::registry) and an export count
@@ -52,6 +48,8 @@ pub struct Ref<I: Interface> {
 
 pub(crate) enum Place<I: Interface> {
     Local(LocalRef<I>),
+    /// An actor of this process, called through an interface that it implements.
+    Adapted(Arc<dyn Adapter<I>>),
     /// The route, and the route's identity as an owner of runs.
     Remote(Arc<dyn Route<I>>, RunOwner),
 }
@@ -63,103 +61,6 @@ pub(crate) enum Priority {
     Ordinary,
     /// Ahead of all ordinary calls; see [`Call::urgent`](crate::Call::urgent).
     Urgent,
-}
-
-/// A local reference to an actor; dropping the last one ends the actor.
-pub(crate) struct LocalRef<I: Interface> {
-    pub(crate) mailbox: Arc<Mailbox<I::Message>>,
-}
-
-impl<I: Interface> Drop for LocalRef<I> {
-    fn drop(&mut self) {
-        self.mailbox.release();
-    }
-}
-
-impl<I: Interface> Clone for LocalRef<I> {
-    fn clone(&self) -> LocalRef<I> {
-        LocalRef::new(self.mailbox.clone())
-    }
-}
-
-impl<I: Interface> LocalRef<I> {
-    pub(crate) fn new(mailbox: Arc<Mailbox<I::Message>>) -> LocalRef<I> {
-        mailbox.refer();
-        LocalRef { mailbox }
-    }
-
-    pub(crate) fn push(
-        &self,
-        message: &mut Option<I::Message>,
-        asker: Asker,
-        ticket: &mut Ticket,
-        waker: Option<&Waker>,
-    ) -> Attempt<()> {
-        let is_told = asker.is_none();
-        let pushed = self.mailbox.push(message, asker, ticket, waker);
-        self.attempt(pushed, is_told, message)
-    }
-
-    /// Sends a call unless the actor [sleeps](Mailbox::push_or_find_asleep).
-    #[inline]
-    pub(crate) fn push_or_find_asleep(
-        &self,
-        message: &mut Option<I::Message>,
-        asker: &mut Asker,
-        ticket: &mut Ticket,
-        waker: Option<&Waker>,
-    ) -> Result<Attempt<()>, Waker> {
-        let pushed = self.mailbox.push_or_find_asleep(message, asker, ticket, waker)?;
-        Ok(self.attempt(pushed, false, message))
-    }
-
-    /// Sends an urgent call.
-    pub(crate) fn push_urgent(
-        &self,
-        message: &mut Option<I::Message>,
-        asker: Asker,
-        ticket: &mut Ticket,
-        waker: Option<&Waker>,
-    ) -> Attempt<()> {
-        let is_told = asker.is_none();
-        let pushed = self.mailbox.push_urgent(message, asker, ticket, waker);
-        self.attempt(pushed, is_told, message)
-    }
-
-    #[inline]
-    fn attempt(&self, pushed: Pushed, is_told: bool, message: &Option<I::Message>) -> Attempt<()> {
-        match pushed {
-            Pushed::In { .. } => Attempt::Sent(()),
-            Pushed::Full => Attempt::Full,
-            Pushed::Refused => self.failed(CallErrorKind::Full),
-            Pushed::Closed => {
-                if is_told && let Some(message) = message {
-                    self.mailbox.lost(message);
-                }
-                self.failed(CallErrorKind::ActorStopped)
-            }
-        }
-    }
-
-    #[cold]
-    fn failed(&self, kind: CallErrorKind) -> Attempt<()> {
-        Attempt::Failed(Box::new(CallError::new(kind, self.mailbox.target())))
-    }
-}
-
-/// Sends to an actor of this process: in the turn's batch, or directly outside a turn.
-#[inline]
-pub(crate) fn send<I: Interface>(
-    local: &LocalRef<I>,
-    message: &mut Option<I::Message>,
-    asker: Asker,
-    ticket: &mut Ticket,
-    waker: Option<&Waker>,
-) -> Attempt<()> {
-    if turn::is_open() {
-        return local_batch::push(local, message, asker, ticket, waker);
-    }
-    local.push(message, asker, ticket, waker)
 }
 
 impl<I: Interface> Ref<I> {
@@ -176,13 +77,33 @@ impl<I: Interface> Ref<I> {
 
     /// True when the actor lives in this process and is called without encoding.
     pub fn is_local(&self) -> bool {
-        matches!(self.place, Place::Local(_))
+        self.local_actor().is_some()
+    }
+
+    /// The actor, if it lives in this process.
+    #[inline]
+    pub(crate) fn local_actor(&self) -> Option<&dyn AnyActor> {
+        match &self.place {
+            Place::Local(local) => Some(&*local.mailbox),
+            Place::Adapted(adapter) => Some(adapter.actor()),
+            Place::Remote(..) => None,
+        }
+    }
+
+    /// The same with an owner of its own.
+    pub(crate) fn shared_actor(&self) -> Option<Arc<dyn AnyActor>> {
+        match &self.place {
+            Place::Local(local) => Some(local.mailbox.clone()),
+            Place::Adapted(adapter) => Some(adapter.shared_actor()),
+            Place::Remote(..) => None,
+        }
     }
 
     /// The actor that is called: its type when it is local, its address otherwise.
     pub fn target(&self) -> &Arc<str> {
         match &self.place {
             Place::Local(local) => local.mailbox.target(),
+            Place::Adapted(adapter) => adapter.actor().target(),
             Place::Remote(route, _) => route.target(),
         }
     }
@@ -192,16 +113,20 @@ impl<I: Interface> Ref<I> {
     pub fn exported(&self) -> Option<Arc<dyn Exported>> {
         match &self.place {
             Place::Local(local) => Some(Arc::new(local.clone())),
+            Place::Adapted(adapter) => Some(adapter.exported()),
             Place::Remote(..) => None,
         }
     }
 
-    /// True for clones of one reference.
+    /// True for clones of one reference, and for references to one actor of this process.
     #[inline(always)]
     pub(crate) fn is_same(&self, other: &Ref<I>) -> bool {
         match (&self.place, &other.place) {
             (Place::Local(one), Place::Local(other)) => Arc::ptr_eq(&one.mailbox, &other.mailbox),
             (Place::Remote(_, one), Place::Remote(_, other)) => one == other,
+            (Place::Adapted(one), Place::Adapted(other)) => {
+                one.actor().number() == other.actor().number()
+            }
             _ => false,
         }
     }
@@ -216,7 +141,7 @@ impl<I: Interface> Ref<I> {
         match &self.place {
             Place::Local(local) => local_batch::add(local, message),
             Place::Remote(_, run_owner) if run_writer::add(*run_owner, &message) => Ok(()),
-            Place::Remote(..) => Err(message),
+            Place::Adapted(_) | Place::Remote(..) => Err(message),
         }
     }
 
@@ -229,9 +154,12 @@ impl<I: Interface> Ref<I> {
         waker: Option<&Waker>,
     ) -> Attempt<()> {
         match (&self.place, priority) {
-            (Place::Local(local), Priority::Ordinary) => send(local, message, None, ticket, waker),
+            (Place::Local(local), Priority::Ordinary) => local.send(message, None, ticket, waker),
             (Place::Local(local), Priority::Urgent) => {
                 local.push_urgent(message, None, ticket, waker)
+            }
+            (Place::Adapted(adapter), _) => {
+                adapter.send(AskMode::awaited_later(priority), message, None, ticket, waker)
             }
             (Place::Remote(route, _), Priority::Ordinary) => route.tell(message, ticket, waker),
             (Place::Remote(..), Priority::Urgent) => self.not_urgent_there(),
@@ -256,6 +184,27 @@ impl<I: Interface> Ref<I> {
                 local_batch::publish_to(local);
                 sent.map(|()| None)
             }
+            (Place::Adapted(adapter), _) => {
+                let sent = self.tell(priority, message, ticket, waker);
+                adapter.publish();
+                sent.map(|()| None)
+            }
+        }
+    }
+
+    /// Sends an ordinary call with an asker to an actor of this process. There is no room for it in
+    /// a reference to another one.
+    pub(crate) fn send_local(
+        &self,
+        message: &mut Option<I::Message>,
+        asker: Asker,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+    ) -> Attempt<()> {
+        match &self.place {
+            Place::Local(local) => local.send(message, asker, ticket, waker),
+            Place::Adapted(adapter) => adapter.send(AskMode::Later, message, asker, ticket, waker),
+            Place::Remote(..) => Attempt::Full,
         }
     }
 
@@ -293,10 +242,10 @@ impl<I: Interface> Ref<I> {
 
     #[cold]
     fn leave_parked(&self, priority: Priority, ticket: &mut Ticket) {
-        match (&self.place, priority) {
-            (Place::Local(local), Priority::Ordinary) => local.mailbox.leave(ticket),
-            (Place::Local(local), Priority::Urgent) => local.mailbox.leave_urgent(ticket),
-            (Place::Remote(route, _), _) => route.leave(ticket),
+        match &self.place {
+            Place::Local(local) => local.leave_parked(priority, ticket),
+            Place::Adapted(adapter) => adapter.leave(priority, ticket),
+            Place::Remote(route, _) => route.leave(ticket),
         }
     }
 }
@@ -305,16 +254,14 @@ impl<I: Interface> Ref<I> {
 impl<I: Interface> Ref<I> {
     /// The number of an actor of this process.
     pub(crate) fn actor_number(&self) -> Option<u64> {
-        match &self.place {
-            Place::Local(local) => Some(local.mailbox.number()),
-            Place::Remote(..) => None,
-        }
+        self.local_actor().map(AnyActor::number)
     }
 
     /// True when no later call can reach the actor.
     pub(crate) fn has_ended(&self) -> bool {
         match &self.place {
-            Place::Local(local) => Handle::new(local.mailbox.clone()).is_ended(),
+            Place::Local(local) => local.mailbox.control().has_ended(),
+            Place::Adapted(adapter) => adapter.actor().control().has_ended(),
             Place::Remote(route, _) => route.has_ended(),
         }
     }
@@ -322,7 +269,7 @@ impl<I: Interface> Ref<I> {
     /// False while there is no connection to the actor's process.
     pub(crate) fn is_reachable(&self) -> bool {
         match &self.place {
-            Place::Local(_) => true,
+            Place::Local(_) | Place::Adapted(_) => true,
             Place::Remote(route, _) => route.disconnection().is_none(),
         }
     }
@@ -330,31 +277,10 @@ impl<I: Interface> Ref<I> {
     /// The calls that wait for the actor, as far as this process knows.
     pub(crate) fn waiting(&self) -> usize {
         match &self.place {
-            Place::Local(local) => Handle::new(local.mailbox.clone()).waiting(),
+            Place::Local(local) => local.mailbox.waiting(),
+            Place::Adapted(adapter) => adapter.actor().waiting(),
             Place::Remote(route, _) => route.waiting(),
         }
-    }
-}
-
-impl<I: Interface> Exported for LocalRef<I> {
-    fn number(&self) -> u64 {
-        self.mailbox.number()
-    }
-
-    fn schema(&self) -> &'static Schema {
-        I::SCHEMA
-    }
-
-    fn open_inbound_queue(&self, owner: Arc<dyn InboundQueueOwner>) -> Box<dyn InboundQueue> {
-        Box::new(TypedInboundQueue::new(self.mailbox.clone(), owner))
-    }
-
-    fn remote_bound(&self) -> Option<RemoteBound> {
-        self.mailbox.remote_bound()
-    }
-
-    fn is_stopped(&self) -> bool {
-        self.mailbox.is_closed()
     }
 }
 
@@ -362,6 +288,7 @@ impl<I: Interface> Clone for Ref<I> {
     fn clone(&self) -> Ref<I> {
         let place = match &self.place {
             Place::Local(local) => Place::Local(local.clone()),
+            Place::Adapted(adapter) => Place::Adapted(adapter.clone()),
             Place::Remote(route, run_owner) => Place::Remote(route.clone(), *run_owner),
         };
         Ref { place }

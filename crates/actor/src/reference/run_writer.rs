@@ -42,6 +42,12 @@ impl RunOwner {
         if self.is_fixed() == fixed { self } else { RunOwner::new(fixed) }
     }
 
+    /// The identity of an adapter of this owner: its calls have other method numbers, so it joins no
+    /// run. Adapters of one owner have the same.
+    pub(crate) fn without_runs(self) -> RunOwner {
+        RunOwner(self.0 | 1 << 63)
+    }
+
     #[inline(always)]
     fn is_fixed(self) -> bool {
         self.0 & 1 != 0

@@ -2,6 +2,7 @@
 
 pub mod actor;
 pub mod life;
+pub mod alive;
 pub mod this;
 pub mod run;
 pub mod side_by_side;

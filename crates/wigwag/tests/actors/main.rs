@@ -10,6 +10,7 @@
 mod order;
 mod calls;
 mod owned;
+mod interfaces;
 mod pipeline;
 mod receipts;
 mod streams;

@@ -21,7 +21,8 @@ use crate::reference::answers::Answers;
 use crate::reference::interface::Interface;
 use crate::reference::route::{Attempt, RemotePipeline};
 use crate::reference::run_writer::{self, RunOwner};
-use crate::reference::{Place, Priority, Ref, send};
+use crate::reference::{Place, Priority, Ref};
+use crate::reply::LocalReply;
 use crate::reply::one_shot::OneShot;
 
 /// Many asks to one actor under way at once; [`Ref::pipeline`] creates it.
@@ -88,7 +89,7 @@ impl<I: Interface, R: Answerable<I>, C> Pipeline<I, R, C> {
     pub(crate) fn new(target: &Ref<I>, most: usize) -> Result<Pipeline<I, R, C>, CallError> {
         let most = most.max(1);
         let (state, most) = match &target.place {
-            Place::Local(_) => (PipelineState::Local(VecDeque::new()), most),
+            Place::Local(_) | Place::Adapted(_) => (PipelineState::Local(VecDeque::new()), most),
             Place::Remote(route, _) => {
                 let (asks, most) = route.clone().pipeline(most)?;
                 let run_owner = asks.run_owner();
@@ -253,17 +254,17 @@ impl<I: Interface, R: Answerable<I>, C> Pipeline<I, R, C> {
         if self.is_full() {
             return Attempt::Full;
         }
-        match (&mut self.state, &self.target.place) {
-            (PipelineState::Remote { asks, .. }, _) => asks.ask(self.asked, message, ticket, waker),
-            (PipelineState::Local(places), Place::Local(local)) => {
+        match &mut self.state {
+            PipelineState::Remote { asks, .. } => asks.ask(self.asked, message, ticket, waker),
+            PipelineState::Local(places) => {
                 let place = Arc::new(OneShot::new());
-                let attempt = send(local, message, Some(place.clone()), ticket, waker);
+                let asker = Some(place.clone() as Arc<dyn LocalReply>);
+                let attempt = self.target.send_local(message, asker, ticket, waker);
                 if let Attempt::Sent(()) = attempt {
                     places.push_back(place);
                 }
                 attempt
             }
-            (PipelineState::Local(_), Place::Remote(..)) => Attempt::Full,
         }
     }
 }

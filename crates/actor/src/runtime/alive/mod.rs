@@ -1,23 +1,28 @@
 //! Access to the state and the handle of an actor of this process through a reference.
 
+mod replace;
+
 use std::future::Future;
 
 use tokio::sync::oneshot;
+
+pub use replace::ReplaceError;
 
 use crate::error::{CallError, CallErrorKind};
 use crate::lifecycle::control::ControlMessage;
 use crate::lifecycle::handle::Handle;
 use crate::reason::Reason;
+use crate::reference::Ref;
 use crate::reference::interface::Interface;
-use crate::reference::replace::{ReplaceError, replace};
-use crate::reference::{Place, Ref};
+use crate::runtime::actor::Actor;
+use replace::replace;
 
 /// Operations on a reference to a live actor besides calling: its handle, and access to its state.
 ///
 /// ```
 /// # use std::fmt::Debug;
-/// # use wigwag_actor::{Alive, CallError, Interface};
-/// # async fn show<I: Interface + Debug>(reference: &I::Ref) -> Result<String, CallError> {
+/// # use wigwag_actor::{Actor, Alive, CallError, Interface};
+/// # async fn show<I: Actor + Debug>(reference: &I::Ref) -> Result<String, CallError> {
 /// reference.visit(|state: &mut I| format!("{state:?}")).await
 /// # }
 /// ```
@@ -43,7 +48,9 @@ pub trait Alive<I: Interface> {
     fn visit<T: Send + 'static>(
         &self,
         visit: impl FnOnce(&mut I) -> T + Send + 'static,
-    ) -> impl Future<Output = Result<T, CallError>> + Send;
+    ) -> impl Future<Output = Result<T, CallError>> + Send
+    where
+        I: Actor;
 
     /// Replaces the actor's state between two calls and returns the old one. Address, mailbox and
     /// waiting mail stay; no hook runs.
@@ -63,21 +70,27 @@ pub trait Alive<I: Interface> {
     fn replace<E: Send + 'static>(
         &self,
         convert: impl FnOnce(&I) -> Result<I, E> + Send + 'static,
-    ) -> impl Future<Output = Result<I, ReplaceError<E>>> + Send;
+    ) -> impl Future<Output = Result<I, ReplaceError<E>>> + Send
+    where
+        I: Actor;
 }
 
 impl<I: Interface, R: AsRef<Ref<I>>> Alive<I> for R {
     fn handle(&self) -> Result<Handle, CallError> {
-        match &self.as_ref().place {
-            Place::Local(local) => Ok(Handle::new(local.mailbox.clone())),
-            Place::Remote(route, _) => Err(CallError::new(CallErrorKind::Remote, route.target())),
+        let reference = self.as_ref();
+        match reference.shared_actor() {
+            Some(actor) => Ok(Handle::new(actor)),
+            None => Err(CallError::new(CallErrorKind::Remote, reference.target())),
         }
     }
 
     fn visit<T: Send + 'static>(
         &self,
         visit: impl FnOnce(&mut I) -> T + Send + 'static,
-    ) -> impl Future<Output = Result<T, CallError>> + Send {
+    ) -> impl Future<Output = Result<T, CallError>> + Send
+    where
+        I: Actor,
+    {
         let handle = self.handle();
         async move { visit_state(handle?, visit).await }
     }
@@ -85,7 +98,10 @@ impl<I: Interface, R: AsRef<Ref<I>>> Alive<I> for R {
     fn replace<E: Send + 'static>(
         &self,
         convert: impl FnOnce(&I) -> Result<I, E> + Send + 'static,
-    ) -> impl Future<Output = Result<I, ReplaceError<E>>> + Send {
+    ) -> impl Future<Output = Result<I, ReplaceError<E>>> + Send
+    where
+        I: Actor,
+    {
         let visited = self.visit(|state| replace(state, convert));
         async move { visited.await.map_err(ReplaceError::Unreached)? }
     }

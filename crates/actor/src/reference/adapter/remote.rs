@@ -1,0 +1,135 @@
+//! Adapters of actors of other processes.
+
+use std::sync::Arc;
+use std::task::{Poll, Waker};
+
+use bytes::Bytes;
+
+use super::{ImplementedBy, adapted};
+use crate::error::{CallError, Disconnection};
+use crate::mailbox::backlog::parked::Ticket;
+use crate::reference::answers::Answers;
+use crate::reference::interface::Interface;
+use crate::reference::route::{
+    Acknowledgement, AskTiming, Attempt, RemotePipeline, Route, Slot, SmallReply,
+};
+use crate::reference::run_writer::RunOwner;
+use crate::reference::spin::SpinPolicy;
+
+/// The route to an actor of another process whose interface is `A`, which implements others. The
+/// actor's messages travel, and the replies are those of its calls.
+pub(super) struct RemoteAdapter<A: Interface>(pub(super) Arc<dyn Route<A>>);
+
+impl<I: ImplementedBy<A>, A: Interface> Route<I> for RemoteAdapter<A> {
+    fn tell(
+        &self,
+        message: &mut Option<I::Message>,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+    ) -> Attempt<()> {
+        adapted::<I, A, _>(message, |its| self.0.tell(its, ticket, waker))
+    }
+
+    fn tell_acknowledged(
+        &self,
+        message: &mut Option<I::Message>,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+    ) -> Attempt<Acknowledgement> {
+        adapted::<I, A, _>(message, |its| self.0.tell_acknowledged(its, ticket, waker))
+    }
+
+    fn ask(
+        &self,
+        message: &mut Option<I::Message>,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+        timing: AskTiming,
+    ) -> Attempt<Slot> {
+        adapted::<I, A, _>(message, |its| self.0.ask(its, ticket, waker, timing))
+    }
+
+    fn take_reply(&self, slot: Slot, into: &mut SmallReply) -> Option<usize> {
+        self.0.take_reply(slot, into)
+    }
+
+    fn poll_reply(&self, slot: Slot, waker: &Waker) -> Poll<Result<Bytes, CallError>> {
+        self.0.poll_reply(slot, waker)
+    }
+
+    fn pipeline(
+        self: Arc<Self>,
+        most: usize,
+    ) -> Result<(Box<dyn RemotePipeline<I>>, usize), CallError> {
+        let (asks, most) = self.0.clone().pipeline(most)?;
+        Ok((Box::new(PipelineAdapter(asks)), most))
+    }
+
+    fn cancel(&self, slot: Slot) {
+        self.0.cancel(slot);
+    }
+
+    fn disown(&self, slot: Slot) {
+        self.0.disown(slot);
+    }
+
+    fn leave(&self, ticket: &mut Ticket) {
+        self.0.leave(ticket);
+    }
+
+    fn target(&self) -> &Arc<str> {
+        self.0.target()
+    }
+
+    fn has_ended(&self) -> bool {
+        self.0.has_ended()
+    }
+
+    fn waiting(&self) -> usize {
+        self.0.waiting()
+    }
+
+    fn disconnection(&self) -> Option<Disconnection> {
+        self.0.disconnection()
+    }
+
+    fn run_owner(&self) -> RunOwner {
+        self.0.run_owner().without_runs()
+    }
+
+    fn spin_policy(&self) -> &SpinPolicy {
+        self.0.spin_policy()
+    }
+}
+
+/// The asks of a pipeline to such an actor.
+struct PipelineAdapter<A: Interface>(Box<dyn RemotePipeline<A>>);
+
+impl<I: ImplementedBy<A>, A: Interface> RemotePipeline<I> for PipelineAdapter<A> {
+    fn ask(
+        &mut self,
+        number: u64,
+        message: &mut Option<I::Message>,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+    ) -> Attempt<()> {
+        adapted::<I, A, _>(message, |its| self.0.ask(number, its, ticket, waker))
+    }
+
+    fn poll_answers(
+        &mut self,
+        next: u64,
+        into: &mut Answers,
+        waker: &Waker,
+    ) -> Poll<Result<(), CallError>> {
+        self.0.poll_answers(next, into, waker)
+    }
+
+    fn leave(&mut self, asked: u64) {
+        self.0.leave(asked);
+    }
+
+    fn run_owner(&self) -> RunOwner {
+        self.0.run_owner().without_runs()
+    }
+}
