@@ -116,7 +116,8 @@ fn from_impl(
         );
     }
     let visibility = parse_quote!(pub);
-    let definition = Definition::new(name, visibility, self_type, reach, methods, errors);
+    let generics = block.generics.clone();
+    let definition = Definition::new(name, visibility, self_type, generics, reach, methods, errors);
     let parts = [
         quote! {
             #[allow(unreachable_pub, reason = "`pub` makes a method a call")]
@@ -149,10 +150,8 @@ fn call(item: &ImplItem) -> Option<&ImplItemFn> {
 
 /// The last segment of the type's path: `Counter` of `impl bank::Counter`.
 fn name_of(block: &ItemImpl, errors: &mut Errors) -> Option<Ident> {
-    const GENERIC: &str = "an actor cannot be generic, because its interface is one list of \
-                           calls: wrap the concrete type in a struct of its own";
-    if let Some(first) = block.generics.params.first() {
-        errors.add(first, GENERIC);
+    if let Some(lifetime) = block.generics.lifetimes().next() {
+        errors.add(lifetime, "an actor outlives its callers, so it borrows nothing: own the data");
         return None;
     }
     let Type::Path(path) = kind::inner(&block.self_ty) else {
@@ -160,8 +159,13 @@ fn name_of(block: &ItemImpl, errors: &mut Errors) -> Option<Ident> {
         return None;
     };
     let last = path.path.segments.last()?;
-    if !matches!(last.arguments, PathArguments::None) {
-        errors.add(&last.arguments, GENERIC);
+    if block.generics.params.is_empty() && !matches!(last.arguments, PathArguments::None) {
+        errors.add(
+            &last.arguments,
+            "the reference has the name of the type without its parameters, so it can be that of \
+             one type only: write `impl<T: wigwag::Message> Type<T>`, or wrap this one in a struct \
+             of its own",
+        );
         return None;
     }
     Some(last.ident.clone())

@@ -3,7 +3,7 @@
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote};
 use syn::ext::IdentExt;
-use syn::{Ident, Visibility};
+use syn::{Generics, Ident, Visibility, parse_quote};
 
 use crate::errors::Errors;
 use crate::method::{Method, call_site_at};
@@ -26,11 +26,17 @@ pub(crate) struct Definition {
     pub(crate) visibility: Visibility,
     /// The type that has the interface.
     pub(crate) self_type: TokenStream,
+    /// The parameters of a generic type, with their bounds.
+    pub(crate) generics: Generics,
     pub(crate) reach: Reach,
     /// The generated `CounterMessage`.
     pub(crate) message: Ident,
+    /// The same as a type, with the parameters: `StoreMessage<T>`.
+    pub(crate) message_type: TokenStream,
     /// The generated `CounterRef`.
     pub(crate) reference: Ident,
+    /// The same as a type, with the parameters.
+    pub(crate) reference_type: TokenStream,
     pub(crate) methods: Vec<Method>,
 }
 
@@ -39,6 +45,7 @@ impl Definition {
         name: Ident,
         visibility: Visibility,
         self_type: TokenStream,
+        generics: Generics,
         reach: Reach,
         methods: Vec<Method>,
         errors: &mut Errors,
@@ -46,15 +53,48 @@ impl Definition {
         check_variants(&methods, errors);
         let made =
             |end: &str| Ident::new(&format!("{}{end}", name.unraw()), call_site_at(name.span()));
+        let (message, reference) = (made("Message"), made("Ref"));
+        let (_, arguments, _) = generics.split_for_impl();
         Definition {
-            message: made("Message"),
-            reference: made("Ref"),
+            message_type: quote!(#message #arguments),
+            reference_type: quote!(#reference #arguments),
+            message,
+            reference,
             name,
             visibility,
             self_type,
+            generics,
             reach,
             methods,
         }
+    }
+
+    /// The parameters and one type more.
+    pub(crate) fn generics_and(&self, parameter: &str) -> Generics {
+        let mut generics = self.generics.clone();
+        let parameter = Ident::new(parameter, Span::call_site());
+        generics.params.push(parse_quote!(#parameter));
+        generics
+    }
+
+    /// The variant of the message that uses the parameters of a generic type, since not every one is
+    /// in an argument. It has no value.
+    pub(crate) fn never(&self) -> Option<TokenStream> {
+        (!self.generics.params.is_empty()).then(|| {
+            let self_type = &self.self_type;
+            quote! {
+                #[doc(hidden)]
+                WigwagNever(
+                    ::core::convert::Infallible,
+                    ::core::marker::PhantomData<fn() -> #self_type>,
+                ),
+            }
+        })
+    }
+
+    /// The arm for that variant where a message is matched by reference.
+    pub(crate) fn never_arm(&self) -> Option<TokenStream> {
+        self.never().map(|_| quote!(Self::WigwagNever(never, _) => match *never {},))
     }
 
     pub(crate) fn is_local(&self) -> bool {

@@ -12,8 +12,9 @@ use crate::method::{ArgumentForm, Execution, Method, mixed_site_at};
 
 /// Generates `impl Interface`.
 pub(crate) fn interface(definition: &Definition) -> TokenStream {
-    let (self_type, message) = (&definition.self_type, &definition.message);
-    let reference = &definition.reference;
+    let (self_type, message_type) = (&definition.self_type, &definition.message_type);
+    let reference_type = &definition.reference_type;
+    let (parameters, _, conditions) = definition.generics.split_for_impl();
     let name = definition.spelled();
     let methods = definition.methods.iter().map(|method| described(definition, method));
     let codec = definition.codec();
@@ -24,26 +25,32 @@ pub(crate) fn interface(definition: &Definition) -> TokenStream {
         let (cfg, reply) = (method.cfg(), method.reply_payload());
         quote_spanned!(mixed_site_at(method.reply_span)=> #cfg reply::<#reply>();)
     });
+    // A constant knows no parameters; of a generic type, the impls that need the reply are checked.
+    let check = definition.generics.params.is_empty().then(|| {
+        quote! {
+            // Checks that both ends can handle each reply, which `Payload` requires. Without it, only
+            // a caller's code would fail to compile.
+            const _: () = {
+                const fn reply<WigwagReply>()
+                where
+                    WigwagReply: ::core::marker::Send + 'static,
+                {
+                }
+                #(#replies)*
+            };
+        }
+    });
     quote! {
         #[automatically_derived]
-        impl ::wigwag::__private::Interface for #self_type {
-            type Message = #message;
-            type Ref = #reference;
+        impl #parameters ::wigwag::__private::Interface for #self_type #conditions {
+            type Message = #message_type;
+            type Ref = #reference_type;
             type Codec = #codec;
             const SCHEMA: &'static ::wigwag::__private::Schema =
                 &::wigwag::__private::Schema::new(#name, &[#(#methods,)*]);
         }
 
-        // Checks that both ends can handle each reply, which `Payload` requires. Without it, only a
-        // caller's code would fail to compile.
-        const _: () = {
-            const fn reply<WigwagReply>()
-            where
-                WigwagReply: ::core::marker::Send + 'static,
-            {
-            }
-            #(#replies)*
-        };
+        #check
     }
 }
 
@@ -113,9 +120,10 @@ fn described(definition: &Definition, method: &Method) -> TokenStream {
 /// Generates `impl Life` with the defaults only.
 pub(crate) fn life(definition: &Definition) -> TokenStream {
     let self_type = &definition.self_type;
+    let (parameters, _, conditions) = definition.generics.split_for_impl();
     quote! {
         #[automatically_derived]
-        impl ::wigwag::Life for #self_type {
+        impl #parameters ::wigwag::Life for #self_type #conditions {
             const HAS_HOOKS: ::core::primitive::bool = false;
         }
     }
@@ -124,6 +132,8 @@ pub(crate) fn life(definition: &Definition) -> TokenStream {
 /// Generates `impl Actor`: plain methods run where the message is destructured, async ones later.
 pub(crate) fn actor(definition: &Definition) -> TokenStream {
     let (self_type, message) = (&definition.self_type, &definition.message);
+    let message_type = &definition.message_type;
+    let (parameters, _, conditions) = definition.generics.split_for_impl();
     let (given, reply, owned) = (local("message"), local("reply"), local("owned"));
     let (plain, other): (Vec<_>, Vec<_>) =
         definition.methods.iter().partition(|method| method.execution == Execution::Plain);
@@ -156,15 +166,15 @@ pub(crate) fn actor(definition: &Definition) -> TokenStream {
     quote! {
         #[automatically_derived]
         #[allow(deprecated, reason = "a deprecated call is still answered")]
-        impl ::wigwag::__private::Actor for #self_type {
+        impl #parameters ::wigwag::__private::Actor for #self_type #conditions {
             #side_by_side
 
             #[inline]
             fn handle(
                 &mut self,
-                #given: #message,
+                #given: #message_type,
                 #reply: &mut ::wigwag::__private::Reply<'_>,
-            ) -> ::wigwag::__private::Handled<#message> {
+            ) -> ::wigwag::__private::Handled<#message_type> {
                 match #given {
                     #(#run_now)*
                     #(#hand_back)*
@@ -177,7 +187,7 @@ pub(crate) fn actor(definition: &Definition) -> TokenStream {
 
             async fn handle_later(
                 &mut self,
-                #given: #message,
+                #given: #message_type,
                 mut #owned: ::wigwag::__private::Reply<'static>,
             ) {
                 let #reply = &mut #owned;
@@ -201,6 +211,7 @@ fn handled_later(method: &Method, given: &TokenStream) -> TokenStream {
 /// Generates the entry of handlers that run side by side, and the keys of their calls.
 fn side_by_side(definition: &Definition) -> TokenStream {
     let (self_type, message) = (&definition.self_type, &definition.message);
+    let message_type = &definition.message_type;
     let (given_message, value) = (local("message"), local("value"));
     let (owned, keys) = (local("owned"), local("keys"));
     let mut firsts = Vec::new();
@@ -252,7 +263,7 @@ fn side_by_side(definition: &Definition) -> TokenStream {
 
         fn handle_side_by_side(
             &mut self,
-            #given_message: #message,
+            #given_message: #message_type,
             #owned: ::wigwag::__private::Reply<'static>,
         ) -> ::core::option::Option<::wigwag::__private::Work> {
             match #given_message {
@@ -262,7 +273,7 @@ fn side_by_side(definition: &Definition) -> TokenStream {
         }
 
         fn serial_key(
-            #given_message: &#message,
+            #given_message: &#message_type,
             #keys: &::std::hash::RandomState,
         ) -> ::core::option::Option<::core::primitive::u64> {
             match #given_message {
@@ -276,7 +287,7 @@ fn side_by_side(definition: &Definition) -> TokenStream {
 /// Generates the dispatch from bytes to the handler, without building a message.
 fn handle_encoded(definition: &Definition) -> TokenStream {
     let (method, reader, reply) = (local("method"), local("reader"), local("reply"));
-    let message = &definition.message;
+    let (message, message_type) = (&definition.message, &definition.message_type);
     let Numbers { constants, values } = definition.numbers();
     let arms = definition.methods.iter().zip(&values).map(|(one, at)| {
         if one.is_stream {
@@ -302,7 +313,7 @@ fn handle_encoded(definition: &Definition) -> TokenStream {
             #reader: &mut ::wigwag::__private::Reader<'_>,
             #reply: &mut ::wigwag::__private::Reply<'_>,
         ) -> ::core::result::Result<
-            ::core::option::Option<::wigwag::__private::Handled<#message>>,
+            ::core::option::Option<::wigwag::__private::Handled<#message_type>>,
             ::wigwag::__private::DecodeError,
         > {
             #constants
@@ -318,7 +329,7 @@ fn handle_encoded(definition: &Definition) -> TokenStream {
 /// that answer with streams are handled one by one.
 fn handle_run(definition: &Definition) -> TokenStream {
     let (method, reader, reply) = (local("method"), local("reader"), local("reply"));
-    let (calls, message) = (local("calls"), &definition.message);
+    let (calls, message_type) = (local("calls"), &definition.message_type);
     let fixed_width = local("fixed");
     let Numbers { constants, values } = definition.numbers();
     let arms = definition.methods.iter().zip(values);
@@ -352,7 +363,7 @@ fn handle_run(definition: &Definition) -> TokenStream {
             #calls: &mut ::wigwag::__private::SameCalls<'_, '_>,
             #reply: &mut ::wigwag::__private::Reply<'_>,
         ) -> ::core::result::Result<
-            ::core::option::Option<::wigwag::__private::Handled<#message>>,
+            ::core::option::Option<::wigwag::__private::Handled<#message_type>>,
             ::wigwag::__private::DecodeError,
         > {
             #constants

@@ -16,16 +16,20 @@ use crate::method::{Method, mixed_site_at};
 /// Generates one `impl HasCall` for each call, and the way from this reference to those of the
 /// interfaces.
 pub(crate) fn calls(definition: &Definition) -> TokenStream {
-    let (self_type, reference) = (&definition.self_type, &definition.reference);
+    let (self_type, reference_type) = (&definition.self_type, &definition.reference_type);
+    let through = definition.generics_and("WigwagInterface");
+    let (parameters, _, conditions) = through.split_for_impl();
+    let conditions = conditions.map(|conditions| &conditions.predicates);
     let calls = definition.methods.iter().map(|method| has_call(definition, method));
     quote! {
         #(#calls)*
 
         #[automatically_derived]
         #[allow(private_bounds, reason = "the actor's type may be private to the crate")]
-        impl<WigwagInterface> ::wigwag::__private::HasInterface<WigwagInterface> for #reference
+        impl #parameters ::wigwag::__private::HasInterface<WigwagInterface> for #reference_type
         where
             WigwagInterface: ::wigwag::__private::ImplementedBy<#self_type>,
+            #conditions
         {
             fn through(&self) -> ::wigwag::__private::Ref<WigwagInterface> {
                 ::wigwag::__private::through(&self.0)
@@ -62,18 +66,22 @@ fn has_call(definition: &Definition, method: &Method) -> TokenStream {
     let names: Vec<_> = method.arguments.iter().map(|argument| &argument.name).collect();
     let kinds = method.arguments.iter().map(|argument| &argument.kind);
     let (locals, other) = (locals(method), local("other"));
+    let message_type = &definition.message_type;
+    let (parameters, _, conditions) = definition.generics.split_for_impl();
     let kinds = quote!((#(#kinds,)*));
     quote! {
         #cfg
         #[automatically_derived]
-        impl #has_call for #self_type {
+        impl #parameters #has_call for #self_type #conditions {
             #[inline]
-            fn message((#(#locals,)*): #kinds) -> #message {
+            fn message((#(#locals,)*): #kinds) -> #message_type {
                 #message::#variant { #(#names: #locals,)* }
             }
 
             #[inline]
-            fn arguments(#other: #message) -> ::core::result::Result<#kinds, #message> {
+            fn arguments(
+                #other: #message_type,
+            ) -> ::core::result::Result<#kinds, #message_type> {
                 #[allow(unreachable_patterns, reason = "this may be the only call")]
                 match #other {
                     #message::#variant { #(#names: #locals,)* } => {

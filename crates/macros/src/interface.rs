@@ -7,7 +7,7 @@
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::ext::IdentExt;
-use syn::{FnArg, Ident, ItemTrait, ReturnType, TraitItem, TraitItemFn};
+use syn::{FnArg, Generics, Ident, ItemTrait, ReturnType, TraitItem, TraitItemFn};
 
 use crate::definition::{Definition, Reach};
 use crate::errors::Errors;
@@ -44,6 +44,7 @@ pub(crate) fn expand(block: &ItemTrait, errors: &mut Errors) -> TokenStream {
         name.clone(),
         visibility.clone(),
         self_type,
+        Generics::default(),
         Reach::Exportable,
         methods,
         errors,

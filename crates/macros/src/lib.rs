@@ -357,12 +357,49 @@ use proc_macro::TokenStream;
 /// # }
 /// ```
 ///
+/// ## Generic types
+///
+/// The reference, the message and the interface of a generic actor have its parameters: `CacheRef<K,
+/// V>`. A parameter of which values are arguments or replies needs the bound `wigwag::Message`, or in
+/// a local actor `Send + 'static`; numbers may be parameters too, and lifetimes may not.
+///
+/// ```
+/// use std::collections::BTreeMap;
+///
+/// use wigwag::{Actor, Message};
+///
+/// struct Cache<K, V>(BTreeMap<K, V>);
+///
+/// #[wigwag::actor]
+/// impl<K: Message + Ord, V: Message + Clone> Cache<K, V> {
+///     pub fn put(&mut self, key: K, value: V) -> Option<V> {
+///         self.0.insert(key, value)
+///     }
+///
+///     pub fn get(&self, key: K) -> Option<V> {
+///         self.0.get(&key).cloned()
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let ages: CacheRef<String, u8> = Cache(BTreeMap::new()).spawn();
+/// ages.put("Ada".into(), 36).tell().await?;
+/// assert_eq!(ages.get("Ada".into()).ask().await?, Some(36));
+/// # Ok(())
+/// # }
+/// ```
+///
+/// In the schema a parameter has its name from the source. Callers from another process that name
+/// other types are told apart by the widths of numbers and the fields of structs when they fetch the
+/// reference, and otherwise when a value arrives that does not fit (`BadArguments`, `BadReply`).
+///
 /// ## Versions
 ///
 /// The calls are numbered in the order in which they are written. That order, their names and their
 /// types determine the hash of the schema. A call with `#[cfg(…)]` that does not exist in a build is
-/// not in the schema of that build; two ends that differ match their calls by name. An `Option` at the end of the arguments may be missing,
-/// and further arguments of a newer caller are ignored.
+/// not in the schema of that build; two ends that differ match their calls by name. An `Option` at
+/// the end of the arguments may be missing, and further arguments of a newer caller are ignored.
 ///
 /// ## Performance
 ///

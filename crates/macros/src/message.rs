@@ -21,15 +21,17 @@ pub(crate) fn expand(definition: &Definition) -> TokenStream {
             parts.into_iter().map(|part| part(definition)).collect()
         }
     };
+    let (parameters, _, conditions) = definition.generics.split_for_impl();
+    let (message_type, never) = (&definition.message_type, definition.never());
     quote! {
         #any_call
 
         #[doc = #docs]
         #[allow(private_interfaces, reason = "an argument's type may be private to the crate")]
-        #visibility enum #message { #(#variants,)* }
+        #visibility enum #message #parameters #conditions { #(#variants,)* #never }
 
         #[automatically_derived]
-        impl ::wigwag::__private::Message for #message {
+        impl #parameters ::wigwag::__private::Message for #message_type #conditions {
             #method
             #codec
         }
@@ -65,11 +67,12 @@ fn number(definition: &Definition) -> TokenStream {
         let (variant, cfg) = (&method.variant, method.cfg());
         quote!(#cfg Self::#variant { .. } => ::wigwag::__private::FIRST_METHOD + #at)
     });
+    let never = definition.never_arm();
     quote! {
         #[inline]
         fn method(&self) -> ::core::primitive::u32 {
             #constants
-            match self { #(#arms,)* }
+            match self { #(#arms,)* #never }
         }
     }
 }
@@ -118,20 +121,21 @@ fn travels(definition: &Definition) -> TokenStream {
         let (variant, cfg) = (&method.variant, method.cfg());
         quote!(#cfg Self::#variant { .. } => const { #answer })
     });
-    let cfgs = definition.methods.iter().map(Method::cfg);
+    let (cfgs, never) = (definition.methods.iter().map(Method::cfg), definition.never_arm());
     quote! {
         #[inline(always)]
         fn travels(&self) -> ::core::primitive::bool {
             if const { ::wigwag::__private::all(&[#(#cfgs { #answers },)*]) } {
                 return true;
             }
-            match self { #(#arms,)* }
+            match self { #(#arms,)* #never }
         }
     }
 }
 
 fn encode(definition: &Definition) -> TokenStream {
     let (out, scratch, place) = (local("out"), local("scratch"), local("place"));
+    let is_small = local("is_small");
     let small = definition.methods.iter().map(|method| {
         let (variant, cfg) = (&method.variant, method.cfg());
         let count = method.arguments.len();
@@ -147,10 +151,12 @@ fn encode(definition: &Definition) -> TokenStream {
         quote! {
             #cfg
             Self::#variant { #(#names: #locals,)* } => {
-                const SMALL: ::core::primitive::bool = ::wigwag::__private::small::array(&[
-                    #(<#kinds as ::wigwag::__private::Encode>::SMALL_BYTES,)*
-                ]) <= ::wigwag::__private::small::SMALL_BYTES_MAX;
-                if !SMALL {
+                let #is_small = const {
+                    ::wigwag::__private::small::array(&[
+                        #(<#kinds as ::wigwag::__private::Encode>::SMALL_BYTES,)*
+                    ]) <= ::wigwag::__private::small::SMALL_BYTES_MAX
+                };
+                if !#is_small {
                     return ::core::option::Option::None;
                 }
                 let #place = ::wigwag::__private::small::put_array(#scratch, #place, #count);
@@ -178,10 +184,11 @@ fn encode(definition: &Definition) -> TokenStream {
             }
         }
     });
+    let never = definition.never_arm();
     quote! {
         #[inline]
         fn encode_arguments(&self, #out: &mut ::wigwag::__private::Buffer) {
-            match self { #(#arms)* }
+            match self { #(#arms)* #never }
         }
 
         #[inline(always)]
@@ -190,7 +197,7 @@ fn encode(definition: &Definition) -> TokenStream {
             #scratch: &mut ::wigwag::__private::small::Scratch,
             #place: ::core::primitive::usize,
         ) -> ::core::option::Option<::core::primitive::usize> {
-            match self { #(#small)* }
+            match self { #(#small)* #never }
         }
     }
 }
@@ -221,6 +228,7 @@ fn encode_fixed(definition: &Definition) -> TokenStream {
             }
         }
     });
+    let never = definition.never_arm();
     quote! {
         #[inline(always)]
         fn encode_fixed(
@@ -228,7 +236,7 @@ fn encode_fixed(definition: &Definition) -> TokenStream {
             #scratch: &mut ::wigwag::__private::small::Scratch,
             #place: ::core::primitive::usize,
         ) -> ::core::option::Option<::core::primitive::usize> {
-            match self { #(#arms)* }
+            match self { #(#arms)* #never }
         }
     }
 }

@@ -2,35 +2,38 @@
 
 use proc_macro2::TokenStream;
 use quote::quote;
+use syn::parse_quote;
 
 use crate::definition::{Definition, local};
 use crate::method::{Argument, ArgumentForm, Method, call_site_at};
 
 /// Generates the newtype over `Ref` and its methods.
 pub(crate) fn expand(definition: &Definition) -> TokenStream {
-    let (self_type, message) = (&definition.self_type, &definition.message);
+    let (self_type, message_type) = (&definition.self_type, &definition.message_type);
     let (reference, visibility) = (&definition.reference, &definition.visibility);
+    let reference_type = &definition.reference_type;
+    let (parameters, _, conditions) = definition.generics.split_for_impl();
     let name = definition.spelled();
     let docs =
         format!(" A reference to an actor with the interface of `{name}`, wherever it lives.");
     let methods = definition.methods.iter().map(|method| call(definition, method));
-    let (inner, f) = (local("inner"), local("f"));
-    let values = value(definition);
+    let (common, values) = (common(definition), value(definition));
     // Type parameters have no hygiene, so these have names that no actor has.
     quote! {
         #[doc = #docs]
         #[allow(private_interfaces, reason = "the actor's type may be private to the crate")]
-        #visibility struct #reference(::wigwag::__private::Ref<#self_type>);
+        #visibility struct #reference #parameters(::wigwag::__private::Ref<#self_type>)
+        #conditions;
 
         #[allow(dead_code, private_interfaces, reason = "generated whether used or not")]
-        impl #reference {
+        impl #parameters #reference_type #conditions {
             #(#methods)*
 
             /// Calls with a message that a refused call gave back.
             #[inline]
             pub fn call<WigwagReply>(
                 &self,
-                message: #message,
+                message: #message_type,
             ) -> ::wigwag::__private::Call<'_, #self_type, WigwagReply> {
                 ::wigwag::__private::Call::new(&self.0, message)
             }
@@ -51,8 +54,20 @@ pub(crate) fn expand(definition: &Definition) -> TokenStream {
             }
         }
 
+        #common
+
+        #values
+    }
+}
+
+/// Generates the traits that all references have.
+fn common(definition: &Definition) -> TokenStream {
+    let (self_type, reference_type) = (&definition.self_type, &definition.reference_type);
+    let (parameters, _, conditions) = definition.generics.split_for_impl();
+    let (inner, f) = (local("inner"), local("f"));
+    quote! {
         #[automatically_derived]
-        impl ::core::clone::Clone for #reference {
+        impl #parameters ::core::clone::Clone for #reference_type #conditions {
             #[inline]
             fn clone(&self) -> Self {
                 Self(::core::clone::Clone::clone(&self.0))
@@ -60,7 +75,10 @@ pub(crate) fn expand(definition: &Definition) -> TokenStream {
         }
 
         #[automatically_derived]
-        impl ::core::convert::From<::wigwag::__private::Ref<#self_type>> for #reference {
+        impl #parameters ::core::convert::From<::wigwag::__private::Ref<#self_type>>
+            for #reference_type
+        #conditions
+        {
             #[inline]
             fn from(#inner: ::wigwag::__private::Ref<#self_type>) -> Self {
                 Self(#inner)
@@ -68,7 +86,10 @@ pub(crate) fn expand(definition: &Definition) -> TokenStream {
         }
 
         #[automatically_derived]
-        impl ::core::convert::AsRef<::wigwag::__private::Ref<#self_type>> for #reference {
+        impl #parameters ::core::convert::AsRef<::wigwag::__private::Ref<#self_type>>
+            for #reference_type
+        #conditions
+        {
             #[inline]
             fn as_ref(&self) -> &::wigwag::__private::Ref<#self_type> {
                 &self.0
@@ -76,24 +97,26 @@ pub(crate) fn expand(definition: &Definition) -> TokenStream {
         }
 
         #[automatically_derived]
-        impl ::core::fmt::Debug for #reference {
+        impl #parameters ::core::fmt::Debug for #reference_type #conditions {
             fn fmt(&self, #f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
                 ::core::fmt::Debug::fmt(&self.0, #f)
             }
         }
-
-        #values
     }
 }
 
 /// Generates `Encode` and `Decode`, so that a reference can be an argument or a reply. Whether it
 /// travels is decided by `Ref`.
 fn value(definition: &Definition) -> TokenStream {
-    let (self_type, reference) = (&definition.self_type, &definition.reference);
+    let (self_type, reference_type) = (&definition.self_type, &definition.reference_type);
     let (out, reader) = (local("out"), local("reader"));
+    let (parameters, _, conditions) = definition.generics.split_for_impl();
+    let mut of_reader = definition.generics.clone();
+    of_reader.params.insert(0, parse_quote!('wigwag));
+    let (decoded, _, _) = of_reader.split_for_impl();
     quote! {
         #[automatically_derived]
-        impl ::wigwag::__private::Encode for #reference {
+        impl #parameters ::wigwag::__private::Encode for #reference_type #conditions {
             const TRAVELS: ::core::primitive::bool =
                 <::wigwag::__private::Ref<#self_type> as ::wigwag::__private::Encode>::TRAVELS;
 
@@ -104,7 +127,7 @@ fn value(definition: &Definition) -> TokenStream {
         }
 
         #[automatically_derived]
-        impl<'wigwag> ::wigwag::__private::Decode<'wigwag> for #reference {
+        impl #decoded ::wigwag::__private::Decode<'wigwag> for #reference_type #conditions {
             #[inline]
             fn decode(
                 #reader: &mut ::wigwag::__private::Reader<'wigwag>,

@@ -7,8 +7,8 @@
 use proc_macro2::{Span, TokenStream};
 use quote::quote;
 use syn::{
-    Attribute, GenericArgument, Ident, ImplItem, ItemImpl, Meta, Path, PathArguments, ReturnType,
-    Signature, Type, TypeParamBound, parse_quote,
+    Attribute, GenericArgument, GenericParam, Ident, ImplItem, ItemImpl, Meta, Path, PathArguments,
+    ReturnType, Signature, Type, TypeParamBound, parse_quote,
 };
 
 use crate::errors::Errors;
@@ -147,6 +147,7 @@ pub(crate) fn awaited(output: &ReturnType) -> Option<&Type> {
 /// The block without the attribute, which was read, and with all bounds on the returned future.
 pub(crate) fn desugared(block: &ItemImpl) -> ItemImpl {
     let mut block = block.clone();
+    let parameters: Vec<_> = block.generics.params.iter().filter_map(parameter).collect();
     for item in &mut block.items {
         if !crate::actor::is_call(item) {
             continue;
@@ -155,7 +156,7 @@ pub(crate) fn desugared(block: &ItemImpl) -> ItemImpl {
         let before = function.attrs.len();
         function.attrs.retain(|one| !is_handler(one.path()));
         if function.attrs.len() < before {
-            complete(&mut function.sig.output);
+            complete(&mut function.sig.output, &parameters);
             function.attrs.push(parse_quote! {
                 #[allow(clippy::manual_async_fn, reason = "the future must not borrow the actor")]
             });
@@ -164,7 +165,17 @@ pub(crate) fn desugared(block: &ItemImpl) -> ItemImpl {
     block
 }
 
-fn complete(output: &mut ReturnType) {
+/// The name of a parameter of a generic type. The compiler wants all of them in `use<…>`, and none of
+/// them borrows the actor.
+fn parameter(parameter: &GenericParam) -> Option<Ident> {
+    match parameter {
+        GenericParam::Type(one) => Some(one.ident.clone()),
+        GenericParam::Const(one) => Some(one.ident.clone()),
+        GenericParam::Lifetime(_) => None,
+    }
+}
+
+fn complete(output: &mut ReturnType, parameters: &[Ident]) {
     if awaited(output).is_none() {
         return;
     }
@@ -181,7 +192,8 @@ fn complete(output: &mut ReturnType) {
         open.bounds.push(syn::parse_quote_spanned!(here=> ::core::marker::Send));
     }
     if !captures {
-        open.bounds.push(TypeParamBound::PreciseCapture(syn::parse_quote_spanned!(here=> use<>)));
+        let captured = syn::parse_quote_spanned!(here=> use<#(#parameters),*>);
+        open.bounds.push(TypeParamBound::PreciseCapture(captured));
     }
 }
 

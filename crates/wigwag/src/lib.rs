@@ -281,6 +281,7 @@ pub use wigwag_actor::{
 };
 pub use wigwag_macros::{Message, actor, handler, main, was};
 pub use wigwag_net::Address;
+pub use wigwag_wire::payload::Message;
 pub use wigwag_wire::{Fault, IntoBytes};
 
 /// Items that the code written by the macros refers to; not part of the API.

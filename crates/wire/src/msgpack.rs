@@ -19,7 +19,7 @@ use crate::{Buffer, Reader, Short};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an argument or a reply",
     label = "has no form on the wire",
-    note = "write `#[derive(wigwag::Message)]` on each of your own types in it",
+    note = "write `#[derive(wigwag::Message)]` on each of your own types in it; a type parameter needs the bound `wigwag::Message`",
     note = "a value that stays in its process may be any type, as `wigwag::Local<…>`, and so may all of an actor with `#[wigwag::actor(local)]`"
 )]
 pub trait Encode {
@@ -99,7 +99,7 @@ pub trait Encode {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an argument or a reply",
     label = "has no form on the wire",
-    note = "write `#[derive(wigwag::Message)]` on each of your own types in it",
+    note = "write `#[derive(wigwag::Message)]` on each of your own types in it; a type parameter needs the bound `wigwag::Message`",
     note = "a value that stays in its process may be any type, as `wigwag::Local<…>`, and so may all of an actor with `#[wigwag::actor(local)]`"
 )]
 pub trait Decode<'a>: Sized {

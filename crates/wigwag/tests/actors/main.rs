@@ -11,6 +11,7 @@ mod order;
 mod calls;
 mod owned;
 mod interfaces;
+mod generic;
 mod pipeline;
 mod receipts;
 mod streams;
