@@ -58,6 +58,7 @@ impl<T> From<T> for Local<T> {
 /// Writes nil. Never reached: `TRAVELS` is checked first.
 impl<T> Encode for Local<T> {
     const TRAVELS: bool = false;
+    const IS_PLAIN: bool = true;
 
     fn encode(&self, out: &mut Buffer) {
         ().encode(out);
@@ -74,6 +75,7 @@ impl<'a, T> Decode<'a> for Local<T> {
 /// A reference to an actor, like a [`Local`], is only valid in its own process.
 impl<I: Interface> Encode for Ref<I> {
     const TRAVELS: bool = false;
+    const IS_PLAIN: bool = true;
 
     fn encode(&self, out: &mut Buffer) {
         ().encode(out);

@@ -31,6 +31,14 @@ pub trait Message: Sized + Send + 'static {
         true
     }
 
+    /// True if encoding the arguments runs no code of the program
+    /// ([`Encode::IS_PLAIN`](wigwag_wire::Encode::IS_PLAIN)), so that it may be done under a lock.
+    /// The macros generate what the compiler knows in advance.
+    #[inline(always)]
+    fn is_plain(&self) -> bool {
+        false
+    }
+
     /// Appends the arguments as a positional MessagePack array.
     fn encode_arguments(&self, out: &mut Buffer);
 

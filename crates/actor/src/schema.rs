@@ -104,6 +104,7 @@ impl Method {
 /// and a method are followed by the parts of the type and by the former names, and a method by the
 /// structs and enums that it uses, if there are any.
 impl Encode for Schema {
+    const IS_PLAIN: bool = true;
     fn encode(&self, out: &mut Buffer) {
         put_array(out, 3);
         self.name.encode(out);

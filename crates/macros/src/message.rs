@@ -17,7 +17,7 @@ pub(crate) fn expand(definition: &Definition) -> TokenStream {
     let codec = match definition.is_local() {
         true => no_codec(),
         false => {
-            let parts = [travels, encode, encode_fixed, decode];
+            let parts = [travels, is_plain, encode, encode_fixed, decode];
             parts.into_iter().map(|part| part(definition)).collect()
         }
     };
@@ -99,24 +99,39 @@ fn no_codec() -> TokenStream {
     }
 }
 
-/// Generates `travels`: one constant for each call, and a single one if all calls travel.
+/// Generates `travels`. A call that is answered with a stream does not travel.
 fn travels(definition: &Definition) -> TokenStream {
-    let answers: Vec<_> = definition
-        .methods
-        .iter()
-        .map(|method| {
-            if method.is_stream {
-                return quote!(false);
-            }
-            let kinds = method.arguments.iter().map(|argument| {
-                let kind = argument.payload();
-                quote_spanned! {mixed_site_at(argument.span)=>
-                    && <#kind as ::wigwag::__private::Encode>::TRAVELS
-                }
-            });
-            quote!(true #(#kinds)*)
-        })
-        .collect();
+    of_calls(definition, &quote!(travels), |method| match method.is_stream {
+        true => quote!(false),
+        false => all_arguments(method, &quote!(TRAVELS)),
+    })
+}
+
+/// Generates `is_plain`.
+fn is_plain(definition: &Definition) -> TokenStream {
+    let of_method = |method: &Method| all_arguments(method, &quote!(IS_PLAIN));
+    of_calls(definition, &quote!(is_plain), of_method)
+}
+
+/// An expression that is true if this constant of `Encode` is true for all arguments.
+fn all_arguments(method: &Method, constant: &TokenStream) -> TokenStream {
+    let kinds = method.arguments.iter().map(|argument| {
+        let kind = argument.payload();
+        quote_spanned! {mixed_site_at(argument.span)=>
+            && <#kind as ::wigwag::__private::Encode>::#constant
+        }
+    });
+    quote!(true #(#kinds)*)
+}
+
+/// Generates a function with one constant for each call, and a single one if it is true for all
+/// calls.
+fn of_calls(
+    definition: &Definition,
+    name: &TokenStream,
+    of_method: impl Fn(&Method) -> TokenStream,
+) -> TokenStream {
+    let answers: Vec<_> = definition.methods.iter().map(of_method).collect();
     let arms = definition.methods.iter().zip(&answers).map(|(method, answer)| {
         let (variant, cfg) = (&method.variant, method.cfg());
         quote!(#cfg Self::#variant { .. } => const { #answer })
@@ -124,7 +139,7 @@ fn travels(definition: &Definition) -> TokenStream {
     let (cfgs, never) = (definition.methods.iter().map(Method::cfg), definition.never_arm());
     quote! {
         #[inline(always)]
-        fn travels(&self) -> ::core::primitive::bool {
+        fn #name(&self) -> ::core::primitive::bool {
             if const { ::wigwag::__private::all(&[#(#cfgs { #answers },)*]) } {
                 return true;
             }

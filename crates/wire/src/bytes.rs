@@ -45,6 +45,7 @@ pub(crate) fn take_byte_list(reader: &mut Reader<'_>) -> Result<Vec<u8>, DecodeE
 }
 
 impl Encode for Bytes {
+    const IS_PLAIN: bool = true;
     fn encode(&self, out: &mut Buffer) {
         put_bin(out, self);
     }

@@ -14,6 +14,7 @@ use crate::{Buffer, Decode, DecodeError, Encode, Reader};
 /// it is `[value]`.
 impl<T: Encode> Encode for Option<T> {
     const TRAVELS: bool = T::TRAVELS;
+    const IS_PLAIN: bool = T::IS_PLAIN;
     const FIELDS: &'static Fields = T::FIELDS;
     const MAY_BE_NIL: bool = true;
     const SMALL_BYTES: usize = T::SMALL_BYTES.saturating_add(T::MAY_BE_NIL as usize);
@@ -56,6 +57,7 @@ impl<'a, T: Decode<'a>> Decode<'a> for Option<T> {
 /// `Ok(value)` is `[0, value]`, `Err(error)` is `[1, error]`.
 impl<T: Encode, E: Encode> Encode for Result<T, E> {
     const TRAVELS: bool = T::TRAVELS && E::TRAVELS;
+    const IS_PLAIN: bool = T::IS_PLAIN && E::IS_PLAIN;
     const FIELDS: &'static Fields = &Fields {
         name: "",
         fields: &[Field::unnamed("0", T::FIELDS), Field::unnamed("1", E::FIELDS)],
@@ -109,6 +111,7 @@ pub fn nested<'a, T>(
 
 impl<T: Encode> Encode for [T] {
     const TRAVELS: bool = T::TRAVELS;
+    const IS_PLAIN: bool = T::IS_PLAIN;
     const FIELDS: &'static Fields = T::FIELDS;
     fn encode(&self, out: &mut Buffer) {
         T::encode_list(self, out);
@@ -117,6 +120,7 @@ impl<T: Encode> Encode for [T] {
 
 impl<T: Encode> Encode for Vec<T> {
     const TRAVELS: bool = T::TRAVELS;
+    const IS_PLAIN: bool = T::IS_PLAIN;
     const FIELDS: &'static Fields = T::FIELDS;
     fn encode(&self, out: &mut Buffer) {
         self.as_slice().encode(out);
@@ -131,6 +135,7 @@ impl<'a, T: Decode<'a>> Decode<'a> for Vec<T> {
 
 impl<T: Encode, const N: usize> Encode for [T; N] {
     const TRAVELS: bool = T::TRAVELS;
+    const IS_PLAIN: bool = T::IS_PLAIN;
     // The head of bin is longer than that of a short array, but its bytes are shorter than numbers.
     const SMALL_BYTES: usize = if N == 0 { 2 } else { small::array(&[T::SMALL_BYTES; N]) };
     const FIELDS: &'static Fields = T::FIELDS;
@@ -163,6 +168,7 @@ impl<'a, T: Decode<'a>, const N: usize> Decode<'a> for [T; N] {
 
 impl<K: Encode, V: Encode> Encode for BTreeMap<K, V> {
     const TRAVELS: bool = K::TRAVELS && V::TRAVELS;
+    const IS_PLAIN: bool = K::IS_PLAIN && V::IS_PLAIN;
     const FIELDS: &'static Fields = &Fields {
         name: "",
         fields: &[Field::unnamed("0", K::FIELDS), Field::unnamed("1", V::FIELDS)],
@@ -211,6 +217,7 @@ impl<'a, K: Decode<'a> + Ord, V: Decode<'a>> Decode<'a> for BTreeMap<K, V> {
 impl<T: Encode + ?Sized> Encode for Box<T> {
     const MAY_BE_NIL: bool = T::MAY_BE_NIL;
     const TRAVELS: bool = T::TRAVELS;
+    const IS_PLAIN: bool = T::IS_PLAIN;
     const FIELDS: &'static Fields = T::FIELDS;
     fn encode(&self, out: &mut Buffer) {
         (**self).encode(out);
@@ -228,6 +235,7 @@ macro_rules! tuples {
     ($($count:literal: $($name:ident $index:tt),+;)*) => {$(
         impl<$($name: Encode),+> Encode for ($($name,)+) {
             const TRAVELS: bool = $($name::TRAVELS)&&+;
+            const IS_PLAIN: bool = $($name::IS_PLAIN)&&+;
             const FIELDS: &'static Fields = &Fields {
                 name: "",
                 fields: &[$(

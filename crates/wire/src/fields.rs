@@ -137,6 +137,7 @@ const fn is_number(name: &str) -> bool {
 pub struct TypeInWords(pub &'static Fields);
 
 impl Encode for TypeInWords {
+    const IS_PLAIN: bool = true;
     fn encode(&self, out: &mut Buffer) {
         let Fields { name, fields } = self.0;
         put_array(out, 2);
@@ -159,6 +160,7 @@ impl Encode for TypeInWords {
 
 /// Nil if there are no named parts, otherwise `[name, [[part, [former name*], its parts]*]]`.
 impl Encode for Fields {
+    const IS_PLAIN: bool = true;
     fn encode(&self, out: &mut Buffer) {
         self.describe(out, DEPTH_MAX);
     }

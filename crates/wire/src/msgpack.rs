@@ -34,6 +34,14 @@ pub trait Encode {
     /// run time if all types travel.
     const TRAVELS: bool = true;
 
+    /// True if encoding a value waits for no lock, sends nothing and does not panic. A composite type
+    /// is plain only if all its parts are.
+    ///
+    /// A plain value may be encoded straight into a buffer of a session, under its locks. A value of
+    /// another type is encoded before a lock is taken, and then copied. Set it only for an encoder
+    /// that calls nothing but those of plain types.
+    const IS_PLAIN: bool = false;
+
     /// The names of the parts of the type, which are not encoded. A composite type has those of its
     /// parts. The derive of `Message` sets it for structs and enums.
     #[doc(hidden)]
@@ -390,6 +398,7 @@ macro_rules! byte_lists {
 macro_rules! integers {
     ($put:ident $take:ident $wide:ty: $kind:literal $($type:ident as $fixed:ty),*) => {$(
         impl Encode for $type {
+            const IS_PLAIN: bool = true;
             byte_lists!(encode $type);
             put_fixed!($kind $fixed);
             const SMALL_BYTES: usize = 1 + size_of::<$type>();
@@ -426,6 +435,7 @@ integers!(put_u64 to_u64 u64: b'u' u8 as u8, u16 as u16, u32 as u32, u64 as u64,
 integers!(put_i64 to_i64 i64: b'i' i8 as i8, i16 as i16, i32 as i32, i64 as i64, isize as i64);
 
 impl Encode for bool {
+    const IS_PLAIN: bool = true;
     const SMALL_BYTES: usize = 1;
     fn encode(&self, out: &mut Buffer) {
         out.small(|scratch| self.encode_small(scratch, 0));
@@ -462,6 +472,7 @@ impl<'a> Decode<'a> for bool {
 }
 
 impl Encode for f32 {
+    const IS_PLAIN: bool = true;
     put_fixed!(b'f' f32);
     const SMALL_BYTES: usize = 5;
     fn encode(&self, out: &mut Buffer) {
@@ -476,6 +487,7 @@ impl Encode for f32 {
 }
 
 impl Encode for f64 {
+    const IS_PLAIN: bool = true;
     put_fixed!(b'f' f64);
     const SMALL_BYTES: usize = 9;
     fn encode(&self, out: &mut Buffer) {
@@ -532,6 +544,7 @@ impl<'a> Decode<'a> for f32 {
 }
 
 impl Encode for () {
+    const IS_PLAIN: bool = true;
     const MAY_BE_NIL: bool = true;
     const SMALL_BYTES: usize = 1;
     fn encode(&self, out: &mut Buffer) {
@@ -560,6 +573,7 @@ impl<'a> Decode<'a> for () {
 }
 
 impl Encode for str {
+    const IS_PLAIN: bool = true;
     fn encode(&self, out: &mut Buffer) {
         let length = self.len();
         let b = (length as u32).to_be_bytes();
@@ -589,6 +603,7 @@ impl<'a> Decode<'a> for &'a str {
 }
 
 impl Encode for String {
+    const IS_PLAIN: bool = true;
     fn encode(&self, out: &mut Buffer) {
         self.as_str().encode(out);
     }
@@ -603,6 +618,7 @@ impl<'a> Decode<'a> for String {
 impl<T: Encode + ?Sized> Encode for &T {
     const MAY_BE_NIL: bool = T::MAY_BE_NIL;
     const TRAVELS: bool = T::TRAVELS;
+    const IS_PLAIN: bool = T::IS_PLAIN;
     const FIELDS: &'static Fields = T::FIELDS;
     fn encode(&self, out: &mut Buffer) {
         (**self).encode(out);

@@ -126,11 +126,19 @@ fn put_wide(scratch: &mut Scratch, at: usize, marker: u8, value: u64, bits: u64)
 /// An encodable value of a type that is unknown where it is written; [`Encode`] as a trait object.
 #[doc(hidden)]
 pub trait DynEncode {
+    /// [`Encode::IS_PLAIN`].
+    fn is_plain(&self) -> bool;
+
     /// Appends the value.
     fn encode(&self, out: &mut Buffer);
 }
 
 impl<T: Encode> DynEncode for T {
+    #[inline]
+    fn is_plain(&self) -> bool {
+        T::IS_PLAIN
+    }
+
     #[inline]
     fn encode(&self, out: &mut Buffer) {
         Encode::encode(self, out);

@@ -103,6 +103,7 @@ fn by_fields(
     };
     let names = names::names(input, options.travels, errors);
     let travels = if options.travels { quote!(true) } else { travels(input, &shapes) };
+    let is_plain = is_plain(input, options, &shapes);
     let FixedForm { put, take } = fixed;
     let by_modules =
         || shapes.iter().flat_map(|shape| &shape.fields).filter(|field| !field.codec.is_plain());
@@ -116,6 +117,7 @@ fn by_fields(
     let encode = Body {
         items: quote! {
             const TRAVELS: ::core::primitive::bool = #travels;
+            const IS_PLAIN: ::core::primitive::bool = #is_plain;
             const FIELDS: &'static ::wigwag::__private::fields::Fields = #names;
             #put
         },
@@ -146,6 +148,24 @@ fn travels(input: &DeriveInput, shapes: &[StructLike<'_>]) -> TokenStream {
         let kind = &field.kind;
         quote_spanned! {field.span()=> && <#kind as ::wigwag::__private::Encode>::TRAVELS }
     });
+    quote!(true #(#answers)*)
+}
+
+/// An expression that is true if the encoding runs no code of the program: each field is plain and
+/// has no codec of its own. Fields that cannot be asked, as for [`travels`], count as not plain,
+/// except that a type of fixed width has plain fields only.
+fn is_plain(input: &DeriveInput, options: &TypeOptions, shapes: &[StructLike<'_>]) -> TokenStream {
+    let mut answers = Vec::new();
+    for field in shapes.iter().flat_map(|shape| &shape.fields) {
+        let tokens = field.written.ty.to_token_stream();
+        if options.travels || !field.codec.is_plain() || kind::mentions(&tokens, &input.ident) {
+            return quote!(<Self as ::wigwag::__private::Encode>::FIXED.is_some());
+        }
+        let kind = &field.kind;
+        answers.push(quote_spanned! {field.span()=>
+            && <#kind as ::wigwag::__private::Encode>::IS_PLAIN
+        });
+    }
     quote!(true #(#answers)*)
 }
 

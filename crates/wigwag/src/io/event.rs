@@ -151,6 +151,7 @@ macro_rules! not_serializable {
     ($(($($generic:ident)?) $kind:ty),+ $(,)?) => { $(
         impl<$($generic)?> wigwag_wire::Encode for $kind {
             const TRAVELS: bool = false;
+            const IS_PLAIN: bool = true;
 
             fn encode(&self, out: &mut wigwag_wire::Buffer) {
                 wigwag_wire::Encode::encode(&(), out);

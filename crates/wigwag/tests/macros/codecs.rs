@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::ser::Error as _;
 use serde::{Deserialize, Serialize, Serializer};
+use wigwag::__private::Message as _;
 use wigwag::codec::{Buffer, Decode, DecodeError, Encode, Reader};
 use wigwag::{Actor, CallErrorKind, Message, Node};
 
@@ -212,4 +213,38 @@ async fn a_value_that_cannot_be_encoded_is_reported_as_the_writers_fault() {
     assert!(reply.to_string().contains("could not encode"), "{reply}");
     // Within the process nothing is encoded.
     assert_eq!(here.even(Even(3)).ask().await.unwrap(), 3);
+}
+
+#[derive(Message)]
+struct Plain<T> {
+    parts: Vec<Option<T>>,
+    unit: (),
+}
+
+#[derive(Message)]
+enum WithModule {
+    None,
+    Turned(#[message(with = "degrees")] Angle),
+}
+
+#[derive(Message)]
+struct Nested(Vec<Nested>);
+
+#[derive(Message)]
+#[message(travels)]
+struct Declared(Vec<u8>);
+
+#[derive(Message)]
+#[message(travels)]
+struct Wide(u32, [u8; 2]);
+
+/// What an encoder of the program takes part in is not plain, nor is what the macro cannot ask.
+#[test]
+fn a_message_is_plain_if_all_of_its_encoders_are() {
+    const { assert!(Plain::<u8>::IS_PLAIN && Wide::IS_PLAIN && EchoRef::IS_PLAIN) };
+    const { assert!(!Plain::<Even>::IS_PLAIN && !Plain::<WithModule>::IS_PLAIN) };
+    const { assert!(!Order::<u8>::IS_PLAIN && !Even::IS_PLAIN && !WithModule::IS_PLAIN) };
+    const { assert!(!Nested::IS_PLAIN && !Declared::IS_PLAIN) };
+    assert!(EchoMessage::Made { value: 1 }.is_plain());
+    assert!(!EchoMessage::Even { value: Even(2) }.is_plain());
 }

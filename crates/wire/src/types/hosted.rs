@@ -23,6 +23,7 @@ use crate::{Buffer, Decode, DecodeError, Encode, Reader};
 /// An array of the items, in any order.
 impl<T: Encode, S> Encode for HashSet<T, S> {
     const TRAVELS: bool = T::TRAVELS;
+    const IS_PLAIN: bool = T::IS_PLAIN;
     const FIELDS: &'static Fields = T::FIELDS;
     fn encode(&self, out: &mut Buffer) {
         put_array(out, self.len());
@@ -50,6 +51,7 @@ where
 /// A map, in any order.
 impl<K: Encode, V: Encode, S> Encode for HashMap<K, V, S> {
     const TRAVELS: bool = K::TRAVELS && V::TRAVELS;
+    const IS_PLAIN: bool = K::IS_PLAIN && V::IS_PLAIN;
     const FIELDS: &'static Fields = &Fields {
         name: "",
         fields: &[Field::unnamed("0", K::FIELDS), Field::unnamed("1", V::FIELDS)],
@@ -74,6 +76,7 @@ where
 
 /// A text if the path is UTF-8, and otherwise bin. A reader takes either form.
 impl Encode for Path {
+    const IS_PLAIN: bool = true;
     fn encode(&self, out: &mut Buffer) {
         match self.to_str() {
             Some(text) => text.encode(out),
@@ -83,6 +86,7 @@ impl Encode for Path {
 }
 
 impl Encode for PathBuf {
+    const IS_PLAIN: bool = true;
     fn encode(&self, out: &mut Buffer) {
         self.as_path().encode(out);
     }
@@ -102,6 +106,7 @@ impl<'a> Decode<'a> for PathBuf {
 /// `[seconds, nanoseconds]` since 1970. Seconds are negative before; nanoseconds count forward
 /// in any case.
 impl Encode for SystemTime {
+    const IS_PLAIN: bool = true;
     fn encode(&self, out: &mut Buffer) {
         let (seconds, nanos) = match self.duration_since(SystemTime::UNIX_EPOCH) {
             Ok(after) => (after.as_secs() as i64, after.subsec_nanos()),

@@ -11,6 +11,7 @@ use crate::{Buffer, Decode, DecodeError, Encode, Reader};
 macro_rules! texts {
     ($($type:ident: $expected:literal),*) => {$(
         impl Encode for $type {
+            const IS_PLAIN: bool = true;
             fn encode(&self, out: &mut Buffer) {
                 put_text(out, self);
             }
@@ -31,6 +32,7 @@ texts!(
 /// A text, such as `"[::1]:80"`; if there is flow information, which has no place in the text, an
 /// array of the text and that number.
 impl Encode for SocketAddrV6 {
+    const IS_PLAIN: bool = true;
     fn encode(&self, out: &mut Buffer) {
         if self.flowinfo() != 0 {
             put_array(out, 2);
@@ -61,6 +63,7 @@ impl<'a> Decode<'a> for SocketAddrV6 {
 
 /// As that of its version.
 impl Encode for SocketAddr {
+    const IS_PLAIN: bool = true;
     fn encode(&self, out: &mut Buffer) {
         match self {
             SocketAddr::V4(address) => address.encode(out),

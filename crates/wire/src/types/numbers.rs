@@ -17,6 +17,7 @@ use crate::{Buffer, Decode, DecodeError, Encode, Reader};
 macro_rules! wide_integers {
     ($($type:ident $narrow:ident),*) => {$(
         impl Encode for $type {
+            const IS_PLAIN: bool = true;
             fn encode(&self, out: &mut Buffer) {
                 match $narrow::try_from(*self) {
                     Ok(narrow) => narrow.encode(out),
@@ -43,6 +44,7 @@ wide_integers!(u128 u64, i128 i64);
 macro_rules! non_zero {
     ($($type:ident)*) => {$(
         impl Encode for NonZero<$type> {
+            const IS_PLAIN: bool = true;
             const SMALL_BYTES: usize = <$type as Encode>::SMALL_BYTES;
             fn encode(&self, out: &mut Buffer) {
                 self.get().encode(out);
@@ -67,6 +69,7 @@ non_zero!(u8 u16 u32 u64 usize u128 i8 i16 i32 i64 isize i128);
 
 impl<T: Encode> Encode for Wrapping<T> {
     const TRAVELS: bool = T::TRAVELS;
+    const IS_PLAIN: bool = T::IS_PLAIN;
     const FIELDS: &'static Fields = T::FIELDS;
     const MAY_BE_NIL: bool = T::MAY_BE_NIL;
     fn encode(&self, out: &mut Buffer) {
@@ -83,6 +86,7 @@ impl<'a, T: Decode<'a>> Decode<'a> for Wrapping<T> {
 
 /// `-1`, `0` or `1`.
 impl Encode for Ordering {
+    const IS_PLAIN: bool = true;
     fn encode(&self, out: &mut Buffer) {
         (*self as i8).encode(out);
     }
@@ -102,6 +106,7 @@ impl<'a> Decode<'a> for Ordering {
 /// `[start, end]`.
 impl<T: Encode> Encode for Range<T> {
     const TRAVELS: bool = T::TRAVELS;
+    const IS_PLAIN: bool = T::IS_PLAIN;
     const FIELDS: &'static Fields = T::FIELDS;
     fn encode(&self, out: &mut Buffer) {
         put_array(out, 2);
@@ -123,6 +128,7 @@ impl<'a, T: Decode<'a>> Decode<'a> for Range<T> {
 
 /// Nil.
 impl<T: ?Sized> Encode for PhantomData<T> {
+    const IS_PLAIN: bool = true;
     const MAY_BE_NIL: bool = true;
     fn encode(&self, out: &mut Buffer) {
         ().encode(out);

@@ -8,6 +8,7 @@ use crate::{Buffer, Decode, DecodeError, Encode, Reader};
 
 impl<T: Encode + ?Sized> Encode for Arc<T> {
     const TRAVELS: bool = T::TRAVELS;
+    const IS_PLAIN: bool = T::IS_PLAIN;
     const FIELDS: &'static Fields = T::FIELDS;
     const MAY_BE_NIL: bool = T::MAY_BE_NIL;
     fn encode(&self, out: &mut Buffer) {
@@ -22,6 +23,7 @@ impl<'a, T: Decode<'a>> Decode<'a> for Arc<T> {
     }
 }
 
+/// Not plain: an owned value is borrowed by its own `Borrow`.
 impl<T: Encode + ToOwned + ?Sized> Encode for Cow<'_, T> {
     const TRAVELS: bool = T::TRAVELS;
     const FIELDS: &'static Fields = T::FIELDS;

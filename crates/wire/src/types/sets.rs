@@ -12,6 +12,7 @@ macro_rules! lists {
     ($($name:ident<T $(: $bound:path)?>: $add:ident),*) => {$(
         impl<T: Encode> Encode for $name<T> {
             const TRAVELS: bool = T::TRAVELS;
+            const IS_PLAIN: bool = T::IS_PLAIN;
             const FIELDS: &'static Fields = T::FIELDS;
             fn encode(&self, out: &mut Buffer) {
                 put_array(out, self.len());

@@ -157,3 +157,34 @@ fn what_is_no_value_of_the_type_is_refused() {
     out_of_range(refused::<core::ops::Range<u8>>(&[0x91, 1]));
     out_of_range(refused::<Option<Option<u8>>>(&[0x92, 1, 1]));
 }
+
+/// A type whose encoder may do anything.
+struct Own;
+
+impl Encode for Own {
+    fn encode(&self, out: &mut Buffer) {
+        out.push(0xC0);
+    }
+}
+
+/// Fails to compile unless each composite type is plain with a plain part and only then.
+macro_rules! as_their_part {
+    ($($name:ident: $kind:ty),* $(,)?) => {$(
+        type $name<T> = $kind;
+        const _: () = assert!(<$name<u8> as Encode>::IS_PLAIN && !<$name<Own> as Encode>::IS_PLAIN);
+    )*};
+}
+
+#[test]
+fn a_composite_type_is_plain_if_its_parts_are() {
+    as_their_part!(
+        Maybe: Option<T>, Good: Result<T, u8>, Bad: Result<u8, T>, List: Vec<T>, Boxed: Box<T>,
+        Slice: Box<[T]>, Shared: Arc<T>, Fixed: [T; 2], Queue: VecDeque<T>, Set: BTreeSet<T>,
+        Hashed: HashSet<T>, Keys: BTreeMap<T, u8>, Values: BTreeMap<u8, T>,
+        HashedKeys: HashMap<T, u8>, HashedValues: HashMap<u8, T>, First: (T, u8), Last: (u8, T),
+        Span: core::ops::Range<T>, Wrapped: Wrapping<T>, Borrowed: &'static T,
+    );
+    const { assert!(<PhantomData<Own> as Encode>::IS_PLAIN && <Duration as Encode>::IS_PLAIN) };
+    // `Borrow` may be implemented by the program.
+    const { assert!(!<Cow<'static, str> as Encode>::IS_PLAIN) };
+}

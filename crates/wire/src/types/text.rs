@@ -9,6 +9,7 @@ use crate::{Buffer, Decode, DecodeError, Encode, Reader};
 
 /// A text of one character.
 impl Encode for char {
+    const IS_PLAIN: bool = true;
     fn encode(&self, out: &mut Buffer) {
         self.encode_utf8(&mut [0; 4]).encode(out);
     }

@@ -10,6 +10,7 @@ pub(super) const NANOS: u32 = 1_000_000_000;
 
 /// `[seconds, nanoseconds]`.
 impl Encode for Duration {
+    const IS_PLAIN: bool = true;
     fn encode(&self, out: &mut Buffer) {
         put_array(out, 2);
         self.as_secs().encode(out);

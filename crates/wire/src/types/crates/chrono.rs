@@ -11,6 +11,7 @@ use crate::{Buffer, Decode, DecodeError, Encode, Reader};
 
 /// `[seconds, nanoseconds]` since 1970.
 impl Encode for DateTime<Utc> {
+    const IS_PLAIN: bool = true;
     fn encode(&self, out: &mut Buffer) {
         put_moment(out, self.timestamp(), self.timestamp_subsec_nanos(), 0);
     }
@@ -26,6 +27,7 @@ impl<'a> Decode<'a> for DateTime<Utc> {
 
 /// As in UTC, with the offset as third value unless it is 0.
 impl Encode for DateTime<FixedOffset> {
+    const IS_PLAIN: bool = true;
     fn encode(&self, out: &mut Buffer) {
         let offset = self.offset().local_minus_utc();
         put_moment(out, self.timestamp(), self.timestamp_subsec_nanos(), offset);
@@ -43,6 +45,7 @@ impl<'a> Decode<'a> for DateTime<FixedOffset> {
 
 /// `[seconds, nanoseconds]` since the start of 1970 in the same local time.
 impl Encode for NaiveDateTime {
+    const IS_PLAIN: bool = true;
     fn encode(&self, out: &mut Buffer) {
         self.and_utc().encode(out);
     }
@@ -56,6 +59,7 @@ impl<'a> Decode<'a> for NaiveDateTime {
 
 /// `[year, month, day]`.
 impl Encode for NaiveDate {
+    const IS_PLAIN: bool = true;
     fn encode(&self, out: &mut Buffer) {
         put_date(out, self.year(), self.month() as u8, self.day() as u8);
     }
@@ -70,6 +74,7 @@ impl<'a> Decode<'a> for NaiveDate {
 
 /// `[seconds, nanoseconds]` since midnight.
 impl Encode for NaiveTime {
+    const IS_PLAIN: bool = true;
     fn encode(&self, out: &mut Buffer) {
         put_time(out, self.num_seconds_from_midnight(), self.nanosecond());
     }

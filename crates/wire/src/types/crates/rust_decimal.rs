@@ -8,6 +8,7 @@ use crate::{Buffer, Decode, DecodeError, Encode, Reader};
 /// A text such as `"-12.50"`: it keeps all digits, and every language has a decimal type that reads
 /// it, whereas a float would change the value. A whole number is read too.
 impl Encode for Decimal {
+    const IS_PLAIN: bool = true;
     fn encode(&self, out: &mut Buffer) {
         put_text(out, self);
     }

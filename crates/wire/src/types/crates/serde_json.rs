@@ -15,6 +15,7 @@ const EXPECTED: &str = "a JSON value";
 /// The MessagePack value of the same kind. Bytes are read as an array of numbers. What JSON lacks is
 /// refused: NaN, infinities, keys of a map other than texts, extension types.
 impl Encode for Value {
+    const IS_PLAIN: bool = true;
     const MAY_BE_NIL: bool = true;
 
     fn encode(&self, out: &mut Buffer) {

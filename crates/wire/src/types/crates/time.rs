@@ -11,6 +11,7 @@ use crate::{Buffer, Decode, DecodeError, Encode, Reader};
 /// `[seconds, nanoseconds]` since 1970, with the offset from UTC in seconds as third value unless it
 /// is 0.
 impl Encode for OffsetDateTime {
+    const IS_PLAIN: bool = true;
     fn encode(&self, out: &mut Buffer) {
         put_moment(out, self.unix_timestamp(), self.nanosecond(), self.offset().whole_seconds());
     }
@@ -31,6 +32,7 @@ fn utc(seconds: i64, nanos: u32) -> Result<OffsetDateTime, DecodeError> {
 
 /// `[seconds, nanoseconds]` since the start of 1970 in the same local time.
 impl Encode for PrimitiveDateTime {
+    const IS_PLAIN: bool = true;
     fn encode(&self, out: &mut Buffer) {
         self.assume_utc().encode(out);
     }
@@ -46,6 +48,7 @@ impl<'a> Decode<'a> for PrimitiveDateTime {
 
 /// `[year, month, day]`.
 impl Encode for Date {
+    const IS_PLAIN: bool = true;
     fn encode(&self, out: &mut Buffer) {
         put_date(out, self.year(), self.month().into(), self.day());
     }
@@ -61,6 +64,7 @@ impl<'a> Decode<'a> for Date {
 
 /// `[seconds, nanoseconds]` since midnight.
 impl Encode for Time {
+    const IS_PLAIN: bool = true;
     fn encode(&self, out: &mut Buffer) {
         let (hours, minutes, seconds, nanos) = self.as_hms_nano();
         let minutes = u32::from(hours) * 60 + u32::from(minutes);

@@ -8,6 +8,7 @@ use crate::{Buffer, Decode, DecodeError, Encode, Reader};
 /// Bin of 16 bytes. A text such as `"67e55044-10b1-426f-9247-bb680e5fe0c8"` is read too, because JSON
 /// has no bytes.
 impl Encode for Uuid {
+    const IS_PLAIN: bool = true;
     const SMALL_BYTES: usize = 2 + 16;
 
     fn encode(&self, out: &mut Buffer) {
