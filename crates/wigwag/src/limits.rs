@@ -39,6 +39,10 @@ pub const CODEC_FIXED: u8 = 1;
 /// Bytes that a turn encodes before it publishes them: one segment.
 pub const TURN_BYTES: usize = 64 * 1024;
 
+/// Bytes of memory that a thread keeps for values that it encodes before it takes a lock: one
+/// segment, so that only larger values allocate.
+pub const ENCODED_BYTES_KEPT_MAX: usize = TURN_BYTES;
+
 /// Units of credit that one turn may lease, so that other senders find some.
 pub const LEASE_UNITS_MAX: u64 = 4096;
 

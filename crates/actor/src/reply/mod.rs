@@ -316,14 +316,12 @@ impl<'r> Reply<'r> {
     #[inline(never)]
     fn send_now<R: Encode + Send + 'static>(&mut self, value: R) {
         self.hand_over();
-        match std::mem::replace(&mut self.slot, ReplySlot::Nobody) {
-            ReplySlot::Nobody => {}
-            ReplySlot::Remote { slot, generation } => {
-                if let Some(owner) = self.owner() {
-                    owner.reply(slot, generation, &value);
-                }
-            }
-            ReplySlot::Local(place) => complete(&*place, value),
+        if let (&ReplySlot::Remote { slot, generation }, Some(owner)) = (&self.slot, self.owner()) {
+            // The slot stays until this returns: if the encoder panics, the asker is told.
+            owner.reply(slot, generation, &value);
+        }
+        if let ReplySlot::Local(place) = std::mem::replace(&mut self.slot, ReplySlot::Nobody) {
+            complete(&*place, value);
         }
     }
 

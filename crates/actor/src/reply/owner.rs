@@ -37,7 +37,8 @@ pub trait InboundQueueOwner: Send + Sync {
     /// other; the session takes them out.
     fn replies(&self, frames: &mut Buffer, count: u64);
 
-    /// Sends the answer to the ask in `slot`.
+    /// Sends the answer to the ask in `slot`. If the encoder of the value panics, nothing is sent,
+    /// and the ask is still to be answered.
     fn reply(&self, slot: u32, generation: u32, value: &dyn DynEncode);
 
     /// A tell was not understood, which `reason` says in words: there is no such method, or it takes

@@ -23,9 +23,6 @@ pub enum AfterPublish {
     Drop,
     /// The buffer is empty, and the thread's next turns find it again.
     Keep,
-    /// Nothing was published: this was called from within the encoding of one of the buffer's
-    /// messages. The turn around it publishes.
-    Busy,
 }
 
 /// The buffers of one thread.
@@ -95,7 +92,7 @@ impl TurnBuffers {
 /// told whether `target` was also the last one that had none.
 ///
 /// Returns `None` without a buffer, outside a turn, and inside `make` or `work`: a message that is
-/// sent while another one is encoded or dropped is sent as if outside a turn.
+/// sent while another one is dropped is sent as if outside a turn.
 #[inline]
 pub fn with<B: TurnBuffer, T>(
     target: usize,
@@ -121,7 +118,7 @@ pub fn with<B: TurnBuffer, T>(
     })
 }
 
-/// True inside [`with`]: a message is being encoded or dropped.
+/// True inside [`with`], where a message that is dropped or a waker may send.
 pub fn is_busy() -> bool {
     BUFFERS.with(|buffers| buffers.try_borrow().is_err())
 }
@@ -157,7 +154,7 @@ pub fn publish(target: usize) {
     }
     let taken = BUFFERS.with(|buffers| buffers.try_borrow_mut().ok()?.take(target));
     let Some(mut buffer) = taken else { return };
-    if buffer.publish() != AfterPublish::Drop {
+    if buffer.publish() == AfterPublish::Keep {
         put_back(vec![Entry { target, buffer }], usize::MAX);
     }
 }
@@ -167,31 +164,21 @@ pub fn publish(target: usize) {
 pub fn publish_all() {
     // What publishing itself sends is published too.
     while IS_USED.take() {
-        if publish_entries() {
-            IS_USED.set(true);
-            return;
-        }
+        publish_entries();
     }
 }
 
-/// Publishes all buffers; true if one of them was busy.
-fn publish_entries() -> bool {
-    let taken = BUFFERS.with(|buffers| {
+fn publish_entries() {
+    let mut entries = BUFFERS.with(|buffers| {
         let Ok(mut buffers) = buffers.try_borrow_mut() else { return Vec::new() };
         buffers.missed = 0;
         std::mem::take(&mut buffers.entries)
     });
-    let (mut entries, mut is_busy) = (taken, false);
     if entries.is_empty() {
-        return false;
+        return;
     }
-    entries.retain_mut(|entry| {
-        let after = entry.buffer.publish();
-        is_busy |= after == AfterPublish::Busy;
-        after != AfterPublish::Drop
-    });
-    put_back(entries, if is_busy { usize::MAX } else { TURN_BUFFERS_KEPT_MAX });
-    is_busy
+    entries.retain_mut(|entry| entry.buffer.publish() == AfterPublish::Keep);
+    put_back(entries, TURN_BUFFERS_KEPT_MAX);
 }
 
 /// Puts buffers back that were taken out: at most `most`, because an idle thread keeps their
@@ -301,37 +288,6 @@ mod tests {
             add(8, true, 2);
         }
         assert_eq!(PUBLISHED.get(), 3);
-    }
-
-    /// A buffer that is busy for as long as `BUSY` says.
-    struct Held(u32);
-
-    thread_local! {
-        static BUSY: Cell<bool> = const { Cell::new(false) };
-    }
-
-    impl TurnBuffer for Held {
-        fn publish(&mut self) -> AfterPublish {
-            if BUSY.get() {
-                return AfterPublish::Busy;
-            }
-            PUBLISHED.set(PUBLISHED.get() + self.0);
-            AfterPublish::Drop
-        }
-    }
-
-    #[test]
-    fn a_busy_buffer_keeps_its_content_until_the_turn_around_it_ends() {
-        {
-            let _turn = open(false);
-            with(8, |_| Some(Box::new(Held(0))), |buffer: &mut Held| buffer.0 = 5);
-            BUSY.set(true);
-            publish(8);
-            publish_all();
-            BUSY.set(false);
-            assert_eq!(PUBLISHED.get(), 0);
-        }
-        assert_eq!(PUBLISHED.get(), 5);
     }
 
     #[test]

@@ -7,12 +7,11 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use wigwag_actor::schema::FIRST_METHOD;
 use wigwag_actor::{AskTiming, Attempt, CallError, CallErrorKind, Slot, Ticket};
-use wigwag_wire::small::Scratch;
-use wigwag_wire::{Buffer, Decode, Reader};
+use wigwag_wire::{Decode, Reader};
 
 use crate::send::channel::{AfterSend, Channel, DESCRIBE};
 use crate::send::description::MethodDescription;
-use crate::session::buffers::encoding::Arguments;
+use crate::session::buffers::encoded::EncodedArguments;
 use crate::session::rejected::MethodNames;
 
 /// One method of [`Described`]: its name, the name and type of each argument in order, and the type
@@ -181,19 +180,6 @@ impl Dynamic {
         self.described.number(method).ok_or_else(|| {
             CallError::new(CallErrorKind::NoSuchMethod, &self.channel.target).with_detail(method)
         })
-    }
-}
-
-/// Arguments that the caller has encoded.
-struct EncodedArguments<'a>(&'a [u8]);
-
-impl Arguments for EncodedArguments<'_> {
-    fn encode_small(&self, _: bool, _: &mut Scratch, _: usize) -> Option<usize> {
-        None
-    }
-
-    fn encode(&self, _: bool, out: &mut Buffer) {
-        out.extend(self.0);
     }
 }
 

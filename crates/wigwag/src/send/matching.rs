@@ -8,14 +8,13 @@ use std::fmt::Write;
 
 use wigwag_actor::schema::FIRST_METHOD;
 use wigwag_actor::{Argument, Message, Method, Schema};
+use wigwag_wire::Reader;
 use wigwag_wire::fields::Fields;
 use wigwag_wire::msgpack::{put_array, take_array};
 use wigwag_wire::skip::skip;
-use wigwag_wire::small::Scratch;
-use wigwag_wire::{Buffer, Reader};
 
 use crate::send::description::{ArgumentDescription, MethodDescription, Parts};
-use crate::session::buffers::encoding::Arguments;
+use crate::session::buffers::encoded::EncodedValue;
 
 /// How an actor of another version understands one of our methods.
 #[derive(Debug, PartialEq, Eq)]
@@ -143,29 +142,19 @@ fn mismatch(ours: &Fields, theirs: Option<&Parts>) -> Option<String> {
     None
 }
 
-/// The arguments of a call in the order of the actor.
-pub(crate) struct Reordered<'a, M> {
-    pub(crate) call: &'a M,
-    pub(crate) order: &'a Order,
-}
-
-impl<M: Message> Arguments for Reordered<'_, M> {
-    fn encode_small(&self, _: bool, _: &mut Scratch, _: usize) -> Option<usize> {
-        None
-    }
-
-    fn encode(&self, _: bool, out: &mut Buffer) {
-        let mut ours = Buffer::new();
-        self.call.encode_arguments(&mut ours);
-        let values = values(ours.as_slice());
-        put_array(out, self.order.len());
-        for place in self.order {
+/// Encodes the arguments of a call in the order of the actor.
+pub(crate) fn reordered(call: &impl Message, order: &Order) -> EncodedValue {
+    let ours = EncodedValue::new(|out| call.encode_arguments(out));
+    let values = values(ours.bytes());
+    EncodedValue::new(|out| {
+        put_array(out, order.len());
+        for place in order {
             match place.and_then(|at| values.get(at)) {
                 Some(value) => out.extend(value),
                 None => out.push(0xC0),
             }
         }
-    }
+    })
 }
 
 /// The elements of an array, each as its bytes.

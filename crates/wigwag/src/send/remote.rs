@@ -20,10 +20,12 @@ use crate::replies::ring::Ring;
 use crate::send::cancel::send_cancels;
 use crate::send::channel::{AfterSend, Channel};
 use crate::send::dynamic::{Described, describe};
-use crate::send::matching::{MethodMatch, Order, Reordered, match_methods};
+use crate::send::matching::{MethodMatch, match_methods, reordered};
 use crate::session::Session;
 use crate::session::attach::routes::{ActorIdentity, RouteKey};
 use crate::session::buffers::RunHandout;
+use crate::session::buffers::encoded::EncodedValue;
+use crate::session::buffers::encoding::Arguments;
 use crate::session::rejected::MethodNames;
 
 /// A route to a remote actor whose interface both sides know.
@@ -127,30 +129,43 @@ impl<I: Interface> Remote<I> {
         Ok((RingPipeline { remote: self, ring, run_owner }, most))
     }
 
-    /// The receiver's number of the call's method, and the receiver's order of the arguments if it is
-    /// another one, or an error if the call cannot be sent there. Every way of sending calls this
-    /// first.
+    /// The receiver's number of the call's method, or an error if the call cannot be sent there. Also
+    /// the arguments, encoded, if they cannot be encoded where they are sent: an encoder of the
+    /// program must run before anything is locked or claimed for the call, or the receiver has them
+    /// in another order. Every way of sending calls this first.
     #[inline]
-    fn number(&self, message: &I::Message) -> Result<(u32, Option<&Order>), CallError> {
+    fn prepare(&self, message: &I::Message) -> Result<(u32, Option<EncodedValue>), CallError> {
         let ours = message.method();
         // A compile-time constant if all calls of the interface can be serialized.
         if !message.travels() {
             return Err(self.not_serializable(ours));
         }
         match &self.matches {
-            None => Ok((ours, None)),
-            Some(matches) => self.matched(matches, ours),
+            // A compile-time constant too, if it is the same for all calls of the interface.
+            None if message.is_plain() => Ok((ours, None)),
+            None => Ok((ours, Some(self.encoded(message)))),
+            Some(matches) => self.matched(matches, message),
         }
     }
 
-    fn matched<'a>(
+    fn encoded(&self, message: &I::Message) -> EncodedValue {
+        EncodedValue::new(|out| Arguments::encode(message, self.channel.is_fixed, out))
+    }
+
+    fn matched(
         &self,
-        matches: &'a [MethodMatch],
-        ours: u32,
-    ) -> Result<(u32, Option<&'a Order>), CallError> {
+        matches: &[MethodMatch],
+        message: &I::Message,
+    ) -> Result<(u32, Option<EncodedValue>), CallError> {
+        let ours = message.method();
         let (kind, detail) = match matches.get((ours - FIRST_METHOD) as usize) {
-            Some(MethodMatch::Same(number)) => return Ok((*number, None)),
-            Some(MethodMatch::Reordered(number, order)) => return Ok((*number, Some(order))),
+            Some(MethodMatch::Same(number)) => {
+                let encoded = (!message.is_plain()).then(|| self.encoded(message));
+                return Ok((*number, encoded));
+            }
+            Some(MethodMatch::Reordered(number, order)) => {
+                return Ok((*number, Some(reordered(message, order))));
+            }
             Some(MethodMatch::Refused(why)) => (CallErrorKind::BadArguments, &**why),
             _ => (CallErrorKind::NoSuchMethod, I::SCHEMA.method_name(ours)),
         };
@@ -189,7 +204,7 @@ impl<I: Interface> RemotePipeline<I> for RingPipeline<I> {
         let Some(call) = message.as_ref() else {
             return Attempt::Full;
         };
-        let (number, order) = match self.remote.number(call) {
+        let (number, encoded) = match self.remote.prepare(call) {
             Ok(found) => found,
             Err(error) => return Attempt::Failed(Box::new(error)),
         };
@@ -202,11 +217,11 @@ impl<I: Interface> RemotePipeline<I> for RingPipeline<I> {
         };
         let (asker, then) = (Some(self.ring.asker(next)), AfterSend::Continue);
         let channel = &self.remote.channel;
-        let sent = match order {
+        let sent = match &encoded {
             None => channel.send(Some(&handout), asker, (number, call), ticket, waker, then),
-            Some(order) => {
-                let call = Reordered { call, order };
-                channel.send(None, asker, (number, &call), ticket, waker, then)
+            Some(encoded) => {
+                let call = (number, &encoded.arguments());
+                channel.send(None, asker, call, ticket, waker, then)
             }
         };
         if let Attempt::Sent(()) = sent {
@@ -263,17 +278,17 @@ impl<I: Interface> Route<I> for Remote<I> {
         let Some(call) = message.as_ref() else {
             return Attempt::Sent(());
         };
-        let (number, order) = match self.number(call) {
+        let (number, encoded) = match self.prepare(call) {
             Ok(found) => found,
             Err(error) => return Attempt::Failed(Box::new(error)),
         };
         let handout = RunHandout { run_owner: self.run_owner, method: call.method(), ring: None };
         let (then, handout) = (AfterSend::Continue, Some(&handout));
-        let sent = match order {
+        let sent = match &encoded {
             None => self.channel.send(handout, None, (number, call), ticket, waker, then),
-            Some(order) => {
-                let call = Reordered { call, order };
-                self.channel.send(None, None, (number, &call), ticket, waker, then)
+            Some(encoded) => {
+                let call = (number, &encoded.arguments());
+                self.channel.send(None, None, call, ticket, waker, then)
             }
         };
         if let Attempt::Sent(()) = sent {
@@ -291,15 +306,14 @@ impl<I: Interface> Route<I> for Remote<I> {
         let Some(call) = message.as_ref() else {
             return Attempt::Full;
         };
-        let (number, order) = match self.number(call) {
+        let (number, encoded) = match self.prepare(call) {
             Ok(found) => found,
             Err(error) => return Attempt::Failed(Box::new(error)),
         };
-        let sent = match order {
+        let sent = match &encoded {
             None => self.channel.send_numbered((number, call), ticket, waker),
-            Some(order) => {
-                let call = Reordered { call, order };
-                self.channel.send_numbered((number, &call), ticket, waker)
+            Some(encoded) => {
+                self.channel.send_numbered((number, &encoded.arguments()), ticket, waker)
             }
         };
         sent.map(|end| {
@@ -324,14 +338,14 @@ impl<I: Interface> Route<I> for Remote<I> {
         let Some(call) = message.as_ref() else {
             return Attempt::Full;
         };
-        let (number, order) = match self.number(call) {
+        let (number, encoded) = match self.prepare(call) {
             Ok(found) => found,
             Err(error) => return Attempt::Failed(Box::new(error)),
         };
-        let sent = match order {
+        let sent = match &encoded {
             None => self.channel.ask((number, call), ticket, waker, timing),
-            Some(order) => {
-                self.channel.ask((number, &Reordered { call, order }), ticket, waker, timing)
+            Some(encoded) => {
+                self.channel.ask((number, &encoded.arguments()), ticket, waker, timing)
             }
         };
         if let Attempt::Sent(_) = sent {

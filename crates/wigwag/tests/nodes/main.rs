@@ -19,3 +19,4 @@ mod routers;
 mod slow;
 mod blocked;
 mod close;
+mod encoders;

@@ -4,7 +4,8 @@
 //! type that the derive cannot be put on, or that has a better form on the wire. A value is one
 //! MessagePack value; [`Encode`] appends it to a [`Buffer`], [`Decode`] reads it from a [`Reader`].
 //! If nil may be the form of one of its values, set `MAY_BE_NIL` in both, so that `Some` of it can be
-//! told from `None`. `docs/types.md` lists the types that have a form: those of the standard library,
+//! told from `None`. If the encoder waits for no lock, sends nothing and cannot panic, set `IS_PLAIN`,
+//! which saves a copy between nodes. `docs/types.md` lists the types that have a form: those of the standard library,
 //! and with the features `chrono`, `rust_decimal`, `serde_json`, `time` and `uuid` those of these crates.
 //!
 //! ```
@@ -15,6 +16,8 @@
 //! struct Celsius(i32);
 //!
 //! impl Encode for Celsius {
+//!     const IS_PLAIN: bool = true;
+//!
 //!     fn encode(&self, out: &mut Buffer) {
 //!         self.0.encode(out);
 //!     }

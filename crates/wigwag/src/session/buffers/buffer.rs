@@ -48,9 +48,7 @@ pub(crate) struct OpenBuffer<'b> {
 
 impl TurnBuffer for SendBuffer {
     fn publish(&mut self) -> AfterPublish {
-        if !self.publish_frames() {
-            return AfterPublish::Busy;
-        }
+        self.publish_frames();
         if std::mem::take(&mut self.own.flush) {
             self.session.flush();
         }
@@ -64,26 +62,26 @@ impl SendBuffer {
         SendBuffer { session: session.clone(), turn: TurnFrames::new(), own: Own::default() }
     }
 
-    /// Locks the frames and takes back the run that was handed out. `None` inside an encoder that
-    /// itself sends: that encoder holds the run.
+    /// Locks the frames and takes back the run that was handed out.
     #[inline(always)]
-    pub(crate) fn open(&mut self) -> Option<OpenBuffer<'_>> {
+    pub(crate) fn open(&mut self) -> OpenBuffer<'_> {
         let SendBuffer { session, turn, own } = self;
         let frames = turn.lock();
         let mut open = OpenBuffer { session, turn, own, frames };
-        (!open.own.is_handed_out || open.take_back_run()).then_some(open)
+        if open.own.is_handed_out {
+            open.take_back_run();
+        }
+        open
     }
 
-    /// Publishes the frames and gives the leases and slots back. The caller flushes. False inside
-    /// an encoder that itself sends.
-    pub(crate) fn publish_frames(&mut self) -> bool {
-        let Some(mut open) = self.open() else { return false };
+    /// Publishes the frames and gives the leases and slots back. The caller flushes.
+    pub(crate) fn publish_frames(&mut self) {
+        let mut open = self.open();
         open.publish();
         drop(open);
         if !self.own.slots.is_empty() {
             self.release_slots();
         }
-        true
     }
 
     /// Publishes the frames if they fill a segment, and writes them.
@@ -143,8 +141,8 @@ impl SendBuffer {
 }
 
 impl OpenBuffer<'_> {
-    fn take_back_run(&mut self) -> bool {
-        let Some(mut run) = run_writer::take_back() else { return false };
+    fn take_back_run(&mut self) {
+        let Some(mut run) = run_writer::take_back() else { return };
         self.own.is_handed_out = false;
         let log = match self.frames.take_run(Some(run.added())) {
             Some(rest) => Some(rest.log),
@@ -152,7 +150,6 @@ impl OpenBuffer<'_> {
         };
         // Without the reading end, the next run gets a new log.
         self.own.run = log.and_then(|mut log| run.restart(&mut log).then_some((run, log)));
-        true
     }
 
     #[cold]

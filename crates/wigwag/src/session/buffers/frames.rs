@@ -14,7 +14,6 @@ use wigwag_link::limits::units;
 use wigwag_link::{Code, write};
 use wigwag_wire::Buffer;
 use wigwag_wire::run::{RunBuilder, RunItems};
-use wigwag_wire::small::DynEncode;
 
 use crate::limits::{LEASE_UNITS_MAX, SMALL_ANSWER, TENURE_CALLS};
 use crate::session::Session;
@@ -73,7 +72,7 @@ impl TurnFrames {
     /// Publishes the frames for another thread, which is about to send on `channel`.
     #[cold]
     pub(crate) fn publish_for_other(self: &Arc<TurnFrames>, session: &Session, channel: u64) {
-        // An encoder that itself sends runs under the lock of its own turn's frames. It must not
+        // A waker that itself sends may run under the lock of its own turn's frames. It must not
         // wait for another turn's frames.
         let mut frames = match buffers::is_busy() {
             false => self.lock(),
@@ -335,12 +334,17 @@ impl Frames {
         self.flush = true;
     }
 
-    /// Appends the answer to one ask.
-    pub(crate) fn answer(&mut self, session: &Session, asker: (u32, u32), value: &dyn DynEncode) {
+    /// Appends the answer to one ask. `encode` runs no code of the program.
+    pub(crate) fn answer(
+        &mut self,
+        session: &Session,
+        asker: (u32, u32),
+        encode: &dyn Fn(&mut Buffer),
+    ) {
         self.run.close(&mut self.encoded);
         let frame_max = session.identity.limits.frame_max;
         let before = self.encoded.len();
-        let body = write::reply(&mut self.encoded, asker, |out| value.encode(out));
+        let body = write::reply(&mut self.encoded, asker, encode);
         // A peer that leaves much unacknowledged gets no large replies.
         let is_overfull = || session.sending().sender.outbox.is_overfull();
         if body as u64 > frame_max {

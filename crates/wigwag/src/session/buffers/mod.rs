@@ -23,10 +23,12 @@ use crate::limits::KEPT_SLOTS_MAX;
 use crate::replies::ring::Ring;
 use crate::session::Session;
 use crate::session::buffers::buffer::SendBuffer;
+use crate::session::buffers::encoded::EncodedValue;
 use crate::session::buffers::encoding::{Arguments, Encoding};
 use crate::session::buffers::frames::{Frames, TurnFrames};
 
 mod buffer;
+pub(crate) mod encoded;
 pub(crate) mod encoding;
 pub(crate) mod frames;
 pub(crate) mod holders;
@@ -56,8 +58,8 @@ fn target(session: &Arc<Session>) -> NonZeroUsize {
     NonNull::from(&**session).addr()
 }
 
-/// Runs `work` on this turn's buffer for `session`. `None` outside a turn, and inside an encoder
-/// that itself sends.
+/// Runs `work` on this turn's buffer for `session`. `None` outside a turn, and where a message that
+/// is dropped, or a waker, itself sends.
 #[inline(always)]
 fn with<T>(session: &Arc<Session>, work: impl FnOnce(&mut SendBuffer) -> T) -> Option<T> {
     let make = |_| Some(Box::new(SendBuffer::new(session)));
@@ -77,7 +79,7 @@ pub(crate) fn call(
         take_back_from(elsewhere);
     }
     with(session, |buffer| {
-        let Some(mut open) = buffer.open() else { return EncodeOutcome::NotHere };
+        let mut open = buffer.open();
         let outcome = open.call(target, call, handout);
         let encoded = open.frames.encoded.len();
         drop(open);
@@ -119,21 +121,26 @@ pub(crate) fn answers(session: &Arc<Session>, encoded: &mut Buffer, count: u64) 
 
 /// Sends the answer to an ask: with the current turn, or at once outside a turn.
 pub(crate) fn answer(session: &Arc<Session>, asker: (u32, u32), value: &dyn DynEncode) {
-    send_answers(session, |frames| frames.answer(session, asker, value));
+    if value.is_plain() {
+        let encode = |out: &mut Buffer| value.encode(out);
+        return send_answers(session, |frames| frames.answer(session, asker, &encode));
+    }
+    let encoded = EncodedValue::new(|out| value.encode(out));
+    let copy = |out: &mut Buffer| out.extend(encoded.bytes());
+    send_answers(session, |frames| frames.answer(session, asker, &copy));
 }
 
 /// Appends answers to the turn's buffer, or to a temporary buffer outside a turn.
 fn send_answers(session: &Arc<Session>, answers: impl Fn(&mut Frames)) {
     let done = with(session, |buffer| {
-        let mut open = buffer.open()?;
+        let mut open = buffer.open();
         answers(&mut open.frames);
         open.watch();
         let encoded = open.frames.encoded.len();
         drop(open);
         buffer.publish_if_full(encoded);
-        Some(())
     });
-    if done.flatten().is_none() {
+    if done.is_none() {
         let alone = TurnFrames::new();
         let mut frames = alone.lock();
         answers(&mut frames);
