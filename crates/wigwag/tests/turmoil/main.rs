@@ -5,6 +5,7 @@
 mod transport;
 mod stage;
 mod storms;
+mod signals;
 mod silence;
 mod edges;
 mod crashes;

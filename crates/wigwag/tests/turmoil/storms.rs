@@ -21,7 +21,7 @@ const MESSAGES: u64 = 200;
 
 /// A fault of the network between the two hosts.
 #[derive(Clone, Copy)]
-enum Fault {
+pub(crate) enum Fault {
     /// Packets under way are lost, and so are packets sent meanwhile.
     Partition,
     /// All packets are held, and delivered afterwards.
@@ -56,7 +56,7 @@ impl Fault {
 
 /// The faults of a run, with their frequency and duration.
 #[derive(Clone, Copy)]
-struct Weather {
+pub(crate) struct Weather {
     faults: &'static [Fault],
     strikes: u64,
     /// The longest time without a fault, in milliseconds.
@@ -69,14 +69,14 @@ struct Weather {
 
 impl Weather {
     /// Long faults outlast a handshake; short ones may be over before either side notices.
-    const fn of(faults: &'static [Fault]) -> Weather {
+    pub(crate) const fn of(faults: &'static [Fault]) -> Weather {
         Weather { faults, strikes: 25, calm: 800, short: 500, long: 7000 }
     }
 
     /// Strikes with one fault at a time, then marks the storm as over.
     async fn rage(self, seed: u64, course: Arc<Course>) -> Outcome {
         let mut draws = Draws(seed);
-        course.begin.wait().await;
+        course.begin().await;
         for _ in 0..self.strikes {
             sleep(draws.pause(1, self.calm)).await;
             let fault = self.faults[draws.between(0, self.faults.len() as u64 - 1) as usize];
@@ -89,20 +89,39 @@ impl Weather {
 }
 
 /// State that both sides and the weather task share.
-struct Course {
-    /// Passed when the two nodes have found each other.
+pub(crate) struct Course {
     begin: Barrier,
-    /// True once no further fault will come.
     is_over: AtomicBool,
-    /// Passed when both sides have sent everything.
     end: Barrier,
+}
+
+impl Course {
+    fn new() -> Arc<Course> {
+        let (begin, end) = (Barrier::new(HOSTS.len() + 1), Barrier::new(HOSTS.len()));
+        Arc::new(Course { begin, is_over: AtomicBool::new(false), end })
+    }
+
+    /// Passed when the two nodes have found each other.
+    pub(crate) async fn begin(&self) {
+        self.begin.wait().await;
+    }
+
+    /// True once no further fault will come.
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::SeqCst)
+    }
+
+    /// Passed when both sides have sent everything.
+    pub(crate) async fn end(&self) {
+        self.end.wait().await;
+    }
 }
 
 /// Sends for as long as the storm lasts; every round uses a sender number of its own.
 async fn rounds(ledger: LedgerRef, sender: u64, seed: u64, course: Arc<Course>) {
     let mut draws = Draws(seed + sender);
     let mut round = 0;
-    while !course.is_over.load(Ordering::SeqCst) {
+    while !course.is_over() {
         send(ledger.clone(), round * SENDERS + sender, MESSAGES).await;
         sleep(draws.pause(0, 100)).await;
         round += 1;
@@ -111,31 +130,36 @@ async fn rounds(ledger: LedgerRef, sender: u64, seed: u64, course: Arc<Course>) 
 
 /// One side: finds the other, sends, and stays until the other has sent everything.
 async fn side(
-    [name, peer]: [&str; 2],
+    [name, peer]: [&'static str; 2],
     seed: u64,
     course: Arc<Course>,
 ) -> turmoil::Result<SessionStatistics> {
     let options = NodeOptions::default().heartbeat(Duration::from_millis(100));
     let node = node(name, options).await?;
     let ledger = find::<Ledger>(&node, &place(peer, "ledger")).await;
-    in_time(PATIENCE, course.begin.wait()).await;
+    in_time(PATIENCE, course.begin()).await;
     let sending = |sender| rounds(ledger.clone(), sender, seed, course.clone());
     let senders: Vec<_> = (0..SENDERS).map(|sender| tokio::spawn(sending(sender))).collect();
     for sender in senders {
         in_time(PATIENCE, sender).await?;
     }
-    in_time(PATIENCE, course.end.wait()).await;
+    in_time(PATIENCE, course.end()).await;
     let statistics = node.statistics();
     assert_eq!(statistics.len(), 1, "{statistics:?}");
     Ok(statistics[0].session)
 }
 
-/// Runs both sides in the given weather, for `count` seeds.
-fn storm(count: u64, weather: Weather) {
+/// Runs `side` on both hosts in the given weather, for `count` seeds.
+pub(crate) fn storm<F>(
+    count: u64,
+    weather: Weather,
+    side: impl Fn([&'static str; 2], u64, Arc<Course>) -> F,
+) where
+    F: Future<Output = turmoil::Result<SessionStatistics>> + 'static,
+{
     seeds(count, |seed| {
         let mut simulation = network(seed, Duration::from_millis(20));
-        let (begin, end) = (Barrier::new(HOSTS.len() + 1), Barrier::new(HOSTS.len()));
-        let course = Arc::new(Course { begin, is_over: AtomicBool::new(false), end });
+        let course = Course::new();
         let cuts = Rc::new(Cell::new(0));
         for both in [HOSTS, [HOSTS[1], HOSTS[0]]] {
             let side = side(both, seed, course.clone());
@@ -154,17 +178,17 @@ fn storm(count: u64, weather: Weather) {
 
 #[test]
 fn whatever_breaks_nothing_is_lost_doubled_or_reordered() {
-    storm(6, Weather::of(&[Fault::Partition, Fault::Hold, Fault::OneWay]));
+    storm(6, Weather::of(&[Fault::Partition, Fault::Hold, Fault::OneWay]), side);
 }
 
 #[test]
 fn one_direction_is_enough_to_break_and_nothing_is_lost() {
-    storm(6, Weather::of(&[Fault::OneWay]));
+    storm(6, Weather::of(&[Fault::OneWay]), side);
 }
 
 #[test]
 fn what_waits_and_comes_late_is_accepted_once() {
-    storm(6, Weather::of(&[Fault::Hold]));
+    storm(6, Weather::of(&[Fault::Hold]), side);
 }
 
 /// A handshake takes five packets of a few milliseconds each: most do not get through, and wherever
@@ -172,5 +196,5 @@ fn what_waits_and_comes_late_is_accepted_once() {
 #[test]
 fn handshakes_that_break_halfway_do_no_harm() {
     let faults = &[Fault::Partition, Fault::OneWay, Fault::Hold];
-    storm(6, Weather { faults, strikes: 1000, calm: 60, short: 30, long: 150 });
+    storm(6, Weather { faults, strikes: 1000, calm: 60, short: 30, long: 150 }, side);
 }

@@ -4,6 +4,7 @@ use std::io::{self, IoSlice};
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 use std::task::{Context, Poll, Waker, ready};
+use std::thread::{self, ThreadId};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -85,13 +86,18 @@ impl Listener for Accepting {
 }
 
 fn connection(stream: TcpStream, peer: String) -> Connection {
-    let ends = Arc::new(Ends(Mutex::new(State { stream, is_closed: false, reader: None })));
+    let state = Mutex::new(State { stream, is_closed: false, reader: None });
+    let ends = Arc::new(Ends { state, simulation: thread::current().id() });
     Connection::new(Incoming(ends.clone()), Outgoing(ends), Framing::Tcp, peer)
 }
 
 /// Both directions of a stream. Turmoil's halves cannot be written by reference, but the whole
-/// stream can; a simulation runs on one thread, so the lock is never contended.
-struct Ends(Mutex<State>);
+/// stream can.
+struct Ends {
+    state: Mutex<State>,
+    /// The thread of the simulation, which alone knows the network.
+    simulation: ThreadId,
+}
 
 struct State {
     stream: TcpStream,
@@ -101,7 +107,7 @@ struct State {
 
 impl Ends {
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -129,6 +135,10 @@ struct Outgoing(Arc<Ends>);
 impl Outlet for Outgoing {
     fn try_write(&self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
         let state = self.0.state();
+        if thread::current().id() != self.0.simulation {
+            // The driver writes it.
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
         // Nodes are dropped after the last step, when there is no network any more.
         if state.is_closed || !turmoil::in_simulation() {
             return Err(io::ErrorKind::NotConnected.into());
