@@ -132,7 +132,8 @@ impl Flusher {
     }
 
     /// Writes all waiting messages on the calling thread, waiting for room for at most `limit`; for
-    /// a process that is about to exit. True if nothing is left.
+    /// a process that is about to exit. If another thread is writing, waits for that one first, since
+    /// it does not wait for room. True if nothing is left.
     pub fn flush_blocking(
         &self,
         handler: &(impl ConnectionHandler + ?Sized),
@@ -140,7 +141,7 @@ impl Flusher {
     ) -> bool {
         let begun = std::time::Instant::now();
         let mut done = false;
-        self.writing.run(|writing| {
+        self.writing.run_here(|writing| {
             done = writing.failed.is_none();
             while done {
                 if writing.batch.is_empty() {

@@ -28,6 +28,16 @@ impl<T> Handover<T> {
         work(&mut state)
     }
 
+    /// Runs `work` on this thread at least once, after waiting for the thread that is working. Work
+    /// that is noted meanwhile is done too, on this thread or on another.
+    pub fn run_here(&self, mut work: impl FnMut(&mut T)) {
+        self.run_alone(&mut work);
+        // A thread that came during the work has left a note and gone on.
+        if self.again.fetch_or(false, Ordering::AcqRel) {
+            self.run(work);
+        }
+    }
+
     /// Ensures that `work` runs at least once after this call began, on this thread or on the
     /// thread that is already working. Never waits.
     pub fn run(&self, mut work: impl FnMut(&mut T)) {
@@ -60,6 +70,18 @@ mod tests {
         let handover = Handover::new(0_u32);
         handover.run(|runs| *runs += 1);
         handover.run(|runs| *runs += 1);
+        assert_eq!(*handover.work.lock().unwrap(), 2);
+    }
+
+    #[test]
+    fn a_note_left_during_work_of_this_thread_alone_causes_another_run() {
+        let handover = Handover::new(0_u32);
+        handover.run_here(|runs| {
+            *runs += 1;
+            if *runs == 1 {
+                handover.run(|_| unreachable!("the work is taken"));
+            }
+        });
         assert_eq!(*handover.work.lock().unwrap(), 2);
     }
 
