@@ -121,3 +121,24 @@ async fn keys_are_divided_among_members_of_other_processes_by_their_addresses() 
     }
     assert_eq!(router.pick().unwrap_err(), RouterError::Empty);
 }
+
+/// Nobody calls the reference after the end.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_member_that_comes_back_stays_without_its_peer_and_is_removed_when_our_node_is_closed() {
+    for lost in [false, true] {
+        let (client, site) = (Node::new(), site(1).await);
+        let (mut events, router) = (client.session_events(), Router::<Worker>::new());
+        let there = format!("{}/worker", site.relay.address);
+        router.add(&client.actor::<Worker>(&there).reconnecting().await.unwrap());
+        let is_ended = |change: &SessionChange| matches!(change, SessionChange::Ended { .. });
+        if lost {
+            site.relay.lead_to(NOWHERE);
+            site.node.close(PATIENCE).await;
+            next(&mut events, is_ended).await;
+            assert!(router.pick().is_ok(), "it may come back");
+        } else {
+            client.close(PATIENCE).await;
+            assert_eq!(router.pick().unwrap_err(), RouterError::Empty);
+        }
+    }
+}
