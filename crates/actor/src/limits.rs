@@ -80,7 +80,8 @@ pub const ITEMS_AHEAD: usize = 64;
 pub const ITEMS_AHEAD_MAX: usize = 65_536;
 
 /// Monitors, links and waiting tasks of an actor, together: 4 MiB of memory, and one thread
-/// notifies all of them of its end.
+/// notifies all of them of its end. For an actor of another process, the scopes of groups that it
+/// is in by one reference.
 pub const WATCHERS_MAX: usize = 65_536;
 
 /// Children of one supervisor. Spread more of them over several supervisors.
@@ -138,7 +139,8 @@ pub const NAMES_MAX: usize = 65_536;
 /// Bytes of a name: it fits in a line of a log.
 pub const NAME_BYTES_MAX: usize = 255;
 
-/// Memberships in a scope of groups, counting each join: about 100 bytes each, 25 MiB.
+/// Memberships in a scope of groups, counting each join: about 100 bytes each, 25 MiB. A scope
+/// watches each actor once, so it has no more watches than memberships.
 pub const MEMBERSHIPS_MAX: usize = 262_144;
 
 /// Subscriptions to a scope of groups; the caller that makes a change notifies all of them.

@@ -26,7 +26,7 @@ pub struct Change<I: Interface> {
 pub enum ChangeKind {
     /// The members gained a membership each.
     Joined,
-    /// The members lost a membership each: they left, or have ended.
+    /// The members lost a membership each: they left, have ended, or can never be reached again.
     Left,
 }
 

@@ -13,10 +13,9 @@ use crate::limits::{MEMBERSHIPS_MAX, SUBSCRIPTIONS_MAX};
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum GroupError {
-    /// One of the actors has ended; none of them has joined.
+    /// One of the actors has ended, or the session with its process is over; none of them has
+    /// joined.
     Ended,
-    /// One of the actors lives in another process; none of them has joined.
-    Remote,
     /// The scope would have more than [`MEMBERSHIPS_MAX`] memberships.
     TooManyMembers,
     /// The scope already has [`SUBSCRIPTIONS_MAX`] subscriptions.
@@ -29,8 +28,7 @@ impl GroupError {
     /// A hint how to fix it; names in backticks are those of the API.
     pub fn hint(&self) -> &'static str {
         match self {
-            GroupError::Ended => "let the actor's successor join",
-            GroupError::Remote => "let the actor join in its own process",
+            GroupError::Ended => "let the actor's successor join, or fetch its reference anew",
             GroupError::TooManyMembers => "let some members leave, or make another scope",
             GroupError::TooManySubscriptions => "let one subscriber stand for many",
             GroupError::TooManyWatchers => TooManyWatchers.hint(),
@@ -41,8 +39,7 @@ impl GroupError {
 impl fmt::Display for GroupError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            GroupError::Ended => f.write_str("an actor has ended"),
-            GroupError::Remote => f.write_str("an actor lives in another process"),
+            GroupError::Ended => f.write_str("an actor has ended, or its session is over"),
             GroupError::TooManyMembers => {
                 write!(f, "the scope would have more than {MEMBERSHIPS_MAX} memberships")
             }

@@ -5,9 +5,12 @@
 //! end removes it from all groups. A membership keeps its actor alive as a reference does. A
 //! subscriber gets the current members and then every change, in order: both are taken under one
 //! lock.
+//!
+//! A member may live in another process; the groups themselves are known in this process alone.
 
 mod changes;
 mod error;
+mod member;
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -18,15 +21,22 @@ use tokio::sync::mpsc;
 pub use changes::{Change, ChangeKind, Changes, Snapshot};
 pub use error::GroupError;
 
+use member::{GroupMember, MemberId};
+
 use crate::call::Call;
-use crate::lifecycle::control::{Watcher, WatcherKind};
-use crate::lifecycle::handle::{Handle, fresh_number};
+use crate::lifecycle::end_watchers::NotWatched;
 use crate::limits::{CHANGES_MAX, MEMBERSHIPS_MAX, SUBSCRIPTIONS_MAX};
 use crate::reference::interface::Interface;
-use crate::runtime::alive::Alive;
 
 /// A scope: groups of actors with interface `I`, separate from those of all other scopes. Clones
 /// are the same scope.
+///
+/// A member is an actor of this process or of another one. A member of another process remains one
+/// while there is no connection, until its actor has stopped or its session is over; one whose
+/// reference comes back, until its node is closed. Clones of a reference are the same member, and
+/// so are two references that were fetched in the same way from one actor of another process,
+/// unless that is of an earlier release. A reference that comes back is a member of its own beside
+/// one to the same actor that does not.
 ///
 /// ```
 /// # use wigwag_actor::{GroupError, Groups, Interface};
@@ -47,19 +57,9 @@ pub struct Groups<I: Interface>(Arc<Mutex<GroupsState<I>>>);
 pub struct TellAllReport {
     /// Calls that were sent.
     pub sent: usize,
-    /// Calls that found no room, or an actor that had just ended; they are lost.
+    /// Calls that found no room, or an actor that had just ended or cannot be reached now; they are
+    /// lost.
     pub refused: usize,
-}
-
-struct GroupMember<I: Interface> {
-    handle: Handle,
-    reference: I::Ref,
-}
-
-impl<I: Interface> Clone for GroupMember<I> {
-    fn clone(&self) -> GroupMember<I> {
-        GroupMember { handle: self.handle.clone(), reference: self.reference.clone() }
-    }
 }
 
 /// The memberships of an actor.
@@ -79,7 +79,7 @@ struct Subscription<I: Interface> {
 struct GroupsState<I: Interface> {
     /// The members of each group, in the order in which they joined. No group is empty.
     groups: BTreeMap<Arc<str>, Vec<GroupMember<I>>>,
-    actors: HashMap<u64, Membership>,
+    actors: HashMap<MemberId, Membership>,
     memberships: usize,
     subscriptions: Vec<Subscription<I>>,
 }
@@ -112,7 +112,10 @@ impl<I: Interface> Groups<I> {
         if actors.is_empty() {
             return Ok(());
         }
-        let members = members(actors)?;
+        let members: Vec<GroupMember<I>> = actors.iter().map(GroupMember::of).collect();
+        if members.iter().any(GroupMember::has_ended) {
+            return Err(GroupError::Ended);
+        }
         let group: Arc<str> = group.into();
         let mut state = self.lock();
         if state.memberships + members.len() > MEMBERSHIPS_MAX {
@@ -120,20 +123,20 @@ impl<I: Interface> Groups<I> {
         }
         let mut watched = Vec::new();
         for member in &members {
-            if state.actors.contains_key(&member.handle.number()) {
+            if state.actors.contains_key(&member.id) {
                 continue;
             }
-            if let Err(error) = self.watch(&mut state, &member.handle) {
+            if let Err(error) = self.watch(&mut state, member) {
                 // No actor has joined yet: undo the watches on the new ones.
-                for handle in watched {
-                    state.unwatch(&handle);
+                for member in watched {
+                    state.unwatch(member);
                 }
                 return Err(error);
             }
-            watched.push(member.handle.clone());
+            watched.push(member);
         }
         for member in &members {
-            if let Some(joined) = state.actors.get_mut(&member.handle.number()) {
+            if let Some(joined) = state.actors.get_mut(&member.id) {
                 *joined.groups.entry(group.clone()).or_default() += 1;
             }
         }
@@ -155,8 +158,7 @@ impl<I: Interface> Groups<I> {
         let group: Arc<str> = group.into();
         let mut left = Vec::new();
         for actor in actors {
-            let Ok(handle) = Alive::<I>::handle(actor) else { continue };
-            left.extend(state.take(&group, &handle));
+            left.extend(state.take(&group, MemberId::of::<I>(actor.as_ref())));
         }
         let references: Vec<_> = left.iter().map(|member| member.reference.clone()).collect();
         if !left.is_empty() {
@@ -175,7 +177,7 @@ impl<I: Interface> Groups<I> {
     pub fn groups(&self) -> Vec<Arc<str>> {
         let state = self.lock();
         let groups = state.groups.iter();
-        let groups = groups.filter(|(_, all)| all.iter().any(|one| !one.handle.is_ended()));
+        let groups = groups.filter(|(_, all)| all.iter().any(|one| !one.has_ended()));
         groups.map(|(group, _)| group.clone()).collect()
     }
 
@@ -231,33 +233,30 @@ impl<I: Interface> Groups<I> {
         Ok(Changes { from, _scope: self.clone() })
     }
 
-    /// Watches the actor, to remove it at its end.
-    fn watch(&self, state: &mut GroupsState<I>, handle: &Handle) -> Result<(), GroupError> {
-        let (watch, number) = (fresh_number(), handle.number());
-        let scope = Arc::downgrade(&self.0);
-        let free = move || {
+    /// Watches the member, to remove it at its end.
+    fn watch(&self, state: &mut GroupsState<I>, member: &GroupMember<I>) -> Result<(), GroupError> {
+        let (scope, id) = (Arc::downgrade(&self.0), member.id);
+        let watched = member.watch(Box::new(move || {
             if let Some(scope) = scope.upgrade() {
-                Groups(scope).ended(number);
+                Groups(scope).ended(id);
             }
-        };
-        let watcher = Watcher { number: watch, kind: WatcherKind::Cleanup(Box::new(free)) };
-        match handle.actor_cell().control().watch(watcher) {
-            Ok(None) => {}
-            Ok(Some(_)) => return Err(GroupError::Ended),
-            Err(_) => return Err(GroupError::TooManyWatchers),
-        }
-        state.actors.insert(number, Membership { watch, groups: BTreeMap::new() });
+        }));
+        let watch = watched.map_err(|refused| match refused {
+            NotWatched::Ended => GroupError::Ended,
+            NotWatched::TooMany => GroupError::TooManyWatchers,
+        })?;
+        state.actors.insert(id, Membership { watch, groups: BTreeMap::new() });
         Ok(())
     }
 
     /// Removes an actor that has ended from each of its groups, with all its memberships at once.
-    fn ended(&self, number: u64) {
+    fn ended(&self, id: MemberId) {
         let mut state = self.lock();
-        let Some(joined) = state.actors.remove(&number) else { return };
+        let Some(joined) = state.actors.remove(&id) else { return };
         let mut gone = Vec::new();
         for (group, times) in joined.groups {
             let Some(members) = state.groups.get_mut(&group) else { continue };
-            let is_it = |member: &mut GroupMember<I>| member.handle.number() == number;
+            let is_it = |member: &mut GroupMember<I>| member.id == id;
             let left: Vec<_> = members.extract_if(.., is_it).collect();
             if members.is_empty() {
                 state.groups.remove(&group);
@@ -277,17 +276,6 @@ impl<I: Interface> Groups<I> {
     }
 }
 
-fn members<I: Interface>(actors: &[I::Ref]) -> Result<Vec<GroupMember<I>>, GroupError> {
-    let member = |actor: &I::Ref| {
-        let handle = Alive::<I>::handle(actor).map_err(|_| GroupError::Remote)?;
-        if handle.is_ended() {
-            return Err(GroupError::Ended);
-        }
-        Ok(GroupMember { handle, reference: actor.clone() })
-    };
-    actors.iter().map(member).collect()
-}
-
 impl<I: Interface> GroupsState<I> {
     /// All that have not left, including actors whose end is under way: it will be reported later.
     fn all(&self, group: &str) -> Vec<I::Ref> {
@@ -297,20 +285,20 @@ impl<I: Interface> GroupsState<I> {
 
     fn living(&self, group: &str) -> Vec<I::Ref> {
         let members = self.groups.get(group).into_iter().flatten();
-        let living = members.filter(|member| !member.handle.is_ended());
+        let living = members.filter(|member| !member.has_ended());
         living.map(|member| member.reference.clone()).collect()
     }
 
     /// Removes one membership, the latest.
-    fn take(&mut self, group: &Arc<str>, handle: &Handle) -> Option<GroupMember<I>> {
+    fn take(&mut self, group: &Arc<str>, id: MemberId) -> Option<GroupMember<I>> {
         let members = self.groups.get_mut(group)?;
-        let at = members.iter().rposition(|member| member.handle == *handle)?;
+        let at = members.iter().rposition(|member| member.id == id)?;
         let left = members.remove(at);
         if members.is_empty() {
             self.groups.remove(group);
         }
         self.memberships -= 1;
-        if let Some(joined) = self.actors.get_mut(&handle.number()) {
+        if let Some(joined) = self.actors.get_mut(&id) {
             if let Some(times) = joined.groups.get_mut(group) {
                 *times -= 1;
                 if *times == 0 {
@@ -318,15 +306,15 @@ impl<I: Interface> GroupsState<I> {
                 }
             }
             if joined.groups.is_empty() {
-                self.unwatch(handle);
+                self.unwatch(&left);
             }
         }
         Some(left)
     }
 
-    fn unwatch(&mut self, handle: &Handle) {
-        if let Some(joined) = self.actors.remove(&handle.number()) {
-            handle.actor_cell().control().unwatch(joined.watch);
+    fn unwatch(&mut self, member: &GroupMember<I>) {
+        if let Some(joined) = self.actors.remove(&member.id) {
+            member.unwatch(joined.watch);
         }
     }
 
@@ -339,6 +327,14 @@ impl<I: Interface> GroupsState<I> {
             let change = Change { group: group.clone(), kind, members: members.to_vec() };
             one.to.try_send(change).is_ok()
         });
+    }
+}
+
+impl<I: Interface> Drop for GroupsState<I> {
+    fn drop(&mut self) {
+        for member in std::mem::take(&mut self.groups).into_values().flatten() {
+            self.unwatch(&member);
+        }
     }
 }
 

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::task::Waker;
 
 use crate::error::{CallError, CallErrorKind};
-use crate::lifecycle::handle::AnyActor;
+use crate::lifecycle::handle::{AnyActor, Handle};
 use crate::mailbox::backlog::parked::Ticket;
 use crate::reference::adapter::Adapter;
 use crate::reference::inbound_queue::Exported;
@@ -255,6 +255,15 @@ impl<I: Interface> Ref<I> {
     /// The number of an actor of this process.
     pub(crate) fn actor_number(&self) -> Option<u64> {
         self.local_actor().map(AnyActor::number)
+    }
+
+    /// The handle of an actor of this process, or else the route to the actor.
+    pub(crate) fn handle_or_route(&self) -> Result<Handle, &Arc<dyn Route<I>>> {
+        match &self.place {
+            Place::Local(local) => Ok(Handle::new(local.mailbox.clone())),
+            Place::Adapted(adapter) => Ok(Handle::new(adapter.shared_actor())),
+            Place::Remote(route, _) => Err(route),
+        }
     }
 
     /// True when no later call can reach the actor.

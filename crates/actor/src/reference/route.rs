@@ -9,6 +9,7 @@ use std::task::{Poll, Waker};
 use bytes::Bytes;
 
 use crate::error::{CallError, Disconnection};
+use crate::lifecycle::end_watchers::{EndWatcher, NotWatched};
 use crate::mailbox::backlog::parked::Ticket;
 use crate::reference::answers::Answers;
 use crate::reference::interface::Interface;
@@ -139,6 +140,13 @@ pub trait Route<I: Interface>: Send + Sync {
 
     /// True when no later call can reach the actor: it has stopped, or its session is over.
     fn has_ended(&self) -> bool;
+
+    /// Has `watcher` told, once, when [`has_ended`](Self::has_ended) becomes true. Returns the
+    /// number of the watch.
+    fn watch_end(&self, watcher: EndWatcher) -> Result<u64, NotWatched>;
+
+    /// Ends a watch; nothing happens if its watcher has been told.
+    fn unwatch_end(&self, number: u64);
 
     /// The calls that were sent and that the actor's process has not reported as handled.
     fn waiting(&self) -> usize;

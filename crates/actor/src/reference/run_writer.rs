@@ -22,7 +22,7 @@ use crate::reference::run_log::{RunLog, Writer};
 
 /// The identity of a route or a pipeline that may add calls to a run. Ids are never reused within a
 /// process: a run handed out to an owner that another thread has dropped belongs to nobody.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RunOwner(u64);
 
 impl RunOwner {

@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::task::Waker;
 
+use wigwag_actor::lifecycle::end_watchers::{EndWatcher, EndWatchers, NotWatched};
 use wigwag_actor::{Disconnection, NextAttempt, Parked, Slot, Ticket};
 use wigwag_wire::Time;
 
@@ -30,6 +31,8 @@ pub(crate) struct Attachments<R> {
     state: State<R>,
     /// Earlier incarnations, which may have answers that nobody has taken yet; the oldest first.
     former: VecDeque<(u32, R)>,
+    /// Told when all is over.
+    end_watchers: EndWatchers,
 }
 
 enum State<R> {
@@ -61,7 +64,12 @@ pub(crate) enum Way<'a, R> {
 
 impl<R> Attachments<R> {
     pub(crate) fn new(first: R) -> Attachments<R> {
-        Attachments { number: 0, state: State::Attached(first), former: VecDeque::new() }
+        Attachments {
+            number: 0,
+            state: State::Attached(first),
+            former: VecDeque::new(),
+            end_watchers: EndWatchers::default(),
+        }
     }
 
     #[inline]
@@ -178,16 +186,28 @@ impl<R> Attachments<R> {
         Some((since, wakers))
     }
 
-    /// Ends it all, for this reason. Returns the senders to wake.
-    pub(crate) fn end(&mut self, why: &str) -> Vec<Waker> {
+    /// Has `watcher` told when all is over.
+    pub(crate) fn watch_end(&mut self, watcher: EndWatcher) -> Result<u64, NotWatched> {
+        match self.state {
+            State::Attached(_) | State::Detached(_) => self.end_watchers.add(watcher),
+            State::Over(_) => Err(NotWatched::Ended),
+        }
+    }
+
+    pub(crate) fn unwatch_end(&mut self, number: u64) {
+        self.end_watchers.remove(number);
+    }
+
+    /// Ends it all, for this reason. Returns the senders to wake, and the watchers to tell.
+    pub(crate) fn end(&mut self, why: &str) -> (Vec<Waker>, EndWatchers) {
         match &mut self.state {
             State::Detached(outage) => {
                 let wakers = outage.parked.drain();
                 self.state = State::Over(why.into());
-                wakers
+                (wakers, std::mem::take(&mut self.end_watchers))
             }
             // The calls to the present incarnation say themselves why they fail.
-            State::Attached(_) | State::Over(_) => Vec::new(),
+            State::Attached(_) | State::Over(_) => Default::default(),
         }
     }
 
@@ -208,6 +228,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::sync::{AtomicU64, Ordering};
 
     type Named = Attachments<&'static str>;
 
@@ -301,16 +322,32 @@ mod tests {
     }
 
     #[test]
-    fn a_sender_that_gives_up_is_not_woken_and_the_end_wakes_the_others() {
+    fn a_sender_or_watcher_that_gives_up_hears_nothing_and_the_others_hear_of_the_end() {
         let mut attachments = Named::new("first");
         let (mut one, mut two) = (Ticket::default(), Ticket::default());
-        assert!(attachments.end("too early").is_empty());
+        let told = Arc::new(AtomicU64::new(0));
+        let watcher = || -> EndWatcher {
+            let told = told.clone();
+            Box::new(move || {
+                told.fetch_add(1, Ordering::Relaxed);
+            })
+        };
+        attachments.watch_end(watcher()).unwrap();
+        let leaves = attachments.watch_end(watcher()).unwrap();
+        let (woken, early) = attachments.end("too early");
+        early.tell();
+        assert_eq!((woken.len(), told.load(Ordering::Relaxed)), (0, 0));
         assert_eq!(route(&attachments), Some("first"));
         assert!(attachments.detach(0, &"gone".into(), at(1)));
         attachments.park(&mut one, Waker::noop());
         attachments.park(&mut two, Waker::noop());
         attachments.leave(&mut one);
-        assert_eq!(attachments.end("this node is closed").len(), 1);
+        attachments.watch_end(watcher()).unwrap();
+        attachments.unwatch_end(leaves);
+        let (woken, end_watchers) = attachments.end("this node is closed");
+        end_watchers.tell();
+        assert_eq!((woken.len(), told.load(Ordering::Relaxed)), (1, 2));
+        assert_eq!(attachments.watch_end(watcher()), Err(NotWatched::Ended));
         assert!(matches!(attachments.way(), Way::Over(why) if &**why == "this node is closed"));
         assert!(attachments.attach("late", |_| true).is_none());
         assert!(attachments.disconnection(at(9)).is_none(), "there is no next attempt");

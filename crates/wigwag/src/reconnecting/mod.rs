@@ -1,5 +1,5 @@
-//! References that come back: after the end of a session they attach to the next incarnation of
-//! their actor.
+//! References that come back: after the end of a session, or of their actor, they attach to the
+//! next incarnation of the actor.
 //!
 //! `Reconnecting` is a route that leads to one [`Remote`] after the other; `attachments.rs` decides
 //! which. One task for each address, in `task.rs`, dials the peer and attaches all references to its
@@ -15,6 +15,7 @@ use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use bytes::Bytes;
+use wigwag_actor::lifecycle::end_watchers::{EndWatcher, NotWatched};
 use wigwag_actor::reference::route::{Acknowledgement, RemotePipeline};
 use wigwag_actor::reference::run_writer::RunOwner;
 use wigwag_actor::{
@@ -54,11 +55,11 @@ impl<I: Interface> Reconnecting<I> {
         peer: Arc<Peer>,
     ) -> Arc<Reconnecting<I>> {
         let (target, run_owner) = (first.target().clone(), first.run_owner());
-        let session = first.session().clone();
+        let first = Arc::new(first);
         let route = Arc::new(Reconnecting {
             name,
             target,
-            attachments: RwLock::new(Attachments::new(Arc::new(first))),
+            attachments: RwLock::new(Attachments::new(first.clone())),
             peer,
             run_owner,
             watch,
@@ -67,7 +68,7 @@ impl<I: Interface> Reconnecting<I> {
         let reattached: Arc<dyn Reattach> = route.clone();
         route.peer.serve(&reattached);
         // Only now: the task forgets a peer that it serves no reference of.
-        session.watch_end(route.peer.wake());
+        route.watch_incarnation(&first);
         route
     }
 
@@ -126,11 +127,7 @@ impl<I: Interface> Reconnecting<I> {
         ticket: &mut Ticket,
         waker: Option<&Waker>,
     ) -> Result<(u32, Arc<Remote<I>>), Attempt<T>> {
-        self.note_end();
-        // Asked for after the detachment: either the task sees that, or this sees the task's end.
-        if let Some(why) = self.peer.over() {
-            self.end(why);
-        }
+        self.settle();
         let mut attachments = self.write();
         match attachments.way() {
             Way::Attached(number, remote) => {
@@ -159,14 +156,35 @@ impl<I: Interface> Reconnecting<I> {
         }
     }
 
-    /// Detaches if the session of the present incarnation has ended.
+    /// Has this route learn of the end of `remote`, its present incarnation.
+    fn watch_incarnation(self: &Arc<Self>, remote: &Remote<I>) {
+        let route = Arc::downgrade(self);
+        let watched = remote.watch_end(Box::new(move || {
+            if let Some(route) = route.upgrade() {
+                route.settle();
+            }
+        }));
+        if watched.is_err() {
+            self.settle();
+        }
+    }
+
+    /// Detaches if the present incarnation has ended, for good if no other one will be attached.
+    fn settle(&self) {
+        self.note_end();
+        // Asked for after the detachment: either the task sees that, or this sees the task's end.
+        if let Some(why) = self.peer.over() {
+            self.end(why);
+        }
+    }
+
+    /// Detaches if the present incarnation has ended.
     fn note_end(&self) {
         let attachments = self.read();
         let Way::Attached(number, remote) = attachments.way() else { return };
-        let session = remote.session().clone();
+        let remote = remote.clone();
         drop(attachments);
-        let ended = session.sending().ended.as_ref().map(|ended| ended.why.clone());
-        if let Some(why) = ended {
+        if let Some(why) = remote.ended() {
             self.lose(number, &why);
         }
     }
@@ -335,6 +353,14 @@ impl<I: Interface> Route<I> for Reconnecting<I> {
         matches!(self.read().way(), Way::Over(_))
     }
 
+    fn watch_end(&self, watcher: EndWatcher) -> Result<u64, NotWatched> {
+        self.write().watch_end(watcher)
+    }
+
+    fn unwatch_end(&self, number: u64) {
+        self.write().unwatch_end(number);
+    }
+
     fn waiting(&self) -> usize {
         match self.read().way() {
             Way::Attached(_, remote) => remote.waiting(),
@@ -386,7 +412,6 @@ impl<I: Interface> Reattach for Reconnecting<I> {
             };
             // References that are fetched from now on share this route, unless one was faster.
             self.clone().share_over(&remote);
-            session.watch_end(self.peer.wake());
             session.announce(SessionChange::Reattached {
                 target: self.target.clone(),
                 after: clock::now().since(since),
@@ -395,13 +420,15 @@ impl<I: Interface> Reattach for Reconnecting<I> {
                 }),
             });
             wakers.into_iter().for_each(Waker::wake);
+            self.watch_incarnation(&remote);
             Ok(())
         })
     }
 
     fn end(&self, why: &str) {
-        let wakers = self.write().end(why);
+        let (wakers, end_watchers) = self.write().end(why);
         wakers.into_iter().for_each(Waker::wake);
+        end_watchers.tell();
     }
 }
 

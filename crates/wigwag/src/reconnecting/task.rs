@@ -1,7 +1,8 @@
 //! The task that reaches a peer again, for all references to its actors.
 //!
-//! It sleeps until a session with the peer ends. Then it dials, with the pauses of a redial, and
-//! attaches the references that are detached, until none is left. It ends with the last reference.
+//! It sleeps until a session with the peer ends, or an actor there. Then it dials, with the pauses of
+//! a redial, and attaches the references that are detached, until none is left. It ends with the
+//! last reference.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, Weak};
@@ -39,7 +40,7 @@ pub(crate) trait Dialer: Send + Sync {
 
 /// A reference that is attached anew.
 pub(crate) trait Reattach: Send + Sync {
-    /// True if its session has ended and it has no other.
+    /// True if its actor or session has ended and it has no other.
     fn is_detached(&self) -> bool;
 
     /// Notes when the next attempt is; `None` when it begins.
@@ -101,7 +102,7 @@ impl Peers {
 }
 
 impl Peer {
-    /// Notified when a session has ended, or a reference.
+    /// Notified when a session, an actor or a reference has ended.
     pub(crate) fn wake(&self) -> &Arc<Notify> {
         &self.wake
     }

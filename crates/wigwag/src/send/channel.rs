@@ -8,6 +8,7 @@ use std::sync::{Arc, MutexGuard};
 use std::task::{Poll, Waker};
 
 use bytes::Bytes;
+use wigwag_actor::lifecycle::end_watchers::{EndWatcher, NotWatched};
 use wigwag_actor::{
     AskTiming, Attempt, CallError, CallErrorKind, Parked, Slot, SmallReply, Ticket, turn,
 };
@@ -250,11 +251,32 @@ impl Channel {
         }))
     }
 
-    /// True when no later call can reach the actor: it has stopped, or the session is over.
-    pub(crate) fn has_ended(&self) -> bool {
+    /// Why no later call can reach the actor, if none can: it has stopped, or the session is over.
+    pub(crate) fn ended(&self) -> Option<Arc<str>> {
         let mut sending = self.session.sending();
-        sending.ended.is_some()
-            || sending.channel_of(self.origin).is_none_or(|channel| channel.gone.is_some())
+        if let Some(ended) = &sending.ended {
+            return Some(ended.why.clone());
+        }
+        match sending.channel_of(self.origin) {
+            Some(channel) => channel.gone.map(|kind| kind.to_string().into()),
+            None => Some(CallErrorKind::ActorStopped.to_string().into()),
+        }
+    }
+
+    /// Has `watcher` told of that end.
+    pub(crate) fn watch_end(&self, watcher: EndWatcher) -> Result<u64, NotWatched> {
+        let mut sending = self.session.sending();
+        if sending.ended.is_some() {
+            return Err(NotWatched::Ended);
+        }
+        let channel = sending.channel_of(self.origin).filter(|channel| channel.gone.is_none());
+        channel.ok_or(NotWatched::Ended)?.end_watchers.add(watcher)
+    }
+
+    pub(crate) fn unwatch_end(&self, number: u64) {
+        if let Some(channel) = self.session.sending().channel_of(self.origin) {
+            channel.end_watchers.remove(number);
+        }
     }
 
     /// The published calls that the peer has not reported as handled.

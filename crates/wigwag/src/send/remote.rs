@@ -6,6 +6,7 @@ use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use bytes::Bytes;
+use wigwag_actor::lifecycle::end_watchers::{EndWatcher, NotWatched};
 use wigwag_actor::limits::CANCELLED_MAX;
 use wigwag_actor::reference::answers::Answers;
 use wigwag_actor::reference::route::{Acknowledgement, RemotePipeline};
@@ -96,6 +97,11 @@ impl<I: Interface> Remote<I> {
 
     pub(crate) fn session(&self) -> &Arc<Session> {
         &self.channel.session
+    }
+
+    /// Why no later call can reach the actor, if none can.
+    pub(crate) fn ended(&self) -> Option<Arc<str>> {
+        self.channel.ended()
     }
 
     /// True if arguments that have a fixed-width form are sent in that form.
@@ -389,7 +395,15 @@ impl<I: Interface> Route<I> for Remote<I> {
     }
 
     fn has_ended(&self) -> bool {
-        self.channel.has_ended()
+        self.ended().is_some()
+    }
+
+    fn watch_end(&self, watcher: EndWatcher) -> Result<u64, NotWatched> {
+        self.channel.watch_end(watcher)
+    }
+
+    fn unwatch_end(&self, number: u64) {
+        self.channel.unwatch_end(number);
     }
 
     fn waiting(&self) -> usize {

@@ -1,11 +1,11 @@
 //! The end of a session: its reasons, and the notifications that it sends.
 
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::task::Waker;
 use std::time::Duration;
 
-use tokio::sync::Notify;
 use wigwag_actor::CallErrorKind;
+use wigwag_actor::lifecycle::end_watchers::EndWatchers;
 use wigwag_link::Code;
 use wigwag_link::admission::SessionProgress;
 use wigwag_net::clock;
@@ -86,28 +86,13 @@ impl Session {
         self.flush_blocking(Duration::ZERO);
     }
 
-    /// Notifies `watcher` once when the session ends, or now if it has ended. Further calls with the
-    /// same watcher change nothing.
-    pub(crate) fn watch_end(&self, watcher: &Arc<Notify>) {
-        let mut sending = self.sending();
-        if sending.ended.is_some() {
-            watcher.notify_one();
-            return;
-        }
-        let watchers = &mut sending.end_watchers;
-        watchers.retain(|known| known.strong_count() > 0);
-        if !watchers.iter().any(|known| known.as_ptr() == Arc::as_ptr(watcher)) {
-            watchers.push(Arc::downgrade(watcher));
-        }
-    }
-
-    /// Ends the session and notifies every waiting sender and asker.
+    /// Ends the session and notifies every waiting sender and asker, and the watchers of its actors.
     pub(crate) fn end(&self, why: &str) {
         let why: Arc<str> = why.into();
-        let mut wakers = Vec::new();
+        let (mut wakers, mut end_watchers) = (Vec::new(), EndWatchers::default());
         let connection = self.connection().clone();
         let was_torn = connection.flusher.retire();
-        let (unsent, watchers) = {
+        let unsent = {
             let mut sending = self.sending();
             if sending.ended.is_some() {
                 return;
@@ -120,9 +105,9 @@ impl Session {
             for channel in &mut sending.channels {
                 wakers.append(&mut channel.parked.drain());
                 channel.attaching = None;
+                end_watchers.append(&mut channel.end_watchers);
             }
-            let watchers = std::mem::take(&mut sending.end_watchers);
-            (UnsentCalls::in_outbox(&sending.sender.outbox), watchers)
+            UnsentCalls::in_outbox(&sending.sender.outbox)
         };
         wakers.append(&mut unsent.fail(self, &why));
         wakers.append(&mut self.fail_asks(CallErrorKind::Unknown, &why));
@@ -131,7 +116,7 @@ impl Session {
         self.cancelled.end();
         self.progress.notify_waiters();
         self.announce_end();
-        watchers.iter().filter_map(Weak::upgrade).for_each(|watcher| watcher.notify_one());
+        end_watchers.tell();
     }
 
     /// Announces the outcome of the calls, once, as soon as the asks have failed and no turn holds

@@ -18,6 +18,7 @@ use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, Semaphore};
+use wigwag_actor::lifecycle::end_watchers::EndWatchers;
 use wigwag_actor::reply::cancelled::CancelledAsks;
 use wigwag_actor::{CallError, CallErrorKind, Parked, Ticket};
 use wigwag_link::budget::Pools;
@@ -89,6 +90,8 @@ pub(crate) struct OutboundChannel {
     pub(crate) detach_wanted: bool,
     /// The receiver has closed the channel; calls fail with this.
     pub(crate) gone: Option<CallErrorKind>,
+    /// Told when no later call can reach the actor: the channel is gone, or the session has ended.
+    pub(crate) end_watchers: EndWatchers,
     attaching: Option<Attaching>,
 }
 
@@ -154,8 +157,6 @@ pub(crate) struct SendState {
     pub(crate) ended: Option<SessionEnd>,
     /// The asks that were open at the end have failed and are counted.
     are_asks_counted: bool,
-    /// Notified once at the end.
-    end_watchers: Vec<Weak<Notify>>,
     /// The end was announced.
     is_announced: bool,
     /// The peer takes no new calls, or this node is closing.
@@ -281,7 +282,6 @@ impl Session {
                 outgoing: Outgoing::default(),
                 ended: None,
                 are_asks_counted: false,
-                end_watchers: Vec::new(),
                 is_announced: false,
                 draining: false,
                 statistics: SessionStatistics::default(),
@@ -447,6 +447,7 @@ impl OutboundChannel {
             holders: Holders::default(),
             detach_wanted: false,
             gone: None,
+            end_watchers: EndWatchers::default(),
             attaching: None,
         }
     }
@@ -509,18 +510,18 @@ impl SendState {
         if has_risen { self.wakers_with_room(number) } else { Vec::new() }
     }
 
-    /// Handles DETACHED; returns the wakers of the senders that waited.
-    pub(crate) fn detached(&mut self, number: u64, code: Code) -> Vec<Waker> {
+    /// Handles DETACHED; returns the wakers of the senders that waited, and the watchers of the end.
+    pub(crate) fn detached(&mut self, number: u64, code: Code) -> (Vec<Waker>, EndWatchers) {
         let at = usize::try_from(number).unwrap_or(usize::MAX);
         let Some(channel) = self.channels.get_mut(at) else {
-            return Vec::new();
+            return Default::default();
         };
         let kind = CallErrorKind::from_code(code.0);
         channel.gone = Some(kind);
         if let Some(answer) = channel.attaching.take() {
             answer.send(Err(kind));
         }
-        channel.parked.drain()
+        (channel.parked.drain(), std::mem::take(&mut channel.end_watchers))
     }
 
     /// The wakers of the senders that the free credit of a channel suffices for, if their calls are

@@ -16,6 +16,7 @@ mod versions;
 mod flush;
 mod mailbox_bound;
 mod routers;
+mod groups;
 mod slow;
 mod blocked;
 mod close;

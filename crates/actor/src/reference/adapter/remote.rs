@@ -7,6 +7,7 @@ use bytes::Bytes;
 
 use super::{ImplementedBy, adapted};
 use crate::error::{CallError, Disconnection};
+use crate::lifecycle::end_watchers::{EndWatcher, NotWatched};
 use crate::mailbox::backlog::parked::Ticket;
 use crate::reference::answers::Answers;
 use crate::reference::interface::Interface;
@@ -83,6 +84,14 @@ impl<I: ImplementedBy<A>, A: Interface> Route<I> for RemoteAdapter<A> {
 
     fn has_ended(&self) -> bool {
         self.0.has_ended()
+    }
+
+    fn watch_end(&self, watcher: EndWatcher) -> Result<u64, NotWatched> {
+        self.0.watch_end(watcher)
+    }
+
+    fn unwatch_end(&self, number: u64) {
+        self.0.unwatch_end(number);
     }
 
     fn waiting(&self) -> usize {

@@ -77,11 +77,8 @@ pub trait Alive<I: Interface> {
 
 impl<I: Interface, R: AsRef<Ref<I>>> Alive<I> for R {
     fn handle(&self) -> Result<Handle, CallError> {
-        let reference = self.as_ref();
-        match reference.shared_actor() {
-            Some(actor) => Ok(Handle::new(actor)),
-            None => Err(CallError::new(CallErrorKind::Remote, reference.target())),
-        }
+        let handle = self.as_ref().handle_or_route();
+        handle.map_err(|route| CallError::new(CallErrorKind::Remote, route.target()))
     }
 
     fn visit<T: Send + 'static>(

@@ -270,8 +270,9 @@ impl Application for Inbound<'_> {
     }
 
     fn detached(&mut self, channel: u64, code: Code, _accepted: u64) -> Result<(), LinkError> {
-        let parked = self.session.sending().detached(channel, code);
+        let (parked, end_watchers) = self.session.sending().detached(channel, code);
         parked.into_iter().for_each(Waker::wake);
+        end_watchers.tell();
         Ok(())
     }
 

@@ -1,13 +1,12 @@
 //! Process groups. A test named after a case of OTP's `pg_SUITE` is that case for one process;
 //! `docs/otp-cases.md` lists the cases that are left out, and why.
 
-use std::time::Duration;
-
 use wigwag::{
-    Actor, Handle, Node, Reason,
+    Actor, Handle, Reason,
     groups::{Change, ChangeKind, Changes, GroupError, Groups, TellAllReport},
     lifecycle::Alive,
 };
+use wigwag_actor::limits::{MEMBERSHIPS_MAX, WATCHERS_MAX};
 
 struct Member(u64);
 
@@ -94,20 +93,6 @@ async fn single() {
     stop(&two).await;
     assert_eq!(of(&groups, "single"), handles(std::slice::from_ref(&one)));
     assert!(groups.leave("single", &one));
-}
-
-#[tokio::test]
-async fn process_owner_check() {
-    let (service, client) = (Node::new(), Node::new());
-    service.export("member", &member()).unwrap();
-    let bound = service.listen("tcp://127.0.0.1:0").await.unwrap();
-    let remote = client.actor::<Member>(&format!("{bound}/member")).await.unwrap();
-    let (groups, local) = (Groups::<Member>::new(), member());
-    assert_eq!(groups.join("group", &remote), Err(GroupError::Remote));
-    assert_eq!(groups.join_all("group", &[local, remote.clone()]), Err(GroupError::Remote));
-    assert!(!groups.leave("group", &remote) && groups.groups().is_empty());
-    client.close(Duration::from_secs(5)).await;
-    service.close(Duration::from_secs(5)).await;
 }
 
 #[tokio::test]
@@ -272,4 +257,25 @@ async fn a_subscriber_that_falls_too_far_behind_is_dropped() {
         assert_eq!(changes.next().await.unwrap().kind, kind);
     }
     assert!(changes.next().await.is_none());
+}
+
+#[tokio::test]
+async fn memberships_are_bounded_and_a_join_beyond_them_changes_nothing() {
+    let (groups, one) = (Groups::<Member>::new(), member());
+    groups.join("one", &one).unwrap();
+    let too_many = vec![one.clone(); MEMBERSHIPS_MAX];
+    assert_eq!(groups.join_all("many", &too_many), Err(GroupError::TooManyMembers));
+    assert_eq!(groups.groups(), ["one".into()]);
+    groups.join_all("many", &too_many[1..]).unwrap();
+    assert_eq!(groups.join("one", &one), Err(GroupError::TooManyMembers));
+    assert!(groups.leave("many", &one));
+    groups.join("one", &one).unwrap();
+}
+
+#[tokio::test]
+async fn scopes_that_are_dropped_do_not_watch_their_members_any_more() {
+    let one = member();
+    for _ in 0..=WATCHERS_MAX {
+        Groups::<Member>::new().join("all", &one).unwrap();
+    }
 }
