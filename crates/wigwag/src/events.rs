@@ -94,7 +94,8 @@ pub enum SessionChange {
         detail: Arc<str>,
     },
     /// A reference that [reconnects](crate::Fetch::reconnecting) leads to its actor again, over
-    /// this session. Calls from now on go there.
+    /// this session. Calls from now on go there. If the former session has ended, its
+    /// [`Ended`](Self::Ended) comes first.
     Reattached {
         /// The address of the actor.
         target: Arc<str>,

@@ -412,13 +412,14 @@ impl<I: Interface> Reattach for Reconnecting<I> {
             };
             // References that are fetched from now on share this route, unless one was faster.
             self.clone().share_over(&remote);
-            session.announce(SessionChange::Reattached {
+            let what = SessionChange::Reattached {
                 target: self.target.clone(),
                 after: clock::now().since(since),
-                restarted: former.is_none_or(|former| {
+                restarted: former.as_ref().is_none_or(|former| {
                     former.session().identity.incarnation != session.identity.incarnation
                 }),
-            });
+            };
+            announce_after(former.map(|former| former.session().clone()), session, what);
             wakers.into_iter().for_each(Waker::wake);
             self.watch_incarnation(&remote);
             Ok(())
@@ -430,6 +431,20 @@ impl<I: Interface> Reattach for Reconnecting<I> {
         wakers.into_iter().for_each(Waker::wake);
         end_watchers.tell();
     }
+}
+
+/// Announces a return behind the end of the `former` session, whose announcement waits for the turns
+/// that are open.
+fn announce_after(former: Option<Arc<Session>>, session: Arc<Session>, what: SessionChange) {
+    let former = former.filter(|former| {
+        let sending = former.sending();
+        sending.ended.is_some() && !sending.is_announced()
+    });
+    let Some(former) = former else { return session.announce(what) };
+    tokio::spawn(async move {
+        former.end_announced().await;
+        session.announce(what);
+    });
 }
 
 impl<I: Interface> Drop for Reconnecting<I> {

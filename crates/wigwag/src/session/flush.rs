@@ -53,6 +53,11 @@ impl Session {
         .await
     }
 
+    /// Waits until the outcome of the calls of a session that has ended was announced.
+    pub(crate) async fn end_announced(&self) {
+        self.progressed(|sending| sending.is_announced.then_some(())).await;
+    }
+
     /// Waits until `done` has a result. It is called again after each ack and at the end of the
     /// session.
     async fn progressed<T>(&self, mut done: impl FnMut(&SendState) -> Option<T>) -> T {
