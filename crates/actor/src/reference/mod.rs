@@ -37,7 +37,7 @@ use crate::reply::Asker;
 /// [`Call`](crate::Call).
 ///
 /// - [`pipeline`](Self::pipeline) keeps many asks under way at once.
-/// - [`Alive`](crate::Alive) gives the [`Handle`](crate::Handle) of an actor of this process, and
+/// - [`Alive`](crate::Alive) gives the [`Handle`] of an actor of this process, and
 ///   access to its state.
 ///
 /// An actor ends when its last reference is dropped; a [name](crate::registry) and an export count
