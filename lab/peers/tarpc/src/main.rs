@@ -73,6 +73,8 @@ impl Remote for Server {
             None => self.accept(number, payload),
             Some(device) => {
                 let mut free_at = device.free_at.lock().await;
+                // A call that was dropped when it had begun keeps the device until it is done.
+                sleep_until((*free_at).into()).await;
                 self.accept(number, payload);
                 *free_at = (*free_at).max(Instant::now() - AHEAD) + device.work;
                 sleep_until((*free_at).into()).await;

@@ -1,7 +1,8 @@
-//! tonic (gRPC): one client stream carries the tells, one bidirectional stream the asks.
+//! tonic (gRPC): one client stream carries the tells, one bidirectional stream the asks. An ask with
+//! a limit is a unary call.
 //!
 //! After tonic's examples, the `routeguide` tutorial ("Client-side streaming RPC", "Bidirectional
-//! streaming RPC", whose request streams are made by `async-stream`).
+//! streaming RPC", whose request streams are made by `async-stream`), and the `cancellation` example.
 #![forbid(unsafe_code)]
 
 use std::{
@@ -9,7 +10,7 @@ use std::{
     net::Ipv4Addr,
     pin::Pin,
     sync::{Arc, Mutex, PoisonError},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use peer_common::{Payloads, Replies, Result, RoundTrips, Seen, order, say};
@@ -18,11 +19,15 @@ use remote::{
     remote_client::RemoteClient,
     remote_server::{Remote, RemoteServer},
 };
-use tokio::sync::{Semaphore, mpsc};
+use tokio::{
+    sync::{Semaphore, mpsc},
+    task::JoinSet,
+    time::{sleep, sleep_until},
+};
 use tokio_stream::{Stream, StreamExt, wrappers::ReceiverStream};
 use tonic::{
-    Request, Response, Status, Streaming,
-    transport::{Channel, Server, server::TcpIncoming},
+    Code, Request, Response, Status, Streaming,
+    transport::{Channel, Endpoint, Server, server::TcpIncoming},
 };
 
 mod remote {
@@ -35,7 +40,24 @@ const QUEUE_MESSAGES_MAX: usize = peer_common::CHANNEL_MESSAGES_MAX;
 #[derive(Clone)]
 struct Witness {
     seen: Arc<Mutex<Seen>>,
+    device: Option<Device>,
 }
+
+/// The device of the cell `overload`, which serves one call at a time.
+#[derive(Clone)]
+struct Device {
+    work: Duration,
+    /// When it is free. Calls that wait for the lock are dropped at their deadline.
+    free_at: Arc<tokio::sync::Mutex<Instant>>,
+}
+
+/// Calls of a connection at once, and calls that its client gave up and remembers: more than are in
+/// flight in `overload`. With the defaults, 200 and 50, the connection broke off there: an answer to a
+/// call that is forgotten counts as an error of the server, and the client bears 1,024 of them.
+const CALLS_MAX: u32 = 16_384;
+
+/// How far the device may be ahead, as the lab says.
+const AHEAD: Duration = Duration::from_millis(2);
 
 impl Witness {
     fn accept(&self, message: Number) {
@@ -73,6 +95,26 @@ impl Remote for Witness {
         Ok(Response::new(Box::pin(answers)))
     }
 
+    async fn ask_once(
+        &self,
+        request: Request<Number>,
+    ) -> std::result::Result<Response<Answer>, Status> {
+        let message = request.into_inner();
+        let Number { number, payload } = message;
+        match &self.device {
+            None => self.accept(message),
+            Some(device) => {
+                let mut free_at = device.free_at.lock().await;
+                // A call that was dropped when it had begun keeps the device until it is done.
+                sleep_until((*free_at).into()).await;
+                self.accept(message);
+                *free_at = (*free_at).max(Instant::now() - AHEAD) + device.work;
+                sleep_until((*free_at).into()).await;
+            }
+        }
+        Ok(Response::new(Answer { number, sum: number + u64::from(payload) }))
+    }
+
     async fn account(&self, _: Request<Done>) -> std::result::Result<Response<Done>, Status> {
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         say(&format!("{{{}}}", seen.account()))
@@ -94,8 +136,16 @@ async fn server() -> Result<()> {
     let address = (Ipv4Addr::LOCALHOST, order("PORT")?).into();
     let incoming = TcpIncoming::bind(address)?.with_nodelay(Some(true));
     peer_common::ready_and_stop_with_the_lab(incoming.local_addr()?.port())?;
-    let witness = Witness { seen: Arc::new(Mutex::new(Seen::new(1))) };
-    let router = Server::builder().add_service(RemoteServer::new(witness));
+    let device = match order::<String>("CELL")?.as_str() {
+        "overload" => Some(Device {
+            work: Duration::from_micros(order("WORK_US")?),
+            free_at: Arc::new(tokio::sync::Mutex::new(Instant::now())),
+        }),
+        _ => None,
+    };
+    let witness = Witness { seen: Arc::new(Mutex::new(Seen::new(1))), device };
+    let router =
+        Server::builder().max_concurrent_streams(CALLS_MAX).add_service(RemoteServer::new(witness));
     Ok(router.serve_with_incoming(incoming).await?)
 }
 
@@ -104,7 +154,9 @@ async fn client() -> Result<()> {
     let (messages, window) = (order::<u64>("MESSAGES")?, order::<u32>("WINDOW")?);
     let payloads = Payloads::new(order("SEED")?, 0);
     let numbered = (0..messages).zip(payloads).map(|(number, payload)| Number { number, payload });
-    let mut client = RemoteClient::connect(format!("http://127.0.0.1:{port}")).await?;
+    let endpoint = Endpoint::from_shared(format!("http://127.0.0.1:{port}"))?
+        .http2_max_concurrent_reset_streams(CALLS_MAX as usize);
+    let mut client = RemoteClient::new(endpoint.connect().await?);
     peer_common::ready_and_wait_for_go()?;
     let account = match order::<String>("CELL")?.as_str() {
         "tell" => {
@@ -118,6 +170,7 @@ async fn client() -> Result<()> {
         "ask" => ask(&mut client, numbered, window).await?,
         "naive-ask" => naive_ask(&mut client, numbered).await?,
         "rtt" => ask_one_at_a_time(&mut client, numbered).await?,
+        "overload" => ask_on_time(&client, numbered, messages).await?,
         cell => return Err(format!("no such cell: {cell}").into()),
     };
     client.account(Done {}).await?;
@@ -196,6 +249,47 @@ async fn ask(
         }
     }
     Ok(replies.account(RoundTrips::default()))
+}
+
+/// Each ask when it is due, with a deadline, which the server learns with the call.
+async fn ask_on_time(
+    client: &RemoteClient<Channel>,
+    numbered: impl Iterator<Item = Number>,
+    messages: u64,
+) -> Result<String> {
+    let (rate, limit) = (order::<f64>("RATE")?, Duration::from_millis(order("LIMIT_MS")?));
+    let (begun, mut asks, mut replies) = (Instant::now(), JoinSet::new(), 0);
+    for message in numbered {
+        while begun.elapsed().as_secs_f64() * rate < message.number as f64 {
+            sleep(Duration::from_millis(1)).await;
+        }
+        asks.spawn(ask_once(client.clone(), message, limit));
+    }
+    while let Some(ended) = asks.join_next().await {
+        replies += ended??;
+    }
+    let given_up = messages - replies;
+    Ok(format!(r#"{{"replies": {replies}, "wrong": 0, "given_up": {given_up}}}"#))
+}
+
+/// 1 for an answer within the limit, 0 for a call whose time was over; any other end is a fault.
+async fn ask_once(
+    mut client: RemoteClient<Channel>,
+    message: Number,
+    limit: Duration,
+) -> Result<u64> {
+    let Number { number, payload } = message;
+    let mut request = Request::new(message);
+    request.set_timeout(limit);
+    match client.ask_once(request).await.map(Response::into_inner) {
+        Ok(answer) if answer == (Answer { number, sum: number + u64::from(payload) }) => Ok(1),
+        Ok(_) => Err("a reply did not fit its request".into()),
+        // tonic says Cancelled at a deadline, where the specification of gRPC has the other.
+        Err(status) => match status.code() {
+            Code::Cancelled | Code::DeadlineExceeded => Ok(0),
+            _ => Err(status.into()),
+        },
+    }
 }
 
 async fn ask_one_at_a_time(

@@ -44,8 +44,8 @@ pub(super) fn judge(order: Order, outcome: &Outcome) -> Result<Judgement, String
         format!("{replies} asks were answered, and its server has begun {begun}")
     });
     let possible = outcome.seconds * CAPACITY as f64 * CAPACITY_TOLERANCE + AHEAD_CALLS;
-    judged.demand(replies as f64 <= possible, || {
-        format!("{replies} answers in {:.3} s, where {possible:.0} can be", outcome.seconds)
+    judged.demand(begun as f64 <= possible, || {
+        format!("{begun} calls begun in {:.3} s, where {possible:.0} can be", outcome.seconds)
     });
     Ok(judged)
 }
@@ -76,11 +76,13 @@ mod tests {
             (judged(1_950, 8_051, 1_990, 0), "of 10000 asks"),
             (judged(0, 10_000, 0, 0), "no ask"),
             (judged(1_950, 8_050, 1_949, 0), "has begun 1949"),
-            (judged(1_950, 8_050, 10_001, 0), "has begun 10001"),
             (judged(1_950, 8_050, 1_990, 1), "did not fit"),
-            (judged(2_100, 7_900, 2_100, 0), "can be"),
+            (judged(1_950, 8_050, 2_100, 0), "2100 calls begun"),
         ] {
             assert!(impossible.len() == 1 && impossible[0].contains(why), "{impossible:?}: {why}");
         }
+        // More than were asked are more than the device can do, too.
+        let [unasked, _] = &judged(1_950, 8_050, 10_001, 0)[..] else { panic!("two reasons") };
+        assert!(unasked.contains("has begun 10001"), "{unasked}");
     }
 }
