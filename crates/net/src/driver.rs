@@ -165,11 +165,21 @@ impl Flusher {
     /// driver has ended too. Nothing is written from now on. True if a part of the last batch of
     /// [`ConnectionHandler::fill`] was not written, so the peer does not have it whole.
     pub fn retire(&self) -> bool {
+        self.end(|outlet| outlet.close())
+    }
+
+    /// Like [`retire`](Self::retire), but the peer gets an error if the transport can: what it sent
+    /// was refused.
+    pub fn abort(&self) -> bool {
+        self.end(|outlet| outlet.abort())
+    }
+
+    fn end(&self, close: impl FnOnce(&dyn Outlet)) -> bool {
         self.blocked.store(true, Ordering::SeqCst);
         self.writing.run_alone(|writing| {
             writing.failed.get_or_insert(io::ErrorKind::NotConnected.into());
             if let Some(outlet) = writing.outlet.take() {
-                outlet.close();
+                close(&*outlet);
             }
             !writing.batch.is_empty()
         })

@@ -13,6 +13,7 @@ use tokio::net::{TcpStream, UnixStream, tcp, unix};
 use wigwag_wire::Framing;
 
 use crate::options::TcpOptions;
+use crate::sync::{AtomicBool, Ordering};
 use crate::transport::{Connection, Credentials, Outlet};
 
 /// Pause between two attempts of a blocking write: short beside the time it may wait.
@@ -31,7 +32,7 @@ pub(crate) fn tcp(
     }
     let local = format!("tcp://{}", stream.local_addr()?);
     let (reader, writer) = stream.into_split();
-    let mut connection = Connection::new(reader, TcpOutlet(writer), Framing::Tcp, peer);
+    let mut connection = Connection::new(reader, TcpOutlet::new(writer), Framing::Tcp, peer);
     connection.local = Some(local.into());
     Ok(connection)
 }
@@ -46,7 +47,7 @@ pub(crate) fn unix(stream: UnixStream, framing: Framing, peer: impl Into<Arc<str
     });
     let local = stream.local_addr().ok().and_then(|address| name(&address));
     let (reader, writer) = stream.into_split();
-    let mut connection = Connection::new(reader, UnixOutlet(writer), framing, peer);
+    let mut connection = Connection::new(reader, UnixOutlet::new(writer), framing, peer);
     connection.local = local.map(Arc::from);
     connection.credentials = credentials;
     connection
@@ -62,38 +63,77 @@ pub(crate) fn name(address: &UnixAddress) -> Option<String> {
 }
 
 macro_rules! outlet {
-    ($name:ident: $half:ty) => {
-        struct $name($half);
+    ($name:ident: $half:ty, reset: $reset:expr) => {
+        struct $name {
+            /// `None` only while it is dropped.
+            half: Option<$half>,
+            aborted: AtomicBool,
+        }
+
+        impl $name {
+            fn new(half: $half) -> Self {
+                Self { half: Some(half), aborted: AtomicBool::new(false) }
+            }
+
+            fn half(&self) -> io::Result<&$half> {
+                self.half.as_ref().ok_or_else(|| io::ErrorKind::NotConnected.into())
+            }
+
+            fn socket(&self) -> io::Result<SockRef<'_>> {
+                Ok(SockRef::from(self.half()?.as_ref()))
+            }
+        }
 
         impl Outlet for $name {
             fn try_write(&self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
-                self.0.try_write_vectored(parts)
+                self.half()?.try_write_vectored(parts)
             }
 
             fn poll_writable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-                self.0.as_ref().poll_write_ready(context)
+                self.half()?.as_ref().poll_write_ready(context)
             }
 
             fn write_blocking(&self, bytes: &[u8], limit: Duration) -> io::Result<usize> {
-                write_blocking(SockRef::from(self.0.as_ref()), bytes, limit)
+                write_blocking(self.socket()?, bytes, limit)
             }
 
             fn finish(&self) -> bool {
                 // A peer that has left shows at the next read.
-                let _ = SockRef::from(self.0.as_ref()).shutdown(Shutdown::Write);
+                let _ = self.socket().and_then(|socket| socket.shutdown(Shutdown::Write));
                 true
             }
 
             fn close(&self) {
                 // The peer may have left already; then there is nothing to end.
-                let _ = SockRef::from(self.0.as_ref()).shutdown(Shutdown::Both);
+                let _ = self.socket().and_then(|socket| socket.shutdown(Shutdown::Both));
+            }
+
+            fn abort(&self) {
+                let reset: fn(&SockRef<'_>) -> io::Result<()> = $reset;
+                // Without it the connection closes as any other: the peer is not told more.
+                let _ = self.socket().and_then(|socket| reset(&socket));
+                // Pairs with the load in `drop`.
+                self.aborted.store(true, Ordering::SeqCst);
+            }
+        }
+
+        impl Drop for $name {
+            fn drop(&mut self) {
+                // Pairs with the store in `abort`. A half that is dropped ends its direction in good
+                // order, which the peer would see before the reset.
+                if self.aborted.load(Ordering::SeqCst)
+                    && let Some(half) = self.half.take()
+                {
+                    half.forget();
+                }
             }
         }
     };
 }
 
-outlet!(TcpOutlet: tcp::OwnedWriteHalf);
-outlet!(UnixOutlet: unix::OwnedWriteHalf);
+outlet!(TcpOutlet: tcp::OwnedWriteHalf, reset: |socket| socket.set_linger(Some(Duration::ZERO)));
+// A Unix socket has no reset of its own: the peer gets one if bytes that it sent are unread.
+outlet!(UnixOutlet: unix::OwnedWriteHalf, reset: |_| Ok(()));
 
 /// Writes `bytes` on the calling thread until all are written, the limit has passed, or an error.
 fn write_blocking(socket: SockRef<'_>, bytes: &[u8], limit: Duration) -> io::Result<usize> {

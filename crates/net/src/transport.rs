@@ -159,6 +159,13 @@ pub trait Outlet: Send + Sync {
 
     /// Ends both directions; written bytes are still delivered if the transport can.
     fn close(&self);
+
+    /// Ends the connection with an error for the peer, if the transport can, so that the peer does
+    /// not take a message that was refused for delivered. Takes effect when the reader and this half
+    /// are dropped; bytes that the peer has not read by then may be lost.
+    fn abort(&self) {
+        self.close();
+    }
 }
 
 /// Adds a custom transport to those that addresses can name, for the life of the process.

@@ -49,7 +49,7 @@ impl Core {
             Ok(()) => {
                 tracing::debug!(peer = %info.peer, id = id.0, through = %info.through, "pipe opened");
                 watcher.inspect(|watcher| watcher.admitted(info));
-                Ok(OpenPipe { pipe, reader, input, unread: 0, end: None })
+                Ok(OpenPipe::new(pipe, reader, input))
             }
             Err(kind) => {
                 tracing::debug!(peer = %info.peer, id = id.0, why = %kind, "pipe refused");

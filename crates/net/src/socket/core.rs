@@ -25,9 +25,9 @@ use super::calls::QueueKey;
 use super::effects::SmallList;
 use super::endpoint::Endpoint;
 use super::observe::{OpenPipeReport, PipeEnd, PipeInfo, PipeWatcher};
-use super::pipe::Pipe;
+use super::pipe::{Pipe, warn_of_refusal};
 use super::race::until;
-use super::refusals::{LongestSent, Refusals};
+use super::refusals::{LongestSent, PipeEnding, Refusals};
 use super::statistics::{PipeStatistics, Statistics};
 use super::waker_queue::{KeyedWakerQueues, WakerQueue};
 use crate::clock;
@@ -231,7 +231,7 @@ impl Core {
 
     /// Begins to close the socket, without waiting for it.
     pub(super) fn begin_close(self: &Arc<Core>) {
-        let (begun, linger) = self.with(|state| {
+        let (begun, linger, refusals) = self.with(|state| {
             let begun = !mem::replace(&mut state.closing, true);
             let State { wakes, senders, receivers, others, .. } = state;
             wakes.extend(senders.all());
@@ -241,8 +241,11 @@ impl Core {
                 let linger = state.linger;
                 state.linger_end = linger.and_then(|time| Instant::now().checked_add(time));
             }
-            (begun, state.linger)
+            (begun, state.linger, state.unconfirmed_refusals())
         });
+        for (peer, refused) in refusals {
+            warn_of_refusal(&peer, &refused);
+        }
         self.advance(Phase::Lingering);
         if self.lock().tasks == 0 {
             // No task runs, so neither a timer nor a runtime is needed.
@@ -338,6 +341,35 @@ impl State {
         }
         let Some(end) = self.linger_end else { return Some(LINGER_MAX) };
         end.checked_duration_since(Instant::now()).filter(|left| !left.is_zero())
+    }
+
+    /// Notes the end of a pipe of `endpoint`, and returns the refusal that it is.
+    pub(super) fn note_ending(
+        &mut self,
+        endpoint: u64,
+        ending: &PipeEnding<'_>,
+    ) -> Option<PipeEnd> {
+        let refused = self.refusals.ended(endpoint, ending);
+        if let Some(refused) = &refused {
+            self.count_refusal(ending.peer, refused);
+        } else if self.closing {
+            return self.unconfirmed_refusals().pop().map(|(_, refused)| refused);
+        }
+        refused
+    }
+
+    /// Counts the refusals that no second end will confirm, because the socket closes.
+    fn unconfirmed_refusals(&mut self) -> Vec<(Arc<str>, PipeEnd)> {
+        let refusals = self.refusals.unconfirmed(clock::now());
+        for (peer, refused) in &refusals {
+            self.count_refusal(peer, refused);
+        }
+        refusals
+    }
+
+    fn count_refusal(&mut self, peer: &str, refused: &PipeEnd) {
+        self.statistics.pipes_refused_by_length += 1;
+        self.last_failure = Some(format!("{peer}: {refused}"));
     }
 
     /// The addresses that the socket dials and listens at, as text for errors.

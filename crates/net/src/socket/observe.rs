@@ -49,11 +49,12 @@ pub enum PipeEnd {
     /// The operating system lost the connection: reset, timed out.
     #[error("the connection was lost: {0}")]
     Lost(String),
-    /// The peer has ended at least two connections in a row right after a message of that length;
-    /// its receive limit is probably smaller, and the message lost.
+    /// The peer has ended at least two connections in a row right after a message of that length,
+    /// or reset one when the socket was closed right after it; its receive limit is probably
+    /// smaller, and the message lost.
     #[error(
-        "the peer closed the connection when it was sent a message of {bytes} bytes, and did so \
-         before; its receive limit is probably smaller"
+        "the peer closed the connection when it was sent a message of {bytes} bytes; its receive \
+         limit is probably smaller"
     )]
     Refused {
         /// Length of the longest message that was just sent, protocol header included.

@@ -1,5 +1,6 @@
 //! One connection of a socket: the handler between its driver and the protocol.
 
+use std::io;
 use std::sync::Arc;
 
 use tokio::io::{AsyncRead, AsyncReadExt};
@@ -11,6 +12,7 @@ use wigwag_wire::{Batch, Framing, FramingError, ReadBuf, Time};
 use super::core::{Core, PipeEntry, State};
 use super::observe::{PipeEnd, PipeInfo, PipeWatcher};
 use super::race::until;
+use super::refusals::PipeEnding;
 use super::statistics::Traffic;
 use crate::driver::{self, ConnectionHandler, Ending, Flow, Flusher};
 
@@ -44,30 +46,47 @@ pub(super) enum PipeError {
 
 /// A pipe and its reading half. Dropping it closes the pipe, whatever the reason.
 pub(super) struct OpenPipe {
-    pub(super) pipe: Arc<Pipe>,
-    pub(super) reader: Box<dyn AsyncRead + Send + Unpin>,
-    pub(super) input: ReadBuf,
+    pipe: Arc<Pipe>,
+    reader: Box<dyn AsyncRead + Send + Unpin>,
+    input: ReadBuf,
     /// Messages that arrived after the socket was closed.
-    pub(super) unread: usize,
+    unread: usize,
     /// Why the pipe ended; `None` until then, or if its runtime shut down.
-    pub(super) end: Option<PipeEnd>,
+    end: Option<PipeEnd>,
+    /// A message of the peer is too long, and the peer must not take it for delivered.
+    refuses: bool,
+    /// The peer reset the connection.
+    was_reset: bool,
 }
 
 impl OpenPipe {
+    pub(super) fn new(
+        pipe: Arc<Pipe>,
+        reader: Box<dyn AsyncRead + Send + Unpin>,
+        input: ReadBuf,
+    ) -> OpenPipe {
+        OpenPipe { pipe, reader, input, unread: 0, end: None, refuses: false, was_reset: false }
+    }
+
     /// Serves the pipe until it ends.
     pub(super) async fn run(mut self) {
         let pipe = self.pipe.clone();
         let driving = driver::drive(&*pipe, &mut *self.reader, &mut self.input, &pipe.flusher);
         let ending = until(pipe.end.notified(), driving).await;
-        self.end = match ending {
-            Some(Ending::Protocol(error)) => Some(PipeEnd::Punished(error.to_string())),
-            Some(Ending::Io(error)) => Some(PipeEnd::Lost(error.to_string())),
-            Some(Ending::PeerClosed) => Some(PipeEnd::PeerClosed),
-            None => None,
-        };
-        if self.end.is_none() {
-            self.finish().await;
+        match ending {
+            Some(Ending::Protocol(error)) => {
+                self.refuses = matches!(error, PipeError::Framing(FramingError::TooLong { .. }));
+                self.end = Some(PipeEnd::Punished(error.to_string()));
+            }
+            Some(Ending::Io(error)) => self.lose(&error),
+            Some(Ending::PeerClosed) => self.end = Some(PipeEnd::PeerClosed),
+            None => self.finish().await,
         }
+    }
+
+    fn lose(&mut self, error: &io::Error) {
+        self.was_reset = error.kind() == io::ErrorKind::ConnectionReset;
+        self.end = Some(PipeEnd::Lost(error.to_string()));
     }
 
     /// Lets the peer read everything written before the connection is closed: some peers, such as
@@ -90,12 +109,17 @@ impl OpenPipe {
                 self.unread += self.cut_unread(limit);
                 match self.reader.read_buf(self.input.space()).await {
                     Ok(1..) => {}
-                    Ok(0) | Err(_) => return,
+                    Ok(0) => return Ok(()),
+                    Err(error) => return Err(error),
                 }
             }
         };
         // A peer that does not close in time is not waited for any longer.
-        let _ = tokio::time::timeout(time, reading).await;
+        let outcome = tokio::time::timeout(time, reading).await;
+        // A peer that resets the connection has not read everything.
+        if let Ok(Err(error)) = outcome {
+            self.lose(&error);
+        }
     }
 
     /// Counts messages that were read but never processed, because there was no room for them.
@@ -127,17 +151,18 @@ impl Drop for OpenPipe {
             if let Some(entry) = &entry {
                 state.statistics.messages_cut_off += entry.writing;
             }
-            let suspect =
-                entry.as_ref().and_then(|entry| entry.longest_sent.suspect(entry.writing > 0, now));
+            let cut_off = entry.as_ref().is_some_and(|entry| entry.writing > 0);
+            let suspect = entry.as_ref().and_then(|entry| entry.longest_sent.suspect(cut_off, now));
             let by_peer = matches!(said, Some(PipeEnd::PeerClosed | PipeEnd::Lost(_)));
             if let Some(end) = &said
-                && state.endpoints.contains_key(&pipe.endpoint)
-                && let Some(refused) =
-                    state.refusals.ended(pipe.endpoint, pipe.info.side, end, suspect)
+                && (state.closing || state.endpoints.contains_key(&pipe.endpoint))
             {
-                state.statistics.pipes_refused_by_length += 1;
-                state.last_failure = Some(format!("{}: {refused}", pipe.info.peer));
-                said = Some(refused);
+                let PipeInfo { peer, side, .. } = &pipe.info;
+                let untaken = self.was_reset || cut_off;
+                let ending = PipeEnding { peer, side: *side, end, suspect, untaken, now };
+                if let Some(refused) = state.note_ending(pipe.endpoint, &ending) {
+                    said = Some(refused);
+                }
             }
             state.statistics.messages_unread += unread as u64;
             state.statistics.pipes_open -= 1;
@@ -152,14 +177,19 @@ impl Drop for OpenPipe {
             }
             entry
         });
-        pipe.flusher.retire();
+        match self.refuses {
+            true => pipe.flusher.abort(),
+            false => pipe.flusher.retire(),
+        };
         let Some(PipeEntry { statistics, end: ours, .. }) = entry else { return };
         let end = said.or(ours).unwrap_or(PipeEnd::SocketClosed);
         let (peer, id) = (&pipe.info.peer, pipe.id.0);
         match &end {
             // The other side is not told and will most likely try again, so the log must show it.
-            PipeEnd::Punished(_) | PipeEnd::Refused { .. } => {
-                tracing::warn!(%peer, id, why = %end, "pipe closed")
+            PipeEnd::Punished(_) => tracing::warn!(%peer, id, why = %end, "pipe closed"),
+            PipeEnd::Refused { .. } => {
+                tracing::debug!(%peer, id, "pipe closed");
+                warn_of_refusal(peer, &end);
             }
             _ => tracing::debug!(%peer, id, why = %end, "pipe closed"),
         }
@@ -167,6 +197,11 @@ impl Drop for OpenPipe {
             watcher.closed(&pipe.info, &end, &statistics);
         }
     }
+}
+
+/// Logs that a peer has probably not accepted the length of a message.
+pub(super) fn warn_of_refusal(peer: &str, end: &PipeEnd) {
+    tracing::warn!(%peer, why = %end, "message refused");
 }
 
 impl Pipe {
@@ -292,7 +327,7 @@ mod tests {
 
     use crate::Address;
     use crate::handshake::greet;
-    use crate::socket::{LINGER_MAX, Pair0, Push};
+    use crate::socket::{LINGER_MAX, Pair0, Pull, Push};
     use crate::transport::{self, Connection, ListenOptions};
 
     use super::*;
@@ -349,6 +384,46 @@ mod tests {
         for (linger, send) in [(Some(Duration::ZERO), true), (three, false), (None, false)] {
             let time = close_beside_a_silent_peer("finish-at-once", linger, send).await;
             assert_eq!(time, Duration::ZERO, "{linger:?} {send}");
+        }
+    }
+
+    /// Sends one message from a push socket that is closed at once to a pull socket that accepts
+    /// 1 KiB, and returns how many refusals the push socket has seen.
+    async fn push_and_close(address: &str, push_listens: bool, bytes: usize) -> u64 {
+        let (push, pull) = (Push::new(), Pull::new());
+        pull.set_receive_limit(1024);
+        if push_listens {
+            let at = push.listen(address).await.unwrap();
+            pull.dial(&at.to_string()).await.unwrap();
+        } else {
+            let at = pull.listen(address).await.unwrap();
+            push.dial(&at.to_string()).await.unwrap();
+        }
+        push.send(vec![7; bytes]).await.unwrap();
+        if bytes <= 1024 {
+            assert_eq!(pull.recv().await.unwrap().len(), bytes);
+            let ((), ()) = tokio::join!(push.close(), pull.close());
+        } else {
+            push.close().await;
+            assert_eq!(pull.statistics().pipes_punished, 1);
+        }
+        push.statistics().pipes_refused_by_length
+    }
+
+    #[tokio::test]
+    async fn a_socket_that_is_closed_behind_a_message_learns_that_it_was_too_long() {
+        let ipc = format!(
+            "ipc://{}/wigwag-too-long-{}",
+            std::env::temp_dir().display(),
+            std::process::id()
+        );
+        for push_listens in [false, true] {
+            for (address, long) in [("tcp://127.0.0.1:0", 1025), (&*ipc, 1 << 20)] {
+                let times = push_and_close(address, push_listens, long).await;
+                assert_eq!(times, 1, "{address} {push_listens}");
+                let times = push_and_close(address, push_listens, 1024).await;
+                assert_eq!(times, 0, "{address} {push_listens}");
+            }
         }
     }
 

@@ -6,8 +6,13 @@
 //! row that ended right after such a message. One may be chance; the second is reported. Nothing is
 //! refused because of it: the length is only the probable reason. A req socket, which would send
 //! its request again, ends it by itself (`sp/requests.rs`).
+//!
+//! A socket that closes sees no second end, and a program that sends one message closes it at once.
+//! So the first end is reported there if the peer certainly did not take all that was written: the
+//! connection was reset, as this crate does to a message that is too long, or a write was cut off.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use wigwag_sp::limits::{REFUSAL_BYTES_MIN, REFUSAL_TIME, REFUSALS_MAX};
 use wigwag_wire::Time;
@@ -48,33 +53,59 @@ impl LongestSent {
     }
 }
 
-/// Connections in a row that ended in this way, for each dialer and listener that has any.
+/// How a pipe ended.
+pub(super) struct PipeEnding<'a> {
+    pub(super) peer: &'a Arc<str>,
+    pub(super) side: Side,
+    pub(super) end: &'a PipeEnd,
+    /// From [`LongestSent::suspect`].
+    pub(super) suspect: Option<usize>,
+    /// The peer did not take all that was written: a reset, or a write that was cut off.
+    pub(super) untaken: bool,
+    pub(super) now: Time,
+}
+
+/// Connections in a row that ended right after a long message.
 #[derive(Debug, Default)]
-pub(super) struct Refusals(HashMap<u64, u32>);
+struct Suspicion {
+    times: u32,
+    /// Peer, length and time of the last one, if it was not reported and left something untaken.
+    unreported: Option<(Arc<str>, usize, Time)>,
+}
+
+/// The suspicion of each dialer and listener that has any.
+#[derive(Debug, Default)]
+pub(super) struct Refusals(HashMap<u64, Suspicion>);
 
 impl Refusals {
     /// Notes the end of a pipe of `endpoint`; from the second in a row on, it is a refusal.
     ///
     /// A peer that dialled and leaves in good order after a message had the message, as a rule.
-    pub(super) fn ended(
-        &mut self,
-        endpoint: u64,
-        side: Side,
-        end: &PipeEnd,
-        suspect: Option<usize>,
-    ) -> Option<PipeEnd> {
-        let by_length = match end {
+    pub(super) fn ended(&mut self, endpoint: u64, ending: &PipeEnding<'_>) -> Option<PipeEnd> {
+        let by_length = match ending.end {
             PipeEnd::Lost(_) => true,
-            PipeEnd::PeerClosed => side == Side::Dialled,
+            PipeEnd::PeerClosed => ending.side == Side::Dialled,
             _ => return None,
         };
-        let Some(bytes) = suspect.filter(|_| by_length) else {
+        let Some(bytes) = ending.suspect.filter(|_| by_length) else {
             self.0.remove(&endpoint);
             return None;
         };
-        let times = self.0.entry(endpoint).or_default();
-        *times = times.saturating_add(1);
-        (*times >= REFUSALS_MAX).then_some(PipeEnd::Refused { bytes })
+        let suspicion = self.0.entry(endpoint).or_default();
+        suspicion.times = suspicion.times.saturating_add(1);
+        let reported = suspicion.times >= REFUSALS_MAX;
+        let untaken = ending.untaken && !reported;
+        suspicion.unreported = untaken.then(|| (ending.peer.clone(), bytes, ending.now));
+        reported.then_some(PipeEnd::Refused { bytes })
+    }
+
+    /// Takes what no second end will confirm, because the socket closes: peers, and the refusals by
+    /// them within [`REFUSAL_TIME`]. An older one was not about the last messages.
+    pub(super) fn unconfirmed(&mut self, now: Time) -> Vec<(Arc<str>, PipeEnd)> {
+        let each = self.0.values_mut().filter_map(|suspicion| suspicion.unreported.take());
+        each.filter(|(_, _, at)| now.since(*at) <= REFUSAL_TIME)
+            .map(|(peer, bytes, _)| (peer, PipeEnd::Refused { bytes }))
+            .collect()
     }
 
     /// Forgets a dialer or listener that has ended.
@@ -126,7 +157,11 @@ mod tests {
     fn the_second_end_in_a_row_is_a_refusal() {
         let mut refusals = Refusals::default();
         let lost = PipeEnd::Lost("reset".into());
-        let mut ended = |end: &PipeEnd, side, suspect| refusals.ended(1, side, end, suspect);
+        let peer = "tcp://a:1".into();
+        let mut ended = |end: &PipeEnd, side, suspect| {
+            let (peer, untaken, now) = (&peer, false, at(0));
+            refusals.ended(1, &PipeEnding { peer, side, end, suspect, untaken, now })
+        };
         let long = Some(LONG);
         assert_eq!(ended(&lost, Side::Dialled, long), None);
         // The peer took everything in between, so one more end may be chance.
@@ -139,7 +174,33 @@ mod tests {
         assert_eq!(ended(&lost, Side::Accepted, long), refused);
         assert_eq!(ended(&PipeEnd::PeerClosed, Side::Accepted, long), None);
         assert_eq!(ended(&lost, Side::Accepted, long), None);
+        assert_eq!(ended(&lost, Side::Dialled, None), None);
+        assert_eq!(ended(&lost, Side::Dialled, long), None);
         refusals.forget(1);
-        assert_eq!(refusals.ended(1, Side::Dialled, &lost, long), None);
+        let (side, suspect, untaken, now) = (Side::Dialled, long, true, at(0));
+        let ending = PipeEnding { peer: &peer, side, end: &lost, suspect, untaken, now };
+        assert_eq!(refusals.ended(1, &ending), None);
+    }
+
+    #[test]
+    fn a_socket_that_closes_reports_the_first_end_if_the_peer_left_something_untaken() {
+        let (peer, lost) = ("tcp://a:1".into(), PipeEnd::Lost("reset".into()));
+        let refused = || vec![(Arc::from("tcp://a:1"), PipeEnd::Refused { bytes: LONG })];
+        for (untaken, ends, closed, reported) in [
+            (true, 1, 1000, refused()),
+            (true, 1, 1001, Vec::new()),
+            (false, 1, 0, Vec::new()),
+            // The second one was reported as it came.
+            (true, 2, 0, Vec::new()),
+        ] {
+            let mut refusals = Refusals::default();
+            let (side, suspect, now) = (Side::Dialled, Some(LONG), at(0));
+            for _ in 0..ends {
+                refusals
+                    .ended(1, &PipeEnding { peer: &peer, side, end: &lost, suspect, untaken, now });
+            }
+            assert_eq!(refusals.unconfirmed(at(closed)), reported, "{untaken} {ends} {closed}");
+            assert_eq!(refusals.unconfirmed(at(closed)), Vec::new(), "reported once");
+        }
     }
 }

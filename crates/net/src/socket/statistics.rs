@@ -29,8 +29,9 @@ pub struct Statistics {
     /// Connections that were closed because the peer broke a rule; the message that did so is
     /// counted only here.
     pub pipes_punished: u64,
-    /// Connections that the peer ended right after a long message, from the second in a row on: its
-    /// receive limit is probably smaller ([`PipeEnd::Refused`](super::PipeEnd::Refused)).
+    /// Connections that the peer ended right after a long message, from the second in a row on, or
+    /// that it reset when the socket closed after one: its receive limit is probably smaller
+    /// ([`PipeEnd::Refused`](super::PipeEnd::Refused)).
     pub pipes_refused_by_length: u64,
     /// Accepted connections whose SP header was wrong or not in time, for all reasons.
     pub handshakes_failed: u64,
