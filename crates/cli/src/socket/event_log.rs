@@ -14,6 +14,7 @@ use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
 
+use crate::exit::{Code, Failed};
 use crate::print;
 
 /// The `tracing` target of socket events.
@@ -110,19 +111,31 @@ impl EventLog {
 
     /// Prints `text` unless a line of the same `kind` was printed within [`REPEAT_INTERVAL`].
     pub(crate) fn print_rate_limited(&self, kind: &str, text: &str) {
-        let now = Instant::now();
-        {
-            let mut state = self.state();
-            let last = state.last_printed.get(kind);
-            if last.is_some_and(|last| now.duration_since(*last) < REPEAT_INTERVAL) {
-                return;
-            }
-            if state.last_printed.len() >= REMEMBERED_KINDS_MAX {
-                state.last_printed.clear();
-            }
-            state.last_printed.insert(kind.to_owned(), now);
+        if self.may_repeat(kind) {
+            self.print(text);
         }
-        self.print(text);
+    }
+
+    /// False if it was asked about the same `kind` within [`REPEAT_INTERVAL`].
+    fn may_repeat(&self, kind: &str) -> bool {
+        let now = Instant::now();
+        let mut state = self.state();
+        let last = state.last_printed.get(kind);
+        if last.is_some_and(|last| now.duration_since(*last) < REPEAT_INTERVAL) {
+            return false;
+        }
+        if state.last_printed.len() >= REMEMBERED_KINDS_MAX {
+            state.last_printed.clear();
+        }
+        state.last_printed.insert(kind.to_owned(), now);
+        true
+    }
+
+    fn report_refusal(&self, peer: &str, why: &str) {
+        let hint = "send less at once, or raise the receive limit of the peer (--receive-limit)";
+        if self.may_repeat(why) {
+            Failed::with_hint(Code::Refused, why, peer, hint).print();
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, ConnectionState> {
@@ -146,6 +159,8 @@ impl EventLog {
                     why => print::error(&format!("closed  {peer}: {why}")),
                 }
             }
+            // An error, printed even by a quiet command: the message is lost.
+            "message refused" => self.report_refusal(peer, why),
             "pipe refused" => self.print_rate_limited(why, &format!("refused  {peer}: {why}")),
             "handshake failed" => {
                 self.state().last_handshake_error = Some(why.to_owned());

@@ -123,18 +123,19 @@ impl Session {
             () = report_drops(&socket, &log) => None,
         };
         let interrupted = ended.is_none();
-        let code = match ended {
-            None => Code::Interrupted,
-            Some(Ok(()) | Err(StopReason::ReaderGone)) => self.tally.code(&socket.statistics()),
+        let stopped = match ended {
+            None => Some(Code::Interrupted),
+            Some(Ok(()) | Err(StopReason::ReaderGone)) => None,
             Some(Err(StopReason::Failed(failed))) => {
                 let code = failed.print();
                 self.tally.record_error(code);
-                code
+                Some(code)
             }
         };
+        // A peer may still refuse the last messages.
         socket.close().await;
         self.print_summary(interrupted);
-        Ok(code)
+        Ok(stopped.unwrap_or_else(|| self.tally.code(&socket.statistics())))
     }
 
     /// Receives the next message, or returns `None` if none arrives within the deadline.

@@ -47,14 +47,23 @@ impl Tally {
 
     /// The exit code. A refused message counts as an error, although no call failed.
     pub(crate) fn code(&self, statistics: &Statistics) -> Code {
-        let refused = statistics.pipes_punished > 0;
+        let refused = self.refused(statistics) > 0;
         self.code.unwrap_or(if refused { Code::Refused } else { Code::Ok })
     }
 
-    /// Number of failed calls and refused messages. A message is refused if it exceeds the receive
-    /// limit or is malformed.
+    /// Number of failed calls and refused messages.
     fn errors(&self, statistics: &Statistics) -> u64 {
-        self.errors + statistics.pipes_punished
+        self.errors + self.refused(statistics)
+    }
+
+    /// Number of messages that were refused: here, because they exceed the receive limit or are
+    /// malformed, or by a peer. A request that a peer refuses is a failed call already.
+    fn refused(&self, statistics: &Statistics) -> u64 {
+        let by_peers = match self.role {
+            Role::Req => 0,
+            _ => statistics.pipes_refused_by_length,
+        };
+        statistics.pipes_punished + by_peers
     }
 
     /// True after at most one successful exchange, which needs no summary.
@@ -206,6 +215,15 @@ mod tests {
         assert_eq!(tally.document(&statistics, false)["errors"], 2);
         tally.record_error(Code::NoAnswer);
         assert_eq!(tally.code(&statistics), Code::NoAnswer);
+    }
+
+    #[test]
+    fn a_message_that_a_peer_refuses_is_an_error_and_a_request_is_counted_by_its_call() {
+        let mut statistics = Statistics::default();
+        statistics.pipes_refused_by_length = 1;
+        assert_eq!(Tally::new(Role::Push).code(&statistics), Code::Refused);
+        assert_eq!(Tally::new(Role::Push).errors(&statistics), 1);
+        assert_eq!(Tally::new(Role::Req).errors(&statistics), 0);
     }
 
     #[test]

@@ -218,6 +218,42 @@ fn a_message_above_the_receive_limit_is_reported_and_is_exit_8() {
 }
 
 #[test]
+fn a_push_of_one_message_that_is_too_long_for_its_peer_is_exit_8() {
+    let path = std::env::temp_dir().join(format!("wigwag-too-long-{}", std::process::id()));
+    let ipc = format!("ipc://{}", path.display());
+    // On ipc the kernel tells the sender only if a part of the message was not read.
+    for (listens, dials, bytes) in [
+        ("pull", "push", 2_000),
+        ("push", "pull", 2_000),
+        ("pull", "push", 1 << 20),
+        ("push", "pull", 1 << 20),
+    ] {
+        let address = if bytes > 2_000 { &ipc } else { "tcp://127.0.0.1:0" };
+        let words = |role: &'static str, address| match role {
+            "push" => vec!["push", "--listen", address, "--whole"],
+            _ => vec!["pull", "--listen", address, "--receive-limit", "1k"],
+        };
+        let body = vec![b'x'; bytes];
+        // Only push reads its input.
+        let input = |role| if role == "push" { &body[..] } else { b"" };
+        let (first, at) = Running::listening(&words(listens, address), input(listens));
+        let mut second = words(dials, &at);
+        second[1] = "--dial";
+        let second = Running::start(&second, input(dials));
+        let (push, pull) = if listens == "push" { (first, second) } else { (second, first) };
+        let ended = push.end();
+        assert_eq!(ended.code, Some(8), "{address}: {ended:?}");
+        let what = format!(
+            "error: the peer closed the connection when it was sent a message of {bytes} bytes"
+        );
+        assert!(ended.err.contains(&what), "{address}: {ended:?}");
+        assert!(ended.err.contains("--receive-limit"), "{address}: {ended:?}");
+        assert!(ended.err.contains("1 message sent · 1 error"), "{address}: {ended:?}");
+        pull.until_err("closed  ");
+    }
+}
+
+#[test]
 fn a_quiet_command_still_reports_a_refused_message() {
     let words = ["push", "--listen", "tcp://127.0.0.1:0", "far more than sixteen bytes"];
     let (_push, at) = Running::listening(&words, b"");
