@@ -5,6 +5,7 @@
 pub mod role;
 pub(crate) mod schedule;
 pub(crate) mod poller;
+pub(crate) mod quote;
 
 use std::error::Error;
 use std::io::{self, BufRead, Read, Write};

@@ -53,7 +53,7 @@ impl Role {
 }
 
 /// Cells that a client of remote can be ordered to do: the values of `CELL`.
-pub const REMOTE_CELLS: [&str; 13] = [
+pub const REMOTE_CELLS: [&str; 15] = [
     "tell",
     "naive",
     "ask",
@@ -61,6 +61,8 @@ pub const REMOTE_CELLS: [&str; 13] = [
     "naive-ask",
     "paced",
     "overload",
+    "callers",
+    "callers-each",
     "senders",
     "actors",
     "links",

@@ -48,7 +48,8 @@ pub const ALL: [Embedded; 40] = [
         known_bad: false,
         roles: &crate::contract::role::ROLES,
         payload: Payload::Both,
-        // It keeps nothing, knows no codec and has no tasks: of these three its tell is the limit.
+        // It keeps nothing, knows no codec, no tasks and no actors: the limit of such cells is that
+        // of the cells without.
         cells: &[
             "tell",
             "unkept",
@@ -59,6 +60,8 @@ pub const ALL: [Embedded; 40] = [
             "rtt",
             "naive-ask",
             "paced",
+            "callers",
+            "callers-each",
         ],
         inside: &["count", "slow", "ask", "bounce"],
         resumes: false,
@@ -71,6 +74,7 @@ pub const ALL: [Embedded; 40] = [
                 + lines(include_str!("raw/inside.rs"))
                 + lines(include_str!("raw/remote.rs"))
                 + lines(include_str!("raw/replies.rs"))
+                + lines(include_str!("raw/callers.rs"))
                 + lines(include_str!("raw/paced.rs"))
                 + lines(include_str!("raw/pingpong.rs"))
                 + lines(include_str!("raw/pingpong_client.rs"))
@@ -91,7 +95,9 @@ pub const ALL: [Embedded; 40] = [
                 + lines(include_str!("wigwag/slow.rs"))
                 + lines(include_str!("wigwag/inside.rs"))
                 + lines(include_str!("wigwag/remote.rs"))
+                + lines(include_str!("wigwag/clerk.rs"))
                 + lines(include_str!("wigwag/spread.rs"))
+                + lines(include_str!("wigwag/callers.rs"))
                 + lines(include_str!("wigwag/paced.rs"))
                 + lines(include_str!("wigwag/overload.rs")),
         ),

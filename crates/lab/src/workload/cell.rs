@@ -82,6 +82,8 @@ impl Workload {
                     Cell::Ask,
                     Cell::RoundTrip,
                 ]);
+                cells.extend(CALLERS.map(|callers| Cell::Callers { callers, each: false }));
+                cells.extend(CALLERS_EACH.map(|callers| Cell::Callers { callers, each: true }));
                 cells.extend(relayed::cells());
                 cells.extend([50, 80, 95].map(|percent| Cell::Paced { percent }));
                 cells.extend(overload::PERCENTS.map(|percent| Cell::Overload { percent }));
@@ -152,6 +154,13 @@ pub enum Cell {
         /// Of what the actor can do.
         percent: u32,
     },
+    /// Remote: replies, from many callers that have one ask in flight each.
+    Callers {
+        /// The number of them.
+        callers: u32,
+        /// Each asks an actor of its own; otherwise all ask the same.
+        each: bool,
+    },
     /// Remote: through the lab's relay.
     Relayed {
         /// Replies, many in flight; otherwise one way.
@@ -181,6 +190,11 @@ pub enum SpreadOver {
 /// The cells with many parties: their kind and their number.
 const SPREADS: [(SpreadOver, u32); 3] =
     [(SpreadOver::Senders, 16), (SpreadOver::Actors, 1_000), (SpreadOver::Links, 100)];
+
+/// Callers of one actor.
+const CALLERS: [u32; 5] = [1, 8, 64, 1_000, 10_000];
+/// Callers of an actor each: as many as a session's channels allow, and no more.
+const CALLERS_EACH: [u32; 2] = [64, 1_000];
 
 /// Actors of a ring that is more than two who hand a number to each other.
 const RING_ACTORS: u32 = 1_000;
@@ -213,6 +227,7 @@ impl Cell {
             Cell::Unkept | Cell::MessagePack | Cell::Spread { .. } => Workload::Remote,
             Cell::Ask | Cell::RoundTrip | Cell::Paced { .. } => Workload::Remote,
             Cell::Relayed { .. } | Cell::Cuts | Cell::Overload { .. } => Workload::Remote,
+            Cell::Callers { .. } => Workload::Remote,
             Cell::HttpServer | Cell::HttpClient => Workload::Http,
         }
     }
@@ -233,6 +248,8 @@ impl Cell {
             Cell::RoundTrip => Some("rtt"),
             Cell::Paced { .. } => Some("paced"),
             Cell::Overload { .. } => Some("overload"),
+            Cell::Callers { each: false, .. } => Some("callers"),
+            Cell::Callers { each: true, .. } => Some("callers-each"),
             _ => None,
         }
     }
@@ -286,6 +303,7 @@ impl Cell {
             Cell::Unkept | Cell::MessagePack | Cell::Spread { .. } => REMOTE,
             Cell::Ask | Cell::RoundTrip | Cell::Paced { .. } => REMOTE,
             Cell::Relayed { .. } | Cell::Cuts | Cell::Overload { .. } => REMOTE,
+            Cell::Callers { .. } => REMOTE,
             Cell::HttpServer => &[Role::HttpServer],
             Cell::HttpClient => &[Role::HttpClient],
         }
@@ -322,6 +340,9 @@ impl Cell {
             Cell::Cuts => Size { once: quick, ..up_to(20_000, 100_000_000) },
             Cell::Spread { many, .. } => {
                 Size { step: many.into(), ..up_to(20 * u64::from(many), 100_000_000) }
+            }
+            Cell::Callers { callers, .. } => {
+                Size { step: callers.into(), ..up_to(20 * u64::from(callers), 20_000_000) }
             }
             Cell::Naive | Cell::NaiveAsk => {
                 let most = usual(20_000_000, 2_000_000);

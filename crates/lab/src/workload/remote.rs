@@ -25,7 +25,7 @@ pub(super) fn programs(entry: &Entry<'_>, order: Order) -> Option<TrialPrograms>
     let mut worker = entry.launch(Role::RemoteClient, asks)?;
     let cell = entry.cell.order().unwrap_or_default().to_owned();
     let mut common = vec![("CELL", cell), ("MESSAGES", order.messages.to_string())];
-    if let Cell::Spread { many, .. } = entry.cell {
+    if let Cell::Spread { many, .. } | Cell::Callers { callers: many, .. } = entry.cell {
         common.push(("SENDERS", many.to_string()));
     }
     server.orders = common.clone();
@@ -61,7 +61,6 @@ pub(super) fn judge(
     let served: RemoteServerAccount = parse_account("server", &outcome.server)?;
     let drove: RemoteClientAccount = parse_account("client", &outcome.worker)?;
     let many = streams(entry.cell);
-    let expected = SenderCounts::expected(order.seed, 0, order.messages);
     let each = order.messages / u64::from(many);
     let all: Vec<SenderCounts> =
         (0..many).map(|one| SenderCounts::expected(order.seed, one, each)).collect();
@@ -76,8 +75,9 @@ pub(super) fn judge(
         format!("its client tells of {claims} of {what}, where {} were ordered", order.messages)
     });
     if asks {
-        let numbers = order.messages * order.messages.saturating_sub(1) / 2;
-        let due = expected.sum.wrapping_add(numbers);
+        let numbers = u64::from(many) * (each * each.saturating_sub(1) / 2);
+        let payloads = all.iter().fold(0_u64, |sum, one| sum.wrapping_add(one.sum));
+        let due = payloads.wrapping_add(numbers);
         let wrong = drove.wrong.unwrap_or(u64::MAX);
         judged.demand(wrong == 0, || "replies did not fit their requests".to_owned());
         judged.demand(drove.sum() == Some(due), || {
@@ -145,7 +145,10 @@ fn judge_times(judged: &mut Judgement, order: Order, seconds: f64) {
 
 /// Sequences of numbered messages, each with payloads of its own.
 fn streams(cell: Cell) -> u32 {
-    if let Cell::Spread { many, .. } = cell { many } else { 1 }
+    match cell {
+        Cell::Spread { many, .. } | Cell::Callers { callers: many, .. } => many,
+        _ => 1,
+    }
 }
 
 fn asks(cell: Cell) -> bool {

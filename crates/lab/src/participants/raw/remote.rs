@@ -11,8 +11,8 @@ use std::time::Instant;
 
 use serde_json::json;
 
-use super::paced;
 use super::replies::{joined, naive_ask};
+use super::{callers, paced};
 use crate::contract::Failure;
 use crate::contract::{
     Orders, PayloadDraws, Tally, print_line, ready_and_go, ready_until_input_ends, senders,
@@ -24,13 +24,20 @@ pub(super) const REPLY: usize = 8;
 /// Messages of a system call.
 pub(super) const BATCH: usize = 8_192;
 
-pub(crate) fn serve(_: &Orders) -> Result<(), Failure> {
+pub(crate) fn serve(orders: &Orders) -> Result<(), Failure> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     ready_until_input_ends(listener.local_addr()?.port())?;
     let (mut stream, _) = listener.accept()?;
     stream.set_nodelay(true)?;
     let mut wants_replies = [0];
     stream.read_exact(&mut wants_replies)?;
+    if wants_replies[0] == callers::MARK {
+        let account = callers::serve(&mut stream, orders)?;
+        print_line(&account.to_string())?;
+        loop {
+            thread::park();
+        }
+    }
     let (mut tally, mut inbox, mut end) = (Tally::default(), vec![0; BATCH * REQUEST], 0);
     let mut outbox = Vec::with_capacity(BATCH * REPLY);
     loop {
@@ -62,6 +69,12 @@ pub(crate) fn drive(orders: &Orders) -> Result<(), Failure> {
     let mut stream = TcpStream::connect(("127.0.0.1", orders.port))?;
     stream.set_nodelay(true)?;
     ready_and_go()?;
+    if orders.cell.starts_with("callers") {
+        stream.write_all(&[callers::MARK])?;
+        let account = callers::drive(&mut stream, orders)?;
+        stream.shutdown(Shutdown::Write)?;
+        return Ok(print_line(&account.to_string())?);
+    }
     let asks = matches!(orders.cell.as_str(), "ask" | "rtt" | "naive-ask" | "paced");
     stream.write_all(&[u8::from(asks)])?;
     let account = match orders.cell.as_str() {

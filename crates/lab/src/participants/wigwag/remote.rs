@@ -9,7 +9,7 @@ use tokio::runtime::Builder;
 use tokio::sync::{mpsc, oneshot};
 use wigwag::{Actor, CallError, Node, NodeOptions, Pipeline, Refused, call::Unsent};
 
-use super::{overload, paced, spread};
+use super::{callers, overload, paced, spread};
 use crate::contract::Failure;
 use crate::contract::{
     Orders, PayloadDraws, Tally, print_line, ready_and_go, ready_until_input_ends, senders,
@@ -52,8 +52,10 @@ fn node(orders: &Orders) -> Node {
 }
 
 pub(crate) fn serve(orders: &Orders) -> Result<(), Failure> {
-    if orders.cell == "overload" {
-        return overload::serve(orders);
+    match orders.cell.as_str() {
+        "overload" => return overload::serve(orders),
+        "callers" | "callers-each" => return callers::serve(orders),
+        _ => {}
     }
     let runtime = Builder::new_current_thread().enable_all().build()?;
     if SPREAD.contains(&orders.cell.as_str()) {
@@ -70,8 +72,10 @@ pub(crate) fn serve(orders: &Orders) -> Result<(), Failure> {
 }
 
 pub(crate) fn drive(orders: &Orders) -> Result<(), Failure> {
-    if orders.cell == "overload" {
-        return overload::drive(orders);
+    match orders.cell.as_str() {
+        "overload" => return overload::drive(orders),
+        "callers" | "callers-each" => return callers::drive(orders),
+        _ => {}
     }
     let runtime = Builder::new_current_thread().enable_all().build()?;
     if SPREAD.contains(&orders.cell.as_str()) {

@@ -1,9 +1,10 @@
 //! Tells of the remote workload that come from many senders, go to many actors, or go over many
 //! sessions.
 
-use serde_json::{Value, json};
+use serde_json::json;
 use wigwag::{Actor, Node};
 
+use super::clerk::{Clerk, CountedRef};
 use crate::contract::Failure;
 use crate::contract::{
     Orders, PayloadDraws, Tally, print_line, ready_and_go, ready_until_input_ends, senders,
@@ -29,25 +30,6 @@ impl SpreadLedger {
     }
 }
 
-/// Prints the account of all of them.
-pub(super) struct Clerk {
-    ledgers: Vec<SpreadLedgerRef>,
-}
-
-#[wigwag::actor]
-impl Clerk {
-    /// True on success.
-    pub async fn finish(&mut self) -> bool {
-        let mut all = Vec::new();
-        for ledger in &self.ledgers {
-            let Ok(tallies) = ledger.tallies().ask().await else { return false };
-            let Ok(Value::Array(tallies)) = serde_json::from_str(&tallies) else { return false };
-            all.extend(tallies);
-        }
-        print_line(&json!({ "senders": all }).to_string()).is_ok()
-    }
-}
-
 pub(crate) async fn serve(orders: &Orders) -> Result<(), Failure> {
     let node = Node::new();
     let ledger = |sequences: u32| {
@@ -60,7 +42,8 @@ pub(crate) async fn serve(orders: &Orders) -> Result<(), Failure> {
     for (at, ledger) in ledgers.iter().enumerate() {
         node.export(&format!("ledger{at}"), ledger)?;
     }
-    node.export("clerk", &Clerk { ledgers }.spawn())?;
+    let counted = ledgers.iter().map(CountedRef::from).collect();
+    node.export("clerk", &Clerk { counted }.spawn())?;
     let bound = node.listen("tcp://127.0.0.1:0").await?.to_string();
     let port = bound.rsplit(':').next().and_then(|port| port.parse().ok());
     ready_until_input_ends(port.ok_or("a bound address has a port")?)?;

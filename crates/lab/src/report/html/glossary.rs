@@ -30,6 +30,9 @@ const WORKLOADS: &[(&str, &str)] = &[
 
 const PACED: &str = "Every message is answered, and sent when it is due, at a share of the rate \
                      of `ask`. Latency begins when it is due, so a stall is in it.";
+const CALLERS: &str = "So many callers ask one actor, each one question at a time, and are answered with \
+                       a struct of two numbers, a text and two tags.";
+const CALLERS_EACH: &str = "The same, each caller asking an actor of its own.";
 const OVERLOAD: &str = "Callers that wait 50 ms order that share of what the actor can do, 2,000 a \
                         second: the rate is of the answers in time.";
 
@@ -63,6 +66,13 @@ const CELLS: &[(&str, &str)] = &[
     ("paced 50 %", PACED),
     ("paced 80 %", PACED),
     ("paced 95 %", PACED),
+    ("1 caller", CALLERS),
+    ("8 callers", CALLERS),
+    ("64 callers", CALLERS),
+    ("1000 callers", CALLERS),
+    ("10000 callers", CALLERS),
+    ("64 callers, actor each", CALLERS_EACH),
+    ("1000 callers, actor each", CALLERS_EACH),
     ("overload 50 %", OVERLOAD),
     ("overload 100 %", OVERLOAD),
     ("overload 200 %", OVERLOAD),
