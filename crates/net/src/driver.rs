@@ -55,6 +55,12 @@ pub trait ConnectionHandler: Send + Sync {
     fn flow(&self) -> Flow {
         Flow::Open
     }
+
+    /// True if a driver that is woken to write lets the tasks that are runnable go first, so that it
+    /// writes what they send too.
+    fn gathers_output(&self) -> bool {
+        false
+    }
 }
 
 /// Whether the driver reads from a connection.
@@ -93,6 +99,8 @@ pub struct Flusher {
     writing: Handover<Writing>,
     /// The socket has no room; no thread writes until the driver has seen some.
     blocked: AtomicBool,
+    /// The driver has queued itself behind the tasks that are runnable now.
+    queued: AtomicBool,
     signal: Signal,
 }
 
@@ -103,6 +111,7 @@ impl Flusher {
         Flusher {
             writing: Handover::new(writing),
             blocked: AtomicBool::new(false),
+            queued: AtomicBool::new(false),
             signal: Signal::default(),
         }
     }
@@ -115,6 +124,12 @@ impl Flusher {
             return;
         }
         self.writing.run(|writing| self.write_all(writing, handler));
+    }
+
+    /// True while the driver is queued behind the tasks that it has woken: what they send, it can
+    /// write together.
+    pub fn is_driver_queued(&self) -> bool {
+        self.queued.load(Ordering::SeqCst)
     }
 
     /// Makes the driver flush; for a sender that must not pay for the write, because it would pay
@@ -265,6 +280,13 @@ pub async fn drive<C: ConnectionHandler>(
         return Ending::Protocol(error);
     }
     poll_fn(|context| {
+        let was_queued = flusher.queued.swap(false, Ordering::SeqCst);
+        // A sender has woken the driver, which a runtime runs next: let the others send first.
+        if !was_queued && handler.gathers_output() && flusher.signal.is_raised() {
+            flusher.queued.store(true, Ordering::SeqCst);
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
         if let Poll::Ready(error) = poll_write(handler, flusher, &*outlet, context) {
             let last = read_remaining(handler, reader, input, context);
             return Poll::Ready(last.map_or(Ending::Io(error), Ending::Protocol));
@@ -301,6 +323,7 @@ pub async fn drive<C: ConnectionHandler>(
             }
         }
         // Let the woken actors run first, then read again.
+        flusher.queued.store(true, Ordering::SeqCst);
         context.waker().wake_by_ref();
         Poll::Pending
     })
@@ -416,6 +439,10 @@ impl Signal {
         drop(state);
         driver.wake();
         true
+    }
+
+    fn is_raised(&self) -> bool {
+        self.0.lock().is_ok_and(|state| state.raised)
     }
 
     fn unanswered(&self) -> Option<u64> {

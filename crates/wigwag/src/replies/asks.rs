@@ -191,6 +191,12 @@ impl AskTable {
         free.numbers.len() == free.created
     }
 
+    /// True if more than one single ask holds a slot.
+    pub(crate) fn are_several_taken(&self) -> bool {
+        let free = self.free();
+        free.created - free.numbers.len() > 1
+    }
+
     /// True if [`take`](Self::take) would find a slot.
     pub(crate) fn any_free(&self) -> bool {
         let free = self.free();

@@ -237,7 +237,7 @@ impl Channel {
         let asks = &self.session.asks;
         let Poll::Ready(fetched) = asks.poll(slot.index(), slot.generation(), waker) else {
             if !turn::is_open() {
-                self.session.flush();
+                self.session.flush_ask();
             }
             return Poll::Pending;
         };

@@ -96,4 +96,8 @@ impl ConnectionHandler for DrivenSession<'_> {
     fn deadline(&self) -> Option<Time> {
         self.session.sending().sender.deadline()
     }
+
+    fn gathers_output(&self) -> bool {
+        true
+    }
 }

@@ -350,6 +350,26 @@ impl Session {
             .flush_blocking(&DrivenSession { session: self, connection: &connection }, limit)
     }
 
+    /// Has the ask of a caller that waits for its answer written: at once if it is alone; one of
+    /// many by the driver, behind the tasks that are runnable now, together with what they send.
+    pub(crate) fn flush_ask(&self) {
+        if self.asks.are_several_taken() {
+            self.wake_driver();
+        } else {
+            self.flush();
+        }
+    }
+
+    /// Writes what a turn has sent, unless the driver is about to run behind the tasks that are
+    /// runnable now: then the driver writes what all of them send.
+    pub(crate) fn flush_turn(&self) {
+        if self.connection().flusher.is_driver_queued() {
+            self.wake_driver();
+        } else {
+            self.flush();
+        }
+    }
+
     /// Wakes the driver to write the waiting output.
     pub(crate) fn wake_driver(&self) {
         if self.connection().flusher.wake_driver() {

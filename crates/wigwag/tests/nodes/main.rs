@@ -18,6 +18,7 @@ mod mailbox_bound;
 mod routers;
 mod groups;
 mod slow;
+mod callers;
 mod blocked;
 mod close;
 mod encoders;

@@ -50,7 +50,7 @@ impl TurnBuffer for SendBuffer {
     fn publish(&mut self) -> AfterPublish {
         self.publish_frames();
         if std::mem::take(&mut self.own.flush) {
-            self.session.flush();
+            self.session.flush_turn();
         }
         // The next turn of this thread most likely sends to the same sessions.
         if self.session.has_ended() { AfterPublish::Drop } else { AfterPublish::Keep }
