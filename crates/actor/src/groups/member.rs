@@ -42,7 +42,7 @@ impl<I: Interface> GroupMember<I> {
         self.reference.as_ref().has_ended()
     }
 
-    /// Has `watcher` told of the actor's end, and returns the number of the watch.
+    /// Watches the actor: `watcher` is told of its end. Returns the number of the watch.
     pub(super) fn watch(&self, watcher: EndWatcher) -> Result<u64, NotWatched> {
         match self.reference.as_ref().handle_or_route() {
             Ok(handle) => {

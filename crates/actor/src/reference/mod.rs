@@ -92,11 +92,7 @@ impl<I: Interface> Ref<I> {
 
     /// The same with an owner of its own.
     pub(crate) fn shared_actor(&self) -> Option<Arc<dyn AnyActor>> {
-        match &self.place {
-            Place::Local(local) => Some(local.mailbox.clone()),
-            Place::Adapted(adapter) => Some(adapter.shared_actor()),
-            Place::Remote(..) => None,
-        }
+        self.actor_or_route().ok()
     }
 
     /// The actor that is called: its type when it is local, its address otherwise.
@@ -257,13 +253,18 @@ impl<I: Interface> Ref<I> {
         self.local_actor().map(AnyActor::number)
     }
 
-    /// The handle of an actor of this process, or else the route to the actor.
-    pub(crate) fn handle_or_route(&self) -> Result<Handle, &Arc<dyn Route<I>>> {
+    /// The actor, if it lives in this process, or else the route to it.
+    fn actor_or_route(&self) -> Result<Arc<dyn AnyActor>, &Arc<dyn Route<I>>> {
         match &self.place {
-            Place::Local(local) => Ok(Handle::new(local.mailbox.clone())),
-            Place::Adapted(adapter) => Ok(Handle::new(adapter.shared_actor())),
+            Place::Local(local) => Ok(local.mailbox.clone()),
+            Place::Adapted(adapter) => Ok(adapter.shared_actor()),
             Place::Remote(route, _) => Err(route),
         }
+    }
+
+    /// The handle of an actor of this process, or else the route to the actor.
+    pub(crate) fn handle_or_route(&self) -> Result<Handle, &Arc<dyn Route<I>>> {
+        self.actor_or_route().map(Handle::new)
     }
 
     /// True when no later call can reach the actor.

@@ -141,7 +141,7 @@ pub trait Route<I: Interface>: Send + Sync {
     /// True when no later call can reach the actor: it has stopped, or its session is over.
     fn has_ended(&self) -> bool;
 
-    /// Has `watcher` told, once, when [`has_ended`](Self::has_ended) becomes true. Returns the
+    /// Tells `watcher`, once, when [`has_ended`](Self::has_ended) becomes true. Returns the
     /// number of the watch.
     fn watch_end(&self, watcher: EndWatcher) -> Result<u64, NotWatched>;
 

@@ -186,7 +186,7 @@ impl<R> Attachments<R> {
         Some((since, wakers))
     }
 
-    /// Has `watcher` told when all is over.
+    /// Tells `watcher` when all is over.
     pub(crate) fn watch_end(&mut self, watcher: EndWatcher) -> Result<u64, NotWatched> {
         match self.state {
             State::Attached(_) | State::Detached(_) => self.end_watchers.add(watcher),

@@ -263,7 +263,7 @@ impl Channel {
         }
     }
 
-    /// Has `watcher` told of that end.
+    /// Tells `watcher` of that end.
     pub(crate) fn watch_end(&self, watcher: EndWatcher) -> Result<u64, NotWatched> {
         let mut sending = self.session.sending();
         if sending.ended.is_some() {

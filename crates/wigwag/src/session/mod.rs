@@ -350,8 +350,8 @@ impl Session {
             .flush_blocking(&DrivenSession { session: self, connection: &connection }, limit)
     }
 
-    /// Has the ask of a caller that waits for its answer written: at once if it is alone; one of
-    /// many by the driver, behind the tasks that are runnable now, together with what they send.
+    /// Writes the ask of a caller that waits for its answer: at once if it is alone. One of many is
+    /// left to the driver, behind the tasks that are runnable now, together with what they send.
     pub(crate) fn flush_ask(&self) {
         if self.asks.are_several_taken() {
             self.wake_driver();

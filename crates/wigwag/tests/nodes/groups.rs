@@ -92,7 +92,7 @@ async fn members_of_this_and_other_processes_join_leave_and_are_told_together() 
     for (member, sum) in [(&one, 2), (&local, 1), (&two, 1), (&site.one, 2), (&site.two, 1)] {
         assert_eq!(member.add(0).ask().await.unwrap(), sum);
     }
-    // Of an actor that is in the group twice, the later membership ends first.
+    // If an actor is in the group twice, the later membership ends first.
     assert!(groups.leave("all", &one));
     assert_eq!(named(&groups.members("all")), named(&joined));
     assert!(groups.leave("all", &again) && !groups.leave("all", &again));
