@@ -34,6 +34,7 @@ use crate::mailbox::backlog::batches::Batch;
 use crate::mailbox::backlog::chunk::Chunk;
 use crate::mailbox::backlog::parked::{Ticket, Wakers};
 use crate::mailbox::backlog::queue::Queue;
+use crate::mailbox::backlog::short_wait::{ChunksTaken, ShortWaits};
 use crate::mailbox::backlog::{Backlog, Pushed, lose};
 use crate::mailbox::ready_queues::{Provenance, ReadyQueues, SessionQueue, Source};
 use crate::mailbox::remote_bound::RemoteBound;
@@ -42,6 +43,7 @@ use crate::message::Message;
 use crate::options::WhenFull;
 use crate::reply::Asker;
 use crate::reply::owner::InboundQueueOwner;
+use crate::scheduler::hurry;
 use crate::schema::Schema;
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, MutexGuard, Ordering};
 
@@ -57,6 +59,7 @@ pub(crate) struct Mailbox<M> {
     /// True while the actor handles a call and its waker is registered all the same, so that a
     /// registered waker alone does not mean that the actor is idle.
     handles: AtomicBool,
+    taken: ChunksTaken,
     /// The capacity bounds the calls of other nodes too.
     bounds_remote_calls: bool,
     state: Mutex<MailboxState<M>>,
@@ -88,6 +91,8 @@ struct MailboxState<M> {
     /// The mailbox accepts no new mail, and the actor ends when it has handled the mail that
     /// waits.
     sealed: bool,
+    /// The actor has begun to handle calls since its waker was registered.
+    is_awake: bool,
     /// The mailbox accepts no new mail, because the actor ends or has ended.
     closed: bool,
     own_thread: bool,
@@ -103,8 +108,16 @@ impl<M> Mailbox<M> {
         let local = Backlog::new(capacity, when_full);
         let ready = ReadyQueues::LocalOnly(false);
         let (sealed, closed, own_thread, succeeded) = (false, false, false, false);
-        let state =
-            MailboxState { local, ready, actor: None, sealed, closed, own_thread, succeeded };
+        let state = MailboxState {
+            local,
+            ready,
+            actor: None,
+            sealed,
+            is_awake: false,
+            closed,
+            own_thread,
+            succeeded,
+        };
         Mailbox {
             number: fresh_number(),
             actor_type: actor_type::shared(schema),
@@ -112,6 +125,7 @@ impl<M> Mailbox<M> {
             control: Control::new(),
             references: AtomicUsize::new(0),
             handles: AtomicBool::new(false),
+            taken: ChunksTaken::new(),
             bounds_remote_calls: false,
             state: Mutex::new(state),
         }
@@ -201,29 +215,45 @@ impl<M> Mailbox<M> {
         self.origin().lost(Loss::Refused, message);
     }
 
-    /// Enqueues a call of a turn whose `batch` has no place left: leases it up to `want` places and
-    /// adds the call, or else does what [`push`](Self::push) does.
+    /// Enqueues a tell of a turn whose `batch` has no place left: leases it up to `want` places and
+    /// adds the tell, or else does what [`push`](Self::push) does.
     pub(crate) fn push_in_turn(
         &self,
         batch: &mut Batch<M>,
         want: usize,
         message: &mut Option<M>,
-        asker: &mut Asker,
         ticket: &mut Ticket,
         waker: Option<&Waker>,
     ) -> Pushed {
-        let mut state = self.lock();
-        let (renewed, senders) = state.local.renew(batch, want);
-        let actor = state.list(&renewed);
-        let pushed = if batch.push(message, asker) {
-            drop(state);
-            actor.into_iter().for_each(Waker::wake);
-            renewed
-        } else {
-            self.push_locked(state, actor, message, asker.take(), ticket, waker)
-        };
-        senders.into_iter().for_each(Wakers::wake);
-        pushed
+        let mut waits = ShortWaits::default();
+        loop {
+            let mut state = self.lock();
+            let (renewed, senders) = state.local.renew(batch, want);
+            let actor = state.list(&renewed);
+            let wake = || {
+                actor.into_iter().for_each(Waker::wake);
+                senders.into_iter().for_each(Wakers::wake);
+            };
+            if batch.push(message) {
+                // Besides the places that were just leased, so many calls wait.
+                let is_late = !state.is_awake && state.local.waiting() > 2 * want;
+                drop(state);
+                wake();
+                if is_late {
+                    hurry();
+                }
+                return renewed;
+            }
+            if state.is_awake && state.local.is_full(ticket) && waits.may_wait() {
+                drop(state);
+                wake();
+                waits.for_room(&self.taken);
+                continue;
+            }
+            let pushed = self.push_locked(state, None, message, None, ticket, waker);
+            wake();
+            return pushed;
+        }
     }
 
     /// Moves the calls of open batches into the queue; `batch` is finished and has none any more.
@@ -275,12 +305,24 @@ impl<M> Mailbox<M> {
     /// Returns the actor's next step. `has_running`: calls that run side by side are not finished,
     /// so the actor does not end for lack of mail.
     pub(crate) fn poll_next(&self, context: &Context<'_>, has_running: bool) -> Poll<NextMail<M>> {
+        let mut waits = ShortWaits::default();
         loop {
             if self.control.is_marked() {
                 return Poll::Ready(NextMail::Orders);
             }
             let mut state = self.lock();
+            state.is_awake = true;
             let Some(source) = state.ready.pop() else {
+                // Senders whose turns go on have not listed the queue.
+                if state.local.collect() {
+                    state.ready.push_last(Source::Local);
+                    continue;
+                }
+                if state.local.has_batches() && waits.may_wait() {
+                    drop(state);
+                    waits.for_calls();
+                    continue;
+                }
                 // Checked again under the lock: a thread that sets the mark then takes this lock to
                 // wake the actor, so it either sets the mark before this check or finds the waker.
                 if self.control.is_marked() {
@@ -305,6 +347,7 @@ impl<M> Mailbox<M> {
                     return Poll::Ready(NextMail::Call { message, asker, only });
                 }
                 let Some((chunk, more)) = state.local.take() else { continue };
+                self.taken.count();
                 took_local(state, more);
                 return Poll::Ready(NextMail::Calls((chunk, source)));
             };
@@ -408,6 +451,7 @@ impl<M> MailboxState<M> {
 
     /// Registers the actor's waker for the next message.
     fn register(&mut self, context: &Context<'_>) {
+        self.is_awake = false;
         if !self.actor.as_ref().is_some_and(|old| old.will_wake(context.waker())) {
             self.actor = Some(context.waker().clone());
         }

@@ -58,7 +58,7 @@ pub(crate) fn add<I: Interface>(
     message: I::Message,
 ) -> Result<(), I::Message> {
     buffers::add_to_last(target(local), message, |batch: &mut LocalBatch<I>, message| {
-        batch.batch.add(message, None).map_err(|(message, _)| message)
+        batch.batch.add(message)
     })
 }
 
@@ -66,26 +66,28 @@ pub(crate) fn add<I: Interface>(
 pub(crate) fn push<I: Interface>(
     local: &LocalRef<I>,
     message: &mut Option<I::Message>,
-    mut asker: Asker,
+    asker: Asker,
     ticket: &mut Ticket,
     waker: Option<&Waker>,
 ) -> Attempt<()> {
     let make = |is_second: bool| is_second.then(|| LocalBatch::new(local));
-    let is_told = asker.is_none();
+    if asker.is_some() {
+        return local.push(message, asker, ticket, waker);
+    }
     let batched = buffers::with(target(local), make, |LocalBatch { local, batch }| {
         // A call that has waited for room goes by the lock.
         if ticket.is_parked() {
             return None;
         }
-        if batch.push(message, &mut asker) {
+        if batch.push(message) {
             return Some(Pushed::In { list: false });
         }
         let mailbox = &local.mailbox;
-        Some(mailbox.push_in_turn(batch, RUN_CALLS_MAX, message, &mut asker, ticket, waker))
+        Some(mailbox.push_in_turn(batch, RUN_CALLS_MAX, message, ticket, waker))
     });
     match batched.flatten() {
-        Some(pushed) => local.attempt(pushed, is_told, message),
-        None => local.push(message, asker, ticket, waker),
+        Some(pushed) => local.attempt(pushed, true, message),
+        None => local.push(message, None, ticket, waker),
     }
 }
 

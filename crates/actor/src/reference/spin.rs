@@ -9,12 +9,11 @@
 
 use std::future::Future;
 use std::pin::pin;
-use std::sync::OnceLock;
 use std::task::Context;
 use std::time::{Duration, Instant};
 
 use crate::limits::SPIN_SKIPS_MAX;
-use crate::sync::{AtomicBool, AtomicU32, Ordering};
+use crate::sync::{AtomicBool, AtomicU32, Ordering, is_single_processor};
 
 /// Measures for one reference whether spinning pays, and limits it.
 #[derive(Debug)]
@@ -64,12 +63,6 @@ impl SpinPolicy {
         self.skips.store(skips.min(SPIN_SKIPS_MAX), Ordering::Relaxed);
         self.taken.store(false, Ordering::Relaxed);
     }
-}
-
-/// True when the answerer may need the only processor.
-fn is_single_processor() -> bool {
-    static SINGLE: OnceLock<bool> = OnceLock::new();
-    *SINGLE.get_or_init(|| std::thread::available_parallelism().is_ok_and(|all| all.get() == 1))
 }
 
 /// One ask that spins; dropping it counts as a miss unless the answer was found.

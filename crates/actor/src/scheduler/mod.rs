@@ -10,6 +10,7 @@
 //! runtime's task budget is used up, so that other tasks get theirs. When the runtime shuts down it
 //! drops the executors, and the first executor dropped cancels all jobs.
 
+mod hurry;
 mod inline;
 #[cfg(feature = "testing")]
 mod random;
@@ -30,6 +31,7 @@ use std::task::{Context, Poll, Waker};
 use tokio::runtime::{self, Handle, RuntimeFlavor};
 
 use executor::Executor;
+pub(crate) use hurry::hurry;
 pub(crate) use inline::{InlineRun, proceed, turn_runs_max};
 #[cfg(feature = "testing")]
 pub(crate) use inline::{QueuedOnly, is_queued_only};
@@ -40,6 +42,7 @@ pub(crate) use task_state::AfterRun;
 pub(crate) use task_state::TaskState;
 
 use crate::reply::Asker;
+use crate::turn;
 
 /// A task that a scheduler runs.
 pub(crate) trait ActorTask: Future<Output = ()> + Unpin + Send + 'static {
@@ -87,13 +90,23 @@ impl Scheduler {
     #[track_caller]
     pub(crate) fn current() -> Arc<Scheduler> {
         let runtime = Handle::current();
-        RECENT.with(|recent| {
-            let mut recent = recent.borrow_mut();
-            match &*recent {
-                Some(scheduler) if scheduler.runtime == runtime.id() => scheduler.clone(),
-                _ => recent.insert(Scheduler::of_runtime(&runtime)).clone(),
-            }
-        })
+        Scheduler::recent(&runtime).unwrap_or_else(|| Scheduler::of_runtime(&runtime).remembered())
+    }
+
+    /// Returns the scheduler that this thread looked up last, if it is that of `runtime`.
+    fn recent(runtime: &Handle) -> Option<Arc<Scheduler>> {
+        RECENT.with_borrow(|recent| recent.clone().filter(|it| it.runtime == runtime.id()))
+    }
+
+    /// Notes that this thread has looked up this scheduler.
+    fn remembered(self: Arc<Self>) -> Arc<Scheduler> {
+        RECENT.set(Some(self.clone()));
+        self
+    }
+
+    /// Returns the scheduler of `runtime` if it has run an actor.
+    fn existing(runtime: &Handle) -> Option<Arc<Scheduler>> {
+        lock(&SCHEDULERS).as_ref()?.get(&runtime.id()).cloned()
     }
 
     /// Returns the scheduler of `runtime`; its executors are started with its first job.
@@ -124,7 +137,8 @@ impl Scheduler {
         known.insert(runtime.id(), scheduler.clone());
         // A runtime that has shut down drops the executors at once, and they close the scheduler.
         drop(schedulers);
-        for number in 0..runtime.metrics().num_workers() {
+        let executors = runtime.metrics().num_workers() + hurry::SPARE_EXECUTORS;
+        for number in 0..executors {
             drop(runtime.spawn(executor(number, scheduler.clone())));
         }
         scheduler
@@ -199,9 +213,14 @@ impl Scheduler {
         next.wake();
     }
 
-    /// Takes the first queued job.
+    /// Takes the first queued job, for an executor.
     fn pop(&self) -> Option<Arc<dyn Runnable>> {
-        lock(&self.queue).jobs.pop_front()
+        let mut queue = lock(&self.queue);
+        let job = queue.jobs.pop_front();
+        let is_followed = !queue.jobs.is_empty();
+        drop(queue);
+        turn::set_followed(is_followed);
+        job
     }
 
     /// Parks an executor, unless a job is queued.

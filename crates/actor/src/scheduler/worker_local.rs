@@ -9,6 +9,7 @@ use std::task::Waker;
 
 use super::Scheduler;
 use super::job::Runnable;
+use crate::turn;
 
 thread_local! {
     static WORKER_LOCAL: WorkerLocal = const {
@@ -49,6 +50,7 @@ impl Drop for EnteredScheduler {
             local.scheduler.set(self.before);
             local.next.take()
         });
+        turn::set_followed(false);
         if let Some(job) = left {
             job.scheduler().clone().push(job, true);
         }

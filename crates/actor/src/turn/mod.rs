@@ -15,12 +15,24 @@ thread_local! {
     static DEPTH: Cell<u32> = const { Cell::new(0) };
     static IN_HANDLER: Cell<bool> = const { Cell::new(false) };
     static SIDE_BY_SIDE: Cell<bool> = const { Cell::new(false) };
+    static IS_FOLLOWED: Cell<bool> = const { Cell::new(false) };
 }
 
 /// True while the calling thread is inside a turn.
 #[inline]
 pub fn is_open() -> bool {
     DEPTH.get() > 0
+}
+
+/// True while the calling thread runs an actor behind which it is likely to run others: output of
+/// several turns may be written together.
+pub fn is_followed() -> bool {
+    IS_FOLLOWED.get()
+}
+
+/// Notes whether the run queue holds more actors for the calling thread.
+pub(crate) fn set_followed(is_followed: bool) {
+    IS_FOLLOWED.set(is_followed);
 }
 
 /// True while the calling thread polls an actor: waiting here may hold up the actor's mailbox.

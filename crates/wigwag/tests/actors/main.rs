@@ -8,6 +8,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod order;
+mod goes_on;
 mod calls;
 mod owned;
 mod interfaces;

@@ -5,6 +5,9 @@
 //! with the mailbox: a thread that sends by the lock first moves the calls of all batches into the
 //! queue.
 //!
+//! A batch holds tells only: a call that is answered goes by the lock. So a place of the ring, which
+//! moves from one core's cache to another's, is no larger than the message.
+//!
 //! Order among batches: only the newest batch is open. A thread that opens one closes the one
 //! before it, whose thread notices this before its next call; until then it may still add calls.
 //! A call that follows one of a newer batch is never added to an older one, because what precedes
@@ -16,7 +19,6 @@ use std::sync::Arc;
 
 use crate::limits::RUN_CALLS_MAX;
 use crate::mailbox::backlog::ring::{Reader, Writer, ring};
-use crate::reply::Asker;
 use crate::sync::{AtomicBool, Ordering};
 
 /// Calls that a batch may add before another thread closes it, so that two threads which send to
@@ -31,7 +33,7 @@ pub(crate) struct Batch<M> {
 }
 
 struct OpenBatch<M> {
-    calls: Writer<(M, Asker)>,
+    tells: Writer<M>,
     is_closed: Arc<AtomicBool>,
 }
 
@@ -42,37 +44,32 @@ impl<M> Default for Batch<M> {
 }
 
 impl<M> Batch<M> {
-    /// Adds a call, taking it out of its `Option`. False: the batch has no leased place, or was
+    /// Adds a tell, taking it out of its `Option`. False: the batch has no leased place, or was
     /// closed by another thread.
     #[inline(always)]
-    pub(crate) fn push(&mut self, message: &mut Option<M>, asker: &mut Asker) -> bool {
+    pub(crate) fn push(&mut self, message: &mut Option<M>) -> bool {
         let Some(taken) = message.take() else { return true };
-        match self.add(taken, asker.take()) {
-            Ok(()) => true,
-            Err((taken, not_asked)) => {
-                (*message, *asker) = (Some(taken), not_asked);
-                false
-            }
-        }
+        *message = self.add(taken).err();
+        message.is_none()
     }
 
-    /// Adds a call, or returns it.
+    /// Adds a tell, or returns it.
     #[inline(always)]
-    pub(crate) fn add(&mut self, message: M, asker: Asker) -> Result<(), (M, Asker)> {
+    pub(crate) fn add(&mut self, message: M) -> Result<(), M> {
         // Relaxed: a closing that precedes this call is seen by it, and no other one matters.
         match &mut self.open {
             Some(open) if self.room > 0 && !open.is_closed.load(Ordering::Relaxed) => {
                 self.room -= 1;
-                open.calls.push((message, asker))
+                open.tells.push(message)
             }
-            _ => Err((message, asker)),
+            _ => Err(message),
         }
     }
 }
 
 /// The reading end of a batch.
 struct BatchReader<M> {
-    calls: Reader<(M, Asker)>,
+    tells: Reader<M>,
     is_closed: Arc<AtomicBool>,
     /// Calls that were moved into the queue.
     moved: usize,
@@ -96,13 +93,13 @@ impl<M> Batches<M> {
 
     /// Passes on the calls of all batches, in an order that keeps what happened before what;
     /// returns their number.
-    pub(crate) fn collect(&mut self, mut each: impl FnMut(M, Asker)) -> usize {
+    pub(crate) fn collect(&mut self, mut each: impl FnMut(M)) -> usize {
         for batch in self.0.iter_mut().rev() {
-            batch.length = batch.calls.len();
+            batch.length = batch.tells.len();
         }
         let mut moved = 0;
         for batch in self.0.iter_mut().filter(|batch| batch.length > 0) {
-            batch.calls.take(batch.length, |(message, asker)| each(message, asker));
+            batch.tells.take(batch.length, &mut each);
             batch.moved += batch.length;
             moved += batch.length;
         }
@@ -127,19 +124,19 @@ impl<M> Batches<M> {
         }
         let (writer, reader) = ring(RUN_CALLS_MAX);
         let is_closed = Arc::new(AtomicBool::new(false));
-        batch.open = Some(OpenBatch { calls: writer, is_closed: is_closed.clone() });
-        self.0.push(BatchReader { calls: reader, is_closed, moved: 0, length: 0 });
+        batch.open = Some(OpenBatch { tells: writer, is_closed: is_closed.clone() });
+        self.0.push(BatchReader { tells: reader, is_closed, moved: 0, length: 0 });
         true
     }
 
     /// Forgets `batch`, whose calls were collected or are passed to the caller.
-    pub(crate) fn remove(&mut self, batch: &mut Batch<M>) -> Vec<(M, Asker)> {
+    pub(crate) fn remove(&mut self, batch: &mut Batch<M>) -> Vec<M> {
         let Some(open) = batch.open.take() else { return Vec::new() };
         let is_it = |reader: &BatchReader<M>| Arc::ptr_eq(&reader.is_closed, &open.is_closed);
         let Some(at) = self.0.iter().position(is_it) else { return Vec::new() };
         let mut reader = self.0.remove(at);
         let mut left = Vec::new();
-        reader.calls.take(reader.calls.len(), |call| left.push(call));
+        reader.tells.take(reader.tells.len(), |message| left.push(message));
         left
     }
 }

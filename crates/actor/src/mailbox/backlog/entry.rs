@@ -94,6 +94,11 @@ impl<M> Backlog<M> {
         }
     }
 
+    /// True while turns have open batches.
+    pub(crate) fn has_batches(&self) -> bool {
+        self.crowd.as_ref().is_some_and(|crowd| !crowd.batches.is_empty())
+    }
+
     fn collect_batches(&mut self) -> bool {
         let Some(mut crowd) = self.crowd.take() else { return false };
         let mut mails = match self.chunks.last() {
@@ -101,11 +106,11 @@ impl<M> Backlog<M> {
             _ => self.chunks.empty_mails(),
         };
         // Their places were counted as waiting when they were leased.
-        let moved = crowd.batches.collect(|message, asker| {
+        let moved = crowd.batches.collect(|message| {
             if mails.len() == RUN_CALLS_MAX {
                 self.put_last(&mut mails);
             }
-            mails.push(message, asker);
+            mails.push(message, None);
         });
         self.put_last(&mut mails);
         self.crowd = Some(crowd);
@@ -157,7 +162,7 @@ impl<M> Backlog<M> {
         let list = self.collect();
         let unused = batch.take_room();
         let left = self.crowd.as_mut().map(|crowd| crowd.batches.remove(batch)).unwrap_or_default();
-        let left = left.into_iter().collect();
+        let left = left.into_iter().map(|message| (message, None)).collect();
         if self.closed {
             return (Pushed::Closed, None, left);
         }
@@ -203,7 +208,7 @@ mod tests {
         let mut leased = 0;
         loop {
             let _ = queue.borrow_mut().renew(&mut batch, RUN_CALLS_MAX);
-            match std::iter::from_fn(|| batch.add(7, None).ok()).count() {
+            match std::iter::from_fn(|| batch.add(7).ok()).count() {
                 0 => break,
                 used => leased += used,
             }

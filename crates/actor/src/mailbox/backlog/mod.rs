@@ -11,6 +11,7 @@ pub mod parked;
 pub(crate) mod queue;
 mod ring;
 pub(crate) mod since;
+pub(crate) mod short_wait;
 
 use std::collections::VecDeque;
 use std::task::Waker;
@@ -128,6 +129,11 @@ impl<M> Backlog<M> {
     #[inline]
     pub(crate) fn has_room(&self, ticket: &Ticket) -> bool {
         !self.closed && self.may_pass(ticket, self.room() as u64)
+    }
+
+    /// True if there is no room for the holder of `ticket` as long as no call is taken out.
+    pub(crate) fn is_full(&self, ticket: &Ticket) -> bool {
+        !self.closed && !self.may_pass(ticket, self.room() as u64)
     }
 
     /// Removes a sender that has passed or gives up from the parked senders.

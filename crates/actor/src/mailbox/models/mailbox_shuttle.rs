@@ -66,12 +66,17 @@ struct Numbered {
     number: usize,
     /// The messages of each sender whose sending was over before this one began.
     before: [usize; SENDERS],
+    /// A tell that was sent and not handled, which counts as refused when it is dropped.
+    is_told: bool,
     tally: Arc<Tally>,
 }
 
 impl Drop for Numbered {
     fn drop(&mut self) {
         Tally::count(&self.tally.dropped);
+        if self.is_told {
+            Tally::count(&self.tally.refused);
+        }
     }
 }
 
@@ -139,7 +144,8 @@ struct Sender {
 impl Sender {
     fn message(&self, number: usize) -> Numbered {
         let before = self.tally.sent.each_ref().map(|sent| sent.load(Ordering::SeqCst));
-        Numbered { sender: self.number, number, before, tally: self.tally.clone() }
+        let tally = self.tally.clone();
+        Numbered { sender: self.number, number, before, is_told: false, tally }
     }
 
     fn asker(&self) -> Asker {
@@ -178,27 +184,21 @@ impl Sender {
         }
     }
 
-    /// Sends in turns, which lease places and publish their messages together. Every message is an
-    /// ask, so that a lost one is counted.
+    /// Tells in turns, which lease places and publish their messages together.
     fn in_turns(&self) {
         let (mut batch, mut number, mut refused) = (Batch::default(), 0, None);
         while number < EACH && !self.mailbox.is_closed() {
             for _ in 0..thread_rng().gen_range(0..=EACH - number) {
-                let mut message = refused.take().or_else(|| Some(self.message(number)));
-                let (mut asker, mut ticket) = (self.asker(), Ticket::default());
-                if !batch.push(&mut message, &mut asker) {
+                let mut message = refused.take().unwrap_or_else(|| self.message(number));
+                message.is_told = true;
+                let (mut message, mut ticket) = (Some(message), Ticket::default());
+                if !batch.push(&mut message) {
                     let want = EACH - number;
-                    self.mailbox.push_in_turn(
-                        &mut batch,
-                        want,
-                        &mut message,
-                        &mut asker,
-                        &mut ticket,
-                        None,
-                    );
+                    self.mailbox.push_in_turn(&mut batch, want, &mut message, &mut ticket, None);
                 }
-                if message.is_some() {
-                    refused = message;
+                if let Some(mut message) = message {
+                    message.is_told = false;
+                    refused = Some(message);
                     break;
                 }
                 Tally::count(&self.tally.sent[self.number]);
@@ -243,7 +243,7 @@ struct Reads<'a> {
 }
 
 impl Reads<'_> {
-    fn one(&mut self, message: Numbered) {
+    fn one(&mut self, mut message: Numbered) {
         // An urgent message goes before others.
         if message.sender < SENDERS - 1 {
             let heard = self.heard.each_ref().map(Vec::len);
@@ -252,6 +252,7 @@ impl Reads<'_> {
         }
         self.heard[message.sender].push(message.number);
         Tally::count(&message.tally.handled);
+        message.is_told = false;
     }
 
     /// Handles some calls of a chunk and puts back the rest, as an actor does whose run is broken
@@ -320,7 +321,7 @@ fn shuttle_messages_of_each_sender_are_handled_once_and_in_order() {
     });
 }
 
-/// Each message has one outcome: it is handled, it is refused, or its ask fails.
+/// Each message has one outcome: it is handled, it is refused or lost, or its ask fails.
 #[test]
 fn shuttle_a_message_sent_while_the_actor_ends_is_handled_or_refused() {
     histories(|| {
