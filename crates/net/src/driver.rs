@@ -132,6 +132,11 @@ impl Flusher {
         self.queued.load(Ordering::SeqCst)
     }
 
+    /// True if the driver is queued or was woken to write.
+    pub fn is_driver_due(&self) -> bool {
+        self.is_driver_queued() || self.signal.is_raised()
+    }
+
     /// Makes the driver flush; for a sender that must not pay for the write, because it would pay
     /// for one with every message.
     ///

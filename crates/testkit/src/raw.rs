@@ -99,11 +99,16 @@ impl Seen {
         Frame::parse(self.kind, &self.body).expect("a node sends sound frames")
     }
 
+    /// The decoded run, of a kind that has items.
+    pub fn run(&self) -> Run<'_> {
+        Run::parse(self.kind, &self.body).expect("a node sends sound runs")
+    }
+
     /// Slots and their outcomes: the value of a REPLY, the values of a run, or the code of an
     /// ERROR.
     pub fn outcomes(&self) -> Vec<(u64, Result<Vec<u8>, Code>)> {
         if self.kind == kind::REPLIES {
-            let run = Run::parse(self.kind, &self.body).expect("a node sends sound runs");
+            let run = self.run();
             let (first, _) = run.asker.expect("replies have slots");
             let values = run.items.map(|value| Ok(value.to_vec()));
             return (u64::from(first)..).zip(values).collect();

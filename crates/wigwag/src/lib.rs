@@ -225,8 +225,10 @@
 //!
 //! In an actor, in `#[wigwag::main]` and in a [`spawn`]ed task, the messages of one poll are
 //! published and written together at its end; a remote tell takes no lock then, except one now and
-//! then for new credit. In a plain `tokio::spawn` task or a thread each remote message takes one
-//! lock. A local tell takes one lock; in a turn, consecutive ones to one actor share it.
+//! then for new credit. In a plain `tokio::spawn` task or a thread, consecutive remote tells to one
+//! actor gather until the connection's driver runs, which is woken for the first of them, and take
+//! no lock either; other remote messages take one lock. A local tell takes one lock; in a turn,
+//! consecutive ones to one actor share it.
 //!
 //! # Cancellation
 //!

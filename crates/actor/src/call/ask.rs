@@ -3,11 +3,10 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
-use std::time::Instant;
 
 use crate::call::answer::{Answer, AnswerPlace};
 use crate::call::ask_target::AskTarget;
-use crate::call::block::block_on_until;
+use crate::call::block::block_within;
 use crate::call::cycle::{self, CallCycle, WaitGuard};
 use crate::call::time_limit::TimeLimit;
 use crate::call::{Answerable, refused};
@@ -152,7 +151,7 @@ impl<'a, I: Interface, R: Answerable<I>> Ask<'a, I, R> {
             return Err(self.give_up(CallErrorKind::BlockingInTurn));
         }
         let limit = self.limit.keep_by_thread(ASK_WAIT_MAX);
-        match block_on_until(&mut self, Instant::now().checked_add(limit)) {
+        match block_within(&mut self, limit) {
             Some(outcome) => outcome,
             None => Err(self.give_up(CallErrorKind::Timeout(limit))),
         }

@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::runtime::Handle;
 
@@ -34,7 +34,7 @@ thread_local! {
 /// threads of one's own it is allowed.
 #[track_caller]
 pub fn block_on<F: Future>(future: F) -> F::Output {
-    match block_on_until(future, None) {
+    match block_within(future, Duration::MAX) {
         Some(output) => output,
         None => unreachable!("without an end there is always an output"),
     }
@@ -50,20 +50,23 @@ fn forbid_in_task() {
     }
 }
 
-/// Runs `future` on the calling thread until `end`; `None` when the time is over.
+/// Runs `future` on the calling thread for `limit`; `None` when the time is over.
 ///
 /// # Panics
 /// Inside a task of a tokio runtime.
 #[track_caller]
-pub(crate) fn block_on_until<F: Future>(future: F, end: Option<Instant>) -> Option<F::Output> {
+pub(crate) fn block_within<F: Future>(future: F, limit: Duration) -> Option<F::Output> {
     forbid_in_task();
     let mut future = pin!(future);
     WAKER.with(|waker| {
         let mut context = Context::from_waker(waker);
+        let mut end = None;
         loop {
             if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
                 return Some(output);
             }
+            // The clock is read only if the future has to wait.
+            let end = end.get_or_insert_with(|| Instant::now().checked_add(limit));
             match end.map(|end| end.saturating_duration_since(Instant::now())) {
                 None => thread::park(),
                 Some(left) if left.is_zero() => return None,

@@ -127,7 +127,7 @@ impl<'a, I: Interface, R> Call<'a, I, R> {
     ///
     /// # Performance
     /// Outside a turn: one lock, a wake only if the other side sleeps, no allocation in steady
-    /// state. Inside a turn the messages are collected and published together, at the end of the
+    /// state; consecutive tells to one remote actor take no lock, from the third one on. Inside a turn the messages are collected and published together, at the end of the
     /// turn at the latest. None of them then takes a lock of its own, neither for a local actor
     /// (from the second message on) nor for a remote one.
     #[inline]
@@ -142,7 +142,7 @@ impl<'a, I: Interface, R> Call<'a, I, R> {
     ///
     /// `Ok` means that the message is in the mailbox, or, for an actor of another process, with its
     /// session, which sends it in order and over cuts as long as this process lives. It is written
-    /// at the end of the turn, or outside a turn by a task of the runtime. If the thread blocks right
+    /// at the end of the turn, or outside a turn by a task of the runtime, which is woken for it. If the thread blocks right
     /// after the call, or the turn lasts long, another thread writes it within 4 ms. A process that
     /// calls `std::process::exit` right after it takes the message along; `Node::flush` waits until
     /// the peers have everything, and `Node::close`, which `#[wigwag::main]` calls, does so for good.

@@ -127,8 +127,8 @@ impl<I: Interface> Ref<I> {
         }
     }
 
-    /// Adds a tell to the batch or the run of the tells before it, if the turn has one for this
-    /// actor.
+    /// Adds a tell to the batch or the run of the tells before it, if the turn, or outside of turns
+    /// the thread, has one for this actor.
     ///
     /// # Errors
     /// The message, which still must be sent.
@@ -136,7 +136,8 @@ impl<I: Interface> Ref<I> {
     pub(crate) fn add(&self, message: I::Message) -> Result<(), I::Message> {
         match &self.place {
             Place::Local(local) => local_batch::add(local, message),
-            Place::Remote(_, run_owner) if run_writer::add(*run_owner, &message) => Ok(()),
+            Place::Remote(_, owner) if run_writer::add(*owner, &message) => Ok(()),
+            Place::Remote(_, owner) if run_writer::add_between_turns(*owner, &message) => Ok(()),
             Place::Adapted(_) | Place::Remote(..) => Err(message),
         }
     }

@@ -92,7 +92,8 @@ mod shipped {
         /// The bytes appended since the last restart: at least all those whose appending happened
         /// before this call.
         pub fn end(&self) -> usize {
-            self.shared.length.load(Ordering::Acquire)
+            // The order of all such operations: see `Writer::keep_checked`.
+            self.shared.length.load(Ordering::SeqCst)
         }
 
         /// Takes the bytes before `end` that were not taken yet; `end` is what
@@ -110,7 +111,7 @@ mod shipped {
 
         /// Closes the log to its writer.
         pub fn close(&self) {
-            self.shared.is_closed.store(true, Ordering::Relaxed);
+            self.shared.is_closed.store(true, Ordering::SeqCst);
         }
     }
 
@@ -137,6 +138,17 @@ mod shipped {
         pub(crate) fn keep<const N: usize>(&mut self, used: usize) {
             self.length = (self.length + used.min(N)).min(LOG_BYTES);
             self.shared.length.store(self.length, Ordering::Release);
+        }
+
+        /// As [`keep`](Self::keep). True if the log was closed, and perhaps read for the last time,
+        /// before the bytes were appended: a thread that closes the log and then reads its end
+        /// finds the bytes, or else this returns true.
+        #[inline(always)]
+        #[must_use]
+        pub(crate) fn keep_checked<const N: usize>(&mut self, used: usize) -> bool {
+            self.length = (self.length + used.min(N)).min(LOG_BYTES);
+            self.shared.length.swap(self.length, Ordering::SeqCst);
+            self.shared.is_closed.load(Ordering::SeqCst)
         }
 
         /// True for the reading end of this log.
@@ -210,7 +222,7 @@ mod modelled {
         }
 
         pub fn close(&self) {
-            self.shared.is_closed.store(true, Ordering::Relaxed);
+            self.shared.is_closed.store(true, Ordering::SeqCst);
         }
     }
 
@@ -227,6 +239,12 @@ mod modelled {
         pub(crate) fn keep<const N: usize>(&mut self, used: usize) {
             let bytes = self.scratch.get(..used.min(N)).unwrap_or_default();
             self.shared.bytes().extend(bytes);
+        }
+
+        #[must_use]
+        pub(crate) fn keep_checked<const N: usize>(&mut self, used: usize) -> bool {
+            self.keep::<N>(used);
+            self.shared.is_closed.load(Ordering::SeqCst)
         }
 
         pub(crate) fn writes_to(&self, log: &RunLog) -> bool {

@@ -68,3 +68,25 @@ fn loom_a_log_that_is_closed_in_between_loses_nothing() {
         assert_eq!(taken, (0..count).collect::<Vec<_>>());
     });
 }
+
+/// A thread that closes the log and then reads its end takes each call, or else the writer is told
+/// that it has come too late.
+#[test]
+fn loom_a_call_behind_the_closing_is_taken_or_reported_as_late() {
+    loom::model(|| {
+        let (mut writer, mut log) = RunLog::new();
+        let appended = thread::spawn(move || {
+            if writer.is_closed() {
+                return None;
+            }
+            writer.room::<1>().unwrap()[0] = 7;
+            Some(writer.keep_checked::<1>(1))
+        });
+        log.close();
+        let is_taken = !log.take(log.end()).is_empty();
+        match appended.join().unwrap() {
+            None => assert!(!is_taken),
+            Some(is_late) => assert!(is_taken || is_late),
+        }
+    });
+}

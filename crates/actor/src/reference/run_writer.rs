@@ -19,6 +19,7 @@ use wigwag_wire::small::SCRATCH_BYTES;
 
 use crate::message::Message;
 use crate::reference::run_log::{RunLog, Writer};
+use crate::turn::buffers;
 
 /// The identity of a route or a pipeline that may add calls to a run. Ids are never reused within a
 /// process: a run handed out to an owner that another thread has dropped belongs to nobody.
@@ -46,6 +47,12 @@ impl RunOwner {
     /// run. Adapters of one owner have the same.
     pub(crate) fn without_runs(self) -> RunOwner {
         RunOwner(self.0 | 1 << 63)
+    }
+
+    /// The identity under which this owner has a run between its turns: the calls of a turn do not
+    /// join it.
+    fn between_turns(self) -> RunOwner {
+        RunOwner(self.0 | 1 << 62)
     }
 
     #[inline(always)]
@@ -93,23 +100,26 @@ impl OpenRun {
 }
 
 thread_local! {
-    /// Boxed, so that it is taken out and put back as one word. No run is handed out between turns,
-    /// so there is nothing to drop when the thread ends, and no call need check for that.
+    /// Boxed, so that it is taken out and put back as one word. A run that is handed out between
+    /// turns is taken back before the thread ends, so there is nothing to drop then, and no call
+    /// need check for that.
     static RUN_WRITER: Cell<ManuallyDrop<Option<Box<RunWriter>>>> =
         const { Cell::new(ManuallyDrop::new(None)) };
-    /// The target, in the registry of [buffers](crate::turn::buffers), whose run is handed out; 0
+    /// The target, in the registry of [buffers], whose run is handed out; 0
     /// for none.
     static TARGET: Cell<usize> = const { Cell::new(0) };
 }
 
-/// The target whose run is handed out, in the registry of [buffers](crate::turn::buffers).
+/// The target whose run is handed out, in the registry of [buffers].
 #[inline(always)]
 pub fn handed_out() -> Option<NonZeroUsize> {
     NonZeroUsize::new(TARGET.get())
 }
 
 /// Hands out a run that ends the buffer of `target` and has room for `room` more calls of this
-/// method by this owner.
+/// method by this owner. `is_between_turns`: no end of a turn takes it back. Then another thread may
+/// take it by closing its log, and the buffer is published if a call was added too late for that
+/// thread.
 ///
 /// # Errors
 /// The run, while another one is handed out.
@@ -118,6 +128,7 @@ pub fn hand_out(
     owner: RunOwner,
     method: u32,
     room: usize,
+    is_between_turns: bool,
     run: OpenRun,
 ) -> Result<(), OpenRun> {
     if TARGET.get() != 0 {
@@ -125,8 +136,8 @@ pub fn hand_out(
     }
     TARGET.set(target.get());
     let mut writer = run.0;
-    (writer.owner, writer.method) = (owner, method);
-    (writer.room, writer.handed_out) = (room, room);
+    writer.owner = if is_between_turns { owner.between_turns() } else { owner };
+    (writer.method, writer.room, writer.handed_out) = (method, room, room);
     RUN_WRITER.set(ManuallyDrop::new(Some(writer)));
     Ok(())
 }
@@ -138,7 +149,7 @@ pub fn take_back() -> Option<OpenRun> {
     Some(OpenRun(writer))
 }
 
-/// Adds a call to the run. False: it must be sent as any other call.
+/// Adds a call to the run of this turn. False: it must be sent as any other call.
 #[inline(always)]
 pub(crate) fn add<M: Message>(owner: RunOwner, message: &M) -> bool {
     // While the writer is out, only the encoders of plain types run: they call nothing of this.
@@ -148,36 +159,75 @@ pub(crate) fn add<M: Message>(owner: RunOwner, message: &M) -> bool {
     added
 }
 
+/// Adds a call to a run that was handed out between turns. False: it must be sent as any other
+/// call.
+///
+/// No end of a turn will publish the call. So it is checked against a closing of the log, and
+/// published here if the thread that has closed the log may have missed it.
+#[inline(never)]
+pub(crate) fn add_between_turns<M: Message>(owner: RunOwner, message: &M) -> bool {
+    let owner = owner.between_turns();
+    let mut writer = RUN_WRITER.take();
+    let added = writer.as_mut().and_then(|writer| writer.add_checked(owner, message));
+    RUN_WRITER.set(writer);
+    if added == Some(Behind::Closing)
+        && let Some(target) = handed_out()
+    {
+        buffers::publish_one(target.get());
+    }
+    added.is_some()
+}
+
+/// Where an item of a run was added that another thread may close.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Behind {
+    Item,
+    Closing,
+}
+
 impl RunWriter {
     #[inline(always)]
     fn add<M: Message>(&mut self, owner: RunOwner, message: &M) -> bool {
+        let Some(end) = self.encode(owner, message) else { return false };
+        self.log.keep::<SCRATCH_BYTES>(end);
+        self.room -= 1;
+        true
+    }
+
+    fn add_checked<M: Message>(&mut self, owner: RunOwner, message: &M) -> Option<Behind> {
+        let end = self.encode(owner, message)?;
+        self.room -= 1;
+        let is_closed = self.log.keep_checked::<SCRATCH_BYTES>(end);
+        Some(if is_closed { Behind::Closing } else { Behind::Item })
+    }
+
+    /// Encodes an item behind the others and returns its end. `None`: it does not belong there.
+    #[inline(always)]
+    fn encode<M: Message>(&mut self, owner: RunOwner, message: &M) -> Option<usize> {
         if self.owner != owner || self.method != message.method() || self.room == 0 {
-            return false;
+            return None;
         }
         // Another thread has sent to this actor, and this call must follow.
         if self.log.is_closed() {
-            return false;
+            return None;
         }
         // No run of a method whose calls cannot leave the process is handed out. An encoder of the
         // program must not run while this thread cannot send. Both are constants, so free.
         if !message.travels() || !message.is_plain() {
-            return false;
+            return None;
         }
-        let Some(place) = self.log.room::<SCRATCH_BYTES>() else { return false };
+        let place = self.log.room::<SCRATCH_BYTES>()?;
         let fixed = if owner.is_fixed() { message.encode_fixed(place, ITEM_BEGIN) } else { None };
-        let end = fixed.or_else(|| message.encode_small(place, ITEM_BEGIN));
-        let Some(end) = end else { return false };
-        if !end_item(place, end) {
-            return false;
-        }
-        self.log.keep::<SCRATCH_BYTES>(end);
-        self.room -= 1;
-        true
+        let end = fixed.or_else(|| message.encode_small(place, ITEM_BEGIN))?;
+        end_item(place, end).then_some(end)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::rc::Rc;
+    use std::sync::Arc;
+
     use wigwag_wire::small::{Scratch, store};
     use wigwag_wire::{Buffer, DecodeError, Reader};
 
@@ -214,10 +264,63 @@ mod tests {
         }
     }
 
+    /// A byte during whose encoding another thread closes the log.
+    struct Overtaken(Arc<RunLog>);
+
+    impl Message for Overtaken {
+        fn method(&self) -> u32 {
+            16
+        }
+
+        fn is_plain(&self) -> bool {
+            true
+        }
+
+        fn encode_arguments(&self, _: &mut Buffer) {}
+
+        fn encode_small(&self, window: &mut Scratch, writer: usize) -> Option<usize> {
+            std::thread::scope(|scope| scope.spawn(|| self.0.close()).join()).ok()?;
+            store(window, writer, [1]);
+            Some(writer + 1)
+        }
+
+        fn decode(_: u32, _: &mut Reader<'_>) -> Result<Option<Overtaken>, DecodeError> {
+            Ok(None)
+        }
+    }
+
+    /// Counts how often it is published.
+    struct Published(Rc<Cell<u32>>);
+
+    impl buffers::TurnBuffer for Published {
+        fn publish(&mut self) -> buffers::AfterPublish {
+            self.0.set(self.0.get() + 1);
+            buffers::AfterPublish::Keep
+        }
+    }
+
+    #[test]
+    fn between_turns_a_call_behind_the_closing_is_published_at_once() {
+        let count = Rc::new(Cell::new(0));
+        let make = || Box::new(Published(count.clone()));
+        buffers::with_between_turns(NonZeroUsize::MIN.get(), make, |_| ()).expect("there is room");
+        let (owner, (run, log)) = (RunOwner::new(false), OpenRun::new());
+        assert!(hand_out(NonZeroUsize::MIN, owner, 16, 9, true, run).is_ok());
+        assert!(!add(owner, &One::Byte(1)), "this is not a turn");
+        assert!(add_between_turns(owner, &One::Byte(2)));
+        assert_eq!(count.get(), 0);
+        let log = Arc::new(log);
+        assert!(add_between_turns(owner, &Overtaken(log.clone())), "it lies in the log");
+        assert_eq!(count.get(), 1);
+        assert!(!add_between_turns(owner, &One::Byte(3)));
+        let log = Arc::into_inner(log).expect("the message is gone");
+        assert_eq!(back(log).1, [1, 2, 1, 1]);
+    }
+
     fn handed_out(room: usize) -> (RunOwner, RunLog) {
         let owner = RunOwner::new(false);
         let (run, log) = OpenRun::new();
-        assert!(hand_out(NonZeroUsize::MIN, owner, 16, room, run).is_ok());
+        assert!(hand_out(NonZeroUsize::MIN, owner, 16, room, false, run).is_ok());
         assert_eq!(super::handed_out(), Some(NonZeroUsize::MIN));
         (owner, log)
     }
@@ -245,11 +348,11 @@ mod tests {
     fn one_run_is_handed_out_at_a_time() {
         let (owner, log) = handed_out(2);
         let (other, (run, other_log)) = (RunOwner::new(false), OpenRun::new());
-        let refused = hand_out(NonZeroUsize::MAX, other, 16, 2, run);
+        let refused = hand_out(NonZeroUsize::MAX, other, 16, 2, false, run);
         let run = refused.expect_err("the first is handed out");
         assert!(add(owner, &One::Byte(2)) && !add(other, &One::Byte(3)));
         assert_eq!(back(log), (1, vec![1, 2]));
-        assert!(hand_out(NonZeroUsize::MAX, other, 16, 2, run).is_ok());
+        assert!(hand_out(NonZeroUsize::MAX, other, 16, 2, false, run).is_ok());
         assert_eq!(back(other_log), (0, vec![]));
     }
 
@@ -258,7 +361,7 @@ mod tests {
         let owner = RunOwner::new(false);
         assert_eq!(owner.or_new(false), owner);
         let (run, log) = OpenRun::new();
-        assert!(hand_out(NonZeroUsize::MIN, owner.or_new(true), 16, 9, run).is_ok());
+        assert!(hand_out(NonZeroUsize::MIN, owner.or_new(true), 16, 9, false, run).is_ok());
         assert!(!add(owner, &One::Byte(1)));
         assert_eq!(back(log), (0, vec![]));
     }
@@ -266,7 +369,7 @@ mod tests {
     #[test]
     fn another_method_does_not_join() {
         let (owner, (run, log)) = (RunOwner::new(false), OpenRun::new());
-        assert!(hand_out(NonZeroUsize::MIN, owner, 17, 9, run).is_ok());
+        assert!(hand_out(NonZeroUsize::MIN, owner, 17, 9, false, run).is_ok());
         assert!(!add(owner, &One::Byte(1)));
         assert_eq!(back(log), (0, vec![]));
     }
@@ -274,7 +377,7 @@ mod tests {
     #[test]
     fn a_caller_adds_nothing_to_a_run_that_another_thread_has_closed() {
         let (owner, (run, log)) = (RunOwner::new(false), OpenRun::new());
-        assert!(hand_out(NonZeroUsize::MIN, owner, 16, 9, run).is_ok());
+        assert!(hand_out(NonZeroUsize::MIN, owner, 16, 9, false, run).is_ok());
         assert!(add(owner, &One::Byte(2)));
         std::thread::scope(|scope| {
             let log = &log;

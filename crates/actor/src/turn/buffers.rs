@@ -69,6 +69,22 @@ impl TurnBuffers {
         self.entries.last_mut()
     }
 
+    #[inline]
+    fn with<B: TurnBuffer, T>(
+        &mut self,
+        target: usize,
+        make: impl FnOnce(bool) -> Option<Box<B>>,
+        work: impl FnOnce(&mut B) -> T,
+    ) -> Option<T> {
+        // Searched twice, because a borrow that is returned lasts in the other branch as well.
+        let entry = match self.find(target).is_some() {
+            true => self.entries.get_mut(self.last),
+            false => self.add(target, make),
+        };
+        let buffer: &mut dyn Any = &mut *entry?.buffer;
+        buffer.downcast_mut().map(work)
+    }
+
     /// Puts `entries` back in front of those that were created since; returns what is not kept.
     #[cold]
     fn merge(&mut self, mut entries: Vec<Entry>, most: usize) -> Vec<Entry> {
@@ -107,15 +123,27 @@ pub fn with<B: TurnBuffer, T>(
             }
             IS_USED.set(true);
         }
-        let buffers = &mut *buffers;
-        // Searched twice, because a borrow that is returned lasts in the other branch as well.
-        let entry = match buffers.find(target).is_some() {
-            true => buffers.entries.get_mut(buffers.last),
-            false => buffers.add(target, make),
-        };
-        let buffer: &mut dyn Any = &mut *entry?.buffer;
-        buffer.downcast_mut().map(work)
+        buffers.with(target, make, work)
     })
+}
+
+/// As [`with`], also outside a turn: `work` has what it leaves in the buffer published by other
+/// means than the end of a turn.
+pub fn with_between_turns<B: TurnBuffer, T>(
+    target: usize,
+    make: impl FnOnce() -> Box<B>,
+    work: impl FnOnce(&mut B) -> T,
+) -> Option<T> {
+    BUFFERS.with(|buffers| {
+        let mut buffers = buffers.try_borrow_mut().ok()?;
+        let has_room = buffers.entries.len() < TURN_BUFFERS_KEPT_MAX;
+        buffers.with(target, |_| has_room.then(make), work)
+    })
+}
+
+/// Runs `work` on this thread's buffer for `target`, if there is one, also outside a turn.
+pub fn with_existing<B: TurnBuffer, T>(target: usize, work: impl FnOnce(&mut B) -> T) -> Option<T> {
+    BUFFERS.with(|buffers| buffers.try_borrow_mut().ok()?.with(target, |_| None, work))
 }
 
 /// True inside [`with`], where a message that is dropped or a waker may send.
@@ -149,9 +177,13 @@ pub(crate) fn add_to_last<B: TurnBuffer, M>(
 
 /// Publishes this turn's buffer for `target`, so that what is sent next by another way follows it.
 pub fn publish(target: usize) {
-    if !IS_USED.get() {
-        return;
+    if IS_USED.get() {
+        publish_one(target);
     }
+}
+
+/// Publishes this thread's buffer for `target`, also outside a turn.
+pub(crate) fn publish_one(target: usize) {
     let taken = BUFFERS.with(|buffers| buffers.try_borrow_mut().ok()?.take(target));
     let Some(mut buffer) = taken else { return };
     if buffer.publish() == AfterPublish::Keep {

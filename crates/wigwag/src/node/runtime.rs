@@ -57,7 +57,8 @@ pub(crate) fn close_in_background(runtime: &Handle, sessions: Vec<Arc<Session>>)
 /// Spawns a task on the current tokio runtime whose polls are turns: what the task sends during one
 /// poll is published and written together at the end of that poll.
 ///
-/// Use it for tasks that send much. In a plain `tokio::spawn`, each message is published by itself.
+/// Use it for tasks that send much, to several actors in turn or to actors of this process. In a
+/// plain `tokio::spawn`, only consecutive tells to one actor of another process share a publication.
 ///
 /// ```
 /// use wigwag::Actor;

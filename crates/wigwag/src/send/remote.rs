@@ -36,6 +36,8 @@ pub(crate) struct Remote<I> {
     /// How the receiver understands each of our methods, if the schemas differ.
     matches: Option<Vec<MethodMatch>>,
     run_owner: RunOwner,
+    /// No other route has the same run owner.
+    is_alone: bool,
     watch: SpinPolicy,
     interface: PhantomData<fn() -> I>,
 }
@@ -78,6 +80,7 @@ impl<I: Interface> Remote<I> {
         }
         Remote {
             run_owner: RunOwner::new(channel.is_fixed),
+            is_alone: true,
             channel,
             actor: None,
             matches,
@@ -91,6 +94,7 @@ impl<I: Interface> Remote<I> {
     /// Called before the first call.
     pub(crate) fn into_one_of(mut self, run_owner: RunOwner, tag: u16) -> Remote<I> {
         self.run_owner = run_owner.or_new(self.channel.is_fixed);
+        self.is_alone = false;
         self.channel.tag_parked(tag);
         self
     }
@@ -218,6 +222,7 @@ impl<I: Interface> RemotePipeline<I> for RingPipeline<I> {
         let most = self.ring.slots_to_end(next);
         let handout = RunHandout {
             run_owner: self.run_owner,
+            is_of_one_route: true,
             method: call.method(),
             ring: Some((&self.ring, next + 1, most)),
         };
@@ -288,7 +293,9 @@ impl<I: Interface> Route<I> for Remote<I> {
             Ok(found) => found,
             Err(error) => return Attempt::Failed(Box::new(error)),
         };
-        let handout = RunHandout { run_owner: self.run_owner, method: call.method(), ring: None };
+        let (run_owner, is_of_one_route) = (self.run_owner, self.is_alone);
+        let method = call.method();
+        let handout = RunHandout { run_owner, is_of_one_route, method, ring: None };
         let (then, handout) = (AfterSend::Continue, Some(&handout));
         let sent = match &encoded {
             None => self.channel.send(handout, None, (number, call), ticket, waker, then),

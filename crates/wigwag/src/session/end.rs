@@ -109,6 +109,7 @@ impl Session {
             }
             UnsentCalls::in_outbox(&sending.sender.outbox)
         };
+        self.publish_between_turns();
         wakers.append(&mut unsent.fail(self, &why));
         wakers.append(&mut self.fail_asks(CallErrorKind::Unknown, &why));
         self.sending().are_asks_counted = true;

@@ -20,6 +20,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{Notify, Semaphore};
 use wigwag_actor::lifecycle::end_watchers::EndWatchers;
 use wigwag_actor::reply::cancelled::CancelledAsks;
+use wigwag_actor::turn;
 use wigwag_actor::{CallError, CallErrorKind, Parked, Ticket};
 use wigwag_link::budget::Pools;
 use wigwag_link::send_half::Outgoing;
@@ -35,6 +36,7 @@ use crate::replies::ask_origin::AskOrigin;
 use crate::replies::asks::AskTable;
 use crate::replies::ring::Ring;
 use crate::session::attach::routes::SharedRoutes;
+use crate::session::buffers::held::HeldFrames;
 use crate::session::buffers::holders::Holders;
 use crate::session::connection::{DrivenSession, SessionConnection};
 use crate::session::fence::Fence;
@@ -220,6 +222,7 @@ pub(crate) struct Session {
     /// Channels of the peer that are open or have unhandled calls.
     pub(crate) inbound_channels: AtomicU64,
     shared_routes: Mutex<SharedRoutes>,
+    held: HeldFrames,
     me: Weak<Session>,
     runtime: Option<Handle>,
     pub(crate) wake_watch: WakeWatch,
@@ -298,6 +301,7 @@ impl Session {
             last_received: AtomicU64::new(0),
             inbound_channels: AtomicU64::new(0),
             shared_routes: Mutex::default(),
+            held: HeldFrames::default(),
             me: me.clone(),
             runtime: Handle::try_current().ok(),
             wake_watch: WakeWatch::default(),
@@ -360,14 +364,20 @@ impl Session {
         }
     }
 
-    /// Writes what a turn has sent, unless the driver is about to run behind the tasks that are
-    /// runnable now: then the driver writes what all of them send.
+    /// Writes what a turn has sent, unless turns of other actors follow on this thread, or the driver
+    /// is about to run behind the tasks that are runnable now: then the driver writes what all of
+    /// them send.
     pub(crate) fn flush_turn(&self) {
-        if self.connection().flusher.is_driver_queued() {
+        if turn::is_followed() || self.connection().flusher.is_driver_queued() {
             self.wake_driver();
         } else {
             self.flush();
         }
+    }
+
+    /// True if the driver runs soon, to write.
+    pub(crate) fn is_driver_due(&self) -> bool {
+        self.connection().flusher.is_driver_due()
     }
 
     /// Wakes the driver to write the waiting output.
@@ -430,10 +440,16 @@ impl Session {
     pub(crate) fn detach(&self, channel: u64) {
         let mut guard = self.sending();
         let sending = &mut *guard;
+        let unsent = sending.publish_closed_runs(channel);
         let Some(open) = sending.channels.get_mut(channel as usize) else {
             return;
         };
-        if !open.holders.is_empty() {
+        open.holders.forget_closed();
+        if let (Some(unsent), Some(ended)) = (unsent, &sending.ended) {
+            let why = ended.why.clone();
+            drop(guard);
+            unsent.fail(self, &why).into_iter().for_each(Waker::wake);
+        } else if !open.holders.is_empty() {
             // Another thread's turn has called the channel and not published yet: it detaches the
             // channel when it does.
             open.detach_wanted = true;

@@ -109,12 +109,29 @@ impl Count {
     }
 }
 
-/// Runs `work` as a task with turns, on a thread of its own.
-fn in_turns<T: Send + 'static>(
-    runtime: &Runtime,
-    work: impl Future<Output = T> + Send + 'static,
-) -> T {
-    runtime.block_on(async { wigwag::spawn(work).await.unwrap() })
+/// How the code of a sender runs, each time on a thread of its own.
+#[derive(Clone, Copy, Debug)]
+enum Sender {
+    /// A task with turns.
+    Turns,
+    /// A task of the runtime.
+    Task,
+    /// The thread itself.
+    Thread,
+}
+
+impl Sender {
+    fn run<T: Send + 'static>(
+        self,
+        runtime: &Runtime,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> T {
+        match self {
+            Sender::Turns => runtime.block_on(async { wigwag::spawn(work).await.unwrap() }),
+            Sender::Task => runtime.block_on(async { tokio::spawn(work).await.unwrap() }),
+            Sender::Thread => runtime.block_on(work),
+        }
+    }
 }
 
 /// A runtime on whose one thread the tasks of a test may block.
@@ -125,7 +142,7 @@ fn one_thread() -> Runtime {
 /// A task tells and then signals another task, which asks. The turn of the first one, and so what
 /// it has not published, is still open when the ask is sent: in every fourth round until the answer
 /// has come. In two of three rounds the other task tells as well, so that both turns hold calls.
-fn tell_signal_and_ask(count: &CountRef, asked: &CountRef) {
+fn tell_signal_and_ask(sender: Sender, count: &CountRef, asked: &CountRef) {
     let nightly = std::env::var_os("WIGWAG_NIGHTLY").is_some();
     let rounds: u64 = if nightly { 1_000_000 } else { 2_000 };
     let asker = one_thread();
@@ -136,7 +153,7 @@ fn tell_signal_and_ask(count: &CountRef, asked: &CountRef) {
         move || {
             for round in 0..rounds {
                 let (count, shared) = (count.clone(), signals.clone());
-                in_turns(&runtime, async move {
+                sender.run(&runtime, async move {
                     for _ in 0..round % 100 {
                         count.add().tell().await.unwrap();
                     }
@@ -154,7 +171,7 @@ fn tell_signal_and_ask(count: &CountRef, asked: &CountRef) {
     let (mut sent, mut wrong) = (0, None);
     for round in 0..rounds {
         let (count, shared) = (asked.clone(), signals.clone());
-        let total = in_turns(&asker, async move {
+        let total = sender.run(&asker, async move {
             for _ in 0..round % 3 * 30 {
                 count.add().tell().await.unwrap();
             }
@@ -182,14 +199,23 @@ fn a_call_is_handled_after_the_calls_that_were_sent_before_it_by_any_task() {
     // On a thread of its own, since the tasks hold their threads.
     let options = ActorOptions::default().own_thread();
     let count = runtime.block_on(async { Count(0).spawn_with(options) });
-    tell_signal_and_ask(&count, &count);
+    tell_signal_and_ask(Sender::Turns, &count, &count);
 }
 
 #[test]
 fn a_call_to_another_node_is_handled_after_the_calls_that_were_sent_before_it_by_any_task() {
     let runtime = Runtime::new().unwrap();
     let (_service, _client, [count, asked]) = runtime.block_on(count_of_another_node());
-    tell_signal_and_ask(&count, &asked);
+    tell_signal_and_ask(Sender::Turns, &count, &asked);
+}
+
+#[test]
+fn a_call_outside_turns_is_handled_after_the_calls_that_were_sent_before_it() {
+    let runtime = Runtime::new().unwrap();
+    let (_service, _client, [count, asked]) = runtime.block_on(count_of_another_node());
+    tell_signal_and_ask(Sender::Task, &count, &asked);
+    let (_service, _client, [count, asked]) = runtime.block_on(count_of_another_node());
+    tell_signal_and_ask(Sender::Thread, &count, &asked);
 }
 
 #[test]
@@ -201,7 +227,7 @@ fn references_that_come_back_keep_the_order_of_the_calls_that_were_sent_through_
         let fetch = || client.actor::<Count>(&format!("{address}/count")).reconnecting();
         [fetch().await.unwrap(), fetch().await.unwrap()]
     });
-    tell_signal_and_ask(&count, &asked);
+    tell_signal_and_ask(Sender::Turns, &count, &asked);
 }
 
 /// Two nodes, and two references to an actor of the first one, fetched under two names.
@@ -236,10 +262,19 @@ impl Causes {
     }
 }
 
-/// Three tasks send at the same time, in turns, and each call names the calls that precede it:
-/// those whose numbers were published to all before it was made.
 #[test]
 fn calls_of_three_tasks_to_another_node_are_handled_after_what_preceded_them() {
+    three_at_once([Sender::Turns; 3]);
+}
+
+#[test]
+fn calls_of_three_senders_of_every_kind_to_another_node_are_handled_after_what_preceded_them() {
+    three_at_once([Sender::Turns, Sender::Task, Sender::Thread]);
+}
+
+/// Three senders send at the same time, and each call names the calls that precede it:
+/// those whose numbers were published to all before it was made.
+fn three_at_once(senders: [Sender; 3]) {
     let rounds = if std::env::var_os("WIGWAG_NIGHTLY").is_some() { 300_000 } else { 3_000 };
     let runtime = Runtime::new().unwrap();
     let (_service, _client, causes) = runtime.block_on(async {
@@ -251,7 +286,7 @@ fn calls_of_three_tasks_to_another_node_are_handled_after_what_preceded_them() {
     });
     let sent: Arc<[AtomicU64; 3]> = Arc::default();
     thread::scope(|scope| {
-        for sender in 0..3_u32 {
+        for (sender, runs) in (0_u32..).zip(senders) {
             let (causes, sent) = (&causes, &sent);
             scope.spawn(move || {
                 let runtime = one_thread();
@@ -261,7 +296,7 @@ fn calls_of_three_tasks_to_another_node_are_handled_after_what_preceded_them() {
                     let count = 1 + (round * 7 + u64::from(sender)) % 9;
                     let first = number;
                     number += count;
-                    in_turns(&runtime, async move {
+                    runs.run(&runtime, async move {
                         for number in first + 1..=first + count {
                             let seen = [0, 1, 2].map(|one| sent[one].load(Ordering::Acquire));
                             causes.note(sender, number, seen).tell().await.unwrap();

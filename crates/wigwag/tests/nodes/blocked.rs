@@ -129,19 +129,44 @@ fn a_thread_outside_the_runtime_does_not_hold_back_what_it_has_told() {
     });
 }
 
+/// Tells ten numbers of each round, and blocks until all of them have come.
+async fn ring_in_runs(bell: BellRef, heard: mpsc::Receiver<u64>) {
+    for round in 0..ROUNDS {
+        let numbers = round * 10..round * 10 + 10;
+        for number in numbers.clone() {
+            bell.ring(number).tell().await.unwrap();
+        }
+        numbers.for_each(|number| block_until(number, &heard));
+    }
+}
+
 /// Calls that join a run are encoded without the lock of their turn's frames.
 #[test]
 fn a_turn_that_blocks_in_the_middle_of_a_run_holds_back_no_call_of_it() {
+    with_bell(2, async |bell, heard| wigwag::spawn(ring_in_runs(bell, heard)).await.unwrap());
+}
+
+#[test]
+fn a_plain_task_that_blocks_in_the_middle_of_a_run_holds_back_no_call_of_it() {
+    for threads in [0, 2] {
+        with_bell(threads, async |bell, heard| {
+            tokio::spawn(ring_in_runs(bell, heard)).await.unwrap();
+        });
+    }
+}
+
+#[test]
+fn a_thread_outside_the_runtime_that_blocks_in_the_middle_of_a_run_holds_back_no_call_of_it() {
     with_bell(2, async |bell, heard| {
-        let turn = wigwag::spawn(async move {
+        let ringing = thread::spawn(move || {
             for round in 0..ROUNDS {
                 let numbers = round * 10..round * 10 + 10;
                 for number in numbers.clone() {
-                    bell.ring(number).tell().await.unwrap();
+                    bell.ring(number).blocking_tell().unwrap();
                 }
                 numbers.for_each(|number| block_until(number, &heard));
             }
         });
-        turn.await.unwrap();
+        tokio::task::spawn_blocking(|| ringing.join().unwrap()).await.unwrap();
     });
 }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "tests and their helpers fail by panicking")]
 
 mod drops;
+mod held;
 
 use std::future::Future;
 use std::path::PathBuf;

@@ -5,9 +5,9 @@ mod sent;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use crate::call::block::block_on_until;
+use crate::call::block::block_within;
 use crate::call::time_limit::TimeLimit;
 use crate::call::{Call, refused};
 use crate::error::{CallErrorKind, Refused};
@@ -76,7 +76,7 @@ impl<'a, I: Interface> Tell<'a, I> {
             return Err(self.give_up(CallErrorKind::BlockingInTurn));
         }
         let limit = self.limit.keep_by_thread(Duration::MAX);
-        match block_on_until(&mut self, Instant::now().checked_add(limit)) {
+        match block_within(&mut self, limit) {
             Some(outcome) => outcome,
             None => Err(self.give_up(CallErrorKind::Timeout(limit))),
         }

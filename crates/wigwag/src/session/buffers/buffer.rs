@@ -84,6 +84,34 @@ impl SendBuffer {
         }
     }
 
+    /// Encodes a call outside a turn. An ask whose caller may be alone is not held: its caller writes
+    /// it when it waits for the answer.
+    pub(crate) fn call_between_turns(
+        &mut self,
+        target: NonZeroUsize,
+        call: &Encoding<'_, impl Arguments>,
+        handout: Option<&RunHandout<'_>>,
+    ) -> EncodeOutcome {
+        let mut open = self.open();
+        let is_held = open.frames.is_held;
+        if call.asker.is_some() && !is_held && !open.session.is_driver_due() {
+            return EncodeOutcome::NotHere;
+        }
+        open.frames.is_held = true;
+        let outcome = open.call(target, call, handout);
+        if !matches!(outcome, EncodeOutcome::Done) {
+            open.frames.is_held = is_held;
+            return outcome;
+        }
+        let encoded = open.frames.encoded.len();
+        drop(open);
+        if !is_held {
+            self.session.hold(&self.turn);
+        }
+        self.publish_if_full(encoded);
+        outcome
+    }
+
     /// Publishes the frames if they fill a segment, and writes them.
     #[inline(always)]
     pub(crate) fn publish_if_full(&mut self, encoded: usize) {
@@ -208,8 +236,10 @@ impl OpenBuffer<'_> {
             asker: call.asker.map(|(slot, generation)| (slot.wrapping_add(1), generation)),
             ring: handout.ring.map(|(ring, next, _)| (ring.clone(), next)),
             room,
+            is_between_turns: self.frames.is_held,
         };
-        match run_writer::hand_out(target, handout.run_owner, handout.method, room, run) {
+        let (owner, method, is_held) = (handout.run_owner, handout.method, self.frames.is_held);
+        match run_writer::hand_out(target, owner, method, room, is_held, run) {
             Ok(()) => {
                 self.frames.hand_out(rest);
                 self.own.is_handed_out = true;

@@ -69,6 +69,19 @@ impl TurnFrames {
         frames.flush = false;
     }
 
+    /// Publishes what the thread holds between its turns. The caller flushes.
+    #[cold]
+    pub(crate) fn publish_between_turns(
+        self: &Arc<TurnFrames>,
+        mut frames: MutexGuard<'_, Frames>,
+        session: &Session,
+    ) {
+        if !frames.is_held {
+            return;
+        }
+        frames.publish_held(session, self);
+    }
+
     /// Publishes the frames for another thread, which is about to send on `channel`.
     #[cold]
     pub(crate) fn publish_for_other(self: &Arc<TurnFrames>, session: &Session, channel: u64) {
@@ -81,17 +94,20 @@ impl TurnFrames {
                 None => return,
             },
         };
+        if frames.is_held {
+            session.sending().rest_holders(channel);
+            return frames.publish_held(session, self);
+        }
         let rest = frames.close_run();
         frames.publish(session, self, Publisher::Other { channel, rest });
     }
 }
 
-/// The thread that publishes the frames of a turn.
+/// Who publishes the frames of a turn. `rest` is the run that another thread has closed.
 enum Publisher {
-    /// The turn itself, which gives all its leases back.
-    Turn,
+    /// The turn itself, or whoever publishes what is held between turns: all leases are over.
+    Turn { rest: Option<RunRest> },
     /// Another thread, which is about to send on `channel`, or the watchdog, which sends on none.
-    /// `rest` is the run that it has closed.
     Other { channel: u64, rest: Option<RunRest> },
 }
 
@@ -120,6 +136,8 @@ pub(crate) struct Frames {
     turns: u64,
     /// The watchdog looks at these frames.
     pub(crate) is_watched: bool,
+    /// The frames hold calls that were sent outside a turn: whoever writes next publishes them.
+    pub(crate) is_held: bool,
 }
 
 /// The lease of a channel that is not the current one.
@@ -151,6 +169,7 @@ impl Default for Frames {
             flush: false,
             turns: 0,
             is_watched: false,
+            is_held: false,
         }
     }
 }
@@ -194,8 +213,11 @@ impl Frames {
     /// Closes the run that is handed out. The credit of the calls that its turn may still add goes
     /// with it.
     fn close_run(&mut self) -> Option<RunRest> {
-        let rest = self.take_run(None)?;
-        rest.log.close();
+        self.handed_out.as_ref()?.log.close();
+        let mut rest = self.take_run(None)?;
+        if rest.is_between_turns {
+            rest.room = rest.room.min(1);
+        }
         self.credit = self.credit.saturating_sub(rest.room as u64);
         self.closed = Some(rest.channel);
         Some(rest)
@@ -283,7 +305,7 @@ impl Frames {
         let Some(state) = sending.channels.get_mut(channel as usize) else {
             return false;
         };
-        if state.gone.is_some() || !state.holders.hold(turn) {
+        if state.gone.is_some() || !state.holders.hold(turn, self.is_held) {
             return false;
         }
         // Waiting senders keep what they need, priced like this call.
@@ -362,13 +384,21 @@ impl Frames {
 
     /// Publishes the frames of the turn itself and gives its leases back. The caller flushes.
     pub(crate) fn publish_turn(&mut self, session: &Session, turn: &Arc<TurnFrames>) {
-        self.publish(session, turn, Publisher::Turn);
+        self.publish(session, turn, Publisher::Turn { rest: None });
+        self.turns += 1;
+    }
+
+    /// Publishes what is held between turns. No lease is kept for calls that may not come.
+    fn publish_held(&mut self, session: &Session, turn: &Arc<TurnFrames>) {
+        let rest = self.close_run();
+        self.publish(session, turn, Publisher::Turn { rest });
         self.turns += 1;
     }
 
     fn publish(&mut self, session: &Session, turn: &Arc<TurnFrames>, publisher: Publisher) {
         self.run.close(&mut self.encoded);
         self.store_lease();
+        self.is_held = false;
         if self.answers == 0 && self.called_channels.is_empty() {
             return;
         }
@@ -385,7 +415,7 @@ impl Frames {
             lease.published += calls;
             frames += calls;
             let is_over = match &publisher {
-                Publisher::Turn => true,
+                Publisher::Turn { .. } => true,
                 // A turn that goes on sending keeps its lease for a while, so that two threads
                 // which send to one actor do not change places at each call.
                 Publisher::Other { channel: called, .. } => {
@@ -412,7 +442,8 @@ impl Frames {
             }
             !is_over
         });
-        if let Publisher::Other { rest: Some(rest), .. } = publisher
+        let (Publisher::Turn { rest } | Publisher::Other { rest, .. }) = publisher;
+        if let Some(rest) = rest
             && let Some(state) = sending.channels.get_mut(rest.channel as usize)
         {
             state.holders.add_closed(rest);

@@ -25,6 +25,10 @@ use crate::session::buffers::frames::TurnFrames;
 use crate::session::outcome::UnsentCalls;
 use crate::session::{SendState, Session};
 
+/// Calls that go one by one after two threads have tried to hold calls of a channel between turns:
+/// so many that the failed attempt costs little of each.
+pub(super) const HOLDER_REST_CALLS: u16 = 256;
+
 /// The turns that may hold unpublished calls on one channel.
 #[derive(Default)]
 pub(crate) struct Holders {
@@ -32,6 +36,8 @@ pub(crate) struct Holders {
     holder: Option<Arc<TurnFrames>>,
     /// Runs that were closed, and whose turns have not noticed; the oldest first.
     closed: Vec<RunRest>,
+    /// Calls for which no thread holds any between its turns, because two threads have tried to.
+    rest: u16,
 }
 
 /// The further calls of a run, as they lie in its log.
@@ -46,6 +52,9 @@ pub(crate) struct RunRest {
     pub(crate) ring: Option<(Arc<Ring>, u64)>,
     /// Calls that may still be added; their credit is leased.
     pub(crate) room: usize,
+    /// The run was handed out between turns: its thread notices the closing at the first call that
+    /// it adds behind it, and then publishes that call.
+    pub(crate) is_between_turns: bool,
 }
 
 impl RunRest {
@@ -63,6 +72,14 @@ impl RunRest {
 }
 
 impl SendState {
+    /// Has no thread hold calls of a channel between its turns for a while, because several threads
+    /// call.
+    pub(crate) fn rest_holders(&mut self, number: u64) {
+        if let Some(state) = self.channels.get_mut(number as usize) {
+            state.holders.rest = HOLDER_REST_CALLS;
+        }
+    }
+
     /// Publishes the calls of the closed runs of a channel. After the end of the session, returns
     /// them instead.
     #[inline]
@@ -137,9 +154,25 @@ impl Holders {
         self.holder.as_ref().filter(|holder| !holder.is_of_this_thread())
     }
 
-    /// Makes `turn` the holder, if there is none. True if it is the holder.
-    pub(crate) fn hold(&mut self, turn: &Arc<TurnFrames>) -> bool {
-        Arc::ptr_eq(self.holder.get_or_insert_with(|| turn.clone()), turn)
+    /// Makes `turn` the holder, if there is none. True if it is the holder. Threads that both call
+    /// between their turns would take each other's place all the time, so neither becomes the
+    /// holder for a while.
+    pub(crate) fn hold(&mut self, turn: &Arc<TurnFrames>, is_between_turns: bool) -> bool {
+        if is_between_turns && self.rest > 0 {
+            self.rest -= 1;
+            return false;
+        }
+        let holds = Arc::ptr_eq(self.holder.get_or_insert_with(|| turn.clone()), turn);
+        if is_between_turns && !holds {
+            self.rest = HOLDER_REST_CALLS;
+        }
+        holds
+    }
+
+    /// Forgets the closed runs that only a call could still be added to: there is no reference any
+    /// more that could make one.
+    pub(crate) fn forget_closed(&mut self) {
+        self.closed.retain(|rest| !rest.is_between_turns);
     }
 
     /// Records that `turn` holds no calls on the channel any more.

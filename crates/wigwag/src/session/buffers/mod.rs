@@ -31,11 +31,14 @@ mod buffer;
 pub(crate) mod encoded;
 pub(crate) mod encoding;
 pub(crate) mod frames;
+pub(crate) mod held;
 pub(crate) mod holders;
 
 /// Permission for the caller's reference to add further calls to the run that a call was joined to.
 pub(crate) struct RunHandout<'a> {
     pub(crate) run_owner: RunOwner,
+    /// The run owner belongs to one route for ever.
+    pub(crate) is_of_one_route: bool,
     /// The method, by its number in the caller's own schema.
     pub(crate) method: u32,
     /// For asks: their ring, the number of the next ask, and how many may follow.
@@ -74,10 +77,11 @@ pub(crate) fn call(
     call: &Encoding<'_, impl Arguments>,
     handout: Option<&RunHandout<'_>>,
 ) -> EncodeOutcome {
-    let target = target(session);
-    if let Some(elsewhere) = run_writer::handed_out().filter(|elsewhere| *elsewhere != target) {
-        take_back_from(elsewhere);
+    if !turn::is_open() {
+        return held::call(session, call, handout);
     }
+    let target = target(session);
+    take_back_from_others(target);
     with(session, |buffer| {
         let mut open = buffer.open();
         let outcome = open.call(target, call, handout);
@@ -89,11 +93,18 @@ pub(crate) fn call(
     .unwrap_or(EncodeOutcome::NotHere)
 }
 
-/// Takes back the run that ends another session's buffer.
+/// Takes back a run that ends the buffer of another session.
+#[inline(always)]
+fn take_back_from_others(target: NonZeroUsize) {
+    if let Some(elsewhere) = run_writer::handed_out().filter(|elsewhere| *elsewhere != target) {
+        take_back_from(elsewhere);
+    }
+}
+
 #[cold]
 fn take_back_from(target: NonZeroUsize) {
     let take_back = |buffer: &mut SendBuffer| drop(buffer.open());
-    turn::buffers::with(target.get(), |_| None, take_back);
+    turn::buffers::with_existing(target.get(), take_back);
 }
 
 /// Takes a free slot for an ask of this turn, and opens it.
@@ -160,6 +171,11 @@ pub(crate) fn flush_soon(session: &Arc<Session>) {
 /// Publishes this turn's buffer for `session`, so that later frames follow it. Nothing is written:
 /// the caller goes on to send.
 pub(crate) fn publish(session: &Arc<Session>) {
+    let target = target(session).get();
     let publish = |buffer: &mut SendBuffer| buffer.publish_frames();
-    turn::buffers::with(target(session).get(), |_| None, publish);
+    if turn::is_open() {
+        turn::buffers::with(target, |_| None, publish);
+    } else {
+        turn::buffers::with_existing(target, publish);
+    }
 }
