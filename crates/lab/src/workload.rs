@@ -7,7 +7,6 @@ pub mod account;
 pub mod cell;
 pub mod entry;
 pub mod counter;
-mod inside;
 pub mod remote;
 mod paced;
 pub(crate) mod relayed;
