@@ -12,6 +12,7 @@ mod paced;
 pub(crate) mod relayed;
 pub mod pingpong;
 pub mod http;
+pub mod sp;
 mod round_trips;
 pub mod outside_clock;
 
