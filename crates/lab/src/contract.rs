@@ -6,6 +6,7 @@ pub mod role;
 pub(crate) mod schedule;
 pub(crate) mod poller;
 pub(crate) mod quote;
+pub(crate) mod sp;
 
 use std::error::Error;
 use std::io::{self, BufRead, Read, Write};
@@ -38,6 +39,11 @@ pub(crate) struct Orders {
     /// Milliseconds that a caller waits.
     pub(crate) limit_ms: u64,
     pub(crate) cell: String,
+    /// Bytes of a message.
+    pub(crate) size: usize,
+    pub(crate) transport: String,
+    /// The file to listen at.
+    pub(crate) socket: String,
     /// Requests are `Ping` and replies `Pong`.
     pub(crate) fixed: bool,
     /// Whether it delays its end after the clock has stopped.
@@ -65,6 +71,9 @@ impl Orders {
             work_us: number("WORK_US"),
             limit_ms: number("LIMIT_MS"),
             cell: text("CELL"),
+            size: number("SIZE") as usize,
+            transport: text("TRANSPORT"),
+            socket: text("SOCKET"),
             fixed: text("PAYLOAD") == "fixed",
             lingers: number("LINGER") != 0,
             answer_max: match number("ANSWER_MS") {

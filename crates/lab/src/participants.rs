@@ -100,8 +100,16 @@ impl Participant {
         }
     }
 
-    /// The reason why it lacks `cell` of counter, if it runs others.
-    pub fn why_no_counter_cell(&self, cell: &str) -> String {
+    /// True if it can be ordered to run `cell` of sp.
+    pub fn knows_sp_cell(&self, cell: &str) -> bool {
+        match self {
+            Participant::Embedded { it, .. } => it.sp.contains(&cell),
+            Participant::Peer(peer) => peer.sp.iter().any(|it| it == cell),
+        }
+    }
+
+    /// The reason why it lacks `cell` of counter or sp, if it runs others.
+    pub fn why_no_cell(&self, cell: &str) -> String {
         let said = match self {
             Participant::Embedded { it, .. } => {
                 it.lacks.iter().find(|(name, _)| *name == cell).map(|(_, why)| *why)

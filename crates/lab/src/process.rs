@@ -5,3 +5,4 @@ pub mod tree;
 pub mod cpu_timeline;
 pub mod namespace;
 pub mod timeline;
+pub mod socket_file;

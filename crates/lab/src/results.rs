@@ -110,6 +110,9 @@ pub struct Row {
     pub witness: Witness,
     /// The fate of all messages of all rounds.
     pub verified: Verified,
+    /// Bytes of each message, where its length is a question of the cell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_bytes: Option<u64>,
     /// Messages or round trips a second.
     pub rate: Option<Spread>,
     /// Processor seconds of the process tree for a million messages.

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::process::namespace::NetworkNamespace;
 use crate::process::program::{Program, ProgramFault};
+use crate::process::socket_file::SocketFile;
 use crate::process::timeline::WireTimeline;
 use crate::process::tree::{Cost, MachineCpu, ProcessTree, own_seconds};
 use crate::relay::RelayAccount;
@@ -84,6 +85,8 @@ pub struct TrialPrograms {
     pub staged: bool,
     /// The relay between them, if there is one; the worker gets its port instead of the server's.
     pub relay: Option<relay_program::RelaySpec>,
+    /// The file that the server listens at, if it listens at one.
+    pub socket_file: Option<SocketFile>,
 }
 
 /// The outcome of a trial.
@@ -225,7 +228,8 @@ pub fn run_trial(
     deadlines: Deadlines,
     stop: &AtomicBool,
 ) -> Result<Outcome, TrialError> {
-    let TrialPrograms { server, mut worker, staged, relay: between } = cast;
+    // The file is removed when all programs have ended.
+    let TrialPrograms { server, mut worker, staged, relay: between, socket_file: _file } = cast;
     let (stage, unstaged) = match staged.then(NetworkNamespace::open).transpose() {
         Ok(stage) => (stage, None),
         Err(why) => (None, Some(why)),

@@ -7,12 +7,12 @@ pub mod account;
 pub mod cell;
 pub mod entry;
 pub mod counter;
-mod inside;
 pub mod remote;
 mod paced;
 pub(crate) mod relayed;
 pub mod pingpong;
 pub mod http;
+pub mod sp;
 mod round_trips;
 pub mod outside_clock;
 

@@ -35,10 +35,10 @@ impl Peers {
         let folder = self.0.join(name);
         fs::create_dir_all(&folder).expect("a temporary folder");
         let known = ALL.iter().find(|it| it.name == embedded).expect("an embedded participant");
-        let (cells, inside) = (known.cells, known.inside);
+        let (cells, inside, sp) = (known.cells, known.inside, known.sp);
         let text = format!(
             "name = {name:?}\nlanguage = \"?\"\nlicense = \"?\"\npayload = {payload:?}\n\
-             cells = {cells:?}\ninside = {inside:?}\n[role]\n{lines}"
+             cells = {cells:?}\ninside = {inside:?}\nsp = {sp:?}\n[role]\n{lines}"
         );
         fs::write(folder.join("peer.toml"), text).expect("a new file");
     }

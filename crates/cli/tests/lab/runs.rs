@@ -93,7 +93,11 @@ fn a_quick_run_finds_every_bad_participant_out_and_gives_the_honest_ones_numbers
 
 /// The rows of a quick run of some cells of remote, by raw and wigwag.
 fn remote(cells: &[&str]) -> Rows {
-    let words = ["lab", "run", "remote", "--quick", "--runs", "1", "--peers", "raw,wigwag"];
+    some_cells("remote", cells)
+}
+
+fn some_cells(workload: &str, cells: &[&str]) -> Rows {
+    let words = ["lab", "run", workload, "--quick", "--runs", "1", "--peers", "raw,wigwag"];
     let cells = cells.iter().flat_map(|cell| ["--cell", *cell]);
     let said = run(words.into_iter().chain(cells).chain(["--json", "-"]));
     assert_eq!(said.code, Some(0), "{said:?}");
@@ -171,6 +175,33 @@ fn a_quick_run_of_remote_has_the_cells_that_are_wigwags_own() {
         let row = rows.row(cell, "wigwag");
         assert_eq!(row["verified"]["received"], row["verified"]["sent"], "{row}");
         assert!(row["rate"]["median"].as_f64() > Some(0.0), "{row}");
+    }
+}
+
+/// Each pattern, transport and number of senders once.
+#[test]
+fn a_quick_run_of_sp_passes_messages_over_every_transport() {
+    let _alone = crate::alone();
+    let round_trips = ["req 111 B tcp", "req 111 B ipc", "req 111 B inproc"];
+    let one_way = [
+        "push 128 B tcp",
+        "push 64 KiB ipc",
+        "push 16 B inproc",
+        "pair 4 KiB tcp",
+        "push 16 B tcp, 4 threads",
+        "push 16 B tcp, 100 connections",
+    ];
+    let rows = some_cells("sp", &[&round_trips[..], &one_way].concat());
+    for name in ["raw", "wigwag"] {
+        for cell in round_trips.iter().chain(&one_way) {
+            let row = rows.row(cell, name);
+            assert_eq!(row["verified"]["received"], row["verified"]["sent"], "{row}");
+            assert!(row["ratio_to_raw"]["median"].as_f64() > Some(0.0), "{row}");
+            let is_timed = row["rtt_us"]["p50"].as_f64() > Some(0.0);
+            assert_eq!(is_timed, round_trips.contains(cell), "{row}");
+            assert!(cell.contains("tcp") || row["runs"][0]["wire_bytes"].is_null(), "{row}");
+        }
+        assert_eq!(rows.row("push 64 KiB ipc", name)["message_bytes"], 64 << 10);
     }
 }
 

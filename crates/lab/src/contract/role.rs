@@ -19,10 +19,16 @@ pub enum Role {
     HttpServer,
     /// Drives http.
     HttpClient,
+    /// Receives, or answers, in sp.
+    SpServer,
+    /// Sends, or asks, in sp.
+    SpClient,
+    /// Has both ends of sp in one process.
+    SpInproc,
 }
 
 /// Every role.
-pub const ROLES: [Role; 7] = [
+pub const ROLES: [Role; 10] = [
     Role::PingpongServer,
     Role::PingpongClient,
     Role::Counter,
@@ -30,6 +36,9 @@ pub const ROLES: [Role; 7] = [
     Role::RemoteClient,
     Role::HttpServer,
     Role::HttpClient,
+    Role::SpServer,
+    Role::SpClient,
+    Role::SpInproc,
 ];
 
 impl Role {
@@ -43,6 +52,9 @@ impl Role {
             Role::RemoteClient => "remote.client",
             Role::HttpServer => "http.server",
             Role::HttpClient => "http.client",
+            Role::SpServer => "sp.server",
+            Role::SpClient => "sp.client",
+            Role::SpInproc => "sp.inproc",
         }
     }
 
@@ -79,6 +91,13 @@ pub const COUNTER_CELLS: [&str; 6] = ["count", "slow", "ask", "bounce", "ring", 
 
 /// Cells of counter that a participant does by default.
 pub const COUNTER_CELLS_AT_LEAST: [&str; 1] = ["count"];
+
+/// Cells that a program for sp can be ordered to do: the values of `CELL`.
+pub const SP_CELLS: [&str; 6] =
+    ["req", "push", "pair", "threads", "connections", "thousand-connections"];
+
+/// Cells of sp that a participant does by default.
+pub const SP_CELLS_AT_LEAST: [&str; 2] = ["req", "push"];
 
 /// The payloads that a participant of pingpong sends and answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]

@@ -1,10 +1,11 @@
-//! Known-bad participants of counter and remote, which must be found out. Each has one fault, and
+//! Known-bad participants of counter, remote and sp, which must be found out. Each has one fault, and
 //! none shares code with the checks.
 
 pub(super) mod counter;
 pub(super) mod inside;
 pub(super) mod pingpong;
 pub(super) mod due;
+pub(super) mod sp;
 
 use std::io::{BufReader, BufWriter, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};

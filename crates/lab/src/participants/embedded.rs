@@ -3,6 +3,7 @@
 
 use crate::contract::role::{
     COUNTER_CELLS, COUNTER_CELLS_AT_LEAST, Payload, REMOTE_CELLS, REMOTE_CELLS_AT_LEAST, Role,
+    SP_CELLS,
 };
 
 /// A participant within the lab's own program.
@@ -20,6 +21,8 @@ pub struct Embedded {
     pub cells: &'static [&'static str],
     /// Cells of counter that it can be ordered to do.
     pub inside: &'static [&'static str],
+    /// Cells of sp that it can be ordered to do.
+    pub sp: &'static [&'static str],
     /// Whether its sessions outlive their connections.
     pub resumes: bool,
     /// The reasons why it does not run the other cells, by cell.
@@ -29,7 +32,16 @@ pub struct Embedded {
 }
 
 const COUNTER: &[Role] = &[Role::Counter];
-const COUNTER_AND_REMOTE: &[Role] = &[Role::Counter, Role::RemoteServer, Role::RemoteClient];
+const COUNTER_REMOTE_AND_SP: &[Role] =
+    &[Role::Counter, Role::RemoteServer, Role::RemoteClient, Role::SpServer, Role::SpClient];
+const WIGWAG: &[Role] = &[
+    Role::Counter,
+    Role::RemoteServer,
+    Role::RemoteClient,
+    Role::SpServer,
+    Role::SpClient,
+    Role::SpInproc,
+];
 const REMOTE: &[Role] = &[Role::RemoteServer, Role::RemoteClient];
 const COUNTER_AND_SERVER: &[Role] = &[Role::Counter, Role::PingpongServer];
 const SERVER: &[Role] = &[Role::PingpongServer];
@@ -64,6 +76,7 @@ pub const ALL: [Embedded; 40] = [
             "callers-each",
         ],
         inside: &["count", "slow", "ask", "bounce"],
+        sp: &SP_CELLS,
         resumes: false,
         lacks: &[
             ("ring", "a ring has no limit but the hand-over, which is the one of bounce"),
@@ -76,6 +89,9 @@ pub const ALL: [Embedded; 40] = [
                 + lines(include_str!("raw/replies.rs"))
                 + lines(include_str!("raw/callers.rs"))
                 + lines(include_str!("raw/paced.rs"))
+                + lines(include_str!("raw/sp.rs"))
+                + lines(include_str!("raw/sp/inproc.rs"))
+                + lines(include_str!("raw/sp/stream.rs"))
                 + lines(include_str!("raw/pingpong.rs"))
                 + lines(include_str!("raw/pingpong_client.rs"))
                 + HTTP_RAW_LINES,
@@ -84,10 +100,11 @@ pub const ALL: [Embedded; 40] = [
     Embedded {
         name: "wigwag",
         known_bad: false,
-        roles: COUNTER_AND_REMOTE,
+        roles: WIGWAG,
         payload: Payload::Tokens,
         cells: &REMOTE_CELLS,
         inside: &COUNTER_CELLS,
+        sp: &SP_CELLS,
         resumes: true,
         lacks: &[],
         source_lines: Some(
@@ -99,14 +116,15 @@ pub const ALL: [Embedded; 40] = [
                 + lines(include_str!("wigwag/spread.rs"))
                 + lines(include_str!("wigwag/callers.rs"))
                 + lines(include_str!("wigwag/paced.rs"))
-                + lines(include_str!("wigwag/overload.rs")),
+                + lines(include_str!("wigwag/overload.rs"))
+                + lines(include_str!("wigwag/sp.rs")),
         ),
     },
-    broken("broken-drop", COUNTER_AND_REMOTE),
-    broken("broken-double", COUNTER_AND_REMOTE),
-    broken("broken-mask", COUNTER_AND_REMOTE),
-    broken("broken-wrong", COUNTER_AND_REMOTE),
-    broken("broken-reorder", COUNTER_AND_REMOTE),
+    broken("broken-drop", COUNTER_REMOTE_AND_SP),
+    broken("broken-double", COUNTER_REMOTE_AND_SP),
+    broken("broken-mask", COUNTER_REMOTE_AND_SP),
+    broken("broken-wrong", COUNTER_REMOTE_AND_SP),
+    broken("broken-reorder", COUNTER_REMOTE_AND_SP),
     broken("broken-claim", COUNTER),
     broken("broken-unread", REMOTE),
     broken("broken-seed", REMOTE),
@@ -151,6 +169,7 @@ const HTTP: [Embedded; 19] = [
         payload: Payload::Tokens,
         cells: &[],
         inside: &[],
+        sp: &[],
         resumes: false,
         lacks: &[],
         source_lines: Some(
@@ -192,6 +211,7 @@ const fn broken(name: &'static str, roles: &'static [Role]) -> Embedded {
         payload: Payload::Tokens,
         cells: &REMOTE_CELLS_AT_LEAST,
         inside: &COUNTER_CELLS_AT_LEAST,
+        sp: &["push"],
         resumes: false,
         lacks: &[],
         source_lines: None,

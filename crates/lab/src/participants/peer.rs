@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use crate::contract::role::{
     COUNTER_CELLS, COUNTER_CELLS_AT_LEAST, Payload, REMOTE_CELLS, REMOTE_CELLS_AT_LEAST, ROLES,
-    Role,
+    Role, SP_CELLS, SP_CELLS_AT_LEAST,
 };
 
 /// The time that a program may take to print its version, enough for a virtual machine to start.
@@ -43,6 +43,8 @@ pub struct Peer {
     pub cells: Vec<String>,
     /// Cells of counter that it can be ordered to do.
     pub inside: Vec<String>,
+    /// Cells of sp that it can be ordered to do.
+    pub sp: Vec<String>,
     /// The reasons why it cannot run the other cells, by cell.
     pub lacks: BTreeMap<String, String>,
     /// The command of each role.
@@ -78,6 +80,8 @@ struct File {
     cells: Vec<String>,
     #[serde(default = "inside_at_least")]
     inside: Vec<String>,
+    #[serde(default = "sp_at_least")]
+    sp: Vec<String>,
     #[serde(default)]
     lacks: BTreeMap<String, String>,
     role: BTreeMap<String, Vec<String>>,
@@ -93,6 +97,10 @@ fn cells_at_least() -> Vec<String> {
 
 fn inside_at_least() -> Vec<String> {
     COUNTER_CELLS_AT_LEAST.map(str::to_owned).to_vec()
+}
+
+fn sp_at_least() -> Vec<String> {
+    SP_CELLS_AT_LEAST.map(str::to_owned).to_vec()
 }
 
 /// A folder that cannot be read as a peer.
@@ -191,9 +199,11 @@ impl Peer {
         if file.setup.iter().any(Vec::is_empty) {
             return Err(PeerError::EmptyCommand { file: path, of: "setup".to_owned() });
         }
-        let in_counter = file.inside.iter().chain(file.lacks.keys());
+        let in_counter = file.lacks.keys().filter(|it| !SP_CELLS.contains(&it.as_str()));
+        let in_counter = file.inside.iter().chain(in_counter);
         let refused = no_such_cell("remote", &REMOTE_CELLS, &path, file.cells.iter())
-            .or_else(|| no_such_cell("counter", &COUNTER_CELLS, &path, in_counter));
+            .or_else(|| no_such_cell("counter", &COUNTER_CELLS, &path, in_counter))
+            .or_else(|| no_such_cell("sp", &SP_CELLS, &path, file.sp.iter()));
         if let Some(refused) = refused {
             return Err(refused);
         }
@@ -211,6 +221,7 @@ impl Peer {
             payload: file.payload,
             cells: file.cells,
             inside: file.inside,
+            sp: file.sp,
             lacks: file.lacks,
             roles,
             installed: file.installed,
@@ -444,6 +455,14 @@ mod tests {
         fs::write(folder.join("peer.toml"), text).unwrap();
         let error = Peer::read(&folder).unwrap_err().to_string();
         assert!(error.contains("no cell \"shout\"") && error.contains("naive-ask"), "{error}");
+        let sockets = "sp = [\"push\", \"pub\"]\n[lacks]\nthreads = \"none\"\n[role]\n";
+        let text = format!("name = \"x\"\nlanguage = \"C\"\nlicense = \"MIT\"\n{sockets}");
+        fs::write(folder.join("peer.toml"), &text).unwrap();
+        let error = Peer::read(&folder).unwrap_err().to_string();
+        assert!(error.contains("no cell \"pub\"") && error.contains("pair"), "{error}");
+        fs::write(folder.join("peer.toml"), text.replace("pub", "pair")).unwrap();
+        let peer = Peer::read(&folder).unwrap();
+        assert!(peer.sp == ["push", "pair"] && peer.lacks["threads"] == "none");
         fs::write(folder.join("peer.toml"), "name = 3").unwrap();
         assert!(matches!(Peer::read(&folder), Err(PeerError::BadFile(..))));
         fs::remove_dir_all(folder).unwrap();

@@ -34,7 +34,13 @@ pub fn play(name: &str, role: &str) -> Result<(), Failure> {
         ("raw", Role::PingpongClient) => raw::pingpong_client::drive(&orders),
         ("wigwag", Role::Counter) => wigwag::inside::play(&orders),
         ("wigwag", Role::RemoteServer) => wigwag::remote::serve(&orders),
-        ("wigwag", _) => wigwag::remote::drive(&orders),
+        ("wigwag", Role::RemoteClient) => wigwag::remote::drive(&orders),
+        ("raw", Role::SpServer) => raw::sp::serve(&orders),
+        ("raw", Role::SpClient) => raw::sp::drive(&orders),
+        ("raw", Role::SpInproc) => raw::sp::inproc::play(&orders),
+        ("wigwag", Role::SpServer) => wigwag::sp::serve(&orders),
+        ("wigwag", Role::SpClient) => wigwag::sp::drive(&orders),
+        ("wigwag", _) => wigwag::sp::play(&orders),
         ("broken-due", Role::RemoteServer) => broken::due::serve(&orders),
         ("broken-due", Role::RemoteClient) => broken::due::drive(&orders),
         (_, Role::PingpongServer) => broken::pingpong::serve(name, &orders),
@@ -48,6 +54,8 @@ pub fn play(name: &str, role: &str) -> Result<(), Failure> {
         (_, Role::Counter) => broken::count(name, &orders),
         (_, Role::RemoteServer) => broken::serve(name, &orders),
         (_, Role::RemoteClient) => broken::drive(name, &orders),
+        (_, Role::SpServer) => broken::sp::serve(&orders),
+        (_, Role::SpClient | Role::SpInproc) => broken::sp::drive(name, &orders),
     }
 }
 

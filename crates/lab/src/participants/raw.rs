@@ -6,5 +6,6 @@ pub(super) mod remote;
 pub(super) mod replies;
 pub(super) mod callers;
 pub(super) mod paced;
+pub(super) mod sp;
 pub(super) mod pingpong;
 pub(super) mod pingpong_client;

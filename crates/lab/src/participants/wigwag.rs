@@ -9,3 +9,4 @@ pub(super) mod spread;
 pub(super) mod callers;
 pub(super) mod paced;
 pub(super) mod overload;
+pub(super) mod sp;

@@ -136,6 +136,18 @@ const COLUMNS: &[Column] = &[
         value: |row| row.rate.map(|spread| at_least(row, spread_of(spread, rate))),
     },
     Column {
+        title: "Gb/s",
+        meaning: "Billions of bits of messages a second, without headers: median, least and most of \
+                  the rounds.",
+        terminal: TerminalDetail::Figure,
+        value: |row| {
+            let (bytes, rate) = (row.message_bytes?, row.rate?);
+            let scale = bytes as f64 * 8.0 / 1e9;
+            let [median, min, max] = [rate.median, rate.min, rate.max].map(|rate| rate * scale);
+            Some(at_least(row, spread_of(Spread { median, min, max }, significant)))
+        },
+    },
+    Column {
         title: "each",
         meaning: "Time by the clock for one ask, one hop, or one actor, where one follows the other.",
         terminal: TerminalDetail::Figure,
@@ -392,6 +404,19 @@ mod tests {
         for column in closed.flat_map(|row| Column::used_by(&[row])) {
             assert!(!column.title.contains("latency"), "{}", column.title);
         }
+    }
+
+    #[test]
+    fn bits_are_those_of_the_messages_where_their_length_is_known() {
+        let results: crate::results::Results =
+            serde_json::from_str(include_str!("../../tests/fixtures/lab-1.json")).unwrap();
+        let mut row = results.rows.into_iter().find(|row| row.message_bytes.is_some()).unwrap();
+        let column = Column::all().iter().find(|column| column.title == "Gb/s").unwrap();
+        row.message_bytes = Some(4_096);
+        row.rate = Some(Spread { median: 1e6, min: 5e5, max: 2e6 });
+        assert_eq!(column.of(&row).unwrap().line(), "32.8 (16.4–65.5)");
+        row.message_bytes = None;
+        assert!(column.of(&row).is_none());
     }
 
     #[test]

@@ -166,6 +166,7 @@ mod tests {
             reasons: Vec::new(),
             witness: Witness::Full,
             verified: Verified::default(),
+            message_bytes: None,
             rate: rate.map(|rate| Spread { median: rate, min: rate, max: rate }),
             cpu_s_per_million: None,
             rtt_us: None,

@@ -221,6 +221,7 @@ impl<'a> Series<'a> {
             },
             witness: self.entry.cell.witness(),
             verified: self.verified,
+            message_bytes: self.entry.cell.message_bytes(),
             rate: Spread::of(&counts(Run::rate)),
             cpu_s_per_million: Spread::of(&counts(|run| {
                 run.cpu_seconds * 1e6 / run.messages as f64

@@ -141,6 +141,16 @@ pub struct RemoteServerAccount {
     pub senders: Vec<SenderCounts>,
 }
 
+/// The account of the receiver in sp.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SpServerAccount {
+    /// The counts of each sender.
+    pub senders: Vec<SenderCounts>,
+    /// Messages of another length, from no sender, or not filled with their payload; they are in no
+    /// other count.
+    pub corrupt: u64,
+}
+
 /// The account of a remote client: what it sent, or what came back.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct RemoteClientAccount {

@@ -4,7 +4,8 @@ use crate::contract::role::Role;
 use crate::participants::Participant;
 use crate::results::Witness;
 use crate::workload::remote::overload;
-use crate::workload::{http, pingpong, relayed};
+use crate::workload::sp::SpCell;
+use crate::workload::{http, pingpong, relayed, sp};
 
 /// A workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -17,11 +18,13 @@ pub enum Workload {
     Remote,
     /// A small document, many connections.
     Http,
+    /// Sockets of the Scalability Protocols, over each transport.
+    Sp,
 }
 
 /// Every workload, in the order of the tables.
-pub const WORKLOADS: [Workload; 4] =
-    [Workload::Pingpong, Workload::Counter, Workload::Remote, Workload::Http];
+pub const WORKLOADS: [Workload; 5] =
+    [Workload::Pingpong, Workload::Counter, Workload::Remote, Workload::Http, Workload::Sp];
 
 impl Workload {
     /// The name on the command line.
@@ -31,6 +34,7 @@ impl Workload {
             Workload::Counter => "counter",
             Workload::Remote => "remote",
             Workload::Http => "http",
+            Workload::Sp => "sp",
         }
     }
 
@@ -47,6 +51,9 @@ impl Workload {
                 "two processes: tells, naive loops, asks in flight, at fixed rates, delayed, cut"
             }
             Workload::Http => "GET / over 100 kept-alive connections, {\"id\": 1} each time",
+            Workload::Sp => {
+                "sockets: round trips, 16 B to 1 MiB one way over tcp, ipc, inproc, up to 1,000 of them"
+            }
         }
     }
 
@@ -90,6 +97,7 @@ impl Workload {
                 cells
             }
             (Workload::Http, _) => vec![Cell::HttpServer, Cell::HttpClient],
+            (Workload::Sp, brief) => sp::cells(brief).into_iter().map(Cell::Sp).collect(),
         }
     }
 }
@@ -174,6 +182,8 @@ pub enum Cell {
     HttpServer,
     /// Http: the participant drives, the lab serves.
     HttpClient,
+    /// Sp: one of its patterns, over a transport.
+    Sp(SpCell),
 }
 
 /// The dimension that messages are spread over.
@@ -229,6 +239,7 @@ impl Cell {
             Cell::Relayed { .. } | Cell::Cuts | Cell::Overload { .. } => Workload::Remote,
             Cell::Callers { .. } => Workload::Remote,
             Cell::HttpServer | Cell::HttpClient => Workload::Http,
+            Cell::Sp(_) => Workload::Sp,
         }
     }
 
@@ -267,6 +278,22 @@ impl Cell {
         }
     }
 
+    /// The order for the programs of sp.
+    pub fn sp_order(self) -> Option<&'static str> {
+        match self {
+            Cell::Sp(cell) => Some(cell.order()),
+            _ => None,
+        }
+    }
+
+    /// Bytes of each message, where its length is a question of the cell.
+    pub fn message_bytes(self) -> Option<u64> {
+        match self {
+            Cell::Sp(cell) => Some(cell.size),
+            _ => None,
+        }
+    }
+
     /// True if its question is how much memory grows: then the program waits until that was read.
     pub fn asks_memory(self) -> bool {
         matches!(self, Cell::Slow | Cell::Spawn)
@@ -277,6 +304,7 @@ impl Cell {
         self.roles().iter().all(|role| participant.has_role(*role))
             && self.order().is_none_or(|order| participant.knows_remote_cell(order))
             && self.counter_order().is_none_or(|order| participant.knows_counter_cell(order))
+            && self.sp_order().is_none_or(|order| participant.knows_sp_cell(order))
             && (self != Cell::Cuts || participant.resumes())
     }
 
@@ -286,9 +314,12 @@ impl Cell {
         if self == Cell::Cuts {
             return relayed::why_no_cuts(participant);
         }
-        let order = self.counter_order().filter(|order| !participant.knows_counter_cell(order))?;
-        let looked_for = participant.has_role(Role::Counter) && !participant.is_known_bad();
-        looked_for.then(|| participant.why_no_counter_cell(order))
+        let counter = self.counter_order().filter(|order| !participant.knows_counter_cell(order));
+        let sp = self.sp_order().filter(|order| !participant.knows_sp_cell(order));
+        let order = counter.or(sp)?;
+        let has_programs = self.roles().iter().all(|role| participant.has_role(*role));
+        let looked_for = has_programs && !participant.is_known_bad();
+        looked_for.then(|| participant.why_no_cell(order))
     }
 
     /// Roles that a participant must fill.
@@ -306,6 +337,7 @@ impl Cell {
             Cell::Callers { .. } => REMOTE,
             Cell::HttpServer => &[Role::HttpServer],
             Cell::HttpClient => &[Role::HttpClient],
+            Cell::Sp(cell) => cell.roles(),
         }
     }
 
@@ -313,7 +345,7 @@ impl Cell {
     pub fn witness(self) -> Witness {
         match self.workload() {
             Workload::Pingpong | Workload::Http => Witness::Full,
-            Workload::Counter | Workload::Remote => Witness::Digest,
+            Workload::Counter | Workload::Remote | Workload::Sp => Witness::Digest,
         }
     }
 
@@ -357,6 +389,10 @@ impl Cell {
                 step: http::CONNECTIONS,
                 ..up_to(50 * http::CONNECTIONS, 50_000 * http::CONNECTIONS)
             },
+            Cell::Sp(cell) => {
+                let (first, most) = cell.messages();
+                Size { step: cell.senders().into(), ..up_to(first, most) }
+            }
         }
     }
 }

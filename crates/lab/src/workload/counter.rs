@@ -6,7 +6,9 @@ use crate::trial::{MEMORY_MAX_MANY, Outcome, TrialPrograms};
 use crate::workload::account::payloads::{Payloads, step};
 use crate::workload::account::{CounterAccount, SenderCounts, verify};
 use crate::workload::entry::parse_account;
-use crate::workload::{Cell, Entry, Judgement, Order, inside};
+use crate::workload::{Cell, Entry, Judgement, Order};
+
+mod inside;
 
 /// The amount that every message adds.
 const AMOUNT: u64 = 100;
@@ -41,7 +43,7 @@ pub(super) fn programs(entry: &Entry<'_>, order: Order) -> Option<TrialPrograms>
         Cell::Spawn => worker.memory_max = MEMORY_MAX_MANY,
         _ => {}
     }
-    Some(TrialPrograms { server: None, worker, staged: false, relay: None })
+    Some(TrialPrograms { server: None, worker, staged: false, relay: None, socket_file: None })
 }
 
 pub(super) fn judge(

@@ -13,7 +13,7 @@ use crate::trial::{MEMORY_MAX, Outcome, ProgramSpec, TrialPrograms};
 use crate::workload::account::RoundTripTimes;
 use crate::workload::account::latency::LatencyHistogram;
 use crate::workload::cell::{Cell, Size, SpreadOver, Workload};
-use crate::workload::{counter, http, outside_clock, pingpong, relayed, remote};
+use crate::workload::{counter, http, outside_clock, pingpong, relayed, remote, sp};
 
 /// A participant in a cell: a row to be.
 #[derive(Clone, Copy)]
@@ -97,6 +97,7 @@ impl Entry<'_> {
             Cell::Relayed { asks, delay_ms } => relayed::name(asks, delay_ms),
             Cell::Cuts => relayed::CUTS_NAME.to_owned(),
             Cell::RoundTrip => "rtt".to_owned(),
+            Cell::Sp(cell) => cell.name(),
         }
     }
 
@@ -107,6 +108,7 @@ impl Entry<'_> {
             Workload::Counter => counter::programs(self, order),
             Workload::Remote => remote::programs(self, order),
             Workload::Http => http::programs(self, order),
+            Workload::Sp => sp::programs(self, order),
         }
     }
 
@@ -117,6 +119,7 @@ impl Entry<'_> {
             Workload::Counter => counter::judge(self, order, outcome),
             Workload::Remote => remote::judge(self, order, outcome),
             Workload::Http => http::judge(self, order, outcome),
+            Workload::Sp => sp::judge(self, order, outcome),
         };
         let mut judged = judged.unwrap_or_else(|unreadable| {
             let sent = order.messages;

@@ -39,7 +39,7 @@ pub(super) fn programs(entry: &Entry<'_>, order: Order) -> Option<TrialPrograms>
         worker.orders.push(("LIMIT_MS", overload::LIMIT_MS.to_string()));
     }
     let relay = relayed::between(entry, order);
-    Some(TrialPrograms { server: Some(server), worker, staged: true, relay })
+    Some(TrialPrograms { server: Some(server), worker, staged: true, relay, socket_file: None })
 }
 
 fn window(cell: Cell) -> u64 {
@@ -68,27 +68,18 @@ pub(super) fn judge(
     // An ask is matched with its reply; the order in which asks were handled is only reported.
     let required = entry.participant.is_ordered() && !asks;
     let mut judged = Judgement::of(verify(&all, &served.senders), required);
-    let claims = if asks { drove.replies } else { drove.sent };
-    judged.demand(claims == Some(order.messages), || {
-        let what = if asks { "replies" } else { "messages sent" };
-        let claims = claims.map_or("no number".to_owned(), |claims| claims.to_string());
-        format!("its client tells of {claims} of {what}, where {} were ordered", order.messages)
-    });
-    if asks {
-        let numbers = u64::from(many) * (each * each.saturating_sub(1) / 2);
-        let payloads = all.iter().fold(0_u64, |sum, one| sum.wrapping_add(one.sum));
-        let due = payloads.wrapping_add(numbers);
-        let wrong = drove.wrong.unwrap_or(u64::MAX);
-        judged.demand(wrong == 0, || "replies did not fit their requests".to_owned());
-        judged.demand(drove.sum() == Some(due), || {
-            "the sum of the replies is not that of the requests".to_owned()
-        });
+    let numbers = u64::from(many) * (each * each.saturating_sub(1) / 2);
+    let payloads = all.iter().fold(0_u64, |sum, one| sum.wrapping_add(one.sum));
+    let due = asks.then(|| payloads.wrapping_add(numbers));
+    judge_client(&mut judged, order, &drove, due);
+    judge_wire(&mut judged, order.messages * PAYLOAD_BYTES, outcome);
+    // Where it falls among the cuts decides which tenth is the slower one.
+    if entry.cell != Cell::Cuts {
+        judge_pace(&mut judged, outcome);
     }
-    judge_wire(&mut judged, entry.cell, order, outcome);
     relayed::judge(&mut judged, entry, order, outcome);
     if entry.cell == Cell::RoundTrip {
-        judged.times = drove.rtt_us.clone();
-        judge_times(&mut judged, order, outcome.seconds);
+        judge_times(&mut judged, order, &drove, outcome.seconds);
     }
     if let Cell::Paced { .. } = entry.cell {
         paced::judge(&mut judged, order, outcome, &drove);
@@ -96,11 +87,34 @@ pub(super) fn judge(
     Ok(judged)
 }
 
+/// What the client says of its messages, or of their replies, whose sum is `due` then.
+pub(super) fn judge_client(
+    judged: &mut Judgement,
+    order: Order,
+    drove: &RemoteClientAccount,
+    due: Option<u64>,
+) {
+    let asks = due.is_some();
+    let claims = if asks { drove.replies } else { drove.sent };
+    judged.demand(claims == Some(order.messages), || {
+        let what = if asks { "replies" } else { "messages sent" };
+        let claims = claims.map_or("no number".to_owned(), |claims| claims.to_string());
+        format!("its client tells of {claims} of {what}, where {} were ordered", order.messages)
+    });
+    if asks {
+        let wrong = drove.wrong.unwrap_or(u64::MAX);
+        judged.demand(wrong == 0, || "replies did not fit their requests".to_owned());
+        judged.demand(drove.sum() == due, || {
+            "the sum of the replies is not that of the requests".to_owned()
+        });
+    }
+}
+
 /// The payloads are random and only the client knew them: they cannot have come in fewer bytes.
-fn judge_wire(judged: &mut Judgement, cell: Cell, order: Order, outcome: &Outcome) {
+pub(super) fn judge_wire(judged: &mut Judgement, payloads: u64, outcome: &Outcome) {
     // Through a relay they cross the same device twice.
     let times = if outcome.relay.is_some() { 2 } else { 1 };
-    let least = order.messages * PAYLOAD_BYTES * times;
+    let least = payloads * times;
     match &outcome.wire {
         Some(Ok(wire)) => judged.demand(wire.bytes() >= least, || {
             let bytes = wire.bytes();
@@ -109,9 +123,11 @@ fn judge_wire(judged: &mut Judgement, cell: Cell, order: Order, outcome: &Outcom
         Some(Err(why)) => judged.flags.push(format!("the wire was not counted: {why}")),
         None => {}
     }
-    // Where it falls among the cuts decides which tenth is the slower one.
-    if cell != Cell::Cuts
-        && let Some(Ok(wire)) = &outcome.wire
+}
+
+/// A rate that falls while the clock runs is remarked on.
+pub(super) fn judge_pace(judged: &mut Judgement, outcome: &Outcome) {
+    if let Some(Ok(wire)) = &outcome.wire
         && let Some(ratio) = wire.last_tenth_to_first()
         && ratio < TIRED
     {
@@ -124,11 +140,17 @@ fn judge_wire(judged: &mut Judgement, cell: Cell, order: Order, outcome: &Outcom
 
 /// The times are the client's own. They cannot add up to more than the clock saw; and a median far
 /// below the mean means that a few stalls took most of the time.
-fn judge_times(judged: &mut Judgement, order: Order, seconds: f64) {
-    let Some(times) = judged.times.clone() else {
+pub(super) fn judge_times(
+    judged: &mut Judgement,
+    order: Order,
+    drove: &RemoteClientAccount,
+    seconds: f64,
+) {
+    let Some(times) = drove.rtt_us.clone() else {
         judged.void.push("its client gave no times".to_owned());
         return;
     };
+    judged.times = Some(times.clone());
     let mean = seconds * 1e6 / order.messages.max(1) as f64;
     // Half of the trips took p50 or longer.
     judged.demand(times.p50 > 0.0 && times.p50 / 2.0 <= mean * 1.05, || {

@@ -49,7 +49,7 @@ impl Slot {
 }
 
 /// This thread, and those that it starts, stay on the processor that it is on.
-fn pin_to_this_processor() -> Result<(), Failure> {
+pub(super) fn pin_to_this_processor() -> Result<(), Failure> {
     let mut here = CpuSet::new();
     here.set(sched_getcpu());
     Ok(sched_setaffinity(None, &here)?)

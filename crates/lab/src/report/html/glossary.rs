@@ -10,6 +10,7 @@ use crate::report::html::table;
 use crate::report::layout::OWN;
 use crate::results::Verdict;
 use crate::workload::relayed::CUTS_NAME;
+use crate::workload::sp;
 
 /// The question of each workload.
 const WORKLOADS: &[(&str, &str)] = &[
@@ -25,7 +26,11 @@ const WORKLOADS: &[(&str, &str)] = &[
         "One URL that answers with a small JSON document, connections kept open. A message is a \
          request and its answer; times are round trips, one in flight on each connection.",
     ),
-    ("sp", "The scalability protocols: latency and throughput over inproc, ipc and tcp."),
+    (
+        "sp",
+        "Sockets of the Scalability Protocols, or a participant's own that do the same: round trips, \
+         and messages one way, over tcp and ipc between two processes and over inproc in one.",
+    ),
 ];
 
 const PACED: &str = "Every message is answered, and sent when it is due, at a share of the rate \
@@ -93,7 +98,7 @@ pub(crate) fn of_workload(workload: &str) -> Option<&'static str> {
 
 /// The measurement of `cell`, if it is known.
 pub(crate) fn of_cell(cell: &str) -> Option<&'static str> {
-    meaning(CELLS, cell)
+    meaning(CELLS, cell).or_else(|| sp::meaning(cell))
 }
 
 fn meaning(known: &[(&str, &'static str)], wanted: &str) -> Option<&'static str> {

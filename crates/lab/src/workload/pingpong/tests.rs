@@ -21,7 +21,7 @@ const ORDER: Order = Order {
 
 fn judged(cell: Cell, payload: Payload, server: &Value, client: &Value, busy: f64) -> Judgement {
     let (name, roles, cells, source_lines) = ("x", &[], &[], None);
-    let (inside, lacks) = (&[], &[]);
+    let (inside, sp, lacks) = (&[], &[], &[]);
     let it = Embedded {
         name,
         known_bad: false,
@@ -29,6 +29,7 @@ fn judged(cell: Cell, payload: Payload, server: &Value, client: &Value, busy: f6
         payload,
         cells,
         inside,
+        sp,
         resumes: false,
         lacks,
         source_lines,
