@@ -341,8 +341,10 @@ impl Cell {
             Cell::Spread { many, .. } => {
                 Size { step: many.into(), ..up_to(20 * u64::from(many), 100_000_000) }
             }
+            // Very many callers ask twice, so that a slow participant finishes.
             Cell::Callers { callers, .. } => {
-                Size { step: callers.into(), ..up_to(20 * u64::from(callers), 20_000_000) }
+                let first = u64::from(callers) * 20.min(20_000 / u64::from(callers));
+                Size { step: callers.into(), ..up_to(first, 20_000_000) }
             }
             Cell::Naive | Cell::NaiveAsk => {
                 let most = usual(20_000_000, 2_000_000);

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod threaded;
+pub mod callers;
 
 use std::{
     env,
@@ -356,6 +357,20 @@ impl Replies {
         self.count += 1;
         self.wrong += u64::from(answer != number + u64::from(payload));
         self.sum += answer;
+    }
+
+    /// An answer whose parts have been compared came: its sum, and whether all of them fit.
+    pub fn count(&mut self, sum: u64, fits: bool) {
+        self.count += 1;
+        self.wrong += u64::from(!fits);
+        self.sum = self.sum.wrapping_add(sum);
+    }
+
+    /// Adds those of another caller.
+    pub fn add(&mut self, other: &Replies) {
+        self.count += other.count;
+        self.wrong += other.wrong;
+        self.sum = self.sum.wrapping_add(other.sum);
     }
 
     /// The account of an ask, with the times of those that were timed.
