@@ -6,6 +6,7 @@ pub mod role;
 pub(crate) mod schedule;
 pub(crate) mod poller;
 pub(crate) mod quote;
+pub(crate) mod stamp;
 
 use std::error::Error;
 use std::io::{self, BufRead, Read, Write};
@@ -31,6 +32,8 @@ pub(crate) struct Orders {
     pub(crate) amount: u64,
     pub(crate) seed: u32,
     pub(crate) window: usize,
+    /// Of a block.
+    pub(crate) bytes: usize,
     /// Messages a second.
     pub(crate) rate: u64,
     /// Microseconds that a device takes for a call.
@@ -61,6 +64,7 @@ impl Orders {
             amount: number("AMOUNT"),
             seed: number("SEED") as u32,
             window: (number("WINDOW") as usize).max(1),
+            bytes: number("BYTES") as usize,
             rate: number("RATE"),
             work_us: number("WORK_US"),
             limit_ms: number("LIMIT_MS"),

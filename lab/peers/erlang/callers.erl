@@ -3,9 +3,9 @@
 %% node like any other. The answer is a record, its texts are binaries.
 -module(callers).
 -behaviour(gen_server).
--export([start/2, account/2, call/4, init/1, handle_call/3, handle_cast/2]).
+-export([start/2, account/2, call/4, offer/3, init/1, handle_call/3, handle_cast/2]).
 
--record(offer, {sum, name, tags, weight}).
+-include("offer.hrl").
 
 %% The desks of so many callers: one for all, or one for each.
 start("callers-each", Senders) ->

@@ -16,6 +16,10 @@ server() ->
 begin_to_serve(Cell) when Cell =:= "callers"; Cell =:= "callers-each" ->
     Senders = lab:order("SENDERS"),
     serve_desks(callers:start(Cell, Senders), Senders);
+begin_to_serve("bytes") ->
+    shapes:serve(lab:order("BYTES"), lab:seen());
+begin_to_serve(Shape) when Shape =:= "u64"; Shape =:= "methods"; Shape =:= "struct" ->
+    shapes:serve(0, lab:seen());
 begin_to_serve(_) ->
     serve(lab:seen()).
 
@@ -75,6 +79,9 @@ run("rtt", Server, Messages, State) ->
     account(Replies, percentiles(lists:sort(Times)));
 run(Tell, Server, Messages, State) when Tell =:= "tell"; Tell =:= "naive" ->
     tell(Server, 0, Messages, State),
+    io_lib:format("{\"sent\": ~b}", [Messages]);
+run(Shape, Server, Messages, State) ->
+    shapes:tell(Shape, Server, Messages, State),
     io_lib:format("{\"sent\": ~b}", [Messages]).
 
 tell(_, Messages, Messages, _) ->

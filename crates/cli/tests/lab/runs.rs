@@ -175,6 +175,20 @@ fn a_quick_run_of_remote_has_the_cells_that_are_wigwags_own() {
 }
 
 #[test]
+fn a_quick_run_of_remote_sends_every_shape() {
+    let _alone = crate::alone();
+    let words = ["tell, u64", "tell, u64, task", "tell, u64, thread"];
+    let others = ["tell, two methods", "tell, text", "tell, struct"];
+    let blocks = ["tell, vec 1 KiB", "tell, vec 60 KiB", "tell, bytes 16 KiB"];
+    let rows = remote(&[words, others, blocks].concat());
+    assert_eq!(rows.0.len(), 18, "those and no other");
+    for row in &rows.0 {
+        assert_eq!(row["verified"]["received"], row["verified"]["sent"], "{row}");
+        assert!(row["rate"]["median"].as_f64() > Some(0.0), "{row}");
+    }
+}
+
+#[test]
 fn what_is_not_known_or_not_installed_is_told_with_what_mends_it() {
     let _alone = crate::alone();
     let peers = Peers::new("missing");

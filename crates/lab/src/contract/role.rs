@@ -53,7 +53,7 @@ impl Role {
 }
 
 /// Cells that a client of remote can be ordered to do: the values of `CELL`.
-pub const REMOTE_CELLS: [&str; 15] = [
+pub const REMOTE_CELLS: [&str; 23] = [
     "tell",
     "naive",
     "ask",
@@ -69,6 +69,14 @@ pub const REMOTE_CELLS: [&str; 15] = [
     "unkept",
     "messagepack",
     "thread",
+    "u64",
+    "u64-task",
+    "u64-thread",
+    "methods",
+    "text",
+    "struct",
+    "vec",
+    "bytes",
 ];
 
 /// Cells of remote that a participant does by default.

@@ -62,6 +62,14 @@ pub const ALL: [Embedded; 40] = [
             "paced",
             "callers",
             "callers-each",
+            "u64",
+            "u64-task",
+            "u64-thread",
+            "methods",
+            "text",
+            "struct",
+            "vec",
+            "bytes",
         ],
         inside: &["count", "slow", "ask", "bounce"],
         resumes: false,
@@ -75,6 +83,7 @@ pub const ALL: [Embedded; 40] = [
                 + lines(include_str!("raw/remote.rs"))
                 + lines(include_str!("raw/replies.rs"))
                 + lines(include_str!("raw/callers.rs"))
+                + lines(include_str!("raw/shapes.rs"))
                 + lines(include_str!("raw/paced.rs"))
                 + lines(include_str!("raw/pingpong.rs"))
                 + lines(include_str!("raw/pingpong_client.rs"))
@@ -98,6 +107,7 @@ pub const ALL: [Embedded; 40] = [
                 + lines(include_str!("wigwag/clerk.rs"))
                 + lines(include_str!("wigwag/spread.rs"))
                 + lines(include_str!("wigwag/callers.rs"))
+                + lines(include_str!("wigwag/shapes.rs"))
                 + lines(include_str!("wigwag/paced.rs"))
                 + lines(include_str!("wigwag/overload.rs")),
         ),

@@ -4,6 +4,7 @@ use crate::contract::role::Role;
 use crate::participants::Participant;
 use crate::results::Witness;
 use crate::workload::remote::overload;
+use crate::workload::remote::shape::{self, Origin, Shape};
 use crate::workload::{http, pingpong, relayed};
 
 /// A workload.
@@ -74,6 +75,7 @@ impl Workload {
             (Workload::Remote, true) => vec![Cell::Tell, Cell::Paced { percent: 80 }],
             (Workload::Remote, false) => {
                 let mut cells = vec![Cell::Tell, Cell::Unkept, Cell::MessagePack];
+                cells.extend(shape::cells());
                 cells.extend(SPREADS.map(|(over, many)| Cell::Spread { over, many }));
                 cells.extend([
                     Cell::Thread,
@@ -133,6 +135,13 @@ pub enum Cell {
         over: SpreadOver,
         /// The number of these parties.
         many: u32,
+    },
+    /// Remote: one way, with other arguments.
+    Shape {
+        /// What they are.
+        shape: Shape,
+        /// Where they are sent from.
+        from: Origin,
     },
     /// Remote: one way, a plain loop.
     Naive,
@@ -227,7 +236,7 @@ impl Cell {
             Cell::Unkept | Cell::MessagePack | Cell::Spread { .. } => Workload::Remote,
             Cell::Ask | Cell::RoundTrip | Cell::Paced { .. } => Workload::Remote,
             Cell::Relayed { .. } | Cell::Cuts | Cell::Overload { .. } => Workload::Remote,
-            Cell::Callers { .. } => Workload::Remote,
+            Cell::Callers { .. } | Cell::Shape { .. } => Workload::Remote,
             Cell::HttpServer | Cell::HttpClient => Workload::Http,
         }
     }
@@ -241,6 +250,7 @@ impl Cell {
             Cell::Spread { over: SpreadOver::Senders, .. } => Some("senders"),
             Cell::Spread { over: SpreadOver::Actors, .. } => Some("actors"),
             Cell::Spread { over: SpreadOver::Links, .. } => Some("links"),
+            Cell::Shape { shape, from } => Some(shape.order(from)),
             Cell::Thread => Some("thread"),
             Cell::Naive => Some("naive"),
             Cell::NaiveAsk => Some("naive-ask"),
@@ -303,7 +313,7 @@ impl Cell {
             Cell::Unkept | Cell::MessagePack | Cell::Spread { .. } => REMOTE,
             Cell::Ask | Cell::RoundTrip | Cell::Paced { .. } => REMOTE,
             Cell::Relayed { .. } | Cell::Cuts | Cell::Overload { .. } => REMOTE,
-            Cell::Callers { .. } => REMOTE,
+            Cell::Callers { .. } | Cell::Shape { .. } => REMOTE,
             Cell::HttpServer => &[Role::HttpServer],
             Cell::HttpClient => &[Role::HttpClient],
         }
@@ -336,6 +346,10 @@ impl Cell {
                 up_to(20_000, 100_000_000)
             }
             Cell::Relayed { asks: false, .. } => up_to(20_000, 100_000_000),
+            Cell::Shape { shape, .. } => {
+                let most = shape.messages_max();
+                up_to(most / 5_000, most)
+            }
             // Ten cuts take a second, which a quick run has once.
             Cell::Cuts => Size { once: quick, ..up_to(20_000, 100_000_000) },
             Cell::Spread { many, .. } => {

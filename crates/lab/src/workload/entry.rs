@@ -13,6 +13,7 @@ use crate::trial::{MEMORY_MAX, Outcome, ProgramSpec, TrialPrograms};
 use crate::workload::account::RoundTripTimes;
 use crate::workload::account::latency::LatencyHistogram;
 use crate::workload::cell::{Cell, Size, SpreadOver, Workload};
+use crate::workload::remote::shape;
 use crate::workload::{counter, http, outside_clock, pingpong, relayed, remote};
 
 /// A participant in a cell: a row to be.
@@ -85,6 +86,7 @@ impl Entry<'_> {
             Cell::Spread { over: SpreadOver::Senders, many } => format!("tell, {many} senders"),
             Cell::Spread { over: SpreadOver::Actors, many } => format!("tell, {many} actors"),
             Cell::Spread { over: SpreadOver::Links, many } => format!("tell, {many} links"),
+            Cell::Shape { shape, from } => shape::name(shape, from),
             Cell::Thread => "tell, thread".to_owned(),
             Cell::Naive => "naive".to_owned(),
             Cell::NaiveAsk => "naive ask".to_owned(),

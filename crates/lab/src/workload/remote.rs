@@ -7,6 +7,7 @@ use crate::workload::entry::parse_account;
 use crate::workload::{Cell, Entry, Judgement, Order, paced, relayed, round_trips};
 
 pub(crate) mod overload;
+pub mod shape;
 
 /// Asks in flight at once: tens of thousands, as the comparison had it that this comes from.
 const WINDOW: u64 = 16_384;
@@ -27,6 +28,11 @@ pub(super) fn programs(entry: &Entry<'_>, order: Order) -> Option<TrialPrograms>
     let mut common = vec![("CELL", cell), ("MESSAGES", order.messages.to_string())];
     if let Cell::Spread { many, .. } | Cell::Callers { callers: many, .. } = entry.cell {
         common.push(("SENDERS", many.to_string()));
+    }
+    if let Cell::Shape { shape, .. } = entry.cell
+        && let Some(bytes) = shape.block_bytes()
+    {
+        common.push(("BYTES", bytes.to_string()));
     }
     server.orders = common.clone();
     server.orders.push(("PORT", "0".to_owned()));
@@ -100,11 +106,15 @@ pub(super) fn judge(
 fn judge_wire(judged: &mut Judgement, cell: Cell, order: Order, outcome: &Outcome) {
     // Through a relay they cross the same device twice.
     let times = if outcome.relay.is_some() { 2 } else { 1 };
-    let least = order.messages * PAYLOAD_BYTES * times;
+    let of_each = match cell {
+        Cell::Shape { shape, .. } => shape.wire_bytes(),
+        _ => PAYLOAD_BYTES,
+    };
+    let least = order.messages * of_each * times;
     match &outcome.wire {
         Some(Ok(wire)) => judged.demand(wire.bytes() >= least, || {
             let bytes = wire.bytes();
-            format!("{bytes} bytes went over the wire, where the payloads alone have {least}")
+            format!("{bytes} bytes went over the wire, where what they carry has {least}")
         }),
         Some(Err(why)) => judged.flags.push(format!("the wire was not counted: {why}")),
         None => {}
@@ -160,6 +170,7 @@ fn asks(cell: Cell) -> bool {
             | Cell::Unkept
             | Cell::MessagePack
             | Cell::Spread { .. }
+            | Cell::Shape { .. }
             | Cell::Relayed { asks: false, .. }
             | Cell::Cuts
     )

@@ -4,6 +4,7 @@
 
 mod threaded;
 pub mod callers;
+pub mod stamp;
 
 use std::{
     env,

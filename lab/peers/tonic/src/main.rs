@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod callers;
+mod shapes;
 
 use std::{
     env,
@@ -19,9 +20,10 @@ use peer_common::{
     Payloads, Replies, Result, RoundTrips,
     callers::{Desks, Quote},
     order, say,
+    stamp::{self, Stamp},
 };
 use remote::{
-    Answer, Done, Enquiry, Number, Offer,
+    Answer, Block, Done, Enquiry, Number, Offer, Text, Word,
     remote_client::RemoteClient,
     remote_server::{Remote, RemoteServer},
 };
@@ -46,6 +48,7 @@ const QUEUE_MESSAGES_MAX: usize = peer_common::CHANNEL_MESSAGES_MAX;
 #[derive(Clone)]
 struct Witness {
     desks: Arc<Desks>,
+    block_bytes: usize,
     device: Option<Device>,
 }
 
@@ -72,6 +75,26 @@ const AHEAD: Duration = Duration::from_millis(2);
 impl Witness {
     fn accept(&self, message: Number) {
         self.desks.accept(0, message.number, message.payload);
+    }
+}
+
+/// The end of a stream of tells.
+type Told = std::result::Result<Response<Done>, Status>;
+
+impl Witness {
+    /// Takes a stream of messages; one that does not fit is left out.
+    async fn take<M>(
+        &self,
+        request: Request<Streaming<M>>,
+        read: impl Fn(M) -> Option<Stamp> + Send,
+    ) -> Told {
+        let mut messages = request.into_inner();
+        while let Some(message) = messages.message().await? {
+            if let Some((number, payload)) = read(message) {
+                self.desks.accept(0, number, payload);
+            }
+        }
+        Ok(Response::new(Done {}))
     }
 }
 
@@ -133,6 +156,22 @@ impl Remote for Witness {
         Ok(Response::new(Quote::of(sender, number, payload).into()))
     }
 
+    async fn tell_word(&self, request: Request<Streaming<Word>>) -> Told {
+        self.take(request, |message| Some(stamp::of_word(message.word))).await
+    }
+
+    async fn tell_text(&self, request: Request<Streaming<Text>>) -> Told {
+        self.take(request, |message| stamp::of_text(message.text.as_bytes())).await
+    }
+
+    async fn tell_struct(&self, request: Request<Streaming<Offer>>) -> Told {
+        self.take(request, |message| shapes::contents(&message)).await
+    }
+
+    async fn tell_block(&self, request: Request<Streaming<Block>>) -> Told {
+        self.take(request, |message| stamp::of_block(&message.block, self.block_bytes)).await
+    }
+
     async fn account(&self, _: Request<Done>) -> std::result::Result<Response<Done>, Status> {
         say(&format!("{{{}}}", self.desks.account()))
             .map_err(|error| Status::internal(error.to_string()))?;
@@ -163,7 +202,12 @@ async fn server() -> Result<()> {
     };
     // Other cells order no number of senders: they have one.
     let senders = order("SENDERS").unwrap_or(1);
-    let witness = Witness { desks: Arc::new(Desks::new(senders, cell == "callers-each")), device };
+    let block_bytes = order("BYTES").unwrap_or(0);
+    let witness = Witness {
+        desks: Arc::new(Desks::new(senders, cell == "callers-each")),
+        block_bytes,
+        device,
+    };
     let mut builder = Server::builder().max_concurrent_streams(CALLS_MAX);
     if cell.starts_with("callers") {
         builder = builder.initial_connection_window_size(CALLERS_WINDOW_BYTES);
@@ -194,6 +238,10 @@ async fn client() -> Result<()> {
         "naive-ask" => naive_ask(&mut client, numbered).await?,
         "rtt" => ask_one_at_a_time(&mut client, numbered).await?,
         "overload" => ask_on_time(&client, numbered, messages).await?,
+        cell @ ("u64" | "text" | "struct" | "vec") => {
+            shapes::tell(&mut client, cell, messages).await?;
+            format!(r#"{{"sent": {messages}}}"#)
+        }
         "callers" | "callers-each" => callers::call(&client, messages).await?,
         cell => return Err(format!("no such cell: {cell}").into()),
     };

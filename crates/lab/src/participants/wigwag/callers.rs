@@ -17,10 +17,10 @@ use crate::contract::{
 /// The answer.
 #[derive(Message, PartialEq)]
 pub(super) struct Offer {
-    sum: u64,
-    name: String,
-    tags: Vec<String>,
-    weight: f64,
+    pub(super) sum: u64,
+    pub(super) name: String,
+    pub(super) tags: Vec<String>,
+    pub(super) weight: f64,
 }
 
 impl From<Quote> for Offer {

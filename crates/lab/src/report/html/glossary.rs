@@ -33,6 +33,8 @@ const PACED: &str = "Every message is answered, and sent when it is due, at a sh
 const CALLERS: &str = "So many callers ask one actor, each one question at a time, and are answered with \
                        a struct of two numbers, a text and two tags.";
 const CALLERS_EACH: &str = "The same, each caller asking an actor of its own.";
+const VEC: &str = "One way, an array of so many bytes for each message.";
+const BYTES: &str = "One way, so many bytes that can be shared without a copy for each message.";
 const OVERLOAD: &str = "Callers that wait 50 ms order that share of what the actor can do, 2,000 a \
                         second: the rate is of the answers in time.";
 
@@ -61,6 +63,18 @@ const CELLS: &[(&str, &str)] = &[
     ("ask, 10 ms", DELAYED),
     (CUTS_NAME, "One way through the lab's relay, which resets the connection ten times."),
     ("tell, thread", "The same from a plain thread, by calls that block while there is no room."),
+    ("tell, u64", "One way, one number of 64 bits for each message."),
+    ("tell, u64, task", "The same from a task of Tokio that the participant did not start."),
+    ("tell, u64, thread", "The same from a plain thread."),
+    ("tell, two methods", "One way, two methods in turn."),
+    ("tell, text", "One way, a text of 100 letters for each message."),
+    ("tell, struct", "One way, a struct of two numbers, a text and two tags for each message."),
+    ("tell, vec 1 KiB", VEC),
+    ("tell, vec 16 KiB", VEC),
+    ("tell, vec 60 KiB", VEC),
+    ("tell, bytes 1 KiB", BYTES),
+    ("tell, bytes 16 KiB", BYTES),
+    ("tell, bytes 60 KiB", BYTES),
     ("naive", "One way in a plain loop without pacing, as a beginner writes it."),
     ("naive ask", "The same, and every message is answered."),
     ("paced 50 %", PACED),
