@@ -163,11 +163,23 @@ impl Tally {
         self.next = number + 1;
     }
 
+    /// Count, sum and reordered, as actors tell each other.
+    pub(crate) fn to_counts(self) -> Counts {
+        (self.count, self.sum, self.reordered)
+    }
+
     pub(crate) fn to_json(self) -> Value {
-        let Tally { count, sum, reordered, .. } = self;
-        json!({ "count": count, "sum": sum.to_string(), "reordered": reordered })
+        counts_to_json(self.to_counts())
     }
 }
+
+/// The same, as JSON.
+pub(crate) fn counts_to_json((count, sum, reordered): Counts) -> Value {
+    json!({ "count": count, "sum": sum.to_string(), "reordered": reordered })
+}
+
+/// A tally for another actor: count, sum and reordered.
+pub(crate) type Counts = (u64, u64, u64);
 
 /// The account of a receiver.
 pub(crate) fn senders(tallies: &[Tally]) -> Value {

@@ -64,6 +64,8 @@ func inside() {
 		ring()
 	case "spawn":
 		spawn()
+	case "actors":
+		actors()
 	default:
 		counter()
 	}

@@ -83,7 +83,7 @@ pub const REMOTE_CELLS: [&str; 23] = [
 pub const REMOTE_CELLS_AT_LEAST: [&str; 4] = ["tell", "naive", "ask", "rtt"];
 
 /// Cells that a program for counter can be ordered to do: the values of `CELL`.
-pub const COUNTER_CELLS: [&str; 6] = ["count", "slow", "ask", "bounce", "ring", "spawn"];
+pub const COUNTER_CELLS: [&str; 7] = ["count", "slow", "ask", "bounce", "ring", "spawn", "actors"];
 
 /// Cells of counter that a participant does by default.
 pub const COUNTER_CELLS_AT_LEAST: [&str; 1] = ["count"];

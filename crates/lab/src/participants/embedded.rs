@@ -71,7 +71,7 @@ pub const ALL: [Embedded; 40] = [
             "vec",
             "bytes",
         ],
-        inside: &["count", "slow", "ask", "bounce"],
+        inside: &["count", "slow", "ask", "bounce", "actors"],
         resumes: false,
         lacks: &[
             ("ring", "a ring has no limit but the hand-over, which is the one of bounce"),

@@ -5,7 +5,7 @@ use crate::participants::Participant;
 use crate::results::Witness;
 use crate::workload::remote::overload;
 use crate::workload::remote::shape::{self, Origin, Shape};
-use crate::workload::{http, pingpong, relayed};
+use crate::workload::{counter, http, pingpong, relayed};
 
 /// A workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -69,7 +69,7 @@ impl Workload {
                 let mut cells = if brief { all[..1].to_vec() } else { all.to_vec() };
                 cells.extend([Cell::Slow, Cell::LocalAsk]);
                 cells.extend([2, RING_ACTORS].map(|actors| Cell::Ring { actors }));
-                cells.push(Cell::Spawn);
+                cells.extend([Cell::Spawn, Cell::CountEach { actors: COUNTERS }]);
                 cells
             }
             (Workload::Remote, true) => vec![Cell::Tell, Cell::Paced { percent: 80 }],
@@ -123,6 +123,11 @@ pub enum Cell {
     },
     /// Counter: very many actors alive at once.
     Spawn,
+    /// Counter: a few senders and many counting actors, of which each message goes to any.
+    CountEach {
+        /// The number of them.
+        actors: u32,
+    },
     /// Remote: one way, as the manual recommends.
     Tell,
     /// Remote: one way, over a session that is given up when its connection is cut.
@@ -208,6 +213,9 @@ const CALLERS_EACH: [u32; 2] = [64, 1_000];
 /// Actors of a ring that is more than two who hand a number to each other.
 const RING_ACTORS: u32 = 1_000;
 
+/// Counting actors that a few senders tell at random.
+const COUNTERS: u32 = 1_000;
+
 const REMOTE: &[Role] = &[Role::RemoteServer, Role::RemoteClient];
 
 /// How many messages a cell has.
@@ -231,7 +239,7 @@ impl Cell {
         match self {
             Cell::Server | Cell::Client | Cell::Pair | Cell::Mixed => Workload::Pingpong,
             Cell::Count { .. } | Cell::Slow | Cell::LocalAsk => Workload::Counter,
-            Cell::Ring { .. } | Cell::Spawn => Workload::Counter,
+            Cell::Ring { .. } | Cell::Spawn | Cell::CountEach { .. } => Workload::Counter,
             Cell::Tell | Cell::Thread | Cell::Naive | Cell::NaiveAsk => Workload::Remote,
             Cell::Unkept | Cell::MessagePack | Cell::Spread { .. } => Workload::Remote,
             Cell::Ask | Cell::RoundTrip | Cell::Paced { .. } => Workload::Remote,
@@ -273,6 +281,7 @@ impl Cell {
             Cell::Ring { actors: 2 } => Some("bounce"),
             Cell::Ring { .. } => Some("ring"),
             Cell::Spawn => Some("spawn"),
+            Cell::CountEach { .. } => Some("actors"),
             _ => None,
         }
     }
@@ -308,7 +317,7 @@ impl Cell {
             Cell::Client => &[Role::PingpongClient],
             Cell::Pair | Cell::Mixed => &[Role::PingpongServer, Role::PingpongClient],
             Cell::Count { .. } | Cell::Slow | Cell::LocalAsk => &[Role::Counter],
-            Cell::Ring { .. } | Cell::Spawn => &[Role::Counter],
+            Cell::Ring { .. } | Cell::Spawn | Cell::CountEach { .. } => &[Role::Counter],
             Cell::Tell | Cell::Thread | Cell::Naive | Cell::NaiveAsk => REMOTE,
             Cell::Unkept | Cell::MessagePack | Cell::Spread { .. } => REMOTE,
             Cell::Ask | Cell::RoundTrip | Cell::Paced { .. } => REMOTE,
@@ -338,6 +347,9 @@ impl Cell {
                 ..up_to(50 * pingpong::CONNECTIONS, 10_000 * pingpong::CONNECTIONS)
             },
             Cell::Count { senders } => Size { step: senders.into(), ..up_to(24_000, 100_000_000) },
+            Cell::CountEach { .. } => {
+                Size { step: counter::EACH_SENDERS.into(), ..up_to(24_000, 100_000_000) }
+            }
             Cell::Slow => Size { once: true, step: 2, ..always(usual(30_000_000, 200_000)) },
             Cell::LocalAsk | Cell::Ring { actors: 2 } => up_to(2_000, 50_000_000),
             Cell::Ring { .. } => always(usual(1_000_000, 20_000)),

@@ -12,6 +12,8 @@ use crate::workload::{Cell, Entry, Judgement, Order, inside};
 const AMOUNT: u64 = 100;
 /// Senders of a slow actor: two keep its mailbox full.
 const SLOW_SENDERS: u32 = 2;
+/// Senders of many actors.
+pub(super) const EACH_SENDERS: u32 = 4;
 /// Draws that a slow actor makes from each payload: a few tens of nanoseconds, where a tell takes
 /// ten or twenty.
 const WORK: u32 = 16;
@@ -37,7 +39,9 @@ pub(super) fn programs(entry: &Entry<'_>, order: Order) -> Option<TrialPrograms>
     ];
     match entry.cell {
         Cell::Slow => worker.orders.push(("WORK", WORK.to_string())),
-        Cell::Ring { actors } => worker.orders.push(("ACTORS", actors.to_string())),
+        Cell::Ring { actors } | Cell::CountEach { actors } => {
+            worker.orders.push(("ACTORS", actors.to_string()))
+        }
         Cell::Spawn => worker.memory_max = MEMORY_MAX_MANY,
         _ => {}
     }
@@ -74,9 +78,13 @@ pub(super) fn judge(
 fn judge_count(entry: &Entry<'_>, order: Order, outcome: &Outcome) -> Result<Judgement, String> {
     let counted: CounterAccount = parse_account("counter", &outcome.worker)?;
     let senders = senders(entry);
-    let each = order.messages / u64::from(senders);
-    let expected: Vec<SenderCounts> =
-        (0..senders).map(|sender| SenderCounts::expected(order.seed, sender, each)).collect();
+    let expected = match entry.cell {
+        Cell::CountEach { actors } => counts_of_each(order, actors),
+        _ => {
+            let each = order.messages / u64::from(senders);
+            (0..senders).map(|sender| SenderCounts::expected(order.seed, sender, each)).collect()
+        }
+    };
     let verified = verify(&expected, &counted.senders);
     let mut judged = Judgement::of(verified, entry.participant.is_ordered());
     let due = order.messages * AMOUNT;
@@ -92,6 +100,21 @@ fn judge_count(entry: &Entry<'_>, order: Order, outcome: &Outcome) -> Result<Jud
     Ok(judged)
 }
 
+/// What each actor must have seen of each sender: the payload says which actor a message goes to.
+fn counts_of_each(order: Order, actors: u32) -> Vec<SenderCounts> {
+    let mut all = vec![SenderCounts::default(); (actors * EACH_SENDERS) as usize];
+    for sender in 0..EACH_SENDERS {
+        let mut payloads = Payloads::new(order.seed, sender);
+        for _ in 0..order.messages / u64::from(EACH_SENDERS) {
+            let payload = payloads.draw();
+            let of_one = &mut all[(payload % actors * EACH_SENDERS + sender) as usize];
+            of_one.count += 1;
+            of_one.sum += u64::from(payload);
+        }
+    }
+    all
+}
+
 /// The sum of a slow actor's work on the messages of one sender.
 fn work(order: Order, sender: u32) -> u64 {
     let mut payloads = Payloads::new(order.seed, sender);
@@ -104,6 +127,7 @@ fn senders(entry: &Entry<'_>) -> u32 {
     match entry.cell {
         Cell::Count { senders } => senders,
         Cell::Slow => SLOW_SENDERS,
+        Cell::CountEach { .. } => EACH_SENDERS,
         _ => 1,
     }
 }

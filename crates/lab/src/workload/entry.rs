@@ -80,6 +80,7 @@ impl Entry<'_> {
             Cell::Ring { actors: 2 } => "bounce".to_owned(),
             Cell::Ring { .. } => "ring".to_owned(),
             Cell::Spawn => counter::SPAWN.to_owned(),
+            Cell::CountEach { actors } => format!("{actors} actors"),
             Cell::Tell => "tell".to_owned(),
             Cell::Unkept => "tell, not kept".to_owned(),
             Cell::MessagePack => "tell, MessagePack".to_owned(),

@@ -74,6 +74,6 @@ impl Desks {
     /// `"senders": […]` of an account.
     pub fn account(&self) -> String {
         let locked = self.0.iter().map(|desk| desk.lock().unwrap_or_else(PoisonError::into_inner));
-        Seen(locked.flat_map(|seen| seen.0.clone()).collect()).account()
+        Seen::of_all(locked.map(|seen| seen.clone())).account()
     }
 }

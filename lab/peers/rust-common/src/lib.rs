@@ -145,8 +145,8 @@ impl Place {
 
     /// The account of the ring, when all have been given back.
     pub fn account(value: u32, places: impl IntoIterator<Item = Place>) -> String {
-        let all = places.into_iter().flat_map(|place| place.seen.0).collect();
-        format!("{{\"value\": {value}, {}}}", Seen(all).account())
+        let all = Seen::of_all(places.into_iter().map(|place| place.seen));
+        format!("{{\"value\": {value}, {}}}", all.account())
     }
 }
 
@@ -245,6 +245,11 @@ impl Seen {
     /// Of `senders` senders, nothing yet.
     pub fn new(senders: usize) -> Self {
         Self(vec![Sender::default(); senders])
+    }
+
+    /// What all of them have seen, one after the other.
+    pub fn of_all(all: impl IntoIterator<Item = Seen>) -> Self {
+        Self(all.into_iter().flat_map(|one| one.0).collect())
     }
 
     /// A message came; one of an unknown sender is not counted and so will be missed.

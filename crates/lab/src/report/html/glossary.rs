@@ -97,6 +97,7 @@ const CELLS: &[(&str, &str)] = &[
     ("local ask", "One asks an actor of the same process; one ask is in flight."),
     ("bounce", "Two actors hand a number to each other."),
     ("ring", "A thousand actors hand a number round."),
+    ("1000 actors", "Four senders tell a thousand actors, of which any is next."),
     ("spawn", "A million actors alive at once; then each is told once and tells of itself."),
 ];
 
