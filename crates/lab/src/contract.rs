@@ -181,6 +181,24 @@ pub(crate) fn counts_to_json((count, sum, reordered): Counts) -> Value {
 /// A tally for another actor: count, sum and reordered.
 pub(crate) type Counts = (u64, u64, u64);
 
+/// Sequences whose counts are listed in an account.
+const LISTED_MAX: usize = 10_000;
+
+/// The account of many sequences: a list of their counts, or of very many their sums.
+pub(crate) fn sequences(all: &[Counts]) -> Value {
+    if all.len() <= LISTED_MAX {
+        return json!({ "senders": all.iter().copied().map(counts_to_json).collect::<Value>() });
+    }
+    let (mut sums, mut in_order, mut pairs) = ((0, 0, 0), 0_u64, 0_u64);
+    for (at, (count, sum, reordered)) in (0_u64..).zip(all.iter().copied()) {
+        sums = (sums.0 + count, sums.1 + sum, sums.2 + reordered);
+        in_order += u64::from(count > 0 && reordered == 0);
+        pairs = pairs.wrapping_add(at.wrapping_mul(sum));
+    }
+    let pairs = pairs.to_string();
+    json!({ "senders": [counts_to_json(sums)], "in_order": in_order, "pairs": pairs })
+}
+
 /// The account of a receiver.
 pub(crate) fn senders(tallies: &[Tally]) -> Value {
     tallies.iter().map(|tally| tally.to_json()).collect()

@@ -93,7 +93,11 @@ fn a_quick_run_finds_every_bad_participant_out_and_gives_the_honest_ones_numbers
 
 /// The rows of a quick run of some cells of remote, by raw and wigwag.
 fn remote(cells: &[&str]) -> Rows {
-    let words = ["lab", "run", "remote", "--quick", "--runs", "1", "--peers", "raw,wigwag"];
+    remote_of("raw,wigwag", cells)
+}
+
+fn remote_of(peers: &str, cells: &[&str]) -> Rows {
+    let words = ["lab", "run", "remote", "--quick", "--runs", "1", "--peers", peers];
     let cells = cells.iter().flat_map(|cell| ["--cell", *cell]);
     let said = run(words.into_iter().chain(cells).chain(["--json", "-"]));
     assert_eq!(said.code, Some(0), "{said:?}");
@@ -165,10 +169,28 @@ fn a_quick_run_of_remote_goes_a_long_way_and_is_cut() {
 #[test]
 fn a_quick_run_of_remote_has_the_cells_that_are_wigwags_own() {
     let _alone = crate::alone();
-    let own = ["tell, MessagePack", "tell, 1000 actors", "tell, 100 links"];
+    let own = [
+        "tell, MessagePack",
+        "tell, 1000 actors",
+        "tell, 1000 actors at random",
+        "tell, 4 links",
+        "tell, 1000 links",
+    ];
     let rows = remote(&own);
     for cell in own {
         let row = rows.row(cell, "wigwag");
+        assert_eq!(row["verified"]["received"], row["verified"]["sent"], "{row}");
+        assert!(row["rate"]["median"].as_f64() > Some(0.0), "{row}");
+    }
+}
+
+/// Of so many actors the account has sums.
+#[test]
+fn a_quick_run_of_remote_tells_a_hundred_thousand_actors() {
+    let _alone = crate::alone();
+    let rows = remote_of("raw", &["tell, 100000 actors", "tell, 100000 actors at random"]);
+    assert_eq!(rows.0.len(), 2, "those and no other");
+    for row in &rows.0 {
         assert_eq!(row["verified"]["received"], row["verified"]["sent"], "{row}");
         assert!(row["rate"]["median"].as_f64() > Some(0.0), "{row}");
     }

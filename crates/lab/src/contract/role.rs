@@ -53,7 +53,7 @@ impl Role {
 }
 
 /// Cells that a client of remote can be ordered to do: the values of `CELL`.
-pub const REMOTE_CELLS: [&str; 23] = [
+pub const REMOTE_CELLS: [&str; 24] = [
     "tell",
     "naive",
     "ask",
@@ -65,6 +65,7 @@ pub const REMOTE_CELLS: [&str; 23] = [
     "callers-each",
     "senders",
     "actors",
+    "actors-random",
     "links",
     "unkept",
     "messagepack",

@@ -48,8 +48,8 @@ pub const ALL: [Embedded; 40] = [
         known_bad: false,
         roles: &crate::contract::role::ROLES,
         payload: Payload::Both,
-        // It keeps nothing, knows no codec, no tasks and no actors: the limit of such cells is that
-        // of the cells without.
+        // It keeps nothing, knows no codec and no tasks: the limit of such cells is that of the
+        // cells without.
         cells: &[
             "tell",
             "unkept",
@@ -62,6 +62,8 @@ pub const ALL: [Embedded; 40] = [
             "paced",
             "callers",
             "callers-each",
+            "actors",
+            "actors-random",
             "u64",
             "u64-task",
             "u64-thread",
@@ -84,6 +86,7 @@ pub const ALL: [Embedded; 40] = [
                 + lines(include_str!("raw/replies.rs"))
                 + lines(include_str!("raw/callers.rs"))
                 + lines(include_str!("raw/shapes.rs"))
+                + lines(include_str!("raw/actors.rs"))
                 + lines(include_str!("raw/paced.rs"))
                 + lines(include_str!("raw/pingpong.rs"))
                 + lines(include_str!("raw/pingpong_client.rs"))

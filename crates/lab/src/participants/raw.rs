@@ -6,6 +6,7 @@ pub(super) mod remote;
 pub(super) mod replies;
 pub(super) mod callers;
 pub(super) mod shapes;
+pub(super) mod actors;
 pub(super) mod paced;
 pub(super) mod pingpong;
 pub(super) mod pingpong_client;

@@ -197,13 +197,24 @@ pub enum SpreadOver {
     Senders,
     /// Actors that are told in turn, through one connection.
     Actors,
+    /// Actors of which any is told next, through one connection.
+    ActorsAtRandom,
     /// Connections, each with a sender of its own, to one actor.
     Links,
 }
 
 /// The cells with many parties: their kind and their number.
-const SPREADS: [(SpreadOver, u32); 3] =
-    [(SpreadOver::Senders, 16), (SpreadOver::Actors, 1_000), (SpreadOver::Links, 100)];
+const SPREADS: [(SpreadOver, u32); 9] = [
+    (SpreadOver::Senders, 16),
+    (SpreadOver::Actors, 1_000),
+    (SpreadOver::ActorsAtRandom, 1_000),
+    (SpreadOver::Actors, 100_000),
+    (SpreadOver::ActorsAtRandom, 100_000),
+    (SpreadOver::Links, 4),
+    (SpreadOver::Links, 16),
+    (SpreadOver::Links, 100),
+    (SpreadOver::Links, 1_000),
+];
 
 /// Callers of one actor.
 const CALLERS: [u32; 5] = [1, 8, 64, 1_000, 10_000];
@@ -257,6 +268,7 @@ impl Cell {
             Cell::MessagePack => Some("messagepack"),
             Cell::Spread { over: SpreadOver::Senders, .. } => Some("senders"),
             Cell::Spread { over: SpreadOver::Actors, .. } => Some("actors"),
+            Cell::Spread { over: SpreadOver::ActorsAtRandom, .. } => Some("actors-random"),
             Cell::Spread { over: SpreadOver::Links, .. } => Some("links"),
             Cell::Shape { shape, from } => Some(shape.order(from)),
             Cell::Thread => Some("thread"),

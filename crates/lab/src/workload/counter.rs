@@ -4,7 +4,7 @@
 use crate::contract::role::Role;
 use crate::trial::{MEMORY_MAX_MANY, Outcome, TrialPrograms};
 use crate::workload::account::payloads::{Payloads, step};
-use crate::workload::account::{CounterAccount, SenderCounts, verify};
+use crate::workload::account::{CounterAccount, sequences, verify};
 use crate::workload::entry::parse_account;
 use crate::workload::{Cell, Entry, Judgement, Order, inside};
 
@@ -79,11 +79,8 @@ fn judge_count(entry: &Entry<'_>, order: Order, outcome: &Outcome) -> Result<Jud
     let counted: CounterAccount = parse_account("counter", &outcome.worker)?;
     let senders = senders(entry);
     let expected = match entry.cell {
-        Cell::CountEach { actors } => counts_of_each(order, actors),
-        _ => {
-            let each = order.messages / u64::from(senders);
-            (0..senders).map(|sender| SenderCounts::expected(order.seed, sender, each)).collect()
-        }
+        Cell::CountEach { actors } => sequences::of_actors(order, actors, senders),
+        _ => sequences::of_senders(order, senders),
     };
     let verified = verify(&expected, &counted.senders);
     let mut judged = Judgement::of(verified, entry.participant.is_ordered());
@@ -98,21 +95,6 @@ fn judge_count(entry: &Entry<'_>, order: Order, outcome: &Outcome) -> Result<Jud
         });
     }
     Ok(judged)
-}
-
-/// What each actor must have seen of each sender: the payload says which actor a message goes to.
-fn counts_of_each(order: Order, actors: u32) -> Vec<SenderCounts> {
-    let mut all = vec![SenderCounts::default(); (actors * EACH_SENDERS) as usize];
-    for sender in 0..EACH_SENDERS {
-        let mut payloads = Payloads::new(order.seed, sender);
-        for _ in 0..order.messages / u64::from(EACH_SENDERS) {
-            let payload = payloads.draw();
-            let of_one = &mut all[(payload % actors * EACH_SENDERS + sender) as usize];
-            of_one.count += 1;
-            of_one.sum += u64::from(payload);
-        }
-    }
-    all
 }
 
 /// The sum of a slow actor's work on the messages of one sender.

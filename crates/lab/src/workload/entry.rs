@@ -86,6 +86,9 @@ impl Entry<'_> {
             Cell::MessagePack => "tell, MessagePack".to_owned(),
             Cell::Spread { over: SpreadOver::Senders, many } => format!("tell, {many} senders"),
             Cell::Spread { over: SpreadOver::Actors, many } => format!("tell, {many} actors"),
+            Cell::Spread { over: SpreadOver::ActorsAtRandom, many } => {
+                format!("tell, {many} actors at random")
+            }
             Cell::Spread { over: SpreadOver::Links, many } => format!("tell, {many} links"),
             Cell::Shape { shape, from } => shape::name(shape, from),
             Cell::Thread => "tell, thread".to_owned(),

@@ -2,9 +2,9 @@
 
 use crate::contract::role::Role;
 use crate::trial::{Outcome, TrialPrograms};
-use crate::workload::account::{RemoteClientAccount, RemoteServerAccount, SenderCounts, verify};
+use crate::workload::account::{RemoteClientAccount, RemoteServerAccount, sequences};
 use crate::workload::entry::parse_account;
-use crate::workload::{Cell, Entry, Judgement, Order, paced, relayed, round_trips};
+use crate::workload::{Cell, Entry, Judgement, Order, SpreadOver, paced, relayed, round_trips};
 
 pub(crate) mod overload;
 pub mod shape;
@@ -67,13 +67,16 @@ pub(super) fn judge(
     let served: RemoteServerAccount = parse_account("server", &outcome.server)?;
     let drove: RemoteClientAccount = parse_account("client", &outcome.worker)?;
     let many = streams(entry.cell);
-    let each = order.messages / u64::from(many);
-    let all: Vec<SenderCounts> =
-        (0..many).map(|one| SenderCounts::expected(order.seed, one, each)).collect();
+    let all = match entry.cell {
+        Cell::Spread { over: SpreadOver::ActorsAtRandom, many } => {
+            sequences::of_actors(order, many, 1)
+        }
+        _ => sequences::of_senders(order, many),
+    };
     let asks = asks(entry.cell);
     // An ask is matched with its reply; the order in which asks were handled is only reported.
     let required = entry.participant.is_ordered() && !asks;
-    let mut judged = Judgement::of(verify(&all, &served.senders), required);
+    let mut judged = sequences::judge(&all, &served, required);
     let claims = if asks { drove.replies } else { drove.sent };
     judged.demand(claims == Some(order.messages), || {
         let what = if asks { "replies" } else { "messages sent" };
@@ -81,6 +84,7 @@ pub(super) fn judge(
         format!("its client tells of {claims} of {what}, where {} were ordered", order.messages)
     });
     if asks {
+        let each = order.messages / u64::from(many);
         let numbers = u64::from(many) * (each * each.saturating_sub(1) / 2);
         let payloads = all.iter().fold(0_u64, |sum, one| sum.wrapping_add(one.sum));
         let due = payloads.wrapping_add(numbers);

@@ -12,7 +12,7 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use super::replies::{joined, naive_ask};
-use super::{callers, paced, shapes};
+use super::{actors, callers, paced, shapes};
 use crate::contract::Failure;
 use crate::contract::{
     Orders, PayloadDraws, Tally, print_line, ready_and_go, ready_until_input_ends, senders,
@@ -34,6 +34,7 @@ pub(crate) fn serve(orders: &Orders) -> Result<(), Failure> {
     let account = match kind[0] {
         callers::MARK => callers::serve(&mut stream, orders)?,
         shapes::MARK => shapes::serve(&mut stream, orders)?,
+        actors::MARK => actors::serve(&mut stream, orders)?,
         wants_replies => answer(&mut stream, wants_replies != 0)?,
     };
     print_line(&account.to_string())?;
@@ -74,12 +75,14 @@ pub(crate) fn drive(orders: &Orders) -> Result<(), Failure> {
     let asks = matches!(orders.cell.as_str(), "ask" | "rtt" | "naive-ask" | "paced");
     let kind = match orders.cell.as_str() {
         "callers" | "callers-each" => callers::MARK,
+        "actors" | "actors-random" => actors::MARK,
         cell if shapes::is_one(cell) => shapes::MARK,
         _ => u8::from(asks),
     };
     stream.write_all(&[kind])?;
     let account = match orders.cell.as_str() {
         _ if kind == callers::MARK => callers::drive(&mut stream, orders)?,
+        _ if kind == actors::MARK => actors::drive(&mut stream, orders)?,
         _ if kind == shapes::MARK => shapes::drive(&mut stream, orders)?,
         "rtt" => round_trips(&mut stream, orders)?,
         "ask" => ask(&stream, orders)?,

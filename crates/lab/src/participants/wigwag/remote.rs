@@ -41,7 +41,7 @@ impl Ledger {
 }
 
 /// The cells whose messages are spread.
-const SPREAD: [&str; 3] = ["senders", "actors", "links"];
+const SPREAD: [&str; 4] = ["senders", "actors", "actors-random", "links"];
 
 /// The cells whose messages have other arguments.
 const SHAPES: [&str; 8] =

@@ -33,6 +33,7 @@ const PACED: &str = "Every message is answered, and sent when it is due, at a sh
 const CALLERS: &str = "So many callers ask one actor, each one question at a time, and are answered with \
                        a struct of two numbers, a text and two tags.";
 const CALLERS_EACH: &str = "The same, each caller asking an actor of its own.";
+const LINKS: &str = "The same over so many connections at once.";
 const VEC: &str = "One way, an array of so many bytes for each message.";
 const BYTES: &str = "One way, so many bytes that can be shared without a copy for each message.";
 const OVERLOAD: &str = "Callers that wait 50 ms order that share of what the actor can do, 2,000 a \
@@ -51,7 +52,13 @@ const CELLS: &[(&str, &str)] = &[
     ("tell, not kept", "The same over a session that ends when its connection is cut."),
     ("tell, 16 senders", "The same from 16 tasks at once."),
     ("tell, 1000 actors", "The same to a thousand actors in turn."),
-    ("tell, 100 links", "The same over a hundred connections at once."),
+    ("tell, 1000 actors at random", "The same to a thousand actors, of which any is next."),
+    ("tell, 100000 actors", "The same to a hundred thousand actors in turn."),
+    ("tell, 100000 actors at random", "The same to a hundred thousand, of which any is next."),
+    ("tell, 4 links", LINKS),
+    ("tell, 16 links", LINKS),
+    ("tell, 100 links", LINKS),
+    ("tell, 1000 links", LINKS),
     ("tell, relayed", "One way through the lab's relay, which adds no time of its own on purpose."),
     ("tell, 1 ms", DELAYED),
     ("tell, 10 ms", DELAYED),

@@ -7,6 +7,7 @@ use super::*;
 use crate::participants::Participant;
 use crate::process::timeline::WireTimeline;
 use crate::relay::{RelayAccount, RelayCut};
+use crate::workload::account::SenderCounts;
 use crate::workload::remote::shape::{Origin, Shape};
 
 const ORDER: Order = Order {
