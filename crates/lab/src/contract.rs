@@ -7,6 +7,7 @@ pub(crate) mod schedule;
 pub(crate) mod poller;
 pub(crate) mod quote;
 pub(crate) mod sp;
+pub(crate) mod stamp;
 
 use std::error::Error;
 use std::io::{self, BufRead, Read, Write};
@@ -32,6 +33,8 @@ pub(crate) struct Orders {
     pub(crate) amount: u64,
     pub(crate) seed: u32,
     pub(crate) window: usize,
+    /// Of a block.
+    pub(crate) bytes: usize,
     /// Messages a second.
     pub(crate) rate: u64,
     /// Microseconds that a device takes for a call.
@@ -67,6 +70,7 @@ impl Orders {
             amount: number("AMOUNT"),
             seed: number("SEED") as u32,
             window: (number("WINDOW") as usize).max(1),
+            bytes: number("BYTES") as usize,
             rate: number("RATE"),
             work_us: number("WORK_US"),
             limit_ms: number("LIMIT_MS"),
@@ -168,10 +172,40 @@ impl Tally {
         self.next = number + 1;
     }
 
-    pub(crate) fn to_json(self) -> Value {
-        let Tally { count, sum, reordered, .. } = self;
-        json!({ "count": count, "sum": sum.to_string(), "reordered": reordered })
+    /// Count, sum and reordered, as actors tell each other.
+    pub(crate) fn to_counts(self) -> Counts {
+        (self.count, self.sum, self.reordered)
     }
+
+    pub(crate) fn to_json(self) -> Value {
+        counts_to_json(self.to_counts())
+    }
+}
+
+/// The same, as JSON.
+pub(crate) fn counts_to_json((count, sum, reordered): Counts) -> Value {
+    json!({ "count": count, "sum": sum.to_string(), "reordered": reordered })
+}
+
+/// A tally for another actor: count, sum and reordered.
+pub(crate) type Counts = (u64, u64, u64);
+
+/// Sequences whose counts are listed in an account.
+const LISTED_MAX: usize = 10_000;
+
+/// The account of many sequences: a list of their counts, or of very many their sums.
+pub(crate) fn sequences(all: &[Counts]) -> Value {
+    if all.len() <= LISTED_MAX {
+        return json!({ "senders": all.iter().copied().map(counts_to_json).collect::<Value>() });
+    }
+    let (mut sums, mut in_order, mut pairs) = ((0, 0, 0), 0_u64, 0_u64);
+    for (at, (count, sum, reordered)) in (0_u64..).zip(all.iter().copied()) {
+        sums = (sums.0 + count, sums.1 + sum, sums.2 + reordered);
+        in_order += u64::from(count > 0 && reordered == 0);
+        pairs = pairs.wrapping_add(at.wrapping_mul(sum));
+    }
+    let pairs = pairs.to_string();
+    json!({ "senders": [counts_to_json(sums)], "in_order": in_order, "pairs": pairs })
 }
 
 /// The account of a receiver.

@@ -8,10 +8,31 @@
 server() ->
     lab:main(fun() ->
         {ok, _} = net_kernel:start(['server@127.0.0.1', longnames]),
-        register(remote, spawn_link(fun() -> serve(lab:seen()) end)),
+        register(remote, spawn_link(fun() -> begin_to_serve(os:getenv("CELL")) end)),
         lab:say("READY ~b", [lab_epmd:port()]),
         lab:stop_with_the_lab()
     end).
+
+begin_to_serve(Cell) when Cell =:= "callers"; Cell =:= "callers-each" ->
+    Senders = lab:order("SENDERS"),
+    serve_desks(callers:start(Cell, Senders), Senders);
+begin_to_serve("bytes") ->
+    shapes:serve(lab:order("BYTES"), lab:seen());
+begin_to_serve(Shape) when Shape =:= "u64"; Shape =:= "methods"; Shape =:= "struct" ->
+    shapes:serve(0, lab:seen());
+begin_to_serve(_) ->
+    serve(lab:seen()).
+
+%% The desks are called by the other node; this process says where they are.
+serve_desks(Desks, Senders) ->
+    receive
+        {who, From} ->
+            From ! {self, {self(), Desks}};
+        {account, From} ->
+            lab:say("{\"senders\": [~s]}", [callers:account(Desks, Senders)]),
+            From ! said
+    end,
+    serve_desks(Desks, Senders).
 
 serve(Seen) ->
     receive
@@ -21,7 +42,7 @@ serve(Seen) ->
             From ! {reply, Number, Number + Payload},
             serve(lab:accept(0, Number, Payload, Seen));
         {who, From} ->
-            From ! {self, self()},
+            From ! {self, {self(), {}}},
             serve(Seen);
         {account, From} ->
             lab:say("{\"senders\": [~s]}", [lab:senders(1, Seen)]),
@@ -33,12 +54,17 @@ client() ->
     lab:main(fun() ->
         {ok, _} = net_kernel:start(['client@127.0.0.1', longnames]),
         {remote, 'server@127.0.0.1'} ! {who, self()},
-        Server = receive {self, Pid} -> Pid end,
+        {Server, Desks} = receive {self, Self} -> Self end,
         true = monitor_node('server@127.0.0.1', true),
         [Messages, Seed] = [lab:order(Name) || Name <- ["MESSAGES", "SEED"]],
         State = lab:payloads(Seed, 0),
         lab:ready_and_wait_for_go(),
-        Account = run(os:getenv("CELL"), Server, Messages, State),
+        Account = case os:getenv("CELL") of
+            Callers when Callers =:= "callers"; Callers =:= "callers-each" ->
+                account(callers:call(Desks, lab:order("SENDERS"), Messages, Seed), "");
+            Cell ->
+                run(Cell, Server, Messages, State)
+        end,
         Server ! {account, self()},
         said = answer(),
         lab:say("~s", [Account])
@@ -53,6 +79,9 @@ run("rtt", Server, Messages, State) ->
     account(Replies, percentiles(lists:sort(Times)));
 run(Tell, Server, Messages, State) when Tell =:= "tell"; Tell =:= "naive" ->
     tell(Server, 0, Messages, State),
+    io_lib:format("{\"sent\": ~b}", [Messages]);
+run(Shape, Server, Messages, State) ->
+    shapes:tell(Shape, Server, Messages, State),
     io_lib:format("{\"sent\": ~b}", [Messages]).
 
 tell(_, Messages, Messages, _) ->

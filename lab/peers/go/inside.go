@@ -195,3 +195,50 @@ func spawn() {
 		"alive": actors, "sum": fmt.Sprint(sum), "pairs": fmt.Sprint(pairs), "again": again,
 	}, input)
 }
+
+// actors is a thousand counting goroutines; the payload says which one a message goes to.
+func actors() {
+	senders, amount, seed := order("SENDERS"), uint64(order("AMOUNT")), uint32(order("SEED"))
+	each, actors := order("MESSAGES")/senders, order("ACTORS")
+	inboxes, totals, tallies := make([]chan count, actors), make([]uint64, actors), make([]seen, actors*senders)
+	var counting, sending sync.WaitGroup
+	for at := range inboxes {
+		inboxes[at] = make(chan count, 1024)
+		counting.Add(1)
+		go func() {
+			defer counting.Done()
+			mine := tallies[at*senders : (at+1)*senders]
+			for message := range inboxes[at] {
+				totals[at] += message.amount
+				mine[message.sender].take(message.number, message.payload)
+			}
+		}()
+	}
+	readyAndWaitForGo()
+	for sender := range uint32(senders) {
+		sending.Add(1)
+		go func() {
+			defer sending.Done()
+			drawn, numbers := payloadsOf(seed, sender), make([]uint64, actors)
+			for range each {
+				payload := drawn.next()
+				at := int(payload) % actors
+				inboxes[at] <- count{amount: amount, number: numbers[at], sender: sender, payload: payload}
+				numbers[at]++
+			}
+		}()
+	}
+	sending.Wait()
+	for _, inbox := range inboxes {
+		close(inbox)
+	}
+	counting.Wait()
+	var total uint64
+	for _, one := range totals {
+		total += one
+	}
+	for at := range tallies {
+		tallies[at] = tallies[at].told()
+	}
+	say(map[string]any{"total": total, "senders": tallies})
+}

@@ -26,6 +26,10 @@ func main() {
 		pingpongClient()
 	case "counter":
 		inside()
+	case "remote-server":
+		remoteServer()
+	case "remote-client":
+		remoteClient()
 	default:
 		log.Fatalf("no such role: %q", role)
 	}
@@ -60,6 +64,8 @@ func inside() {
 		ring()
 	case "spawn":
 		spawn()
+	case "actors":
+		actors()
 	default:
 		counter()
 	}

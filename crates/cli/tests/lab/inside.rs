@@ -23,13 +23,13 @@ fn play(embedded: &str, cells: &[&str]) -> Vec<Value> {
 #[test]
 fn wigwag_and_the_limit_do_every_cell_as_ordered() {
     let _alone = crate::alone();
-    let of_wigwag = play("wigwag", &["slow", "ask", "bounce", "ring", "spawn"]);
-    let of_raw = play("raw", &["slow", "ask", "bounce"]);
+    let of_wigwag = play("wigwag", &["slow", "ask", "bounce", "ring", "spawn", "actors"]);
+    let of_raw = play("raw", &["slow", "ask", "bounce", "actors"]);
     let cells = |rows: &[Value]| -> Vec<String> {
         rows.iter().map(|row| row["cell"].as_str().unwrap_or_default().to_owned()).collect()
     };
-    assert_eq!(cells(&of_wigwag), ["slow", "local ask", "bounce", "ring", "spawn"]);
-    assert_eq!(cells(&of_raw), ["slow", "local ask", "bounce"]);
+    assert_eq!(cells(&of_wigwag), ["slow", "local ask", "bounce", "ring", "spawn", "1000 actors"]);
+    assert_eq!(cells(&of_raw), ["slow", "local ask", "bounce", "1000 actors"]);
     for row in of_wigwag.iter().chain(&of_raw) {
         assert!(row["rate"]["median"].as_f64() > Some(0.0), "{row}");
         assert_eq!(row["verified"]["sent"], row["verified"]["received"], "{row}");

@@ -93,11 +93,11 @@ fn a_quick_run_finds_every_bad_participant_out_and_gives_the_honest_ones_numbers
 
 /// The rows of a quick run of some cells of remote, by raw and wigwag.
 fn remote(cells: &[&str]) -> Rows {
-    some_cells("remote", cells)
+    some_cells("remote", "raw,wigwag", cells)
 }
 
-fn some_cells(workload: &str, cells: &[&str]) -> Rows {
-    let words = ["lab", "run", workload, "--quick", "--runs", "1", "--peers", "raw,wigwag"];
+fn some_cells(workload: &str, peers: &str, cells: &[&str]) -> Rows {
+    let words = ["lab", "run", workload, "--quick", "--runs", "1", "--peers", peers];
     let cells = cells.iter().flat_map(|cell| ["--cell", *cell]);
     let said = run(words.into_iter().chain(cells).chain(["--json", "-"]));
     assert_eq!(said.code, Some(0), "{said:?}");
@@ -169,7 +169,13 @@ fn a_quick_run_of_remote_goes_a_long_way_and_is_cut() {
 #[test]
 fn a_quick_run_of_remote_has_the_cells_that_are_wigwags_own() {
     let _alone = crate::alone();
-    let own = ["tell, MessagePack", "tell, 1000 actors", "tell, 100 links"];
+    let own = [
+        "tell, MessagePack",
+        "tell, 1000 actors",
+        "tell, 1000 actors at random",
+        "tell, 4 links",
+        "tell, 1000 links",
+    ];
     let rows = remote(&own);
     for cell in own {
         let row = rows.row(cell, "wigwag");
@@ -191,7 +197,7 @@ fn a_quick_run_of_sp_passes_messages_over_every_transport() {
         "push 16 B tcp, 4 threads",
         "push 16 B tcp, 100 connections",
     ];
-    let rows = some_cells("sp", &[&round_trips[..], &one_way].concat());
+    let rows = some_cells("sp", "raw,wigwag", &[&round_trips[..], &one_way].concat());
     for name in ["raw", "wigwag"] {
         for cell in round_trips.iter().chain(&one_way) {
             let row = rows.row(cell, name);
@@ -202,6 +208,32 @@ fn a_quick_run_of_sp_passes_messages_over_every_transport() {
             assert!(cell.contains("tcp") || row["runs"][0]["wire_bytes"].is_null(), "{row}");
         }
         assert_eq!(rows.row("push 64 KiB ipc", name)["message_bytes"], 64 << 10);
+    }
+}
+
+/// Of so many actors the account has sums.
+#[test]
+fn a_quick_run_of_remote_tells_a_hundred_thousand_actors() {
+    let _alone = crate::alone();
+    let rows = some_cells("remote", "raw", &["tell, 100000 actors", "tell, 100000 actors at random"]);
+    assert_eq!(rows.0.len(), 2, "those and no other");
+    for row in &rows.0 {
+        assert_eq!(row["verified"]["received"], row["verified"]["sent"], "{row}");
+        assert!(row["rate"]["median"].as_f64() > Some(0.0), "{row}");
+    }
+}
+
+#[test]
+fn a_quick_run_of_remote_sends_every_shape() {
+    let _alone = crate::alone();
+    let words = ["tell, u64", "tell, u64, task", "tell, u64, thread"];
+    let others = ["tell, two methods", "tell, text", "tell, struct"];
+    let blocks = ["tell, vec 1 KiB", "tell, vec 60 KiB", "tell, bytes 16 KiB"];
+    let rows = remote(&[words, others, blocks].concat());
+    assert_eq!(rows.0.len(), 18, "those and no other");
+    for row in &rows.0 {
+        assert_eq!(row["verified"]["received"], row["verified"]["sent"], "{row}");
+        assert!(row["rate"]["median"].as_f64() > Some(0.0), "{row}");
     }
 }
 

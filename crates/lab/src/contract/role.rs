@@ -65,7 +65,7 @@ impl Role {
 }
 
 /// Cells that a client of remote can be ordered to do: the values of `CELL`.
-pub const REMOTE_CELLS: [&str; 15] = [
+pub const REMOTE_CELLS: [&str; 24] = [
     "tell",
     "naive",
     "ask",
@@ -77,17 +77,26 @@ pub const REMOTE_CELLS: [&str; 15] = [
     "callers-each",
     "senders",
     "actors",
+    "actors-random",
     "links",
     "unkept",
     "messagepack",
     "thread",
+    "u64",
+    "u64-task",
+    "u64-thread",
+    "methods",
+    "text",
+    "struct",
+    "vec",
+    "bytes",
 ];
 
 /// Cells of remote that a participant does by default.
 pub const REMOTE_CELLS_AT_LEAST: [&str; 4] = ["tell", "naive", "ask", "rtt"];
 
 /// Cells that a program for counter can be ordered to do: the values of `CELL`.
-pub const COUNTER_CELLS: [&str; 6] = ["count", "slow", "ask", "bounce", "ring", "spawn"];
+pub const COUNTER_CELLS: [&str; 7] = ["count", "slow", "ask", "bounce", "ring", "spawn", "actors"];
 
 /// Cells of counter that a participant does by default.
 pub const COUNTER_CELLS_AT_LEAST: [&str; 1] = ["count"];

@@ -60,8 +60,8 @@ pub const ALL: [Embedded; 40] = [
         known_bad: false,
         roles: &crate::contract::role::ROLES,
         payload: Payload::Both,
-        // It keeps nothing, knows no codec, no tasks and no actors: the limit of such cells is that
-        // of the cells without.
+        // It keeps nothing, knows no codec and no tasks: the limit of such cells is that of the
+        // cells without.
         cells: &[
             "tell",
             "unkept",
@@ -74,8 +74,18 @@ pub const ALL: [Embedded; 40] = [
             "paced",
             "callers",
             "callers-each",
+            "actors",
+            "actors-random",
+            "u64",
+            "u64-task",
+            "u64-thread",
+            "methods",
+            "text",
+            "struct",
+            "vec",
+            "bytes",
         ],
-        inside: &["count", "slow", "ask", "bounce"],
+        inside: &["count", "slow", "ask", "bounce", "actors"],
         sp: &SP_CELLS,
         resumes: false,
         lacks: &[
@@ -88,6 +98,8 @@ pub const ALL: [Embedded; 40] = [
                 + lines(include_str!("raw/remote.rs"))
                 + lines(include_str!("raw/replies.rs"))
                 + lines(include_str!("raw/callers.rs"))
+                + lines(include_str!("raw/shapes.rs"))
+                + lines(include_str!("raw/actors.rs"))
                 + lines(include_str!("raw/paced.rs"))
                 + lines(include_str!("raw/sp.rs"))
                 + lines(include_str!("raw/sp/inproc.rs"))
@@ -115,6 +127,7 @@ pub const ALL: [Embedded; 40] = [
                 + lines(include_str!("wigwag/clerk.rs"))
                 + lines(include_str!("wigwag/spread.rs"))
                 + lines(include_str!("wigwag/callers.rs"))
+                + lines(include_str!("wigwag/shapes.rs"))
                 + lines(include_str!("wigwag/paced.rs"))
                 + lines(include_str!("wigwag/overload.rs"))
                 + lines(include_str!("wigwag/sp.rs")),

@@ -1,6 +1,8 @@
 //! The hidden command: plays a role of an embedded participant.
 
-use rustix::process::{Signal, getppid, set_parent_process_death_signal};
+use rustix::process::{
+    Resource, Signal, getppid, getrlimit, set_parent_process_death_signal, setrlimit,
+};
 
 use crate::contract::role::Role;
 use crate::contract::{Failure, Orders};
@@ -20,6 +22,7 @@ pub fn play(name: &str, role: &str) -> Result<(), Failure> {
         return Err(nobody().into());
     }
     end_with_parent()?;
+    allow_files()?;
     let orders = Orders::read();
     match (name, role) {
         ("raw", Role::HttpServer) => http::raw::serve(),
@@ -68,6 +71,14 @@ fn end_with_parent() -> Result<(), Failure> {
         // The lab has ended before the call, so no signal will be sent.
         false => Err("the lab has ended".into()),
     }
+}
+
+/// Raises the limit of open files as far as any process may: a thousand connections are more than
+/// many systems allow at first.
+fn allow_files() -> Result<(), Failure> {
+    let mut files = getrlimit(Resource::Nofile);
+    files.current = files.maximum;
+    Ok(setrlimit(Resource::Nofile, files)?)
 }
 
 #[cfg(test)]

@@ -5,6 +5,8 @@ pub(super) mod inside;
 pub(super) mod remote;
 pub(super) mod replies;
 pub(super) mod callers;
+pub(super) mod shapes;
+pub(super) mod actors;
 pub(super) mod paced;
 pub(super) mod sp;
 pub(super) mod pingpong;

@@ -6,6 +6,7 @@
 
 pub mod payloads;
 pub mod latency;
+pub(crate) mod sequences;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
@@ -137,8 +138,14 @@ pub struct SpawnAccount {
 /// The account of a remote server.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RemoteServerAccount {
-    /// The counts of each sender: there is one.
+    /// The counts of each sender; of very many, those of all of them together.
     pub senders: Vec<SenderCounts>,
+    /// Of very many senders, how many sent something and all of it came in order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_order: Option<u64>,
+    /// Of very many senders, the sum, modulo 2^64, of each one's number times its own sum.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "read_some_sum")]
+    pub pairs: Option<u64>,
 }
 
 /// The account of the receiver in sp.

@@ -4,8 +4,9 @@ use crate::contract::role::Role;
 use crate::participants::Participant;
 use crate::results::Witness;
 use crate::workload::remote::overload;
+use crate::workload::remote::shape::{self, Origin, Shape};
 use crate::workload::sp::SpCell;
-use crate::workload::{http, pingpong, relayed, sp};
+use crate::workload::{counter, http, pingpong, relayed, sp};
 
 /// A workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -75,12 +76,13 @@ impl Workload {
                 let mut cells = if brief { all[..1].to_vec() } else { all.to_vec() };
                 cells.extend([Cell::Slow, Cell::LocalAsk]);
                 cells.extend([2, RING_ACTORS].map(|actors| Cell::Ring { actors }));
-                cells.push(Cell::Spawn);
+                cells.extend([Cell::Spawn, Cell::CountEach { actors: COUNTERS }]);
                 cells
             }
             (Workload::Remote, true) => vec![Cell::Tell, Cell::Paced { percent: 80 }],
             (Workload::Remote, false) => {
                 let mut cells = vec![Cell::Tell, Cell::Unkept, Cell::MessagePack];
+                cells.extend(shape::cells());
                 cells.extend(SPREADS.map(|(over, many)| Cell::Spread { over, many }));
                 cells.extend([
                     Cell::Thread,
@@ -129,6 +131,11 @@ pub enum Cell {
     },
     /// Counter: very many actors alive at once.
     Spawn,
+    /// Counter: a few senders and many counting actors, of which each message goes to any.
+    CountEach {
+        /// The number of them.
+        actors: u32,
+    },
     /// Remote: one way, as the manual recommends.
     Tell,
     /// Remote: one way, over a session that is given up when its connection is cut.
@@ -141,6 +148,13 @@ pub enum Cell {
         over: SpreadOver,
         /// The number of these parties.
         many: u32,
+    },
+    /// Remote: one way, with other arguments.
+    Shape {
+        /// What they are.
+        shape: Shape,
+        /// Where they are sent from.
+        from: Origin,
     },
     /// Remote: one way, a plain loop.
     Naive,
@@ -193,13 +207,24 @@ pub enum SpreadOver {
     Senders,
     /// Actors that are told in turn, through one connection.
     Actors,
+    /// Actors of which any is told next, through one connection.
+    ActorsAtRandom,
     /// Connections, each with a sender of its own, to one actor.
     Links,
 }
 
 /// The cells with many parties: their kind and their number.
-const SPREADS: [(SpreadOver, u32); 3] =
-    [(SpreadOver::Senders, 16), (SpreadOver::Actors, 1_000), (SpreadOver::Links, 100)];
+const SPREADS: [(SpreadOver, u32); 9] = [
+    (SpreadOver::Senders, 16),
+    (SpreadOver::Actors, 1_000),
+    (SpreadOver::ActorsAtRandom, 1_000),
+    (SpreadOver::Actors, 100_000),
+    (SpreadOver::ActorsAtRandom, 100_000),
+    (SpreadOver::Links, 4),
+    (SpreadOver::Links, 16),
+    (SpreadOver::Links, 100),
+    (SpreadOver::Links, 1_000),
+];
 
 /// Callers of one actor.
 const CALLERS: [u32; 5] = [1, 8, 64, 1_000, 10_000];
@@ -208,6 +233,9 @@ const CALLERS_EACH: [u32; 2] = [64, 1_000];
 
 /// Actors of a ring that is more than two who hand a number to each other.
 const RING_ACTORS: u32 = 1_000;
+
+/// Counting actors that a few senders tell at random.
+const COUNTERS: u32 = 1_000;
 
 const REMOTE: &[Role] = &[Role::RemoteServer, Role::RemoteClient];
 
@@ -232,12 +260,12 @@ impl Cell {
         match self {
             Cell::Server | Cell::Client | Cell::Pair | Cell::Mixed => Workload::Pingpong,
             Cell::Count { .. } | Cell::Slow | Cell::LocalAsk => Workload::Counter,
-            Cell::Ring { .. } | Cell::Spawn => Workload::Counter,
+            Cell::Ring { .. } | Cell::Spawn | Cell::CountEach { .. } => Workload::Counter,
             Cell::Tell | Cell::Thread | Cell::Naive | Cell::NaiveAsk => Workload::Remote,
             Cell::Unkept | Cell::MessagePack | Cell::Spread { .. } => Workload::Remote,
             Cell::Ask | Cell::RoundTrip | Cell::Paced { .. } => Workload::Remote,
             Cell::Relayed { .. } | Cell::Cuts | Cell::Overload { .. } => Workload::Remote,
-            Cell::Callers { .. } => Workload::Remote,
+            Cell::Callers { .. } | Cell::Shape { .. } => Workload::Remote,
             Cell::HttpServer | Cell::HttpClient => Workload::Http,
             Cell::Sp(_) => Workload::Sp,
         }
@@ -251,7 +279,9 @@ impl Cell {
             Cell::MessagePack => Some("messagepack"),
             Cell::Spread { over: SpreadOver::Senders, .. } => Some("senders"),
             Cell::Spread { over: SpreadOver::Actors, .. } => Some("actors"),
+            Cell::Spread { over: SpreadOver::ActorsAtRandom, .. } => Some("actors-random"),
             Cell::Spread { over: SpreadOver::Links, .. } => Some("links"),
+            Cell::Shape { shape, from } => Some(shape.order(from)),
             Cell::Thread => Some("thread"),
             Cell::Naive => Some("naive"),
             Cell::NaiveAsk => Some("naive-ask"),
@@ -274,6 +304,7 @@ impl Cell {
             Cell::Ring { actors: 2 } => Some("bounce"),
             Cell::Ring { .. } => Some("ring"),
             Cell::Spawn => Some("spawn"),
+            Cell::CountEach { .. } => Some("actors"),
             _ => None,
         }
     }
@@ -329,12 +360,12 @@ impl Cell {
             Cell::Client => &[Role::PingpongClient],
             Cell::Pair | Cell::Mixed => &[Role::PingpongServer, Role::PingpongClient],
             Cell::Count { .. } | Cell::Slow | Cell::LocalAsk => &[Role::Counter],
-            Cell::Ring { .. } | Cell::Spawn => &[Role::Counter],
+            Cell::Ring { .. } | Cell::Spawn | Cell::CountEach { .. } => &[Role::Counter],
             Cell::Tell | Cell::Thread | Cell::Naive | Cell::NaiveAsk => REMOTE,
             Cell::Unkept | Cell::MessagePack | Cell::Spread { .. } => REMOTE,
             Cell::Ask | Cell::RoundTrip | Cell::Paced { .. } => REMOTE,
             Cell::Relayed { .. } | Cell::Cuts | Cell::Overload { .. } => REMOTE,
-            Cell::Callers { .. } => REMOTE,
+            Cell::Callers { .. } | Cell::Shape { .. } => REMOTE,
             Cell::HttpServer => &[Role::HttpServer],
             Cell::HttpClient => &[Role::HttpClient],
             Cell::Sp(cell) => cell.roles(),
@@ -360,6 +391,9 @@ impl Cell {
                 ..up_to(50 * pingpong::CONNECTIONS, 10_000 * pingpong::CONNECTIONS)
             },
             Cell::Count { senders } => Size { step: senders.into(), ..up_to(24_000, 100_000_000) },
+            Cell::CountEach { .. } => {
+                Size { step: counter::EACH_SENDERS.into(), ..up_to(24_000, 100_000_000) }
+            }
             Cell::Slow => Size { once: true, step: 2, ..always(usual(30_000_000, 200_000)) },
             Cell::LocalAsk | Cell::Ring { actors: 2 } => up_to(2_000, 50_000_000),
             Cell::Ring { .. } => always(usual(1_000_000, 20_000)),
@@ -368,13 +402,19 @@ impl Cell {
                 up_to(20_000, 100_000_000)
             }
             Cell::Relayed { asks: false, .. } => up_to(20_000, 100_000_000),
+            Cell::Shape { shape, .. } => {
+                let most = shape.messages_max();
+                up_to(most / 5_000, most)
+            }
             // Ten cuts take a second, which a quick run has once.
             Cell::Cuts => Size { once: quick, ..up_to(20_000, 100_000_000) },
             Cell::Spread { many, .. } => {
                 Size { step: many.into(), ..up_to(20 * u64::from(many), 100_000_000) }
             }
+            // Very many callers ask twice, so that a slow participant finishes.
             Cell::Callers { callers, .. } => {
-                Size { step: callers.into(), ..up_to(20 * u64::from(callers), 20_000_000) }
+                let first = u64::from(callers) * 20.min(20_000 / u64::from(callers));
+                Size { step: callers.into(), ..up_to(first, 20_000_000) }
             }
             Cell::Naive | Cell::NaiveAsk => {
                 let most = usual(20_000_000, 2_000_000);

@@ -4,7 +4,7 @@
 use crate::contract::role::Role;
 use crate::trial::{MEMORY_MAX_MANY, Outcome, TrialPrograms};
 use crate::workload::account::payloads::{Payloads, step};
-use crate::workload::account::{CounterAccount, SenderCounts, verify};
+use crate::workload::account::{CounterAccount, sequences, verify};
 use crate::workload::entry::parse_account;
 use crate::workload::{Cell, Entry, Judgement, Order};
 
@@ -14,6 +14,8 @@ mod inside;
 const AMOUNT: u64 = 100;
 /// Senders of a slow actor: two keep its mailbox full.
 const SLOW_SENDERS: u32 = 2;
+/// Senders of many actors.
+pub(super) const EACH_SENDERS: u32 = 4;
 /// Draws that a slow actor makes from each payload: a few tens of nanoseconds, where a tell takes
 /// ten or twenty.
 const WORK: u32 = 16;
@@ -39,7 +41,9 @@ pub(super) fn programs(entry: &Entry<'_>, order: Order) -> Option<TrialPrograms>
     ];
     match entry.cell {
         Cell::Slow => worker.orders.push(("WORK", WORK.to_string())),
-        Cell::Ring { actors } => worker.orders.push(("ACTORS", actors.to_string())),
+        Cell::Ring { actors } | Cell::CountEach { actors } => {
+            worker.orders.push(("ACTORS", actors.to_string()))
+        }
         Cell::Spawn => worker.memory_max = MEMORY_MAX_MANY,
         _ => {}
     }
@@ -76,9 +80,10 @@ pub(super) fn judge(
 fn judge_count(entry: &Entry<'_>, order: Order, outcome: &Outcome) -> Result<Judgement, String> {
     let counted: CounterAccount = parse_account("counter", &outcome.worker)?;
     let senders = senders(entry);
-    let each = order.messages / u64::from(senders);
-    let expected: Vec<SenderCounts> =
-        (0..senders).map(|sender| SenderCounts::expected(order.seed, sender, each)).collect();
+    let expected = match entry.cell {
+        Cell::CountEach { actors } => sequences::of_actors(order, actors, senders),
+        _ => sequences::of_senders(order, senders),
+    };
     let verified = verify(&expected, &counted.senders);
     let mut judged = Judgement::of(verified, entry.participant.is_ordered());
     let due = order.messages * AMOUNT;
@@ -106,6 +111,7 @@ fn senders(entry: &Entry<'_>) -> u32 {
     match entry.cell {
         Cell::Count { senders } => senders,
         Cell::Slow => SLOW_SENDERS,
+        Cell::CountEach { .. } => EACH_SENDERS,
         _ => 1,
     }
 }

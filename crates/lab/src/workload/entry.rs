@@ -13,6 +13,7 @@ use crate::trial::{MEMORY_MAX, Outcome, ProgramSpec, TrialPrograms};
 use crate::workload::account::RoundTripTimes;
 use crate::workload::account::latency::LatencyHistogram;
 use crate::workload::cell::{Cell, Size, SpreadOver, Workload};
+use crate::workload::remote::shape;
 use crate::workload::{counter, http, outside_clock, pingpong, relayed, remote, sp};
 
 /// A participant in a cell: a row to be.
@@ -79,12 +80,17 @@ impl Entry<'_> {
             Cell::Ring { actors: 2 } => "bounce".to_owned(),
             Cell::Ring { .. } => "ring".to_owned(),
             Cell::Spawn => counter::SPAWN.to_owned(),
+            Cell::CountEach { actors } => format!("{actors} actors"),
             Cell::Tell => "tell".to_owned(),
             Cell::Unkept => "tell, not kept".to_owned(),
             Cell::MessagePack => "tell, MessagePack".to_owned(),
             Cell::Spread { over: SpreadOver::Senders, many } => format!("tell, {many} senders"),
             Cell::Spread { over: SpreadOver::Actors, many } => format!("tell, {many} actors"),
+            Cell::Spread { over: SpreadOver::ActorsAtRandom, many } => {
+                format!("tell, {many} actors at random")
+            }
             Cell::Spread { over: SpreadOver::Links, many } => format!("tell, {many} links"),
+            Cell::Shape { shape, from } => shape::name(shape, from),
             Cell::Thread => "tell, thread".to_owned(),
             Cell::Naive => "naive".to_owned(),
             Cell::NaiveAsk => "naive ask".to_owned(),

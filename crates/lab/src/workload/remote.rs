@@ -2,11 +2,12 @@
 
 use crate::contract::role::Role;
 use crate::trial::{Outcome, TrialPrograms};
-use crate::workload::account::{RemoteClientAccount, RemoteServerAccount, SenderCounts, verify};
+use crate::workload::account::{RemoteClientAccount, RemoteServerAccount, sequences};
 use crate::workload::entry::parse_account;
-use crate::workload::{Cell, Entry, Judgement, Order, paced, relayed, round_trips};
+use crate::workload::{Cell, Entry, Judgement, Order, SpreadOver, paced, relayed, round_trips};
 
 pub(crate) mod overload;
+pub mod shape;
 
 /// Asks in flight at once: tens of thousands, as the comparison had it that this comes from.
 const WINDOW: u64 = 16_384;
@@ -27,6 +28,11 @@ pub(super) fn programs(entry: &Entry<'_>, order: Order) -> Option<TrialPrograms>
     let mut common = vec![("CELL", cell), ("MESSAGES", order.messages.to_string())];
     if let Cell::Spread { many, .. } | Cell::Callers { callers: many, .. } = entry.cell {
         common.push(("SENDERS", many.to_string()));
+    }
+    if let Cell::Shape { shape, .. } = entry.cell
+        && let Some(bytes) = shape.block_bytes()
+    {
+        common.push(("BYTES", bytes.to_string()));
     }
     server.orders = common.clone();
     server.orders.push(("PORT", "0".to_owned()));
@@ -61,18 +67,22 @@ pub(super) fn judge(
     let served: RemoteServerAccount = parse_account("server", &outcome.server)?;
     let drove: RemoteClientAccount = parse_account("client", &outcome.worker)?;
     let many = streams(entry.cell);
-    let each = order.messages / u64::from(many);
-    let all: Vec<SenderCounts> =
-        (0..many).map(|one| SenderCounts::expected(order.seed, one, each)).collect();
+    let all = match entry.cell {
+        Cell::Spread { over: SpreadOver::ActorsAtRandom, many } => {
+            sequences::of_actors(order, many, 1)
+        }
+        _ => sequences::of_senders(order, many),
+    };
     let asks = asks(entry.cell);
     // An ask is matched with its reply; the order in which asks were handled is only reported.
     let required = entry.participant.is_ordered() && !asks;
-    let mut judged = Judgement::of(verify(&all, &served.senders), required);
+    let mut judged = sequences::judge(&all, &served, required);
+    let each = order.messages / u64::from(many);
     let numbers = u64::from(many) * (each * each.saturating_sub(1) / 2);
     let payloads = all.iter().fold(0_u64, |sum, one| sum.wrapping_add(one.sum));
     let due = asks.then(|| payloads.wrapping_add(numbers));
     judge_client(&mut judged, order, &drove, due);
-    judge_wire(&mut judged, order.messages * PAYLOAD_BYTES, outcome);
+    judge_wire(&mut judged, order.messages * wire_bytes(entry.cell), outcome);
     // Where it falls among the cuts decides which tenth is the slower one.
     if entry.cell != Cell::Cuts {
         judge_pace(&mut judged, outcome);
@@ -110,6 +120,14 @@ pub(super) fn judge_client(
     }
 }
 
+/// The bytes that a message has at least.
+fn wire_bytes(cell: Cell) -> u64 {
+    match cell {
+        Cell::Shape { shape, .. } => shape.wire_bytes(),
+        _ => PAYLOAD_BYTES,
+    }
+}
+
 /// The payloads are random and only the client knew them: they cannot have come in fewer bytes.
 pub(super) fn judge_wire(judged: &mut Judgement, payloads: u64, outcome: &Outcome) {
     // Through a relay they cross the same device twice.
@@ -118,7 +136,7 @@ pub(super) fn judge_wire(judged: &mut Judgement, payloads: u64, outcome: &Outcom
     match &outcome.wire {
         Some(Ok(wire)) => judged.demand(wire.bytes() >= least, || {
             let bytes = wire.bytes();
-            format!("{bytes} bytes went over the wire, where the payloads alone have {least}")
+            format!("{bytes} bytes went over the wire, where what they carry has {least}")
         }),
         Some(Err(why)) => judged.flags.push(format!("the wire was not counted: {why}")),
         None => {}
@@ -182,6 +200,7 @@ fn asks(cell: Cell) -> bool {
             | Cell::Unkept
             | Cell::MessagePack
             | Cell::Spread { .. }
+            | Cell::Shape { .. }
             | Cell::Relayed { asks: false, .. }
             | Cell::Cuts
     )

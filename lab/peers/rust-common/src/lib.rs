@@ -3,6 +3,8 @@
 #![forbid(unsafe_code)]
 
 mod threaded;
+pub mod callers;
+pub mod stamp;
 
 use std::{
     env,
@@ -143,8 +145,8 @@ impl Place {
 
     /// The account of the ring, when all have been given back.
     pub fn account(value: u32, places: impl IntoIterator<Item = Place>) -> String {
-        let all = places.into_iter().flat_map(|place| place.seen.0).collect();
-        format!("{{\"value\": {value}, {}}}", Seen(all).account())
+        let all = Seen::of_all(places.into_iter().map(|place| place.seen));
+        format!("{{\"value\": {value}, {}}}", all.account())
     }
 }
 
@@ -243,6 +245,11 @@ impl Seen {
     /// Of `senders` senders, nothing yet.
     pub fn new(senders: usize) -> Self {
         Self(vec![Sender::default(); senders])
+    }
+
+    /// What all of them have seen, one after the other.
+    pub fn of_all(all: impl IntoIterator<Item = Seen>) -> Self {
+        Self(all.into_iter().flat_map(|one| one.0).collect())
     }
 
     /// A message came; one of an unknown sender is not counted and so will be missed.
@@ -356,6 +363,20 @@ impl Replies {
         self.count += 1;
         self.wrong += u64::from(answer != number + u64::from(payload));
         self.sum += answer;
+    }
+
+    /// An answer whose parts have been compared came: its sum, and whether all of them fit.
+    pub fn count(&mut self, sum: u64, fits: bool) {
+        self.count += 1;
+        self.wrong += u64::from(!fits);
+        self.sum = self.sum.wrapping_add(sum);
+    }
+
+    /// Adds those of another caller.
+    pub fn add(&mut self, other: &Replies) {
+        self.count += other.count;
+        self.wrong += other.wrong;
+        self.sum = self.sum.wrapping_add(other.sum);
     }
 
     /// The account of an ask, with the times of those that were timed.

@@ -4,15 +4,23 @@
 //! task, and so promises no order. Calls at once by `buffer_unordered` of the futures crate.
 #![forbid(unsafe_code)]
 
+mod callers;
+
 use std::{
     env,
     net::Ipv4Addr,
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
+use callers::Offer;
+
 use futures::{StreamExt, TryStreamExt, stream};
-use peer_common::{Payloads, Replies, Result, RoundTrips, Seen, order, say};
+use peer_common::{
+    Payloads, Replies, Result, RoundTrips,
+    callers::{Desks, Quote},
+    order, say,
+};
 use tarpc::{
     client::{self, RpcError},
     context::{self, Context},
@@ -36,12 +44,13 @@ const TELLS_MAX: usize = 16_384;
 trait Remote {
     async fn tell(number: u64, payload: u32);
     async fn ask(number: u64, payload: u32) -> u64;
+    async fn quote(sender: u32, number: u64, payload: u32) -> Offer;
     async fn account() -> bool;
 }
 
 #[derive(Clone)]
 struct Server {
-    seen: Arc<Mutex<Seen>>,
+    desks: Arc<Desks>,
     device: Option<Device>,
 }
 
@@ -56,26 +65,19 @@ struct Device {
 /// How far the device may be ahead, as the lab says.
 const AHEAD: Duration = Duration::from_millis(2);
 
-impl Server {
-    fn accept(&self, number: u64, payload: u32) {
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        seen.accept(0, number, payload);
-    }
-}
-
 impl Remote for Server {
     async fn tell(self, _: Context, number: u64, payload: u32) {
-        self.accept(number, payload);
+        self.desks.accept(0, number, payload);
     }
 
     async fn ask(self, _: Context, number: u64, payload: u32) -> u64 {
         match &self.device {
-            None => self.accept(number, payload),
+            None => self.desks.accept(0, number, payload),
             Some(device) => {
                 let mut free_at = device.free_at.lock().await;
                 // A call that was dropped when it had begun keeps the device until it is done.
                 sleep_until((*free_at).into()).await;
-                self.accept(number, payload);
+                self.desks.accept(0, number, payload);
                 *free_at = (*free_at).max(Instant::now() - AHEAD) + device.work;
                 sleep_until((*free_at).into()).await;
             }
@@ -83,9 +85,13 @@ impl Remote for Server {
         number + u64::from(payload)
     }
 
+    async fn quote(self, _: Context, sender: u32, number: u64, payload: u32) -> Offer {
+        self.desks.accept(sender, number, payload);
+        Quote::of(sender, number, payload).into()
+    }
+
     async fn account(self, _: Context) -> bool {
-        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        say(&format!("{{{}}}", seen.account())).is_ok()
+        say(&format!("{{{}}}", self.desks.account())).is_ok()
     }
 }
 
@@ -101,14 +107,17 @@ async fn main() -> Result<()> {
 async fn server() -> Result<()> {
     let mut incoming = tcp::listen((Ipv4Addr::LOCALHOST, order("PORT")?), Bincode::default).await?;
     peer_common::ready_and_stop_with_the_lab(incoming.local_addr().port())?;
-    let device = match order::<String>("CELL")?.as_str() {
+    let cell: String = order("CELL")?;
+    let device = match cell.as_str() {
         "overload" => Some(Device {
             work: Duration::from_micros(order("WORK_US")?),
             free_at: Arc::new(tokio::sync::Mutex::new(Instant::now())),
         }),
         _ => None,
     };
-    let server = Server { seen: Arc::new(Mutex::new(Seen::new(1))), device };
+    // Other cells order no number of senders: they have one.
+    let senders = order("SENDERS").unwrap_or(1);
+    let server = Server { desks: Arc::new(Desks::new(senders, cell == "callers-each")), device };
     while let Some(transport) = incoming.next().await {
         let config = server::Config { pending_response_buffer: PENDING_MAX };
         let channel = BaseChannel::new(config, transport?);
@@ -148,6 +157,7 @@ async fn client() -> Result<()> {
         "naive-ask" => naive_ask(&client, numbered).await?,
         "rtt" => ask_one_at_a_time(&client, numbered).await?,
         "overload" => ask_on_time(&client, numbered, messages).await?,
+        "callers" | "callers-each" => callers::call(&client, messages).await?,
         cell => return Err(format!("no such cell: {cell}").into()),
     };
     if !client.account(context::current()).await? {

@@ -1,5 +1,5 @@
-//! The cells within one process: `slow`, `local ask`, `bounce`, `ring` and `spawn`, as tasks with a
-//! bounded channel each.
+//! The cells within one process: `slow`, `local ask`, `bounce`, `ring`, `spawn` and `1000 actors`, as
+//! tasks with a bounded channel each.
 
 use std::env;
 
@@ -16,6 +16,7 @@ pub async fn play() -> Result<bool> {
         Ok("ask") => ask().await?,
         Ok("bounce" | "ring") => ring().await?,
         Ok("spawn") => spawn().await?,
+        Ok("actors") => actors().await?,
         _ => return Ok(false),
     }
     Ok(true)
@@ -156,4 +157,49 @@ async fn spawn() -> Result<()> {
     }
     let _alive = teller.await?;
     say_and_stay(&roll.account())
+}
+
+/// Which actor a message goes to follows from its payload.
+async fn actors() -> Result<()> {
+    let (senders, amount, seed): (u32, u64, u32) =
+        (order("SENDERS")?, order("AMOUNT")?, order("SEED")?);
+    let (each, actors) =
+        (order::<u64>("MESSAGES")? / u64::from(senders), order::<usize>("ACTORS")?);
+    let (inboxes, counters): (Vec<_>, Vec<_>) = (0..actors)
+        .map(|_| {
+            let (inbox, mut messages) = mpsc::channel(CHANNEL_MESSAGES_MAX);
+            let counter = tokio::spawn(async move {
+                let (mut total, mut seen) = (0_u64, Seen::new(senders as usize));
+                while let Some(Count { amount, number, sender, payload }) = messages.recv().await {
+                    total += amount;
+                    seen.accept(sender, number, payload);
+                }
+                (total, seen)
+            });
+            (inbox, counter)
+        })
+        .unzip();
+    ready_and_wait_for_go()?;
+    for sender in 0..senders {
+        let inboxes = inboxes.clone();
+        tokio::spawn(async move {
+            let mut numbers = vec![0; actors];
+            for payload in Payloads::new(seed, sender).take(each as usize) {
+                let at = payload as usize % actors;
+                let number = numbers[at];
+                inboxes[at].send(Count { amount, number, sender, payload }).await?;
+                numbers[at] += 1;
+            }
+            Ok::<(), mpsc::error::SendError<Count>>(())
+        });
+    }
+    drop(inboxes);
+    let (mut total, mut all) = (0, Vec::new());
+    for counter in counters {
+        let (of_one, seen) = counter.await?;
+        total += of_one;
+        all.push(seen);
+    }
+    let seen = Seen::of_all(all).account();
+    say(&format!(r#"{{"total": {total}, {seen}}}"#))
 }

@@ -5,17 +5,25 @@
 //! streaming RPC", whose request streams are made by `async-stream`), and the `cancellation` example.
 #![forbid(unsafe_code)]
 
+mod callers;
+mod shapes;
+
 use std::{
     env,
     net::Ipv4Addr,
     pin::Pin,
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
-use peer_common::{Payloads, Replies, Result, RoundTrips, Seen, order, say};
+use peer_common::{
+    Payloads, Replies, Result, RoundTrips,
+    callers::{Desks, Quote},
+    order, say,
+    stamp::{self, Stamp},
+};
 use remote::{
-    Answer, Done, Number,
+    Answer, Block, Done, Enquiry, Number, Offer, Text, Word,
     remote_client::RemoteClient,
     remote_server::{Remote, RemoteServer},
 };
@@ -39,7 +47,8 @@ const QUEUE_MESSAGES_MAX: usize = peer_common::CHANNEL_MESSAGES_MAX;
 
 #[derive(Clone)]
 struct Witness {
-    seen: Arc<Mutex<Seen>>,
+    desks: Arc<Desks>,
+    block_bytes: usize,
     device: Option<Device>,
 }
 
@@ -56,13 +65,36 @@ struct Device {
 /// call that is forgotten counts as an error of the server, and the client bears 1,024 of them.
 const CALLS_MAX: u32 = 16_384;
 
+/// Window of a connection with callers. With the default of 1 MiB the server ended the connection of
+/// 10,000 callers: each call is a short frame of its own, and h2 bears some 2,000 unread ones then.
+const CALLERS_WINDOW_BYTES: u32 = 32 << 20;
+
 /// How far the device may be ahead, as the lab says.
 const AHEAD: Duration = Duration::from_millis(2);
 
 impl Witness {
     fn accept(&self, message: Number) {
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        seen.accept(0, message.number, message.payload);
+        self.desks.accept(0, message.number, message.payload);
+    }
+}
+
+/// The end of a stream of tells.
+type Told = std::result::Result<Response<Done>, Status>;
+
+impl Witness {
+    /// Takes a stream of messages; one that does not fit is left out.
+    async fn take<M>(
+        &self,
+        request: Request<Streaming<M>>,
+        read: impl Fn(M) -> Option<Stamp> + Send,
+    ) -> Told {
+        let mut messages = request.into_inner();
+        while let Some(message) = messages.message().await? {
+            if let Some((number, payload)) = read(message) {
+                self.desks.accept(0, number, payload);
+            }
+        }
+        Ok(Response::new(Done {}))
     }
 }
 
@@ -115,9 +147,33 @@ impl Remote for Witness {
         Ok(Response::new(Answer { number, sum: number + u64::from(payload) }))
     }
 
+    async fn quote(
+        &self,
+        request: Request<Enquiry>,
+    ) -> std::result::Result<Response<Offer>, Status> {
+        let Enquiry { sender, number, payload } = request.into_inner();
+        self.desks.accept(sender, number, payload);
+        Ok(Response::new(Quote::of(sender, number, payload).into()))
+    }
+
+    async fn tell_word(&self, request: Request<Streaming<Word>>) -> Told {
+        self.take(request, |message| Some(stamp::of_word(message.word))).await
+    }
+
+    async fn tell_text(&self, request: Request<Streaming<Text>>) -> Told {
+        self.take(request, |message| stamp::of_text(message.text.as_bytes())).await
+    }
+
+    async fn tell_struct(&self, request: Request<Streaming<Offer>>) -> Told {
+        self.take(request, |message| shapes::contents(&message)).await
+    }
+
+    async fn tell_block(&self, request: Request<Streaming<Block>>) -> Told {
+        self.take(request, |message| stamp::of_block(&message.block, self.block_bytes)).await
+    }
+
     async fn account(&self, _: Request<Done>) -> std::result::Result<Response<Done>, Status> {
-        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        say(&format!("{{{}}}", seen.account()))
+        say(&format!("{{{}}}", self.desks.account()))
             .map_err(|error| Status::internal(error.to_string()))?;
         Ok(Response::new(Done {}))
     }
@@ -136,16 +192,27 @@ async fn server() -> Result<()> {
     let address = (Ipv4Addr::LOCALHOST, order("PORT")?).into();
     let incoming = TcpIncoming::bind(address)?.with_nodelay(Some(true));
     peer_common::ready_and_stop_with_the_lab(incoming.local_addr()?.port())?;
-    let device = match order::<String>("CELL")?.as_str() {
+    let cell: String = order("CELL")?;
+    let device = match cell.as_str() {
         "overload" => Some(Device {
             work: Duration::from_micros(order("WORK_US")?),
             free_at: Arc::new(tokio::sync::Mutex::new(Instant::now())),
         }),
         _ => None,
     };
-    let witness = Witness { seen: Arc::new(Mutex::new(Seen::new(1))), device };
-    let router =
-        Server::builder().max_concurrent_streams(CALLS_MAX).add_service(RemoteServer::new(witness));
+    // Other cells order no number of senders: they have one.
+    let senders = order("SENDERS").unwrap_or(1);
+    let block_bytes = order("BYTES").unwrap_or(0);
+    let witness = Witness {
+        desks: Arc::new(Desks::new(senders, cell == "callers-each")),
+        block_bytes,
+        device,
+    };
+    let mut builder = Server::builder().max_concurrent_streams(CALLS_MAX);
+    if cell.starts_with("callers") {
+        builder = builder.initial_connection_window_size(CALLERS_WINDOW_BYTES);
+    }
+    let router = builder.add_service(RemoteServer::new(witness));
     Ok(router.serve_with_incoming(incoming).await?)
 }
 
@@ -171,6 +238,11 @@ async fn client() -> Result<()> {
         "naive-ask" => naive_ask(&mut client, numbered).await?,
         "rtt" => ask_one_at_a_time(&mut client, numbered).await?,
         "overload" => ask_on_time(&client, numbered, messages).await?,
+        cell @ ("u64" | "text" | "struct" | "vec") => {
+            shapes::tell(&mut client, cell, messages).await?;
+            format!(r#"{{"sent": {messages}}}"#)
+        }
+        "callers" | "callers-each" => callers::call(&client, messages).await?,
         cell => return Err(format!("no such cell: {cell}").into()),
     };
     client.account(Done {}).await?;

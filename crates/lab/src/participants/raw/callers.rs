@@ -17,7 +17,7 @@ use crate::contract::{Failure, Orders, PayloadDraws, Tally, senders};
 pub(super) const MARK: u8 = 2;
 
 const REQUEST: usize = 16;
-const REPLY: usize = 48;
+pub(super) const REPLY: usize = 48;
 const NAME: usize = 16;
 const TAG: usize = 8;
 const BUFFER_BYTES: usize = 64 * 1024;
@@ -133,7 +133,7 @@ fn unpack(request: &[u8; REQUEST], tallies: &mut [Tally]) -> Quote {
     Quote::of(sender, number, payload)
 }
 
-fn put_reply(quote: Quote, out: &mut Vec<u8>) {
+pub(super) fn put_reply(quote: Quote, out: &mut Vec<u8>) {
     out.extend(quote.sum().to_le_bytes());
     out.extend(quote.weight().to_le_bytes());
     put_text(&quote.name(), NAME, out);

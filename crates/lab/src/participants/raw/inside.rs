@@ -19,6 +19,7 @@ pub(crate) fn play(orders: &Orders) -> Result<(), Failure> {
         "slow" => counter::count_slowly(orders),
         "ask" => ask(orders),
         "bounce" => bounce(orders),
+        "actors" => counter::count_each(orders),
         _ => counter::count(orders),
     }
 }

@@ -1,7 +1,7 @@
 //! The limit of the remote workload: one blocking socket, 64 KiB and more a system call.
 //!
-//! The first byte says whether replies are wanted; then come messages of 12 bytes, number and
-//! payload. A reply is 8 bytes. The end of the stream asks for the account.
+//! The first byte says whether replies are wanted, or that the messages are other ones; as a rule
+//! there come messages of 12 bytes, number and payload. A reply is 8 bytes. The end of the stream asks for the account.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -9,10 +9,10 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
 use std::time::Instant;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::replies::{joined, naive_ask};
-use super::{callers, paced};
+use super::{actors, callers, paced, shapes};
 use crate::contract::Failure;
 use crate::contract::{
     Orders, PayloadDraws, Tally, print_line, ready_and_go, ready_until_input_ends, senders,
@@ -29,28 +29,35 @@ pub(crate) fn serve(orders: &Orders) -> Result<(), Failure> {
     ready_until_input_ends(listener.local_addr()?.port())?;
     let (mut stream, _) = listener.accept()?;
     stream.set_nodelay(true)?;
-    let mut wants_replies = [0];
-    stream.read_exact(&mut wants_replies)?;
-    if wants_replies[0] == callers::MARK {
-        let account = callers::serve(&mut stream, orders)?;
-        print_line(&account.to_string())?;
-        loop {
-            thread::park();
-        }
+    let mut kind = [0];
+    stream.read_exact(&mut kind)?;
+    let account = match kind[0] {
+        callers::MARK => callers::serve(&mut stream, orders)?,
+        shapes::MARK => shapes::serve(&mut stream, orders)?,
+        actors::MARK => actors::serve(&mut stream, orders)?,
+        wants_replies => answer(&mut stream, wants_replies != 0)?,
+    };
+    print_line(&account.to_string())?;
+    loop {
+        thread::park();
     }
+}
+
+/// Takes numbers and payloads until the stream ends, and returns the account.
+fn answer(stream: &mut TcpStream, wants_replies: bool) -> Result<Value, Failure> {
     let (mut tally, mut inbox, mut end) = (Tally::default(), vec![0; BATCH * REQUEST], 0);
     let mut outbox = Vec::with_capacity(BATCH * REPLY);
     loop {
         let read = stream.read(&mut inbox[end..])?;
         if read == 0 {
-            break;
+            return Ok(json!({ "senders": senders(&[tally]) }));
         }
         end += read;
         let whole = end / REQUEST * REQUEST;
         for message in inbox[..whole].as_chunks::<REQUEST>().0 {
             let (number, payload) = unpack(message);
             tally.take(number, payload);
-            if wants_replies[0] != 0 {
+            if wants_replies {
                 outbox.extend((number + u64::from(payload)).to_le_bytes());
             }
         }
@@ -59,25 +66,24 @@ pub(crate) fn serve(orders: &Orders) -> Result<(), Failure> {
         stream.write_all(&outbox)?;
         outbox.clear();
     }
-    print_line(&json!({ "senders": senders(&[tally]) }).to_string())?;
-    loop {
-        thread::park();
-    }
 }
 
 pub(crate) fn drive(orders: &Orders) -> Result<(), Failure> {
     let mut stream = TcpStream::connect(("127.0.0.1", orders.port))?;
     stream.set_nodelay(true)?;
     ready_and_go()?;
-    if orders.cell.starts_with("callers") {
-        stream.write_all(&[callers::MARK])?;
-        let account = callers::drive(&mut stream, orders)?;
-        stream.shutdown(Shutdown::Write)?;
-        return Ok(print_line(&account.to_string())?);
-    }
     let asks = matches!(orders.cell.as_str(), "ask" | "rtt" | "naive-ask" | "paced");
-    stream.write_all(&[u8::from(asks)])?;
+    let kind = match orders.cell.as_str() {
+        "callers" | "callers-each" => callers::MARK,
+        "actors" | "actors-random" => actors::MARK,
+        cell if shapes::is_one(cell) => shapes::MARK,
+        _ => u8::from(asks),
+    };
+    stream.write_all(&[kind])?;
     let account = match orders.cell.as_str() {
+        _ if kind == callers::MARK => callers::drive(&mut stream, orders)?,
+        _ if kind == actors::MARK => actors::drive(&mut stream, orders)?,
+        _ if kind == shapes::MARK => shapes::drive(&mut stream, orders)?,
         "rtt" => round_trips(&mut stream, orders)?,
         "ask" => ask(&stream, orders)?,
         "naive-ask" => naive_ask(&stream, orders)?,
@@ -121,7 +127,7 @@ pub(super) fn tell(
 
 /// One thread writes, this one reads: the window is so many batches, two at the least, and neither
 /// side can wait for the other's room.
-fn ask(mut stream: &TcpStream, orders: &Orders) -> Result<serde_json::Value, Failure> {
+fn ask(mut stream: &TcpStream, orders: &Orders) -> Result<Value, Failure> {
     // One batch is being read, the others wait here.
     let (room, batches) = sync_channel((orders.window / BATCH).max(2) - 1);
     let writing = stream.try_clone()?;
@@ -146,7 +152,7 @@ fn ask(mut stream: &TcpStream, orders: &Orders) -> Result<serde_json::Value, Fai
     })
 }
 
-fn round_trips(stream: &mut TcpStream, orders: &Orders) -> Result<serde_json::Value, Failure> {
+fn round_trips(stream: &mut TcpStream, orders: &Orders) -> Result<Value, Failure> {
     let mut draws = PayloadDraws::of(orders.seed, 0);
     let (mut wrong, mut sum, mut reply) = (0_u64, 0_u64, [0; REPLY]);
     let mut times = Times::new();
@@ -175,7 +181,7 @@ pub(super) fn pack(number: u64, payload: u32) -> [u8; REQUEST] {
     message
 }
 
-fn unpack(message: &[u8; REQUEST]) -> (u64, u32) {
+pub(super) fn unpack(message: &[u8; REQUEST]) -> (u64, u32) {
     let [a, b, c, d, e, f, g, h, rest @ ..] = *message;
     (u64::from_le_bytes([a, b, c, d, e, f, g, h]), u32::from_le_bytes(rest))
 }

@@ -11,16 +11,16 @@ use wigwag::{Actor, Message, Node};
 use super::clerk::{Clerk, CountedRef};
 use crate::contract::quote::Quote;
 use crate::contract::{
-    Failure, Orders, PayloadDraws, Tally, print_line, ready_and_go, ready_until_input_ends, senders,
+    Counts, Failure, Orders, PayloadDraws, Tally, print_line, ready_and_go, ready_until_input_ends,
 };
 
 /// The answer.
 #[derive(Message, PartialEq)]
 pub(super) struct Offer {
-    sum: u64,
-    name: String,
-    tags: Vec<String>,
-    weight: f64,
+    pub(super) sum: u64,
+    pub(super) name: String,
+    pub(super) tags: Vec<String>,
+    pub(super) weight: f64,
 }
 
 impl From<Quote> for Offer {
@@ -51,8 +51,8 @@ impl Desk {
         Quote::of(sender, number, payload).into()
     }
 
-    pub fn tallies(&self) -> String {
-        senders(&self.tallies).to_string()
+    pub fn counts(&self) -> Vec<Counts> {
+        self.tallies.iter().map(|tally| tally.to_counts()).collect()
     }
 }
 

@@ -1,15 +1,13 @@
 //! Prints the account of many actors.
 
-use serde_json::{Value, json};
-
-use crate::contract::print_line;
+use crate::contract::{Counts, print_line, sequences};
 
 /// An actor that has counted.
 #[wigwag::actor]
 #[allow(dead_code, reason = "an interface")]
 pub(super) trait Counted {
-    /// Its tallies, as JSON.
-    fn tallies(&self) -> String;
+    /// What it has seen of each of its sequences.
+    fn counts(&self) -> Vec<Counts>;
 }
 
 /// Prints the account of all of them.
@@ -23,10 +21,9 @@ impl Clerk {
     pub async fn finish(&mut self) -> bool {
         let mut all = Vec::new();
         for counted in &self.counted {
-            let Ok(tallies) = counted.tallies().ask().await else { return false };
-            let Ok(Value::Array(tallies)) = serde_json::from_str(&tallies) else { return false };
-            all.extend(tallies);
+            let Ok(counts) = counted.counts().ask().await else { return false };
+            all.extend(counts);
         }
-        print_line(&json!({ "senders": all }).to_string()).is_ok()
+        print_line(&sequences(&all).to_string()).is_ok()
     }
 }

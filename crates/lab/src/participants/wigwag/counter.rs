@@ -1,11 +1,13 @@
 //! The counter, written as wigwag's documentation recommends.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::runtime::Builder;
 use wigwag::Actor;
 
 use crate::contract::Failure;
-use crate::contract::{Orders, PayloadDraws, Tally, print_line, ready_and_go, senders};
+use crate::contract::{
+    Counts, Orders, PayloadDraws, Tally, counts_to_json, print_line, ready_and_go, senders,
+};
 
 pub(super) struct SenderCounter {
     total: u64,
@@ -27,6 +29,11 @@ impl SenderCounter {
         let tallies = std::mem::take(&mut self.tallies);
         let total = std::mem::take(&mut self.total);
         json!({ "total": total, "senders": senders(&tallies) }).to_string()
+    }
+
+    /// The total, and what was seen of each sender.
+    pub fn counts(&self) -> (u64, Vec<Counts>) {
+        (self.total, self.tallies.iter().map(|tally| tally.to_counts()).collect())
     }
 }
 
@@ -53,5 +60,42 @@ pub(super) fn count(orders: &Orders) -> Result<(), Failure> {
             sender.await??;
         }
         Ok(print_line(&counter.get_and_reset().ask().await?)?)
+    })
+}
+
+/// A thousand counters, of which any is told next.
+pub(super) fn count_each(orders: &Orders) -> Result<(), Failure> {
+    let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    runtime.block_on(async {
+        let counter =
+            || SenderCounter { total: 0, tallies: vec![Tally::default(); orders.senders as usize] };
+        let counters: Vec<_> = (0..orders.actors).map(|_| counter().spawn()).collect();
+        ready_and_go()?;
+        let (each, amount) = (orders.messages / u64::from(orders.senders), orders.amount);
+        let send = |sender| {
+            let (counters, mut draws) = (counters.clone(), PayloadDraws::of(orders.seed, sender));
+            wigwag::spawn(async move {
+                let mut numbers = vec![0; counters.len()];
+                for _ in 0..each {
+                    let payload = draws.next();
+                    let at = payload as usize % counters.len();
+                    counters[at].count(amount, sender, numbers[at], payload).tell().await?;
+                    numbers[at] += 1;
+                }
+                Ok::<(), Failure>(())
+            })
+        };
+        let senders: Vec<_> = (0..orders.senders).map(send).collect();
+        for sender in senders {
+            sender.await??;
+        }
+        let (mut total, mut all) = (0, Vec::new());
+        for counter in &counters {
+            let (of_one, counts) = counter.counts().ask().await?;
+            total += of_one;
+            all.extend(counts.into_iter().map(counts_to_json));
+        }
+        let account = json!({ "total": total, "senders": Value::Array(all) });
+        Ok(print_line(&account.to_string())?)
     })
 }

@@ -17,6 +17,7 @@ use crate::contract::{
 pub(crate) fn play(orders: &Orders) -> Result<(), Failure> {
     match orders.cell.as_str() {
         "slow" => return slow::count(orders),
+        "actors" => return counter::count_each(orders),
         "count" | "" => return counter::count(orders),
         _ => {}
     }

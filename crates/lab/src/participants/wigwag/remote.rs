@@ -9,7 +9,7 @@ use tokio::runtime::Builder;
 use tokio::sync::{mpsc, oneshot};
 use wigwag::{Actor, CallError, Node, NodeOptions, Pipeline, Refused, call::Unsent};
 
-use super::{callers, overload, paced, spread};
+use super::{callers, overload, paced, shapes, spread};
 use crate::contract::Failure;
 use crate::contract::{
     Orders, PayloadDraws, Tally, print_line, ready_and_go, ready_until_input_ends, senders,
@@ -41,7 +41,11 @@ impl Ledger {
 }
 
 /// The cells whose messages are spread.
-const SPREAD: [&str; 3] = ["senders", "actors", "links"];
+const SPREAD: [&str; 4] = ["senders", "actors", "actors-random", "links"];
+
+/// The cells whose messages have other arguments.
+const SHAPES: [&str; 8] =
+    ["u64", "u64-task", "u64-thread", "methods", "text", "struct", "vec", "bytes"];
 
 fn node(orders: &Orders) -> Node {
     match orders.cell.as_str() {
@@ -60,6 +64,9 @@ pub(crate) fn serve(orders: &Orders) -> Result<(), Failure> {
     let runtime = Builder::new_current_thread().enable_all().build()?;
     if SPREAD.contains(&orders.cell.as_str()) {
         return runtime.block_on(spread::serve(orders));
+    }
+    if SHAPES.contains(&orders.cell.as_str()) {
+        return runtime.block_on(shapes::serve(orders));
     }
     runtime.block_on(async {
         let node = node(orders);
@@ -80,6 +87,9 @@ pub(crate) fn drive(orders: &Orders) -> Result<(), Failure> {
     let runtime = Builder::new_current_thread().enable_all().build()?;
     if SPREAD.contains(&orders.cell.as_str()) {
         return runtime.block_on(spread::drive(orders));
+    }
+    if SHAPES.contains(&orders.cell.as_str()) {
+        return runtime.block_on(shapes::drive(orders));
     }
     runtime.block_on(async {
         let node = node(orders);

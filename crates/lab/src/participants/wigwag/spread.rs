@@ -1,14 +1,19 @@
 //! Tells of the remote workload that come from many senders, go to many actors, or go over many
 //! sessions.
 
+use std::time::Duration;
+
 use serde_json::json;
 use wigwag::{Actor, Node};
 
 use super::clerk::{Clerk, CountedRef};
 use crate::contract::Failure;
 use crate::contract::{
-    Orders, PayloadDraws, Tally, print_line, ready_and_go, ready_until_input_ends, senders,
+    Counts, Orders, PayloadDraws, Tally, print_line, ready_and_go, ready_until_input_ends,
 };
+
+/// Fetches, and asks of different actors, that are under way at once.
+const AT_ONCE: usize = 1_024;
 
 /// Takes note of one sequence, or of as many as send to it.
 pub(super) struct SpreadLedger {
@@ -24,10 +29,12 @@ impl SpreadLedger {
         }
     }
 
-    /// Its tallies, as JSON.
-    pub fn tallies(&self) -> String {
-        senders(&self.tallies).to_string()
+    pub fn counts(&self) -> Vec<Counts> {
+        self.tallies.iter().map(|tally| tally.to_counts()).collect()
     }
+
+    /// Answers when all that was told before has been handled.
+    pub fn settle(&self) {}
 }
 
 pub(crate) async fn serve(orders: &Orders) -> Result<(), Failure> {
@@ -36,7 +43,7 @@ pub(crate) async fn serve(orders: &Orders) -> Result<(), Failure> {
         SpreadLedger { tallies: (0..sequences).map(|_| Tally::default()).collect() }.spawn()
     };
     let ledgers: Vec<SpreadLedgerRef> = match orders.cell.as_str() {
-        "actors" => (0..orders.senders).map(|_| ledger(1)).collect(),
+        "actors" | "actors-random" => (0..orders.senders).map(|_| ledger(1)).collect(),
         _ => vec![ledger(orders.senders)],
     };
     for (at, ledger) in ledgers.iter().enumerate() {
@@ -59,14 +66,16 @@ pub(crate) async fn drive(orders: &Orders) -> Result<(), Failure> {
     let mut nodes = vec![node];
     match orders.cell.as_str() {
         "actors" => {
-            let mut ledgers = Vec::new();
-            for at in 0..orders.senders {
-                ledgers
-                    .push(nodes[0].actor::<SpreadLedger>(&format!("{address}/ledger{at}")).await?);
-            }
-            let draws = draws.collect();
+            let (ledgers, draws) =
+                (fetch(&nodes[0], &address, orders.senders).await?, draws.collect());
             ready_and_go()?;
             wigwag::spawn(in_turn(ledgers, draws, each)).await??;
+        }
+        "actors-random" => {
+            let ledgers = fetch(&nodes[0], &address, orders.senders).await?;
+            let draws = PayloadDraws::of(orders.seed, 0);
+            ready_and_go()?;
+            wigwag::spawn(at_random(ledgers, draws, orders.messages)).await??;
         }
         cell => {
             let mut senders = Vec::new();
@@ -92,10 +101,29 @@ pub(crate) async fn drive(orders: &Orders) -> Result<(), Failure> {
         return Err("the server could not print its account".into());
     }
     print_line(&json!({ "sent": orders.messages }).to_string())?;
-    for node in nodes {
-        node.close(std::time::Duration::from_secs(1)).await;
+    let close = |node: Node| async move { node.close(Duration::from_secs(1)).await };
+    let closing: Vec<_> = nodes.into_iter().map(|node| tokio::spawn(close(node))).collect();
+    for closed in closing {
+        closed.await?;
     }
     Ok(())
+}
+
+/// References to all actors. Each fetch is a round trip, so many of them are under way.
+async fn fetch(node: &Node, address: &str, actors: u32) -> Result<Vec<SpreadLedgerRef>, Failure> {
+    let mut ledgers = Vec::with_capacity(actors as usize);
+    for from in (0..actors).step_by(AT_ONCE) {
+        let some = from..actors.min(from + AT_ONCE as u32);
+        let fetches: Vec<_> = some
+            .map(|at| tokio::spawn(node.actor::<SpreadLedger>(&format!("{address}/ledger{at}"))))
+            .collect();
+        for fetched in fetches {
+            let at = ledgers.len();
+            let why = |error| format!("actor {at} of {actors} cannot be fetched: {error}");
+            ledgers.push(fetched.await?.map_err(why)?);
+        }
+    }
+    Ok(ledgers)
 }
 
 async fn tell(
@@ -120,13 +148,21 @@ async fn alone(
     for number in 0..messages {
         tell(&ledger, sender, number, draws.next()).await?;
     }
-    settle(&ledger).await
+    settle(&[ledger]).await
 }
 
 /// Waits until what was told has been handled: the clerk asks from the ledger's own process, and
 /// may come before what lies in the session's queue.
-async fn settle(ledger: &SpreadLedgerRef) -> Result<(), Failure> {
-    ledger.tallies().ask().await?;
+async fn settle(ledgers: &[SpreadLedgerRef]) -> Result<(), Failure> {
+    for some in ledgers.chunks(AT_ONCE) {
+        let mut answers = Vec::with_capacity(some.len());
+        for ledger in some {
+            answers.push(ledger.settle().ask().sent().await?);
+        }
+        for answer in answers {
+            answer.await?;
+        }
+    }
     Ok(())
 }
 
@@ -141,8 +177,21 @@ async fn in_turn(
             tell(ledger, 0, number, draws.next()).await?;
         }
     }
-    for ledger in &ledgers {
-        settle(ledger).await?;
+    settle(&ledgers).await
+}
+
+/// One sender that tells many actors, of which the payload says the next.
+async fn at_random(
+    ledgers: Vec<SpreadLedgerRef>,
+    mut draws: PayloadDraws,
+    messages: u64,
+) -> Result<(), Failure> {
+    let mut numbers = vec![0; ledgers.len()];
+    for _ in 0..messages {
+        let payload = draws.next();
+        let at = payload as usize % ledgers.len();
+        tell(&ledgers[at], 0, numbers[at], payload).await?;
+        numbers[at] += 1;
     }
-    Ok(())
+    settle(&ledgers).await
 }

@@ -38,6 +38,9 @@ const PACED: &str = "Every message is answered, and sent when it is due, at a sh
 const CALLERS: &str = "So many callers ask one actor, each one question at a time, and are answered with \
                        a struct of two numbers, a text and two tags.";
 const CALLERS_EACH: &str = "The same, each caller asking an actor of its own.";
+const LINKS: &str = "The same over so many connections at once.";
+const VEC: &str = "One way, an array of so many bytes for each message.";
+const BYTES: &str = "One way, so many bytes that can be shared without a copy for each message.";
 const OVERLOAD: &str = "Callers that wait 50 ms order that share of what the actor can do, 2,000 a \
                         second: the rate is of the answers in time.";
 
@@ -54,7 +57,13 @@ const CELLS: &[(&str, &str)] = &[
     ("tell, not kept", "The same over a session that ends when its connection is cut."),
     ("tell, 16 senders", "The same from 16 tasks at once."),
     ("tell, 1000 actors", "The same to a thousand actors in turn."),
-    ("tell, 100 links", "The same over a hundred connections at once."),
+    ("tell, 1000 actors at random", "The same to a thousand actors, of which any is next."),
+    ("tell, 100000 actors", "The same to a hundred thousand actors in turn."),
+    ("tell, 100000 actors at random", "The same to a hundred thousand, of which any is next."),
+    ("tell, 4 links", LINKS),
+    ("tell, 16 links", LINKS),
+    ("tell, 100 links", LINKS),
+    ("tell, 1000 links", LINKS),
     ("tell, relayed", "One way through the lab's relay, which adds no time of its own on purpose."),
     ("tell, 1 ms", DELAYED),
     ("tell, 10 ms", DELAYED),
@@ -66,6 +75,18 @@ const CELLS: &[(&str, &str)] = &[
     ("ask, 10 ms", DELAYED),
     (CUTS_NAME, "One way through the lab's relay, which resets the connection ten times."),
     ("tell, thread", "The same from a plain thread, by calls that block while there is no room."),
+    ("tell, u64", "One way, one number of 64 bits for each message."),
+    ("tell, u64, task", "The same from a task of Tokio that the participant did not start."),
+    ("tell, u64, thread", "The same from a plain thread."),
+    ("tell, two methods", "One way, two methods in turn."),
+    ("tell, text", "One way, a text of 100 letters for each message."),
+    ("tell, struct", "One way, a struct of two numbers, a text and two tags for each message."),
+    ("tell, vec 1 KiB", VEC),
+    ("tell, vec 16 KiB", VEC),
+    ("tell, vec 60 KiB", VEC),
+    ("tell, bytes 1 KiB", BYTES),
+    ("tell, bytes 16 KiB", BYTES),
+    ("tell, bytes 60 KiB", BYTES),
     ("naive", "One way in a plain loop without pacing, as a beginner writes it."),
     ("naive ask", "The same, and every message is answered."),
     ("paced 50 %", PACED),
@@ -88,6 +109,7 @@ const CELLS: &[(&str, &str)] = &[
     ("local ask", "One asks an actor of the same process; one ask is in flight."),
     ("bounce", "Two actors hand a number to each other."),
     ("ring", "A thousand actors hand a number round."),
+    ("1000 actors", "Four senders tell a thousand actors, of which any is next."),
     ("spawn", "A million actors alive at once; then each is told once and tells of itself."),
 ];
 

@@ -7,6 +7,8 @@ use super::*;
 use crate::participants::Participant;
 use crate::process::timeline::WireTimeline;
 use crate::relay::{RelayAccount, RelayCut};
+use crate::workload::account::SenderCounts;
+use crate::workload::remote::shape::{Origin, Shape};
 
 const ORDER: Order = Order {
     messages: 1_000,
@@ -158,5 +160,35 @@ fn only_participants_that_resume_are_cut() {
     );
     for (asks, delay_ms) in [(false, 0), (true, 10)] {
         assert!(Cell::Relayed { asks, delay_ms }.is_for(of("raw")));
+    }
+}
+
+/// A block that crossed the wire as fewer bytes than it is long was not sent as ordered.
+#[test]
+fn a_long_message_is_as_long_on_the_wire() {
+    let program = Path::new("none");
+    let all = Participant::embedded(program);
+    let said = |shape: Shape, bytes: u64| {
+        let cell = Cell::Shape { shape, from: Origin::Own };
+        let entry = Entry { cell, participant: &all[0], partner: None, program };
+        let mut wire = WireTimeline::new(Instant::now());
+        wire.take(Instant::now(), bytes);
+        let outcome = Outcome {
+            seconds: 1.0,
+            server: json!({ "senders": [sent()] }).to_string(),
+            worker: json!({ "sent": 1_000 }).to_string(),
+            wire: Some(Ok(wire)),
+            ..Outcome::default()
+        };
+        entry.judge(ORDER, &outcome).void.join("; ")
+    };
+    for (shape, least) in [
+        (Shape::Word, 4_000),
+        (Shape::Text, 100_000),
+        (Shape::Vec { kib: 16 }, 16_384_000),
+        (Shape::Bytes { kib: 1 }, 1_024_000),
+    ] {
+        assert_eq!(said(shape, least), "");
+        assert!(said(shape, least - 1).contains("bytes went over the wire"), "{shape:?}");
     }
 }

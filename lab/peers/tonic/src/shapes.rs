@@ -1,0 +1,48 @@
+//! Tells of other shapes: a client stream for each, as for the plain ones.
+
+use peer_common::{
+    Payloads, Result,
+    callers::Quote,
+    order,
+    stamp::{self, Stamp},
+};
+use tonic::transport::Channel;
+
+use crate::remote::{Block, Offer, Text, Word, remote_client::RemoteClient};
+
+/// What a struct holds, if every part of it fits.
+pub fn contents(offer: &Offer) -> Option<Stamp> {
+    let (stamp, quote) = stamp::of_struct(offer.sum, offer.weight)?;
+    (offer.name == quote.name() && offer.tags == quote.tags()).then_some(stamp)
+}
+
+pub async fn tell(client: &mut RemoteClient<Channel>, cell: &str, messages: u64) -> Result<()> {
+    let numbered = (0..messages).zip(Payloads::new(order("SEED")?, 0));
+    match cell {
+        "text" => {
+            let text = |(number, payload)| {
+                let letters = stamp::text(number, payload);
+                Text { text: String::from_utf8_lossy(&letters).into_owned() }
+            };
+            client.tell_text(tokio_stream::iter(numbered.map(text))).await?;
+        }
+        "struct" => {
+            let offer = |(number, payload)| Offer::from(Quote::of(0, number, payload));
+            client.tell_struct(tokio_stream::iter(numbered.map(offer))).await?;
+        }
+        "vec" => {
+            let size = order("BYTES")?;
+            let block = move |(number, payload)| {
+                let mut block = Vec::with_capacity(size);
+                stamp::put_block(number, payload, size, &mut block);
+                Block { block }
+            };
+            client.tell_block(tokio_stream::iter(numbered.map(block))).await?;
+        }
+        _ => {
+            let word = |(number, payload)| Word { word: stamp::word(number, payload) };
+            client.tell_word(tokio_stream::iter(numbered.map(word))).await?;
+        }
+    }
+    Ok(())
+}
