@@ -215,7 +215,8 @@ fn a_quick_run_of_sp_passes_messages_over_every_transport() {
 #[test]
 fn a_quick_run_of_remote_tells_a_hundred_thousand_actors() {
     let _alone = crate::alone();
-    let rows = some_cells("remote", "raw", &["tell, 100000 actors", "tell, 100000 actors at random"]);
+    let rows =
+        some_cells("remote", "raw", &["tell, 100000 actors", "tell, 100000 actors at random"]);
     assert_eq!(rows.0.len(), 2, "those and no other");
     for row in &rows.0 {
         assert_eq!(row["verified"]["received"], row["verified"]["sent"], "{row}");
