@@ -29,6 +29,10 @@ pub const SILENT_SESSION_TTL: Duration = Duration::from_secs(5);
 /// few frames of the largest size.
 pub const PEER_MEMORY_MIN: u64 = 16 * 1024 * 1024;
 
+/// Channels that a node may allow a peer: as many as there are first windows in a quarter of the
+/// memory that all peers may use by default.
+pub const PEER_CHANNELS_MAX: u64 = 1 << 18;
+
 /// The codec of channels whose arguments are MessagePack.
 pub const CODEC_MESSAGEPACK: u8 = 0;
 

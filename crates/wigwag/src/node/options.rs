@@ -5,7 +5,7 @@ use std::time::Duration;
 use wigwag_link::limits::NODE_BYTES_MAX;
 use wigwag_link::{Limits, features};
 
-use crate::limits::{ASKS_MAX, PEER_MEMORY_MIN, SESSION_TTL, SESSION_TTL_MAX};
+use crate::limits::{ASKS_MAX, PEER_CHANNELS_MAX, PEER_MEMORY_MIN, SESSION_TTL, SESSION_TTL_MAX};
 
 /// Options for [`Node::with`](crate::Node::with).
 ///
@@ -92,6 +92,16 @@ impl NodeOptions {
     #[must_use]
     pub fn peer_memory(mut self, bytes: u64) -> NodeOptions {
         self.peer_memory = bytes.max(PEER_MEMORY_MIN);
+        self
+    }
+
+    /// Sets how many actors of this node a peer may have references to in one session: 8,192 by
+    /// default, at least 1, at most 262,144. The peer's next [`Node::actor`](crate::Node::actor)
+    /// fails as `Overloaded`. For each of them the node may have to hold 4 KiB of unhandled calls: a
+    /// quarter of [`peer_memory`](Self::peer_memory) bounds that for all peers together.
+    #[must_use]
+    pub fn actors_per_peer(mut self, most: u64) -> NodeOptions {
+        self.limits.channels_max = most.clamp(1, PEER_CHANNELS_MAX);
         self
     }
 

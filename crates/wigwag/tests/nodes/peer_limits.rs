@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 use wigwag::{
-    Actor, Bytes, Node,
+    Actor, Bytes, CallErrorKind, Node, NodeOptions,
     session::{Delivery, SessionChange},
 };
 use wigwag_link::frame::{Frame, kind};
@@ -70,6 +70,35 @@ async fn no_more_channels_are_opened_at_once_than_the_peer_bears() {
     }
     for opened in opening {
         timeout(PATIENCE, opened).await.unwrap().unwrap().unwrap();
+    }
+}
+
+/// The default is 8,192.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_peer_gets_references_to_as_many_actors_as_the_node_allows() {
+    for most in [3, 8_500] {
+        let service = Node::with(NodeOptions::default().actors_per_peer(most as u64));
+        let clocks: Vec<_> = (0..=most).map(|_| Clock.spawn()).collect();
+        for (at, clock) in clocks.iter().enumerate() {
+            service.export(&format!("clock-{at}"), clock).unwrap();
+        }
+        let address = service.listen("tcp://127.0.0.1:0").await.unwrap();
+        let node = Node::new();
+        let mut fetched = Vec::new();
+        for at in 0..most {
+            fetched.push(node.actor::<Clock>(&format!("{address}/clock-{at}")).await.unwrap());
+        }
+        let one_more = format!("{address}/clock-{most}");
+        let error = node.actor::<Clock>(&one_more).await.map(drop).unwrap_err();
+        assert_eq!(error.call_error(), Some(CallErrorKind::Overloaded));
+        drop(fetched.pop());
+        // The channel is free as soon as the peer has handled what was sent on it.
+        let again = async {
+            while node.actor::<Clock>(&one_more).await.is_err() {
+                tokio::task::yield_now().await;
+            }
+        };
+        timeout(PATIENCE, again).await.unwrap();
     }
 }
 

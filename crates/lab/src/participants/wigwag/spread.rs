@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use serde_json::json;
-use wigwag::{Actor, Node};
+use wigwag::{Actor, Node, NodeOptions};
 
 use super::clerk::{Clerk, CountedRef};
 use crate::contract::Failure;
@@ -14,6 +14,9 @@ use crate::contract::{
 
 /// Fetches, and asks of different actors, that are under way at once.
 const AT_ONCE: usize = 1_024;
+
+/// What a node allows by default.
+const ACTORS_PER_PEER: u64 = 8_192;
 
 /// Takes note of one sequence, or of as many as send to it.
 pub(super) struct SpreadLedger {
@@ -38,7 +41,9 @@ impl SpreadLedger {
 }
 
 pub(crate) async fn serve(orders: &Orders) -> Result<(), Failure> {
-    let node = Node::new();
+    // The actors and the clerk.
+    let actors = u64::from(orders.senders) + 1;
+    let node = Node::with(NodeOptions::default().actors_per_peer(actors.max(ACTORS_PER_PEER)));
     let ledger = |sequences: u32| {
         SpreadLedger { tallies: (0..sequences).map(|_| Tally::default()).collect() }.spawn()
     };
