@@ -170,7 +170,8 @@ fn entries(options: &Options) -> (Vec<Entry<'_>>, Vec<Row>) {
     // A run that names cells has all to choose from.
     let quick = options.effort.is_short() && options.cells.is_empty();
     let brief = |workload: Workload| workload.is_brief(quick, options.workloads.len());
-    for cell in options.workloads.iter().flat_map(|workload| workload.cells(brief(*workload))) {
+    let cells = options.workloads.iter().flat_map(|workload| workload.cells(brief(*workload)));
+    for cell in cells.filter(|cell| !quick || !cell.begins_slowly()) {
         for (participant, reason) in options.participants.iter().zip(&reasons) {
             // A bad one of ours is found out once; a peer that is bad stands in every cell, since
             // what it does to the others is what there is to see. The second cell of a quick run

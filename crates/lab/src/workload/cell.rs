@@ -255,6 +255,12 @@ pub struct Size {
 }
 
 impl Cell {
+    /// True where a participant may need longer until READY than a quick run allows: it makes tens
+    /// of thousands of references.
+    pub fn begins_slowly(self) -> bool {
+        matches!(self, Cell::Spread { many: 10_001.., .. })
+    }
+
     /// The workload that it belongs to.
     pub fn workload(self) -> Workload {
         match self {
