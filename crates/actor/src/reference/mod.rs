@@ -29,6 +29,7 @@ use crate::reference::local_ref::{AskMode, LocalRef};
 use crate::reference::route::{Acknowledgement, Attempt, Route};
 use crate::reference::run_writer::RunOwner;
 use crate::reply::Asker;
+use crate::turn;
 
 /// A reference to an actor with interface `I`, in this process or in another. Clones reach the same
 /// actor.
@@ -137,7 +138,11 @@ impl<I: Interface> Ref<I> {
         match &self.place {
             Place::Local(local) => local_batch::add(local, message),
             Place::Remote(_, owner) if run_writer::add(*owner, &message) => Ok(()),
-            Place::Remote(_, owner) if run_writer::add_between_turns(*owner, &message) => Ok(()),
+            Place::Remote(_, owner)
+                if !turn::is_open() && run_writer::add_between_turns(*owner, &message) =>
+            {
+                Ok(())
+            }
             Place::Adapted(_) | Place::Remote(..) => Err(message),
         }
     }
