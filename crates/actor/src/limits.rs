@@ -63,6 +63,10 @@ pub const ASK_WAIT_MAX: Duration = Duration::from_secs(30);
 /// error.
 pub const HANDLER_WAIT_MAX: Duration = Duration::from_secs(5);
 
+/// Timers of calls that a thread keeps for the next ones, which are as many as calls that are
+/// answered before the thread makes another one: 20 KiB.
+pub(crate) const TIMERS_KEPT_MAX: usize = 64;
+
 /// How long an ask spins for its answer before its thread parks: longer than a round trip over
 /// loopback takes when the answerer must be woken (60 µs on a virtual machine), and far below what
 /// a person notices.

@@ -202,6 +202,7 @@ impl<I: Interface, R: Answerable<I>> Future for Ask<'_, I, R> {
             if let Some(spin) = this.spin.take() {
                 spin.found();
             }
+            this.limit.met();
             return Poll::Ready(outcome.map_err(AskError::Failed));
         }
         this.spin.take_if(|spin| !spin.again(context));

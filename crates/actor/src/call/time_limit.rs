@@ -1,15 +1,17 @@
 //! How long a call may wait, for room and for its answer.
 
+use std::cell::RefCell;
+use std::future::Future;
 use std::num::NonZeroU32;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use tokio::runtime::{Handle, Id};
 use tokio::time::{Instant, Sleep};
 
 use crate::error::CallErrorKind;
-use crate::limits::{ASK_WAIT_MAX, HANDLER_WAIT_MAX};
+use crate::limits::{ASK_WAIT_MAX, HANDLER_WAIT_MAX, TIMERS_KEPT_MAX};
 use crate::turn;
 
 /// How long a call may wait. The timer is created when the first wait begins, so a call that finds
@@ -36,6 +38,45 @@ enum Wait {
 struct Timer {
     sleep: Pin<Box<Sleep>>,
     runtime: Option<Id>,
+}
+
+fn current_runtime() -> Option<Id> {
+    Handle::try_current().ok().map(|runtime| runtime.id())
+}
+
+thread_local! {
+    /// Timers of calls that are over, still on the clocks of their runtimes: to move one to a later
+    /// time is cheaper than to take it off and to put another one on.
+    static KEPT: RefCell<Vec<Box<Timer>>> = const { RefCell::new(Vec::new()) };
+}
+
+impl Timer {
+    /// A timer for `limit` from now on, on the clock of `runtime`.
+    fn begin(limit: Duration, runtime: Option<Id>) -> Box<Timer> {
+        let kept = KEPT.with_borrow_mut(|kept| {
+            let at = kept.iter().rposition(|timer| timer.runtime == runtime)?;
+            Some(kept.swap_remove(at))
+        });
+        match (kept, Instant::now().checked_add(limit)) {
+            (Some(mut timer), Some(end)) => {
+                timer.sleep.as_mut().reset(end);
+                timer
+            }
+            _ => Box::new(Timer { sleep: Box::pin(tokio::time::sleep(limit)), runtime }),
+        }
+    }
+
+    /// Keeps the timer for the next call of this thread.
+    fn keep(mut self: Box<Self>) {
+        // It has no task to wake any more.
+        if self.sleep.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending() {
+            KEPT.with_borrow_mut(|kept| {
+                if kept.len() < TIMERS_KEPT_MAX {
+                    kept.push(self);
+                }
+            });
+        }
+    }
 }
 
 impl Drop for TimeLimit {
@@ -90,6 +131,18 @@ impl TimeLimit {
         NonZeroU32::new(u32::try_from(left.as_nanos().div_ceil(1_000_000)).ok()?.max(1))
     }
 
+    /// The call has ended in time, while its task is polled: a runtime whose tasks run has a clock
+    /// that may be used.
+    #[inline(always)]
+    pub(crate) fn met(&mut self) {
+        if let Some(timer) = self.timer.take()
+            && timer.runtime.is_some()
+            && timer.runtime == current_runtime()
+        {
+            timer.keep();
+        }
+    }
+
     /// `Ready` when the time is over, with the kind of the resulting error.
     pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> Poll<CallErrorKind> {
         let (limit, kind) = match self.limit {
@@ -112,14 +165,70 @@ impl TimeLimit {
     /// The timer, on the clock of the runtime that polls. A call may be moved to another runtime
     /// while it waits, and the one where the wait began may be gone, whose timers panic.
     fn timer(&mut self, limit: Duration) -> &mut Pin<Box<Sleep>> {
-        let runtime = Handle::try_current().ok().map(|runtime| runtime.id());
-        let timer = self.timer.get_or_insert_with(|| {
-            Box::new(Timer { sleep: Box::pin(tokio::time::sleep(limit)), runtime })
-        });
+        let runtime = current_runtime();
+        let timer = self.timer.get_or_insert_with(|| Timer::begin(limit, runtime));
         if runtime.is_some() && runtime != timer.runtime {
             timer.sleep = Box::pin(tokio::time::sleep_until(timer.sleep.deadline()));
             timer.runtime = runtime;
         }
         &mut timer.sleep
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+
+    use super::*;
+
+    /// Waits for a time of its own kind, and returns how long that took.
+    async fn wait(limit: Duration) -> Duration {
+        let (begun, mut time) = (Instant::now(), TimeLimit::of_ask(Some(limit)));
+        poll_fn(|context| time.poll(context)).await;
+        begun.elapsed()
+    }
+
+    /// Begins a wait that ends before its time is over.
+    async fn meet(limit: Duration) {
+        let mut time = TimeLimit::of_ask(Some(limit));
+        poll_fn(|context| Poll::Ready(assert!(time.poll(context).is_pending()))).await;
+        time.met();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_timer_that_is_used_again_ends_at_its_new_time() {
+        let [short, long] = [1, 60].map(Duration::from_secs);
+        for (first, second) in [(long, short), (short, long), (short, short)] {
+            meet(first).await;
+            assert_eq!(KEPT.with_borrow(Vec::len), 1);
+            // Also when the time for which it was set first has passed.
+            for pause in [Duration::ZERO, first * 2] {
+                tokio::time::sleep(pause).await;
+                assert_eq!(wait(second).await, second);
+                meet(first).await;
+            }
+            KEPT.with_borrow_mut(Vec::clear);
+        }
+    }
+
+    #[test]
+    fn a_timer_of_a_runtime_that_has_ended_is_not_used_again() {
+        let one = || tokio::runtime::Builder::new_current_thread().enable_time().build();
+        one().expect("there are threads").block_on(meet(Duration::from_secs(60)));
+        assert_eq!(KEPT.with_borrow(Vec::len), 1);
+        let waited = one().expect("there are threads").block_on(wait(Duration::from_millis(1)));
+        assert!(waited >= Duration::from_millis(1));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_thread_keeps_few_timers() {
+        let mut all: Vec<TimeLimit> = Vec::new();
+        for _ in 0..2 * TIMERS_KEPT_MAX {
+            let mut time = TimeLimit::of_ask(None);
+            poll_fn(|context| Poll::Ready(assert!(time.poll(context).is_pending()))).await;
+            all.push(time);
+        }
+        all.iter_mut().for_each(TimeLimit::met);
+        assert_eq!(KEPT.with_borrow(Vec::len), TIMERS_KEPT_MAX);
     }
 }
