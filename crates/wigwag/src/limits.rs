@@ -29,6 +29,10 @@ pub const SILENT_SESSION_TTL: Duration = Duration::from_secs(5);
 /// few frames of the largest size.
 pub const PEER_MEMORY_MIN: u64 = 16 * 1024 * 1024;
 
+/// The part of the memory of all peers that one message may take at most: half of what all long
+/// calls share.
+pub const MESSAGE_PART_OF_MEMORY: u64 = 16;
+
 /// The codec of channels whose arguments are MessagePack.
 pub const CODEC_MESSAGEPACK: u8 = 0;
 
