@@ -6,6 +6,7 @@ pub mod role;
 pub(crate) mod schedule;
 pub(crate) mod poller;
 pub(crate) mod quote;
+pub(crate) mod blob;
 
 use std::error::Error;
 use std::io::{self, BufRead, Read, Write};

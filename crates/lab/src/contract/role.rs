@@ -53,7 +53,7 @@ impl Role {
 }
 
 /// Cells that a client of remote can be ordered to do: the values of `CELL`.
-pub const REMOTE_CELLS: [&str; 15] = [
+pub const REMOTE_CELLS: [&str; 16] = [
     "tell",
     "naive",
     "ask",
@@ -69,6 +69,7 @@ pub const REMOTE_CELLS: [&str; 15] = [
     "unkept",
     "messagepack",
     "thread",
+    "blob",
 ];
 
 /// Cells of remote that a participant does by default.

@@ -62,6 +62,7 @@ pub const ALL: [Embedded; 40] = [
             "paced",
             "callers",
             "callers-each",
+            "blob",
         ],
         inside: &["count", "slow", "ask", "bounce"],
         resumes: false,
@@ -75,6 +76,7 @@ pub const ALL: [Embedded; 40] = [
                 + lines(include_str!("raw/remote.rs"))
                 + lines(include_str!("raw/replies.rs"))
                 + lines(include_str!("raw/callers.rs"))
+                + lines(include_str!("raw/blob.rs"))
                 + lines(include_str!("raw/paced.rs"))
                 + lines(include_str!("raw/pingpong.rs"))
                 + lines(include_str!("raw/pingpong_client.rs"))
@@ -98,6 +100,7 @@ pub const ALL: [Embedded; 40] = [
                 + lines(include_str!("wigwag/clerk.rs"))
                 + lines(include_str!("wigwag/spread.rs"))
                 + lines(include_str!("wigwag/callers.rs"))
+                + lines(include_str!("wigwag/blob.rs"))
                 + lines(include_str!("wigwag/paced.rs"))
                 + lines(include_str!("wigwag/overload.rs")),
         ),

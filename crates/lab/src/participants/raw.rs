@@ -5,6 +5,7 @@ pub(super) mod inside;
 pub(super) mod remote;
 pub(super) mod replies;
 pub(super) mod callers;
+pub(super) mod blob;
 pub(super) mod paced;
 pub(super) mod pingpong;
 pub(super) mod pingpong_client;

@@ -7,5 +7,6 @@ pub(super) mod remote;
 pub(super) mod clerk;
 pub(super) mod spread;
 pub(super) mod callers;
+pub(super) mod blob;
 pub(super) mod paced;
 pub(super) mod overload;

@@ -97,6 +97,7 @@ impl Entry<'_> {
             Cell::Relayed { asks, delay_ms } => relayed::name(asks, delay_ms),
             Cell::Cuts => relayed::CUTS_NAME.to_owned(),
             Cell::RoundTrip => "rtt".to_owned(),
+            Cell::Blob => "rtt, blob".to_owned(),
         }
     }
 

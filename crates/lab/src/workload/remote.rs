@@ -7,6 +7,7 @@ use crate::workload::entry::parse_account;
 use crate::workload::{Cell, Entry, Judgement, Order, paced, relayed, round_trips};
 
 pub(crate) mod overload;
+mod blob;
 
 /// Asks in flight at once: tens of thousands, as the comparison had it that this comes from.
 const WINDOW: u64 = 16_384;
@@ -67,7 +68,10 @@ pub(super) fn judge(
     let asks = asks(entry.cell);
     // An ask is matched with its reply; the order in which asks were handled is only reported.
     let required = entry.participant.is_ordered() && !asks;
-    let mut judged = Judgement::of(verify(&all, &served.senders), required);
+    // Behind the asks of this cell stand its long messages.
+    let asked = if entry.cell == Cell::Blob { 1 } else { served.senders.len() };
+    let (counted, long) = served.senders.split_at(asked.min(served.senders.len()));
+    let mut judged = Judgement::of(verify(&all, counted), required);
     let claims = if asks { drove.replies } else { drove.sent };
     judged.demand(claims == Some(order.messages), || {
         let what = if asks { "replies" } else { "messages sent" };
@@ -86,9 +90,12 @@ pub(super) fn judge(
     }
     judge_wire(&mut judged, entry.cell, order, outcome);
     relayed::judge(&mut judged, entry, order, outcome);
-    if entry.cell == Cell::RoundTrip {
+    if entry.cell == Cell::Blob {
+        blob::judge(&mut judged, order, outcome, long, &drove);
+    }
+    if let Cell::RoundTrip | Cell::Blob = entry.cell {
         judged.times = drove.rtt_us.clone();
-        judge_times(&mut judged, order, outcome.seconds);
+        judge_times(&mut judged, entry.cell, order, outcome.seconds);
     }
     if let Cell::Paced { .. } = entry.cell {
         paced::judge(&mut judged, order, outcome, &drove);
@@ -124,7 +131,7 @@ fn judge_wire(judged: &mut Judgement, cell: Cell, order: Order, outcome: &Outcom
 
 /// The times are the client's own. They cannot add up to more than the clock saw; and a median far
 /// below the mean means that a few stalls took most of the time.
-fn judge_times(judged: &mut Judgement, order: Order, seconds: f64) {
+fn judge_times(judged: &mut Judgement, cell: Cell, order: Order, seconds: f64) {
     let Some(times) = judged.times.clone() else {
         judged.void.push("its client gave no times".to_owned());
         return;
@@ -135,7 +142,8 @@ fn judge_times(judged: &mut Judgement, order: Order, seconds: f64) {
         format!("a median of {:.1} µs cannot be, for the mean is {mean:.1}", times.p50)
     });
     round_trips::judge(judged, &times);
-    if times.p50 * 5.0 < mean {
+    // Long messages may be on their way when the last trip has ended.
+    if cell != Cell::Blob && times.p50 * 5.0 < mean {
         judged.flags.push(format!(
             "the median is {:.1} µs and the mean {mean:.1}: a few stalls took most of the time",
             times.p50

@@ -12,7 +12,7 @@ use std::time::Instant;
 use serde_json::json;
 
 use super::replies::{joined, naive_ask};
-use super::{callers, paced};
+use super::{blob, callers, paced};
 use crate::contract::Failure;
 use crate::contract::{
     Orders, PayloadDraws, Tally, print_line, ready_and_go, ready_until_input_ends, senders,
@@ -33,6 +33,13 @@ pub(crate) fn serve(orders: &Orders) -> Result<(), Failure> {
     stream.read_exact(&mut wants_replies)?;
     if wants_replies[0] == callers::MARK {
         let account = callers::serve(&mut stream, orders)?;
+        print_line(&account.to_string())?;
+        loop {
+            thread::park();
+        }
+    }
+    if wants_replies[0] == blob::MARK {
+        let account = blob::serve(&listener, &mut stream)?;
         print_line(&account.to_string())?;
         loop {
             thread::park();
@@ -72,6 +79,12 @@ pub(crate) fn drive(orders: &Orders) -> Result<(), Failure> {
     if orders.cell.starts_with("callers") {
         stream.write_all(&[callers::MARK])?;
         let account = callers::drive(&mut stream, orders)?;
+        stream.shutdown(Shutdown::Write)?;
+        return Ok(print_line(&account.to_string())?);
+    }
+    if orders.cell == "blob" {
+        stream.write_all(&[blob::MARK])?;
+        let account = blob::drive(&mut stream, orders)?;
         stream.shutdown(Shutdown::Write)?;
         return Ok(print_line(&account.to_string())?);
     }
@@ -146,7 +159,10 @@ fn ask(mut stream: &TcpStream, orders: &Orders) -> Result<serde_json::Value, Fai
     })
 }
 
-fn round_trips(stream: &mut TcpStream, orders: &Orders) -> Result<serde_json::Value, Failure> {
+pub(super) fn round_trips(
+    stream: &mut TcpStream,
+    orders: &Orders,
+) -> Result<serde_json::Value, Failure> {
     let mut draws = PayloadDraws::of(orders.seed, 0);
     let (mut wrong, mut sum, mut reply) = (0_u64, 0_u64, [0; REPLY]);
     let mut times = Times::new();
@@ -175,7 +191,7 @@ pub(super) fn pack(number: u64, payload: u32) -> [u8; REQUEST] {
     message
 }
 
-fn unpack(message: &[u8; REQUEST]) -> (u64, u32) {
+pub(super) fn unpack(message: &[u8; REQUEST]) -> (u64, u32) {
     let [a, b, c, d, e, f, g, h, rest @ ..] = *message;
     (u64::from_le_bytes([a, b, c, d, e, f, g, h]), u32::from_le_bytes(rest))
 }

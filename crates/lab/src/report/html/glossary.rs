@@ -61,6 +61,7 @@ const CELLS: &[(&str, &str)] = &[
     ("ask, 10 ms", DELAYED),
     (CUTS_NAME, "One way through the lab's relay, which resets the connection ten times."),
     ("tell, thread", "The same from a plain thread, by calls that block while there is no room."),
+    ("rtt, blob", "One ask at a time, while messages of 16 MiB go to another actor."),
     ("naive", "One way in a plain loop without pacing, as a beginner writes it."),
     ("naive ask", "The same, and every message is answered."),
     ("paced 50 %", PACED),
