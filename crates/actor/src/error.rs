@@ -76,8 +76,8 @@ pub enum CallErrorKind {
     ReplyDropped,
     /// The node takes no new calls because it is closing.
     Draining,
-    /// The call or its reply is larger than the other process accepts, which is 65,536 bytes for a
-    /// wigwag node, encoded and with a few bytes of header; [`CallError::detail`] has both sizes. If
+    /// The call or its reply is larger than the other process accepts, which is 16 MiB by default,
+    /// encoded and with a few bytes of header; [`CallError::detail`] has both sizes. If
     /// the message comes back with the error, the call was meant and nothing was sent; otherwise the
     /// call was handled and the reply is lost. Within a process there is no such limit.
     TooLarge,
@@ -207,7 +207,7 @@ impl CallErrorKind {
             K::Panicked => "the panic message is in the log of the process it ran in",
             K::ReplyDropped => "the handler must answer: look at its early returns",
             K::Draining => "call another node, or this one after its restart",
-            K::TooLarge => "send it in parts: the receiver's limit is fixed",
+            K::TooLarge => "raise `NodeOptions::message_bytes_max` where it is received",
             K::Cancelled => "nothing to hint: the asker has gone",
             K::CallCycle => "let one actor of the circle tell instead of ask",
             K::DeadlinePassed => "give the call more time",

@@ -74,8 +74,8 @@ impl ActorOptions {
     /// larger one as one for each 64 bytes. At most `calls + channels × min(calls, 16)` of these
     /// units wait, where a channel is what each [`Node::actor`] opens: the second part makes sure
     /// that every sender gets on. A single call that is larger than the room of its channel comes
-    /// through when none of its channel waits, so each channel may have one such call more, of at
-    /// most 64 KiB. A small number costs rate: a sender without room waits for a round trip.
+    /// through when none of its channel waits, so each channel may have one such call more. A
+    /// small number costs rate: a sender without room waits for a round trip.
     ///
     /// Calls that the actor has taken out of its mailbox, at most 256 at a time, do not wait any
     /// more.

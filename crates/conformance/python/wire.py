@@ -20,6 +20,7 @@ PING, PONG, CREDIT, REVOKE, NEED = 0x01, 0x02, 0x03, 0x06, 0x07
 OUTCOMES, REJECTED, CLOSE = 0x08, 0x09, 0x0F
 ATTACH, ATTACHED, DETACH, DETACHED, REVOKED = 0x81, 0x82, 0x83, 0x84, 0x85
 TELL, ASK, CALL_X, REPLY, ERROR, CANCEL = 0x90, 0x91, 0x92, 0x93, 0x94, 0x95
+PARTS, PART, PARTS_DROP = 0x98, 0x99, 0x9A
 RELEASE, DRAIN, TELLS, ASKS, REPLIES = 0x9D, 0x9E, 0xA0, 0xA1, 0xA2
 SEQUENCED = 0x80
 MAY_BE_SKIPPED = 0x40
@@ -31,6 +32,7 @@ FIELDS = {
     OUTCOMES: "vvv", REJECTED: "vvv2b",
     ATTACH: "v1b81", ATTACHED: "vv81b", DETACH: "v", DETACHED: "v2v", REVOKED: "vv",
     TELL: "vvr", ASK: "vvvvr", CALL_X: "1br", REPLY: "vvr", ERROR: "vv2bb", CANCEL: "vv",
+    PARTS: "v1vr", PART: "vr", PARTS_DROP: "v",
     RELEASE: "bv", DRAIN: "v", TELLS: "vvr", ASKS: "vvvvr", REPLIES: "vvr",
 }
 WIDTHS = {"1": "<B", "2": "<H", "8": "<Q"}

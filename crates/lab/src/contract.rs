@@ -8,6 +8,7 @@ pub(crate) mod poller;
 pub(crate) mod quote;
 pub(crate) mod sp;
 pub(crate) mod stamp;
+pub(crate) mod blob;
 
 use std::error::Error;
 use std::io::{self, BufRead, Read, Write};

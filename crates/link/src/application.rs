@@ -3,6 +3,7 @@
 //!
 //! A node, the simulator, the fuzz targets and the model test implement [`Application`] once each.
 
+use alloc::vec::Vec;
 use core::ops::DerefMut;
 
 use crate::code::Code;
@@ -65,6 +66,24 @@ pub struct Rejected<'a> {
     pub text: &'a [u8],
 }
 
+/// A call that came in parts.
+#[derive(Clone, Debug)]
+pub struct LongCall {
+    /// The channel.
+    pub channel: u64,
+    /// The credit units that it costs.
+    pub units: u64,
+    /// The call, as [`ChannelCalls::bytes`] would hold it.
+    pub frame: Vec<u8>,
+}
+
+impl LongCall {
+    /// The call as one of those that came in frames.
+    pub fn run(&self) -> ChannelCalls<'_> {
+        ChannelCalls { channel: self.channel, calls: 1, units: self.units, bytes: &self.frame }
+    }
+}
+
 /// The side of a session that knows actors and askers.
 ///
 /// Methods are called in the order of the peer's frames. An error ends the batch where it stands.
@@ -125,6 +144,15 @@ pub trait Application {
         run: &ChannelCalls<'_>,
     ) -> Result<(), Self::Error>;
 
+    /// A call has come in parts, and the peer has paid for it.
+    fn long_call(
+        &mut self,
+        channel: &mut Self::Channel,
+        call: LongCall,
+    ) -> Result<(), Self::Error> {
+        self.calls(channel, &call.run())
+    }
+
     /// The calls of this batch on the channel are complete.
     fn publish(&mut self, _channel: &mut Self::Channel) {}
 
@@ -140,6 +168,11 @@ pub trait Application {
     /// The peer does not wait for the answer to this ask any more. It is the last one from its slot,
     /// and may be answered already.
     fn cancelled(&mut self, _asker: (u64, u64)) {}
+
+    /// A long answer to this ask begins to come. False: there is no such ask.
+    fn may_be_answered(&mut self, _asker: (u32, u32)) -> bool {
+        true
+    }
 
     /// The answer to an ask has come. False: there is no such ask.
     fn reply(&mut self, asker: (u32, u32), value: &[u8]) -> Result<bool, Self::Error>;

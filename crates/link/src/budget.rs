@@ -10,8 +10,8 @@ use alloc::sync::Arc;
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use crate::limits::{
-    FRAME_RESERVE_UNITS, Limits, NODE_BYTES_MAX, SCALED_SESSION_UNITS_MAX, SESSION_UNITS_MAX,
-    UNIT_BYTES,
+    FRAME_RESERVE_UNITS, LONG_CALLS_MAX, Limits, NODE_BYTES_MAX, SCALED_SESSION_UNITS_MAX,
+    SESSION_UNITS_MAX, UNIT_BYTES,
 };
 
 /// A pool of credit units shared by the sessions of a node.
@@ -28,6 +28,8 @@ pub struct Pools {
     pub base: UnitPool,
     /// Units for scaled windows: the part beyond the base size, at a long RTT.
     pub scaled: UnitPool,
+    /// Units for calls that are longer than a frame may be, each until its actor has taken it.
+    pub long_calls: UnitPool,
     /// Peers' channels that are open or have unhandled calls; each holds an initial window.
     pub channels: UnitPool,
     /// Bytes that outboxes retain beyond the amount that each may always retain.
@@ -103,13 +105,14 @@ pub(crate) fn take_units(left: &AtomicU64, wanted: u64) -> u64 {
 
 impl Pools {
     /// Creates pools that bound the memory which all peers together can make a node hold to
-    /// `bytes`, a quarter for each pool.
+    /// `bytes`: a quarter for each pool, except that base windows and long calls share one.
     pub fn of(bytes: u64) -> Pools {
         let quarter = bytes / 4;
         let units = quarter / UNIT_BYTES as u64;
         let first_window = Limits::default().initial_units;
         Pools {
-            base: UnitPool::new(units),
+            base: UnitPool::new(units / 2),
+            long_calls: UnitPool::new(units - units / 2),
             scaled: UnitPool::new(units),
             channels: UnitPool::new(units / first_window),
             retained: RetainedBytes { now: AtomicU64::new(0), most: quarter },
@@ -133,6 +136,9 @@ pub struct Budget {
     pooled: u64,
     /// Units of scaled windows, beyond `held`.
     scaled: u64,
+    /// Units of the longest call, and those that all long calls hold.
+    long_call_max: u64,
+    long_calls: u64,
     pools: Arc<Pools>,
 }
 
@@ -140,6 +146,41 @@ impl Budget {
     /// Creates a budget whose session shares `pools` with others.
     pub fn with_pools(pools: Arc<Pools>) -> Budget {
         Budget { pools, ..Budget::default() }
+    }
+
+    /// Sets the pools, before anything is taken.
+    pub(crate) fn set_pools(&mut self, pools: Arc<Pools>) {
+        self.pools = pools;
+    }
+
+    /// Allows calls of up to `bytes`.
+    pub(crate) fn with_long_calls(mut self, bytes: u64) -> Budget {
+        self.long_call_max = bytes.div_ceil(UNIT_BYTES as u64);
+        self
+    }
+
+    /// Takes the units for a long call of a channel that holds `held` such units and needs `needed`:
+    /// all of them, or none, because a part of them would be of no use. A channel holds no more than
+    /// the longest call costs.
+    pub(crate) fn take_for_long_call(&mut self, held: u64, needed: u64) -> bool {
+        let more = needed.saturating_sub(held);
+        let most = self.long_call_max.saturating_mul(LONG_CALLS_MAX);
+        if needed > self.long_call_max || self.long_calls.saturating_add(more) > most {
+            return false;
+        }
+        let taken = self.pools.long_calls.take(more);
+        if taken < more {
+            self.pools.long_calls.give_back(taken);
+            return false;
+        }
+        self.long_calls += more;
+        true
+    }
+
+    /// Returns units of long calls.
+    pub(crate) fn give_long_call_back(&mut self, units: u64) {
+        self.long_calls -= units.min(self.long_calls);
+        self.pools.long_calls.give_back(units);
     }
 
     /// Takes up to `wanted` units for the growth of a window: at most half of what the session has
@@ -197,6 +238,7 @@ impl Drop for Budget {
     fn drop(&mut self) {
         self.pools.base.give_back(self.pooled);
         self.pools.scaled.give_back(self.scaled);
+        self.pools.long_calls.give_back(self.long_calls);
     }
 }
 
@@ -240,11 +282,12 @@ mod tests {
     }
 
     #[test]
-    fn each_pool_has_a_quarter_of_the_bytes() {
+    fn the_pools_have_the_bytes_between_them() {
         let first_window = Limits::default().initial_units;
         let unit = UNIT_BYTES as u64;
         let pools = Pools::of(4 * unit * first_window * 10);
-        assert_eq!(pools.base.left(), first_window * 10);
+        assert_eq!(pools.base.left(), first_window * 5);
+        assert_eq!(pools.long_calls.left(), first_window * 5);
         assert_eq!(pools.scaled.left(), first_window * 10);
         assert_eq!(pools.channels.left(), 10);
         assert_eq!(pools.retained.most, unit * first_window * 10);

@@ -38,12 +38,14 @@ pub struct Window {
     used: u64,
     /// The limit asked for by the last NEED, which is not sent twice for the same limit.
     requested: u64,
+    /// The cost of the call that the last NEED was for.
+    requested_for: u64,
 }
 
 impl Window {
     /// Creates a window of `limit` units.
     pub fn new(limit: u64) -> Window {
-        Window { limit, used: 0, requested: 0 }
+        Window { limit, ..Window::default() }
     }
 
     /// The number of unused units.
@@ -90,14 +92,14 @@ impl Window {
         if wanted <= self.limit || wanted <= self.requested {
             return None;
         }
-        self.requested = wanted;
+        (self.requested, self.requested_for) = (wanted, units);
         Some(wanted)
     }
 
-    /// The limit that was asked for and not granted yet; after a cut, NEED must be sent again for
-    /// it.
-    pub fn wanted_limit(&self) -> Option<u64> {
-        (self.requested > self.limit).then_some(self.requested)
+    /// The limit that was asked for and not granted yet, and the cost of the call that needs it;
+    /// after a cut, NEED must be sent again for it.
+    pub fn wanted_limit(&self) -> Option<(u64, u64)> {
+        (self.requested > self.limit).then_some((self.requested, self.requested_for))
     }
 
     /// Handles REVOKE: lowers the limit to `wanted`, but not below what is used, and returns the
@@ -124,8 +126,15 @@ pub struct Grant {
     rejected: u64,
     /// Rejected tells that `handled` does not count yet.
     rejected_pending: u64,
-    /// Capacity of the inbound queue in units. Invariant: `announced - freed <= window`.
+    /// Capacity of the inbound queue in units. Invariant: `announced - freed <= window + extra`.
     window: u64,
+    /// The limit that the call needs which the sender is blocked with, if that call is longer than
+    /// a frame may be; 0 before the first one.
+    long_wanted: u64,
+    /// The last limit that was granted for such a call.
+    long_limit: u64,
+    /// Units beyond the window that are held for such a call, until the actor has taken it.
+    extra: u64,
     /// The part of `window` that came out of the budget for scaled windows.
     scaled: u64,
     /// The limit that a blocked sender wants.
@@ -220,9 +229,13 @@ impl Grant {
     }
 
     /// Handles NEED of a blocked sender: doubles the window or fits it to the wanted limit, as far
-    /// as the budget allows. Returns true if the sender should be told now.
-    pub fn need(&mut self, wanted: u64, budget: &mut Budget) -> bool {
+    /// as the budget allows. `units` is the cost of its next call if that is longer than a frame may
+    /// be. Returns true if the sender should be told now.
+    pub fn need(&mut self, wanted: u64, units: u64, budget: &mut Budget) -> bool {
         self.wanted = self.wanted.max(wanted);
+        if units > FRAME_UNITS {
+            self.long_wanted = self.long_wanted.max(wanted);
+        }
         if let Some(share) = self.share.as_mut() {
             if self.wanted > self.announced {
                 let wanted = share.double(self.window);
@@ -244,7 +257,39 @@ impl Grant {
         // the budget.
         let frame = fits.min(FRAME_UNITS);
         self.window += budget.grow_for_frame(frame.saturating_sub(self.window));
+        self.fit_long_call(budget);
         self.is_due()
+    }
+
+    /// True if the sender is blocked with a call that is longer than a frame may be.
+    pub fn wants_long_call(&self) -> bool {
+        self.long_wanted > self.limit()
+    }
+
+    /// Lets a call through that is longer than a frame may be and does not fit into the window: its
+    /// units are held beyond the window until the actor has taken them, so they serve one channel
+    /// after the other. Returns true if the sender should be told now.
+    pub fn fit_long_call(&mut self, budget: &mut Budget) -> bool {
+        let needed = self.long_wanted.saturating_sub(self.freed + self.window);
+        if !self.wants_long_call() || !budget.take_for_long_call(self.extra, needed) {
+            return false;
+        }
+        (self.extra, self.long_limit) = (needed, self.long_wanted);
+        self.is_due()
+    }
+
+    /// Returns the units of long calls that the actor has taken. True if there were any.
+    pub fn settle(&mut self, budget: &mut Budget) -> bool {
+        let needed = self.long_limit.saturating_sub(self.freed + self.window);
+        let unneeded = self.extra.saturating_sub(needed);
+        self.extra -= unneeded;
+        budget.give_long_call_back(unneeded);
+        unneeded > 0
+    }
+
+    /// The limit that the sender may have.
+    fn limit(&self) -> u64 {
+        (self.freed + self.window).max(self.long_limit)
     }
 
     /// Fits the window of a channel to a bounded actor to the call that its sender is blocked with,
@@ -255,6 +300,9 @@ impl Grant {
         let is_empty = self.share.as_ref().is_some_and(|share| share.used <= self.freed);
         if !is_empty || call <= self.window {
             return false;
+        }
+        if self.wants_long_call() {
+            return self.fit_long_call(budget);
         }
         let more = call.min(FRAME_UNITS).saturating_sub(self.window);
         self.window += budget.grow_for_frame(more);
@@ -301,18 +349,24 @@ impl Grant {
         if self.share.as_ref().is_some_and(|share| share.used > self.freed) {
             return false;
         }
-        self.wanted.saturating_sub(self.freed).min(FRAME_UNITS) > self.window
+        self.wants_long_call()
+            || self.wanted.saturating_sub(self.freed).min(FRAME_UNITS) > self.window
     }
 
-    /// Capacity of the inbound queue in units.
+    /// Capacity of the inbound queue in units, without that of a long call.
     pub fn window(&self) -> u64 {
         self.window
+    }
+
+    /// Units that may wait in the inbound queue: the window, and what a long call has beyond it.
+    pub fn capacity(&self) -> u64 {
+        self.window + self.extra
     }
 
     /// Credit is due if half a window (an eighth of a scaled one) can be announced, or if the
     /// sender is blocked and any unit is free.
     fn is_due(&self) -> bool {
-        let fresh = (self.freed + self.window).saturating_sub(self.announced);
+        let fresh = self.limit().saturating_sub(self.announced);
         let part = if self.scaled > 0 { FRESH_PART_SCALED } else { FRESH_PART };
         fresh > 0 && (fresh * part >= self.window || self.wanted > self.announced)
     }
@@ -320,7 +374,7 @@ impl Grant {
     /// Marks everything as announced and returns the values for CREDIT: the limit and the number of
     /// handled calls.
     pub fn announce(&mut self) -> (u64, u64) {
-        self.announced = self.announced.max(self.freed + self.window);
+        self.announced = self.announced.max(self.limit());
         self.handled_announced = self.handled;
         (self.announced, self.handled)
     }
@@ -328,6 +382,7 @@ impl Grant {
     /// Returns the window of a closed channel to the budget.
     pub fn close(self, budget: &mut Budget) {
         budget.give_back(self.window - self.scaled, self.scaled);
+        budget.give_long_call_back(self.extra);
     }
 }
 
@@ -339,6 +394,8 @@ pub fn exceeded() -> LinkError {
 
 #[cfg(test)]
 mod tests {
+    use alloc::vec::Vec;
+
     use super::*;
     use crate::limits::{FRAME_RESERVE_UNITS, SCALED_SESSION_UNITS_MAX, SCALED_WINDOW_UNITS_MAX};
 
@@ -364,7 +421,7 @@ mod tests {
         assert_eq!(window.need(1), Some(3));
         assert_eq!(window.need(1), None);
         assert_eq!(window.need(2), Some(4));
-        assert_eq!(window.wanted_limit(), Some(4));
+        assert_eq!(window.wanted_limit(), Some((4, 2)));
         window.raise(4);
         assert_eq!(window.wanted_limit(), None);
     }
@@ -393,12 +450,15 @@ mod tests {
         let mut grant = Grant::new(64, &mut budget);
         let mut window = 64;
         for round in 0..20 {
-            assert_eq!(grant.need(grant.announced() + 1, &mut budget), window < WINDOW_UNITS_MAX);
+            assert_eq!(
+                grant.need(grant.announced() + 1, 0, &mut budget),
+                window < WINDOW_UNITS_MAX
+            );
             window = (window * 2).min(WINDOW_UNITS_MAX);
             assert_eq!(grant.announce().0, window, "round {round}");
         }
         assert!(!grant.free(0));
-        assert!(grant.need(grant.announced() + 1, &mut budget) || !grant.is_due());
+        assert!(grant.need(grant.announced() + 1, 0, &mut budget) || !grant.is_due());
         assert!(grant.free(1), "blocked: the first free unit is announced");
     }
 
@@ -408,7 +468,7 @@ mod tests {
         let mut greedy: [Grant; 3] = core::array::from_fn(|_| Grant::new(64, &mut budget));
         for grant in &mut greedy {
             for _ in 0..20 {
-                grant.need(u64::MAX / 2, &mut budget);
+                grant.need(u64::MAX / 2, 0, &mut budget);
             }
         }
         let sum: u64 = greedy.iter().map(|grant| grant.window).sum();
@@ -425,12 +485,11 @@ mod tests {
     fn an_overdrawn_budget_gets_back_no_more_than_it_had() {
         let mut budget = Budget::default();
         let first = SESSION_UNITS_MAX / 64;
-        let grants: alloc::vec::Vec<Grant> =
-            (0..first * 2).map(|_| Grant::new(64, &mut budget)).collect();
+        let grants: Vec<Grant> = (0..first * 2).map(|_| Grant::new(64, &mut budget)).collect();
         let mut kept = grants;
         kept.drain(..first as usize).for_each(|grant| grant.close(&mut budget));
         let grant = &mut kept[0];
-        grant.need(u64::MAX / 2, &mut budget);
+        grant.need(u64::MAX / 2, 0, &mut budget);
         assert_eq!(grant.window(), FRAME_UNITS, "the other grants hold the rest");
     }
 
@@ -441,11 +500,11 @@ mod tests {
         let mut busy: [Grant; 40] = core::array::from_fn(|_| Grant::new(64, &mut budget));
         for grant in &mut busy {
             for _ in 0..20 {
-                grant.need(u64::MAX / 2, &mut budget);
+                grant.need(u64::MAX / 2, 0, &mut budget);
             }
         }
         let mut late = Grant::new(64, &mut budget);
-        assert!(late.need(FRAME_UNITS, &mut budget));
+        assert!(late.need(FRAME_UNITS, 0, &mut budget));
         assert_eq!(late.announce().0, FRAME_UNITS);
     }
 
@@ -465,7 +524,7 @@ mod tests {
                 // one, afterwards.
                 let before = if slow { 0 } else { used };
                 grant.free(before);
-                grant.need(wanted, &mut budget);
+                grant.need(wanted, 0, &mut budget);
                 let more = if slow { grant.window() / 4 } else { 0 };
                 grant.free(more.min(used - before));
                 dry += u32::from(grant.ran_dry());
@@ -485,7 +544,7 @@ mod tests {
         assert!(grant.scale(SCALED_WINDOW_UNITS_MAX, &mut budget));
         assert_eq!(grant.window(), 64 * BASE_GROWTH, "out of the base budget");
         for _ in 0..20 {
-            grant.need(grant.announced() + 1, &mut budget);
+            grant.need(grant.announced() + 1, 0, &mut budget);
             grant.scale(SCALED_WINDOW_UNITS_MAX, &mut budget);
             grant.announce();
         }
@@ -495,7 +554,7 @@ mod tests {
             base <= WINDOW_UNITS_MAX && scaled <= SCALED_SESSION_UNITS_MAX,
             "{base} and {scaled}"
         );
-        assert!(!grant.need(1, &mut budget), "the base window suffices");
+        assert!(!grant.need(1, 0, &mut budget), "the base window suffices");
         grant.close(&mut budget);
         assert_eq!(budget.held(), (0, 0));
     }
@@ -521,7 +580,7 @@ mod tests {
             for _ in 0..20 {
                 let used = grant.announce().0;
                 assert!(grant.check(used).is_ok());
-                grant.need(used + 1, &mut budget);
+                grant.need(used + 1, 0, &mut budget);
                 assert!(!grant.fit_call(&mut budget), "calls wait to be taken");
             }
             assert_eq!(grant.window(), most);
@@ -537,7 +596,7 @@ mod tests {
         let mut budget = Budget::default();
         let mut grant = bounded(4, &mut budget);
         assert!(grant.check(3).is_ok());
-        grant.need(3 + 9, &mut budget);
+        grant.need(3 + 9, 0, &mut budget);
         assert!(!grant.fit_call(&mut budget), "three units wait");
         grant.free(3);
         assert!(grant.fit_call(&mut budget));
@@ -550,5 +609,81 @@ mod tests {
         let mut grant = bounded(4, &mut Budget::default());
         assert!(grant.check(64).is_ok());
         assert!(grant.check(65).is_err());
+    }
+
+    /// The room for a long call is on top of the window, and serves one channel after the other.
+    #[test]
+    fn a_long_call_gets_its_units_beyond_the_window_until_it_is_taken() {
+        let long = 4 * WINDOW_UNITS_MAX;
+        let mut budget = Budget::default().with_long_calls(long * 64);
+        let mut grants: Vec<Grant> = (0..6).map(|_| Grant::new(64, &mut budget)).collect();
+        for (at, grant) in grants.iter_mut().enumerate() {
+            assert!(grant.need(long, long, &mut budget) || at >= 4);
+            let told = grant.announce().0;
+            assert_eq!(told == long, at < 4, "channel {at} was told {told}");
+            assert_eq!(grant.is_short(), at >= 4);
+            assert!(grant.capacity() >= told);
+        }
+        // A fifth has room when the first actor has taken its call, and not before.
+        assert!(!grants[4].fit_long_call(&mut budget));
+        let window = grants[0].window();
+        grants[0].free(long);
+        assert!(grants[0].settle(&mut budget));
+        assert_eq!((grants[0].capacity(), grants[0].announce().0), (window, long + window));
+        assert!(grants[4].fit_long_call(&mut budget));
+        assert_eq!(grants[4].announce().0, long);
+        // A channel that ends gives its units back too.
+        assert!(!grants[5].fit_long_call(&mut budget));
+        grants.remove(1).close(&mut budget);
+        assert!(grants[4].fit_long_call(&mut budget));
+    }
+
+    #[test]
+    fn a_channel_has_room_for_one_long_call_however_slow_its_actor_is() {
+        let long = 4 * WINDOW_UNITS_MAX;
+        let mut budget = Budget::default().with_long_calls(long * 64);
+        let mut grant = Grant::new(64, &mut budget);
+        assert!(grant.need(long, long, &mut budget));
+        grant.announce();
+        grant.need(2 * long, long, &mut budget);
+        assert_eq!(grant.announce().0, long, "the first one waits for the actor");
+        grant.free(long);
+        grant.settle(&mut budget);
+        grant.fit_long_call(&mut budget);
+        assert_eq!(grant.announce().0, 2 * long);
+        let longer = long + 2 * WINDOW_UNITS_MAX;
+        grant.free(long);
+        grant.settle(&mut budget);
+        grant.need(2 * long + longer, longer, &mut budget);
+        assert!(grant.announce().0 < 2 * long + longer, "none is longer than the longest");
+    }
+
+    #[test]
+    fn short_calls_to_a_slow_actor_get_nothing_beyond_the_window() {
+        let mut budget = Budget::default().with_long_calls(1 << 24);
+        let mut grant = Grant::new(64, &mut budget);
+        let mut wanted = 0;
+        for _ in 0..100 {
+            wanted = grant.announced() + 1;
+            grant.need(wanted, 0, &mut budget);
+            grant.announce();
+        }
+        assert_eq!(grant.capacity(), WINDOW_UNITS_MAX);
+        assert!(grant.announced() < wanted);
+    }
+
+    #[test]
+    fn a_bounded_actor_lets_a_long_call_through_when_its_queue_is_empty() {
+        let long = 4 * WINDOW_UNITS_MAX;
+        let mut budget = Budget::default().with_long_calls(long * 64);
+        let free = alloc::sync::Arc::new(core::sync::atomic::AtomicU64::new(4));
+        let mut grant = Grant::bounded(64, ActorBound::new(4, free), &mut budget);
+        grant.check(3).unwrap();
+        grant.need(3 + long, long, &mut budget);
+        assert!(!grant.fit_call(&mut budget), "three calls wait");
+        assert!(grant.announce().0 < long);
+        grant.free(3);
+        assert!(grant.fit_call(&mut budget));
+        assert_eq!((grant.announce().0, grant.window()), (3 + long, 4), "the window is as before");
     }
 }

@@ -11,9 +11,10 @@
 use alloc::string::String;
 use core::time::Duration;
 
-use wigwag_wire::{Buffer, Time};
+use wigwag_wire::{Buffer, Reader, Time, varint};
 
-use crate::application::{Application, Attach, Attached, Rejected};
+use crate::application::{Application, Attach, Attached, LongCall, Rejected};
+use crate::assembly::{Assemblies, Assembly, FirstPart};
 use crate::batch;
 use crate::error::LinkError;
 use crate::features;
@@ -22,7 +23,8 @@ use crate::inbound::{Arrived, InboundChannels};
 use crate::limits::{Limits, units};
 use crate::opening::Opening;
 use crate::outbox::Outbox;
-use crate::recv_half::RecvHalf;
+use crate::outbox::long::source_of;
+use crate::recv_half::{Incoming, RecvHalf};
 use crate::resume::Claim;
 
 /// The reading side of an open session; `C` is the application's part of an inbound channel.
@@ -30,6 +32,7 @@ use crate::resume::Claim;
 pub struct Dispatcher<C> {
     receiver: RecvHalf,
     channels: InboundChannels<C>,
+    assemblies: Assemblies,
     /// Calls that are handed to the application at once.
     calls_max: usize,
     /// No batch has come yet over the connection that resumed the session.
@@ -43,6 +46,7 @@ impl<C> Dispatcher<C> {
         Dispatcher {
             receiver: RecvHalf::new(ours).with_features(features & features::OFFERED),
             channels: InboundChannels::new(ours),
+            assemblies: Assemblies::new(ours.message_max),
             calls_max,
             is_unconfirmed: false,
         }
@@ -61,6 +65,7 @@ impl<C> Dispatcher<C> {
     /// Drops the application's part of every inbound channel: the session is over.
     pub fn clear(&mut self) {
         self.channels.clear();
+        self.assemblies.clear();
     }
 
     /// Lets a dialer whose claim was proved resume the session: gives the message to send it.
@@ -103,6 +108,7 @@ impl<C> Dispatcher<C> {
         A: Application<Channel = C>,
     {
         self.read_batch(batch::without_pair1_header(message)?, now, app)?;
+        self.assemblies.batch_read(now)?;
         if core::mem::take(&mut self.is_unconfirmed) {
             app.token_confirmed();
         }
@@ -116,7 +122,7 @@ impl<C> Dispatcher<C> {
     where
         A: Application<Channel = C>,
     {
-        let Dispatcher { receiver, channels, calls_max, .. } = self;
+        let Dispatcher { receiver, channels, assemblies, calls_max, .. } = self;
         let mut incoming = receiver.open(batch)?;
         let mut send = app.send_half();
         let has_room = send.outbox.acknowledge(incoming.ack)?;
@@ -146,9 +152,86 @@ impl<C> Dispatcher<C> {
             {
                 continue;
             }
+            match frame {
+                Frame::Parts { .. } | Frame::Part { .. } | Frame::PartsDrop { .. } => {
+                    let Some(whole) = assemble(assemblies, channels, frame, app)? else { continue };
+                    dispatch_whole(&mut incoming, channels, whole, now, app)?;
+                    continue;
+                }
+                Frame::Attach { channel, .. } | Frame::Detach { channel } => {
+                    assemblies.forget(source_of(channel));
+                }
+                _ => {}
+            }
             dispatch(channels, frame, units(body), now, app)?;
         }
     }
+}
+
+/// Adds a part to its message. Returns the message if it is whole.
+#[cold]
+fn assemble<A: Application>(
+    assemblies: &mut Assemblies,
+    channels: &mut InboundChannels<A::Channel>,
+    part: Frame<'_>,
+    app: &mut A,
+) -> Result<Option<Assembly>, A::Error> {
+    match part {
+        Frame::Parts { source, kind, total, bytes } => {
+            let first = FirstPart { source, kind, total, bytes };
+            assemblies.check(&first)?;
+            match first.call() {
+                Some((channel, units)) => channels.begin_call(channel, units, app)?,
+                None => {
+                    let mut numbers = Reader::new(bytes);
+                    let slot = varint::take(&mut numbers).map_err(LinkError::from)?;
+                    let generation = varint::take(&mut numbers).map_err(LinkError::from)?;
+                    is_open(app.may_be_answered(narrow(slot, generation)?))?;
+                }
+            }
+            Ok(assemblies.begin(&first)?)
+        }
+        Frame::Part { source, bytes } => Ok(assemblies.add(source, bytes)?),
+        Frame::PartsDrop { source } => {
+            let dropped = assemblies.drop_call(source)?;
+            channels.drop_call(source.saturating_sub(1), dropped.units, app);
+            Ok(None)
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Decides on a message that came in parts, as on a frame that came whole.
+#[cold]
+fn dispatch_whole<A: Application>(
+    incoming: &mut Incoming<'_>,
+    channels: &mut InboundChannels<A::Channel>,
+    whole: Assembly,
+    now: Time,
+    app: &mut A,
+) -> Result<(), A::Error> {
+    let units = whole.units;
+    let frame = incoming.parse(whole.kind(), whole.body())?;
+    let channel = match frame {
+        Frame::Tell { channel, .. }
+        | Frame::Ask { channel, .. }
+        | Frame::AskWithin { channel, .. }
+        | Frame::NotUnderstood { channel, .. } => Some(channel),
+        _ => None,
+    };
+    if channel != whole.channel() {
+        return Err(LinkError::protocol("a message in parts is of the source that it names").into());
+    }
+    app.frame(&frame)?;
+    if let Some(channel) = channel {
+        channels.call_is_whole(channel, units);
+    }
+    if let Frame::Tell { channel, method: 1.., .. } | Frame::Ask { channel, method: 1.., .. } =
+        frame
+    {
+        return channels.long_call(LongCall { channel, units, frame: whole.into_frame() }, app);
+    }
+    dispatch(channels, frame, units, now, app)
 }
 
 /// Decides on one frame that costs `units` if it is a call.
@@ -212,8 +295,8 @@ fn dispatch<A: Application>(
         Frame::Rejected { channel, method, tells, code, text } => {
             app.rejected(channel, &Rejected { method, tells, code, text });
         }
-        Frame::Need { channel, limit_wanted } => {
-            app.send_half().need_received(channel, limit_wanted);
+        Frame::Need { channel, limit_wanted, units } => {
+            app.send_half().need_received(channel, limit_wanted, units);
         }
         Frame::Revoke { channel, limit_wanted } => {
             let revoked = app.send_half().revoked(channel, limit_wanted)?;

@@ -1,5 +1,8 @@
 //! Feature bits of HELLO; a feature is on if both sides offer it (section 1).
 
+/// Parts: a call or an answer that is longer than a frame may be is sent in parts (section 3).
+pub const PARTS: u64 = 1 << 1;
+
 /// Resumption: sessions outlive their connections (section 7).
 pub const RESUME: u64 = 1 << 3;
 
@@ -18,7 +21,7 @@ pub const OUTCOMES: u64 = 1 << 6;
 pub const CANCELLING: u64 = 1 << 7;
 
 /// The features that this crate offers.
-pub const OFFERED: u64 = CANCELLING | OUTCOMES | FIXED | RUNS | RESUME;
+pub const OFFERED: u64 = CANCELLING | OUTCOMES | FIXED | RUNS | RESUME | PARTS;
 
 /// The features of a session with a peer that offers `peer`.
 pub fn on(peer: u64) -> u64 {
@@ -32,8 +35,8 @@ mod tests {
     /// The bits are part of the protocol.
     #[test]
     fn features_have_the_bits_of_the_protocol() {
-        assert_eq!([RESUME, RUNS, FIXED, OUTCOMES, CANCELLING], [8, 16, 32, 64, 128]);
-        assert_eq!(on(u64::MAX), RESUME | RUNS | FIXED | OUTCOMES | CANCELLING);
+        assert_eq!([PARTS, RESUME, RUNS, FIXED, OUTCOMES, CANCELLING], [2, 8, 16, 32, 64, 128]);
+        assert_eq!(on(u64::MAX), PARTS | RESUME | RUNS | FIXED | OUTCOMES | CANCELLING);
         assert_eq!(on(RUNS | 1), RUNS);
     }
 }

@@ -38,6 +38,9 @@ pub mod kind {
     pub const CALL_X: u8 = 0x92;
     pub const ERROR: u8 = 0x94;
     pub const CANCEL: u8 = 0x95;
+    pub const PARTS: u8 = 0x98;
+    pub const PART: u8 = 0x99;
+    pub const PARTS_DROP: u8 = 0x9A;
     pub const RELEASE: u8 = 0x9D;
     pub const DRAIN: u8 = 0x9E;
 }
@@ -63,13 +66,21 @@ pub enum Frame<'a> {
     Reply { slot: u64, generation: u64, value: &'a [u8] },
     /// The failure of an ask.
     Error { slot: u64, generation: u64, code: Code, text: &'a [u8], data: &'a [u8] },
+    /// The first part of a frame of the type `kind` whose body has `total` bytes. `source` is 0 for
+    /// an answer, and one more than the channel for a call.
+    Parts { source: u64, kind: u8, total: u64, bytes: &'a [u8] },
+    /// The next part.
+    Part { source: u64, bytes: &'a [u8] },
+    /// The rest of the call will not come.
+    PartsDrop { source: u64 },
     /// The asker no longer waits; the answer or error is still sent.
     Cancel { slot: u64, generation: u64 },
     /// Credit: the units that may have been used on the channel since ATTACH, and the calls
     /// handled.
     Credit { channel: u64, limit: u64, handled: u64 },
-    /// The sender is blocked and wants the limit raised to this value.
-    Need { channel: u64, limit_wanted: u64 },
+    /// The sender is blocked and wants the limit raised to this value. If its next call is longer
+    /// than a frame, `units` is the cost of that call, and 0 otherwise.
+    Need { channel: u64, limit_wanted: u64, units: u64 },
     /// Of the tells on the channel since ATTACH: how many were taken in their turn, and how many of
     /// these were rejected.
     Outcomes { channel: u64, tells: u64, rejected: u64 },
@@ -160,7 +171,12 @@ impl<'a> Frame<'a> {
         let r = &mut reader;
         Ok(match kind {
             kind::CREDIT => Frame::Credit { channel: v(r)?, limit: v(r)?, handled: v(r)? },
-            kind::NEED => Frame::Need { channel: v(r)?, limit_wanted: v(r)? },
+            kind::NEED => {
+                let (channel, limit_wanted) = (v(r)?, v(r)?);
+                // An earlier release does not send the cost.
+                let units = v(r).unwrap_or(0);
+                Frame::Need { channel, limit_wanted, units }
+            }
             kind::REVOKE => Frame::Revoke { channel: v(r)?, limit_wanted: v(r)? },
             kind::REVOKED => Frame::Revoked { channel: v(r)?, limit: v(r)? },
             kind::ERROR => Frame::Error {
@@ -200,6 +216,11 @@ impl<'a> Frame<'a> {
                 code: Code(r.u16()?),
                 text: b(r)?,
             },
+            kind::PARTS => {
+                Frame::Parts { source: v(r)?, kind: r.u8()?, total: v(r)?, bytes: r.take_rest() }
+            }
+            kind::PART => Frame::Part { source: v(r)?, bytes: r.take_rest() },
+            kind::PARTS_DROP => Frame::PartsDrop { source: v(r)? },
             kind::DETACH => Frame::Detach { channel: v(r)? },
             kind::DETACHED => {
                 Frame::Detached { channel: v(r)?, code: Code(r.u16()?), accepted: v(r)? }

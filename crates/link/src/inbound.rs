@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use wigwag_wire::call::{ASK_BY, Calls};
 use wigwag_wire::{Buffer, Time, varint};
 
-use crate::application::{Application, Attach};
+use crate::application::{Application, Attach, LongCall};
 use crate::code::Code;
 use crate::credit;
 use crate::error::LinkError;
@@ -124,21 +124,87 @@ impl<C> InboundChannels<C> {
     where
         A: Application<Channel = C>,
     {
+        match self.admit(run, app)? {
+            Some(channel) => app.calls(channel, run),
+            None => Ok(()),
+        }
+    }
+
+    /// Hands over a call that came in parts.
+    #[cold]
+    pub(crate) fn long_call<A>(&mut self, call: LongCall, app: &mut A) -> Result<(), A::Error>
+    where
+        A: Application<Channel = C>,
+    {
+        match self.admit(&call.run(), app)? {
+            Some(channel) => app.long_call(channel, call),
+            None => Ok(()),
+        }
+    }
+
+    /// Pays for calls, and gives the channel that they are for. `None` if they reach no actor.
+    #[inline(always)]
+    fn admit<A>(&mut self, run: &ChannelCalls<'_>, app: &mut A) -> Result<Option<&mut C>, LinkError>
+    where
+        A: Application<Channel = C>,
+    {
         let at = index(run.channel);
-        let Some(Some(Inbound::Open(open))) = self.channels.get_mut(at) else {
+        if !matches!(self.channels.get(at), Some(Some(Inbound::Open(_)))) {
             let code = self.pay_nobody(run.channel, run.units)?;
             all_undeliverable(run, code, app);
-            return Ok(());
+            return Ok(None);
+        }
+        let Some(Some(Inbound::Open(open))) = self.channels.get_mut(at) else {
+            return Ok(None);
         };
         if !open.pay(run.channel, run.units, app)? {
             all_undeliverable(run, Code::ACTOR_STOPPED, app);
-            return Ok(());
+            return Ok(None);
         }
         if !open.is_unpublished {
             open.is_unpublished = true;
             self.unpublished.push(at);
         }
-        app.calls(&mut open.channel, run)
+        Ok(Some(&mut open.channel))
+    }
+
+    /// Pays for a call that begins to come in parts.
+    #[cold]
+    pub(crate) fn begin_call<A>(
+        &mut self,
+        channel: u64,
+        units: u64,
+        app: &mut A,
+    ) -> Result<(), LinkError>
+    where
+        A: Application<Channel = C>,
+    {
+        match self.channels.get_mut(index(channel)) {
+            Some(Some(Inbound::Open(open))) => open.pay(channel, units, app).map(|_| ()),
+            _ => self.pay_nobody(channel, units).map(|_| ()),
+        }
+    }
+
+    /// Takes back what [`begin_call`](Self::begin_call) was paid: the call is whole, and pays as any
+    /// other.
+    #[cold]
+    pub(crate) fn call_is_whole(&mut self, channel: u64, units: u64) {
+        match self.channels.get_mut(index(channel)) {
+            Some(Some(Inbound::Open(open))) => open.used = open.used.saturating_sub(units),
+            Some(Some(Inbound::Refused { left, .. })) => *left += units,
+            _ => {}
+        }
+    }
+
+    /// The rest of a call in parts will not come. Its units are given back.
+    #[cold]
+    pub(crate) fn drop_call<A>(&mut self, channel: u64, units: u64, app: &mut A)
+    where
+        A: Application<Channel = C>,
+    {
+        if let Some(Some(Inbound::Open(open))) = self.channels.get_mut(index(channel)) {
+            app.discarded(&mut open.channel, units);
+        }
     }
 
     /// One call in a frame of its own: *describe*, or a call whose extras were read and taken off.

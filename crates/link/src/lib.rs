@@ -31,6 +31,7 @@ mod unread_answers;
 pub mod recv_half;
 pub mod send_half;
 pub mod application;
+mod assembly;
 mod inbound;
 pub mod dispatch;
 

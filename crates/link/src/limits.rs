@@ -25,7 +25,7 @@ pub const SCALED_WINDOW_UNITS_MAX: u64 = 2_097_152;
 pub const SCALED_SESSION_UNITS_MAX: u64 = 4_194_304;
 
 /// Default bound on the bytes that all peers together can make a node hold. A quarter each goes to
-/// base windows, to scaled windows, to initial windows of channels, and to frames that wait for
+/// base windows and long calls, to scaled windows, to initial windows of channels, and to frames that wait for
 /// their ack.
 pub const NODE_BYTES_MAX: u64 = 4 * 1024 * 1024 * 1024;
 
@@ -47,6 +47,15 @@ pub const FRAME_UNITS: u64 = 1024;
 /// Units that all channels of a session may hold beyond [`SESSION_UNITS_MAX`] for such frames: 8
 /// MiB, for 128 channels.
 pub const FRAME_RESERVE_UNITS: u64 = 131_072;
+
+/// Longest calls that the channels of a session may be granted beyond their windows, all together:
+/// 64 MiB with the default limit of a message. One channel holds the units of one at most, so three
+/// slow actors leave room for a fourth.
+pub const LONG_CALLS_MAX: u64 = 4;
+
+/// Time for which a peer may send other things and no part of a message that it has begun. Parts
+/// wait for acks alone, so an honest peer sends one at every turn.
+pub const PARTS_PATIENCE: Duration = Duration::from_secs(60);
 
 /// Sequenced bytes that a sender retains until they are acknowledged, at a short round-trip time:
 /// the bytes of four acks.

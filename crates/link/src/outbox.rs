@@ -9,7 +9,7 @@ use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use wigwag_wire::Buffer;
+use wigwag_wire::{Buffer, BufferSlice};
 
 use crate::budget::Pools;
 use crate::code::Code;
@@ -21,17 +21,35 @@ use crate::limits::{
 
 mod publish;
 mod delivery;
+pub(crate) mod long;
 
 pub use delivery::SegmentBatch;
+pub use long::{LongFrame, Published, PublishedEnd};
+use long::{LongMessages, WholeMessage};
 
 /// Granularity in bytes at which the pools are told how much is retained.
 const CHARGE_BYTES: usize = SEGMENT_BYTES;
 
 #[derive(Debug)]
 struct Segment {
-    bytes: Arc<Buffer>,
+    /// What precedes the bytes of a part.
+    head: Option<BufferSlice>,
+    /// Whole frames, or the bytes of a part.
+    body: BufferSlice,
     first_seq: u64,
     frames: u64,
+    /// The message that ends with this part.
+    whole: Option<WholeMessage>,
+}
+
+impl Segment {
+    fn len(&self) -> usize {
+        self.head.as_ref().map_or(0, BufferSlice::len) + self.body.len()
+    }
+
+    fn is_part(&self) -> bool {
+        self.head.is_some()
+    }
 }
 
 /// The outbox of one direction of a session.
@@ -42,6 +60,8 @@ pub struct Outbox {
     segment_bytes: usize,
     /// Bytes of the largest segment that fits into a batch of the peer.
     piece_bytes: usize,
+    /// Bytes of the body of a part.
+    part_bytes_max: usize,
     /// The open segment, to which single frames are appended; sealed when it is full or taken.
     open: Buffer,
     open_frames: u64,
@@ -64,6 +84,7 @@ pub struct Outbox {
     /// The part of `retained` that no writer has taken.
     waiting: usize,
     spare: Vec<Buffer>,
+    longs: LongMessages,
     /// Bytes charged to the pools: `retained` in steps, but no less than what this outbox may
     /// always retain.
     charged: usize,
@@ -86,6 +107,7 @@ impl Outbox {
         Outbox {
             segment_bytes: SEGMENT_BYTES.min(piece_bytes.saturating_sub(frame)),
             piece_bytes,
+            part_bytes_max: body.min(SEGMENT_BYTES),
             open: Buffer::new(),
             open_frames: 0,
             segments: VecDeque::new(),
@@ -98,6 +120,7 @@ impl Outbox {
             retained: 0,
             waiting: 0,
             spare: Vec::new(),
+            longs: LongMessages::default(),
             charged: UNACKED_ANSWERS_MIN,
             pools: Arc::default(),
         }
@@ -123,9 +146,9 @@ impl Outbox {
     /// Returns true if the peer leaves so much unacknowledged that it gets no new credit and no
     /// large replies.
     pub fn is_overfull(&self) -> bool {
-        let overdraft = self.retained.saturating_sub(self.room_bytes);
-        overdraft > UNACKED_ANSWERS_MAX
-            || self.retained > UNACKED_ANSWERS_MIN && self.pools.retained.is_spent()
+        let held = self.held();
+        held.saturating_sub(self.room_bytes) > UNACKED_ANSWERS_MAX
+            || held > UNACKED_ANSWERS_MIN && self.pools.retained.is_spent()
     }
 
     /// Checks that the peer acknowledges what it reads.
@@ -147,10 +170,15 @@ impl Outbox {
         self.sent
     }
 
+    /// Bytes retained, with those of long answers that are not numbered yet.
+    fn held(&self) -> usize {
+        self.retained + self.longs.answer_bytes
+    }
+
     /// Updates the charge to the pools, in steps.
     #[cold]
     fn charge(&mut self) {
-        let charged = self.retained.next_multiple_of(CHARGE_BYTES).max(UNACKED_ANSWERS_MIN);
+        let charged = self.held().next_multiple_of(CHARGE_BYTES).max(UNACKED_ANSWERS_MIN);
         self.pools.retained.change(self.charged, charged);
         self.charged = charged;
     }
@@ -166,7 +194,7 @@ impl Outbox {
     /// Returns true if nothing waits for a writer.
     #[inline]
     pub fn is_idle(&self) -> bool {
-        self.open_frames == 0 && self.untaken == self.segments.len()
+        self.open_frames == 0 && self.untaken == self.segments.len() && !self.has_part()
     }
 
     /// Bytes that wait for a writer.
@@ -177,7 +205,7 @@ impl Outbox {
 
     /// Returns true if every published frame was acknowledged.
     pub fn is_settled(&self) -> bool {
-        self.acked == self.next_seq
+        self.acked == self.next_seq && self.longs.is_empty()
     }
 
     /// The number of the next frame.
@@ -210,6 +238,7 @@ impl Outbox {
     pub fn discard(&mut self) {
         self.segments = VecDeque::new();
         self.spare = Vec::new();
+        self.longs.discard();
         self.open = Buffer::new();
         (self.untaken, self.open_frames, self.retained, self.waiting) = (0, 0, 0, 0);
         self.charge();

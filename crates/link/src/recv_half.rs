@@ -12,7 +12,7 @@ use crate::batch::BatchHeader;
 use crate::code::Code;
 use crate::error::LinkError;
 use crate::features;
-use crate::frame::kind::REPLY;
+use crate::frame::kind::{PART, PARTS, PARTS_DROP, REPLY};
 use crate::frame::{Frame, SEQUENCED, broken_run, numbers, unknown_frame};
 use crate::limits::{Limits, units};
 use crate::slot_generations::SlotGenerations;
@@ -35,6 +35,8 @@ pub struct RecvHalf {
     outcomes: bool,
     /// The peer may say how long it waits for an answer.
     cancelling: bool,
+    /// The peer may send messages in parts.
+    parts: bool,
     generations: SlotGenerations,
 }
 
@@ -50,6 +52,7 @@ impl RecvHalf {
             runs: false,
             outcomes: false,
             cancelling: false,
+            parts: false,
             generations: SlotGenerations::default(),
         }
     }
@@ -60,6 +63,7 @@ impl RecvHalf {
             runs: features & features::RUNS != 0,
             outcomes: features & features::OUTCOMES != 0,
             cancelling: features & features::CANCELLING != 0,
+            parts: features & features::PARTS != 0,
             ..self
         }
     }
@@ -370,25 +374,46 @@ impl<'a> Incoming<'a> {
                     return Err(broken_run());
                 }
             }
-            let mut frame = Frame::parse(kind, body)?;
-            if let Frame::AskWithin { channel, slot, generation, method, arguments, .. } = frame
-                && !self.receiver.cancelling
-            {
-                frame = Frame::Ask { channel, slot, generation, method, arguments };
-            }
-            if let Frame::Outcomes { .. } | Frame::Rejected { .. } = frame
-                && !self.receiver.outcomes
-            {
-                return Err(unknown_frame());
-            }
-            if let Frame::Ask { slot, generation, .. }
-            | Frame::AskWithin { slot, generation, .. }
-            | Frame::NotUnderstood { asker: Some((slot, generation)), .. } = frame
-            {
-                self.receiver.check_asker(slot, generation)?;
-            }
-            return Ok(Some((frame, body.len())));
+            return Ok(Some((self.parse(kind, body)?, body.len())));
         }
+    }
+
+    /// Parses a frame, and checks it against the features of the session and the askers of the
+    /// peer.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the frame is malformed or breaks a rule.
+    #[inline(always)]
+    pub fn parse<'b>(&mut self, kind: u8, body: &'b [u8]) -> Result<Frame<'b>, LinkError> {
+        if let PARTS | PART | PARTS_DROP = kind
+            && !self.receiver.parts
+        {
+            return Err(unknown_frame());
+        }
+        let mut frame = Frame::parse(kind, body)?;
+        if let Frame::Need { units, .. } = &mut frame
+            && !self.receiver.parts
+        {
+            *units = 0;
+        }
+        if let Frame::AskWithin { channel, slot, generation, method, arguments, .. } = frame
+            && !self.receiver.cancelling
+        {
+            frame = Frame::Ask { channel, slot, generation, method, arguments };
+        }
+        if let Frame::Outcomes { .. } | Frame::Rejected { .. } = frame
+            && !self.receiver.outcomes
+        {
+            return Err(unknown_frame());
+        }
+        if let Frame::Ask { slot, generation, .. }
+        | Frame::AskWithin { slot, generation, .. }
+        | Frame::NotUnderstood { asker: Some((slot, generation)), .. } = frame
+        {
+            self.receiver.check_asker(slot, generation)?;
+        }
+        Ok(frame)
     }
 }
 

@@ -43,6 +43,13 @@ pub struct SendHalf {
     /// Channels of ours that DETACH was sent for, and those that the peer has ended.
     leaving: BTreeSet<u64>,
     gone: BTreeSet<u64>,
+    /// Channels of ours whose DETACH waits behind a long call.
+    detaching: BTreeSet<u64>,
+    /// Channels of ours whose long calls have ended; see
+    /// [`take_ended_long_calls`](Self::take_ended_long_calls).
+    ended_longs: Vec<u64>,
+    /// Bytes of the longest message that the peer accepts in parts; 0 if it knows no parts.
+    long_max: u64,
     /// Grants of the channels that the peer sends on, by channel number.
     grants: Vec<Option<Grant>>,
     /// For each of the peer's numbers, which use of it was granted last, and the last limit that the
@@ -61,8 +68,8 @@ pub struct SendHalf {
     waiting: BTreeSet<usize>,
     /// Channels to bounded actors that the peer has sent NEED for in the batch that is read.
     blocked: BTreeSet<usize>,
-    /// Limits to ask for with NEED, by channel.
-    needs: Vec<(u64, u64)>,
+    /// Limits to ask for with NEED, by channel, with the cost of the next call.
+    needs: Vec<(u64, u64, u64)>,
     pong: Option<u64>,
     ping: bool,
     heartbeat: Heartbeat,
@@ -119,10 +126,13 @@ impl SendHalf {
             windows: Vec::new(),
             leaving: BTreeSet::new(),
             gone: BTreeSet::new(),
+            detaching: BTreeSet::new(),
+            ended_longs: Vec::new(),
+            long_max: 0,
             grants: Vec::new(),
             uses: Vec::new(),
             next_use: 1,
-            budget: Budget::default(),
+            budget: Budget::default().with_long_calls(ours.message_max),
             due: BTreeSet::new(),
             handled_unannounced: false,
             reports_outcomes: false,
@@ -147,13 +157,18 @@ impl SendHalf {
     /// over all of them.
     pub fn with_pools(mut self, pools: Arc<Pools>) -> SendHalf {
         self.outbox.set_pools(pools.clone());
-        self.budget = Budget::with_pools(pools);
+        self.budget.set_pools(pools);
         self
     }
 
     /// Enables the features of the session, as returned by [`on`](features::on).
     pub fn with_features(self, features: u64) -> SendHalf {
-        SendHalf { reports_outcomes: features & features::OUTCOMES != 0, ..self }
+        let has_parts = features & features::PARTS != 0;
+        SendHalf {
+            reports_outcomes: features & features::OUTCOMES != 0,
+            long_max: if has_parts { self.peer.message_max } else { 0 },
+            ..self
+        }
     }
 
     /// The peer's limits.
@@ -222,7 +237,8 @@ impl SendHalf {
         self.due.extend((0..self.grants.len()).filter(|at| self.grants[*at].is_some()));
         self.rejections.report_again();
         let wishes = self.windows.iter().enumerate().filter_map(|(channel, window)| {
-            Some((channel as u64, window.as_ref()?.wanted_limit()?))
+            let (wanted, units) = window.as_ref()?.wanted_limit()?;
+            Some((channel as u64, wanted, units))
         });
         self.needs = wishes.collect();
         Ok(room)
@@ -255,3 +271,5 @@ impl SendHalf {
 mod tests;
 #[cfg(test)]
 mod bounds_tests;
+#[cfg(test)]
+mod long_tests;

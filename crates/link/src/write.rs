@@ -189,8 +189,14 @@ pub fn any(out: &mut Buffer, what: &Frame<'_>) {
         Frame::Credit { channel, limit, handled } => {
             frame(out, kind::CREDIT, |out| vs(out, &[channel, limit, handled]));
         }
-        Frame::Need { channel, limit_wanted } => {
+        Frame::Need { channel, limit_wanted, units: 0 } => {
             frame(out, kind::NEED, |out| vs(out, &[channel, limit_wanted]));
+        }
+        Frame::Need { channel, limit_wanted, units } => {
+            frame(out, kind::NEED, |out| vs(out, &[channel, limit_wanted, units]));
+        }
+        Frame::PartsDrop { source } => {
+            frame(out, kind::PARTS_DROP, |out| vs(out, &[source]));
         }
         Frame::Outcomes { channel, tells, rejected } => {
             frame(out, kind::OUTCOMES, |out| vs(out, &[channel, tells, rejected]));
@@ -261,6 +267,20 @@ fn with_bytes(out: &mut Buffer, what: &Frame<'_>) {
                 put_code(out, code);
                 put_bytes(out, rule);
                 put_bytes(out, detail);
+            });
+        }
+        Frame::Parts { source, kind, total, bytes } => {
+            frame(out, kind::PARTS, |out| {
+                varint::put(out, source);
+                out.push(kind);
+                varint::put(out, total);
+                out.extend(bytes);
+            });
+        }
+        Frame::Part { source, bytes } => {
+            frame(out, kind::PART, |out| {
+                varint::put(out, source);
+                out.extend(bytes);
             });
         }
         Frame::Release { reference, times } => {

@@ -5,13 +5,13 @@
 //! it has not finished.
 
 use wigwag_link::frame::Frame;
-
+use wigwag_link::outbox::Published;
 use wigwag_link::{Limits, SendHalf, write};
 use wigwag_wire::Buffer;
 
 use crate::check::Violation;
 use crate::content::CallId;
-use crate::setup::{Side, Workload};
+use crate::setup::{Mutant, Side, Workload};
 use crate::slots::Slots;
 use crate::world::Shared;
 
@@ -45,8 +45,8 @@ struct Attachment {
     total: u64,
     /// Whether it stays attached when all calls were made.
     stays_attached: bool,
-    /// The sequence number of each call made so far.
-    sent: Vec<u64>,
+    /// Where each call made so far is in the outbox.
+    sent: Vec<Published>,
     /// The number of calls that the receiver has reported as handled.
     handled: u64,
 }
@@ -82,6 +82,8 @@ pub struct Client {
     slots: Slots<PendingAsk>,
     pending: Vec<(u32, u32)>,
     turn: Buffer,
+    /// A planted error: calls go although a long one before them is under way.
+    overtakes: bool,
 }
 
 /// The most bytes of a body beside the arguments: channel, slot, generation, method.
@@ -100,7 +102,13 @@ impl Client {
             slots: Slots::new(peer.slots_max),
             pending: Vec::new(),
             turn: Buffer::new(),
+            overtakes: false,
         }
+    }
+
+    /// Plants an error.
+    pub fn with_mutant(self, mutant: Option<Mutant>) -> Client {
+        Client { overtakes: mutant == Some(Mutant::OvertakeLong), ..self }
     }
 
     fn can_attach(&self) -> bool {
@@ -188,11 +196,12 @@ impl Client {
             return;
         }
         let (slot, generation) = shared.random.pick(&self.pending);
-        let (slot, generation) = (u64::from(slot), u64::from(generation));
-        if let Some(asked) = self.slots.get(slot, generation).filter(|asked| !asked.cancelled) {
+        let (wide_slot, wide_generation) = (u64::from(slot), u64::from(generation));
+        let asked = self.slots.get(wide_slot, wide_generation);
+        if let Some(asked) = asked.filter(|asked| !asked.cancelled) {
             asked.cancelled = true;
-            sender.outbox.append(|out| write::any(out, &Frame::Cancel { slot, generation }));
-            shared.note(self.side, "cancel", slot, generation);
+            sender.cancel((slot, generation));
+            shared.note(self.side, "cancel", wide_slot, wide_generation);
         }
     }
 }

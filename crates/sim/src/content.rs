@@ -56,16 +56,24 @@ impl CallId {
         (expected.as_slice() == bytes).then_some(call)
     }
 
-    /// Appends the reply.
-    pub fn put_reply(self, out: &mut Buffer) {
-        let bytes = CONTENT_BYTES_MIN + self.hash() % 90;
+    /// Appends the reply, of at most `most` bytes if that is more than a few.
+    pub fn put_reply(self, out: &mut Buffer, most: u64) {
+        let short = CONTENT_BYTES_MIN + self.hash() % 90;
+        let long = self.hash() / 90 % (most + 1);
+        let bytes = if self.hash().is_multiple_of(3) { short.max(long) } else { short };
         put(out, self.attachment, self.number, self.hash() ^ REPLY_MARK, bytes);
     }
 
     /// True when `bytes` are the reply to this call and to no other.
     pub fn is_reply(self, bytes: &[u8]) -> bool {
         let mut expected = Buffer::new();
-        self.put_reply(&mut expected);
+        put(
+            &mut expected,
+            self.attachment,
+            self.number,
+            self.hash() ^ REPLY_MARK,
+            bytes.len() as u64,
+        );
         expected.as_slice() == bytes
     }
 }

@@ -350,6 +350,7 @@ impl Peer {
             let features = features::on(opened.peer.offered) & self.offered;
             let dispatcher = Dispatcher::new(&self.limits, features, self.calls_max);
             let sender = SendHalf::new(&self.limits, opened.peer.limits, now);
+            let sender = sender.with_features(features);
             self.state = ConnectionState::Open(Box::new(Session::new(dispatcher, sender)));
             return Ok(Some(Event::Opened(opened)));
         }

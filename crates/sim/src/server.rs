@@ -236,7 +236,7 @@ impl Server {
             return Err(Violation::new("an open channel has a grant", queue.channel));
         };
         grant.check(queue.used).map_err(|error| Violation::new("used <= limit", error))?;
-        let places = grant.window();
+        let places = grant.capacity();
         let fits = queue.queued <= places && grant.announced() <= queue.freed + places;
         must(fits, "an inbound queue has places for all that was granted", || {
             format!("{} queued, {places} places, {} granted", queue.queued, grant.announced())

@@ -1,6 +1,6 @@
 //! The choices that a seed makes before the run.
 
-use wigwag_link::{Identity, Limits};
+use wigwag_link::{Identity, Limits, features};
 use wigwag_wire::{Framing, Time};
 
 use crate::clock::micros;
@@ -64,11 +64,13 @@ pub enum Mutant {
     TokenKept,
     /// A node does not send replies again.
     ReplyNotResent,
+    /// A node sends a call although a long one before it on its channel is under way.
+    OvertakeLong,
 }
 
 impl Mutant {
     /// All planted errors.
-    pub const ALL: [Mutant; 16] = [
+    pub const ALL: [Mutant; 17] = [
         Mutant::DropChunk,
         Mutant::DoubleChunk,
         Mutant::SwapChunks,
@@ -85,7 +87,13 @@ impl Mutant {
         Mutant::ReplayTooLate,
         Mutant::TokenKept,
         Mutant::ReplyNotResent,
+        Mutant::OvertakeLong,
     ];
+
+    /// False if it is planted into frames that come whole.
+    fn allows_parts(self) -> bool {
+        self == Mutant::OvertakeLong
+    }
 
     /// Whether it shows only where connections break and sessions are resumed.
     fn needs_faults(self) -> bool {
@@ -114,6 +122,8 @@ pub struct Workload {
     pub bytes_min: u64,
     /// The greatest number of bytes of each call's arguments.
     pub bytes_max: u64,
+    /// The greatest number of bytes of a long reply; 0 if all replies are short.
+    pub reply_bytes_max: u64,
     /// The share of asks among the calls, in percent.
     pub ask_percent: u64,
     /// The longest pause between two turns of its senders, in microseconds.
@@ -195,7 +205,8 @@ impl Setup {
             _ => Scenario::Mixed,
         };
         let count = if scenario == Scenario::Mixed { random.pick(&[1, 1, 2, 3]) } else { 1 };
-        let pairs = (0..count).map(|_| pair(random, scenario)).collect();
+        let has_parts = mutant.is_none_or(Mutant::allows_parts);
+        let pairs = (0..count).map(|_| pair(random, scenario, has_parts)).collect();
         let at = random.below(DAMAGED_AMONG);
         let damage = match mutant {
             Some(Mutant::DropChunk) => Some(Damage::Drop(at)),
@@ -231,10 +242,12 @@ impl Setup {
     }
 }
 
-fn pair(random: &mut Random, scenario: Scenario) -> PairSetup {
-    let identities = [(); 2].map(|()| identity(random, scenario));
+fn pair(random: &mut Random, scenario: Scenario, may_have_parts: bool) -> PairSetup {
+    let has_parts = may_have_parts && random.chance(50);
+    let offered = if has_parts { features::PARTS } else { 0 };
+    let identities = [(); 2].map(|()| Identity { offered, ..identity(random, scenario) });
     let frame_max = identities.iter().map(|one| one.limits.body_max()).min().unwrap_or(256);
-    let workload = [(); 2].map(|()| workload(random, frame_max, scenario));
+    let workload = [(); 2].map(|()| workload(random, frame_max, scenario, has_parts));
     PairSetup { identities, workload }
 }
 
@@ -283,6 +296,7 @@ fn identity(random: &mut Random, scenario: Scenario) -> Identity {
     let limits = Limits {
         batch_max: random.pick(&[2048, 3000, 8192, 70_000, defaults.batch_max]),
         frame_max: random.pick(&[256, 300, 1000, 5000, defaults.frame_max]),
+        message_max: random.pick(&[300, 5000, 100_000, defaults.message_max]),
         initial_units: if small { random.between(1, 16) } else { defaults.initial_units },
         attach_pending_max: random.between(1, 4),
         channels_max: random.pick(&[1, 2, 3, defaults.channels_max]),
@@ -300,13 +314,14 @@ fn identity(random: &mut Random, scenario: Scenario) -> Identity {
     }
 }
 
-fn workload(random: &mut Random, frame_max: u64, scenario: Scenario) -> Workload {
+fn workload(random: &mut Random, frame_max: u64, scenario: Scenario, has_parts: bool) -> Workload {
     if scenario == Scenario::Flood {
         return Workload {
             attachments: 3,
             calls_max: 400,
             bytes_min: 20_000,
-            bytes_max: 60_000,
+            bytes_max: if has_parts { 400_000 } else { 60_000 },
+            reply_bytes_max: if has_parts { 400_000 } else { 0 },
             ask_percent: 20,
             sender_pause_us: 10,
             actor_pause_us: 10,
@@ -317,11 +332,19 @@ fn workload(random: &mut Random, frame_max: u64, scenario: Scenario) -> Workload
     let torn = scenario == Scenario::Torn;
     let bytes_max = frame_max - 60;
     let is_large = !torn && random.chance(25);
+    // A few frames long, so that parts and other frames alternate.
+    let long_max = random.pick(&[2, 5, 20]) * frame_max.min(5000);
+    let is_long = has_parts && !torn && random.chance(60);
     Workload {
         attachments: random.between(0, 6),
         calls_max: if torn { 20 } else { random.pick(&[5, 40, 200]) },
         bytes_min: 0,
-        bytes_max: if is_large { bytes_max.min(20_000) } else { bytes_max.min(400) },
+        bytes_max: match is_long {
+            true => long_max,
+            false if is_large => bytes_max.min(20_000),
+            false => bytes_max.min(400),
+        },
+        reply_bytes_max: if is_long { long_max } else { 0 },
         ask_percent: random.pick(&[0, 20, 50, 100]),
         sender_pause_us: random.pick(&[10, 300, 3000]),
         actor_pause_us: random.pick(&[10, 300, 20_000]),

@@ -33,6 +33,10 @@ pub const PEER_MEMORY_MIN: u64 = 16 * 1024 * 1024;
 /// memory that all peers may use by default.
 pub const PEER_CHANNELS_MAX: u64 = 1 << 18;
 
+/// The part of the memory of all peers that one message may take at most: half of what all long
+/// calls share.
+pub const MESSAGE_PART_OF_MEMORY: u64 = 16;
+
 /// The codec of channels whose arguments are MessagePack.
 pub const CODEC_MESSAGEPACK: u8 = 0;
 

@@ -4,13 +4,12 @@
 //! head buffer; bodies and segments are held by reference. So a write copies no existing bytes, and
 //! a segment that must be kept for resending is not copied either.
 
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::ops::Range;
 
 use bytes::Bytes;
 
-use crate::Buffer;
+use crate::{Buffer, BufferSlice};
 
 #[derive(Debug)]
 enum Part {
@@ -19,7 +18,7 @@ enum Part {
     /// A body shared with its sender.
     Body(Bytes),
     /// Encoded frames that their owner keeps until they are acknowledged.
-    Segment(Arc<Buffer>),
+    Segment(BufferSlice),
 }
 
 /// Bytes in order, some owned and some shared, with the position of the writer.
@@ -74,7 +73,8 @@ impl Batch {
     }
 
     /// Appends a segment without copying it.
-    pub fn segment(&mut self, segment: Arc<Buffer>) {
+    pub fn segment(&mut self, segment: impl Into<BufferSlice>) {
+        let segment = segment.into();
         if !segment.is_empty() {
             self.left += segment.len();
             self.parts.push(Part::Segment(segment));
@@ -126,6 +126,8 @@ impl Batch {
 
 #[cfg(test)]
 mod tests {
+    use alloc::sync::Arc;
+
     use super::*;
 
     fn sample() -> Batch {

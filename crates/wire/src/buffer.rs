@@ -6,6 +6,9 @@
 
 use alloc::vec::Vec;
 
+/// Bytes of memory beyond those that are needed when a buffer grows.
+const GROWTH_MORE: usize = 64;
+
 /// A growable byte buffer whose spare memory is already initialised.
 #[derive(Default)]
 pub struct Buffer {
@@ -177,7 +180,8 @@ fn place<const N: usize>(memory: &mut Vec<u8>, length: usize) -> &mut [u8; N] {
 #[cold]
 #[inline(never)]
 fn grow(memory: &mut Vec<u8>, needed: usize) {
-    memory.resize(needed.max(memory.len() * 2).max(64), 0);
+    // A little more, so that a length that is put before what was written finds room.
+    memory.resize((needed + GROWTH_MORE).max(memory.len() * 2), 0);
 }
 
 impl AsRef<[u8]> for Buffer {

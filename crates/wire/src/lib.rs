@@ -11,6 +11,7 @@ extern crate std;
 
 pub mod time;
 pub mod buffer;
+pub mod buffer_slice;
 pub mod reader;
 pub mod varint;
 pub mod small;
@@ -36,6 +37,7 @@ pub mod state_machine;
 
 pub use batch::Batch;
 pub use buffer::Buffer;
+pub use buffer_slice::BufferSlice;
 pub use fault::Fault;
 pub use framing::{Framing, FramingError};
 pub use header::{Header, HeaderError, ProtocolNumber};

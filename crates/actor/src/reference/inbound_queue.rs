@@ -6,7 +6,6 @@
 
 use std::sync::Arc;
 
-use crate::limits::INBOUND_CHUNK_CALLS_MAX;
 use crate::mailbox::backlog::Pushed;
 use crate::mailbox::backlog::chunk::{Chunk, Frames};
 use crate::mailbox::ready_queues::{SessionQueue, Source};
@@ -44,6 +43,10 @@ pub trait InboundQueue: Send {
     /// those that it does not understand with an error.
     fn accept(&mut self, frames: &[u8], calls: usize, units: u64);
 
+    /// Accepts a long call, whose memory is kept: `frame` holds it as [`accept`](Self::accept) would
+    /// take it.
+    fn accept_long(&mut self, frame: Vec<u8>, units: u64);
+
     /// Publishes the calls accepted since the last time: one lock, and a wake if the actor sleeps.
     fn publish(&mut self);
 }
@@ -80,7 +83,7 @@ impl<M: Message> TypedInboundQueue<M> {
 impl<M: Message> InboundQueue for TypedInboundQueue<M> {
     fn accept(&mut self, frames: &[u8], calls: usize, units: u64) {
         match self.staged.last_mut() {
-            Some(Chunk::Frames(last)) if last.calls + calls <= INBOUND_CHUNK_CALLS_MAX => {
+            Some(Chunk::Frames(last)) if last.has_room(calls) => {
                 last.add(frames, calls, units);
             }
             _ => {
@@ -89,6 +92,10 @@ impl<M: Message> InboundQueue for TypedInboundQueue<M> {
                 self.staged.push(Chunk::Frames(next));
             }
         }
+    }
+
+    fn accept_long(&mut self, frame: Vec<u8>, units: u64) {
+        self.staged.push(Chunk::Frames(Frames::of_one_call(frame, units)));
     }
 
     fn publish(&mut self) {

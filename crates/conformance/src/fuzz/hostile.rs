@@ -53,6 +53,7 @@ struct HostileHarness {
 pub fn check(input: &[u8]) -> Verdict {
     let mut script = Script::new(input);
     let profile = SessionProfile::read(&mut script);
+    let profile = SessionProfile { parts: profile.runs, ..profile };
     let side = if script.byte() & 1 == 0 { LISTENER } else { DIALER };
     let [dialer, listener] = open_connection(&profile, Faults::default(), usize::MAX)?.ends;
     let mut world = HostileHarness {
@@ -60,7 +61,7 @@ pub fn check(input: &[u8]) -> Verdict {
         profile,
         end: if side == DIALER { dialer } else { listener },
         node: Node::new(profile.limits),
-        verifier: RecvHalf::new(&profile.limits),
+        verifier: RecvHalf::new(&profile.limits).with_features(profile.parts_feature()),
         written: ReadBuf::new(),
         next_seq: 0,
         error: None,
@@ -273,7 +274,7 @@ impl HostileHarness {
         for (channel, open) in (0..).zip(&self.node.inbound) {
             let (Some(open), Some(grant)) = (open, sender.granted(channel)) else { continue };
             let waiting = open.used - open.freed;
-            ensure(waiting <= grant.window() && open.used <= grant.announced(), || {
+            ensure(waiting <= grant.capacity() && open.used <= grant.announced(), || {
                 format!("channel {channel}: {waiting} units wait, the grant is {grant:?}")
             })?;
         }

@@ -65,7 +65,7 @@ impl Role {
 }
 
 /// Cells that a client of remote can be ordered to do: the values of `CELL`.
-pub const REMOTE_CELLS: [&str; 24] = [
+pub const REMOTE_CELLS: [&str; 25] = [
     "tell",
     "naive",
     "ask",
@@ -90,6 +90,7 @@ pub const REMOTE_CELLS: [&str; 24] = [
     "struct",
     "vec",
     "bytes",
+    "blob",
 ];
 
 /// Cells of remote that a participant does by default.

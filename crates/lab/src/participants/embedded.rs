@@ -84,6 +84,7 @@ pub const ALL: [Embedded; 40] = [
             "struct",
             "vec",
             "bytes",
+            "blob",
         ],
         inside: &["count", "slow", "ask", "bounce", "actors"],
         sp: &SP_CELLS,
@@ -100,6 +101,7 @@ pub const ALL: [Embedded; 40] = [
                 + lines(include_str!("raw/callers.rs"))
                 + lines(include_str!("raw/shapes.rs"))
                 + lines(include_str!("raw/actors.rs"))
+                + lines(include_str!("raw/blob.rs"))
                 + lines(include_str!("raw/paced.rs"))
                 + lines(include_str!("raw/sp.rs"))
                 + lines(include_str!("raw/sp/inproc.rs"))
@@ -128,6 +130,7 @@ pub const ALL: [Embedded; 40] = [
                 + lines(include_str!("wigwag/spread.rs"))
                 + lines(include_str!("wigwag/callers.rs"))
                 + lines(include_str!("wigwag/shapes.rs"))
+                + lines(include_str!("wigwag/blob.rs"))
                 + lines(include_str!("wigwag/paced.rs"))
                 + lines(include_str!("wigwag/overload.rs"))
                 + lines(include_str!("wigwag/sp.rs")),

@@ -7,6 +7,7 @@ pub(super) mod replies;
 pub(super) mod callers;
 pub(super) mod shapes;
 pub(super) mod actors;
+pub(super) mod blob;
 pub(super) mod paced;
 pub(super) mod sp;
 pub(super) mod pingpong;

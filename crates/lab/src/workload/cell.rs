@@ -90,6 +90,7 @@ impl Workload {
                     Cell::NaiveAsk,
                     Cell::Ask,
                     Cell::RoundTrip,
+                    Cell::Blob,
                 ]);
                 cells.extend(CALLERS.map(|callers| Cell::Callers { callers, each: false }));
                 cells.extend(CALLERS_EACH.map(|callers| Cell::Callers { callers, each: true }));
@@ -166,6 +167,8 @@ pub enum Cell {
     Ask,
     /// Remote: replies, one in flight.
     RoundTrip,
+    /// Remote: replies, one in flight, beside a transfer of long messages.
+    Blob,
     /// Remote: replies, each ask at its time.
     Paced {
         /// Of the rate that was found for asks.
@@ -271,7 +274,7 @@ impl Cell {
             Cell::Unkept | Cell::MessagePack | Cell::Spread { .. } => Workload::Remote,
             Cell::Ask | Cell::RoundTrip | Cell::Paced { .. } => Workload::Remote,
             Cell::Relayed { .. } | Cell::Cuts | Cell::Overload { .. } => Workload::Remote,
-            Cell::Callers { .. } | Cell::Shape { .. } => Workload::Remote,
+            Cell::Callers { .. } | Cell::Shape { .. } | Cell::Blob => Workload::Remote,
             Cell::HttpServer | Cell::HttpClient => Workload::Http,
             Cell::Sp(_) => Workload::Sp,
         }
@@ -293,6 +296,7 @@ impl Cell {
             Cell::NaiveAsk => Some("naive-ask"),
             Cell::Ask | Cell::Relayed { asks: true, .. } => Some("ask"),
             Cell::RoundTrip => Some("rtt"),
+            Cell::Blob => Some("blob"),
             Cell::Paced { .. } => Some("paced"),
             Cell::Overload { .. } => Some("overload"),
             Cell::Callers { each: false, .. } => Some("callers"),
@@ -371,7 +375,7 @@ impl Cell {
             Cell::Unkept | Cell::MessagePack | Cell::Spread { .. } => REMOTE,
             Cell::Ask | Cell::RoundTrip | Cell::Paced { .. } => REMOTE,
             Cell::Relayed { .. } | Cell::Cuts | Cell::Overload { .. } => REMOTE,
-            Cell::Callers { .. } | Cell::Shape { .. } => REMOTE,
+            Cell::Callers { .. } | Cell::Shape { .. } | Cell::Blob => REMOTE,
             Cell::HttpServer => &[Role::HttpServer],
             Cell::HttpClient => &[Role::HttpClient],
             Cell::Sp(cell) => cell.roles(),
@@ -430,7 +434,7 @@ impl Cell {
             Cell::Ask | Cell::Paced { .. } | Cell::Relayed { .. } | Cell::Overload { .. } => {
                 up_to(if quick { 2_000 } else { 40_000 }, 50_000_000)
             }
-            Cell::RoundTrip => up_to(1_000, 1_000_000),
+            Cell::RoundTrip | Cell::Blob => up_to(1_000, 1_000_000),
             Cell::HttpServer | Cell::HttpClient => Size {
                 step: http::CONNECTIONS,
                 ..up_to(50 * http::CONNECTIONS, 50_000 * http::CONNECTIONS)

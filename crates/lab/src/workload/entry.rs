@@ -104,6 +104,7 @@ impl Entry<'_> {
             Cell::Cuts => relayed::CUTS_NAME.to_owned(),
             Cell::RoundTrip => "rtt".to_owned(),
             Cell::Sp(cell) => cell.name(),
+            Cell::Blob => "rtt, blob".to_owned(),
         }
     }
 

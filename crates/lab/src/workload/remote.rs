@@ -8,6 +8,7 @@ use crate::workload::{Cell, Entry, Judgement, Order, SpreadOver, paced, relayed,
 
 pub(crate) mod overload;
 pub mod shape;
+mod blob;
 
 /// Asks in flight at once: tens of thousands, as the comparison had it that this comes from.
 const WINDOW: u64 = 16_384;
@@ -64,7 +65,7 @@ pub(super) fn judge(
     if let Cell::Overload { .. } = entry.cell {
         return overload::judge(order, outcome);
     }
-    let served: RemoteServerAccount = parse_account("server", &outcome.server)?;
+    let mut served: RemoteServerAccount = parse_account("server", &outcome.server)?;
     let drove: RemoteClientAccount = parse_account("client", &outcome.worker)?;
     let many = streams(entry.cell);
     let all = match entry.cell {
@@ -76,6 +77,9 @@ pub(super) fn judge(
     let asks = asks(entry.cell);
     // An ask is matched with its reply; the order in which asks were handled is only reported.
     let required = entry.participant.is_ordered() && !asks;
+    // Behind the asks of this cell stand its long messages.
+    let asked = if entry.cell == Cell::Blob { 1 } else { served.senders.len() };
+    let long = served.senders.split_off(asked.min(served.senders.len()));
     let mut judged = sequences::judge(&all, &served, required);
     let each = order.messages / u64::from(many);
     let numbers = u64::from(many) * (each * each.saturating_sub(1) / 2);
@@ -88,8 +92,15 @@ pub(super) fn judge(
         judge_pace(&mut judged, outcome);
     }
     relayed::judge(&mut judged, entry, order, outcome);
-    if entry.cell == Cell::RoundTrip {
+    if entry.cell == Cell::Blob {
+        blob::judge(&mut judged, order, outcome, &long, &drove);
+    }
+    if let Cell::RoundTrip | Cell::Blob = entry.cell {
         judge_times(&mut judged, order, &drove, outcome.seconds);
+    }
+    // Long messages may be on their way when the last trip has ended.
+    if entry.cell == Cell::RoundTrip {
+        judge_stalls(&mut judged, order, outcome.seconds);
     }
     if let Cell::Paced { .. } = entry.cell {
         paced::judge(&mut judged, order, outcome, &drove);
@@ -156,8 +167,7 @@ pub(super) fn judge_pace(judged: &mut Judgement, outcome: &Outcome) {
     }
 }
 
-/// The times are the client's own. They cannot add up to more than the clock saw; and a median far
-/// below the mean means that a few stalls took most of the time.
+/// The times are the client's own. They cannot add up to more than the clock saw.
 pub(super) fn judge_times(
     judged: &mut Judgement,
     order: Order,
@@ -175,7 +185,14 @@ pub(super) fn judge_times(
         format!("a median of {:.1} µs cannot be, for the mean is {mean:.1}", times.p50)
     });
     round_trips::judge(judged, &times);
-    if times.p50 * 5.0 < mean {
+}
+
+/// A median far below the mean means that a few stalls took most of the time.
+pub(super) fn judge_stalls(judged: &mut Judgement, order: Order, seconds: f64) {
+    let mean = seconds * 1e6 / order.messages.max(1) as f64;
+    if let Some(times) = &judged.times
+        && times.p50 * 5.0 < mean
+    {
         judged.flags.push(format!(
             "the median is {:.1} µs and the mean {mean:.1}: a few stalls took most of the time",
             times.p50

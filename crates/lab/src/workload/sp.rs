@@ -11,7 +11,7 @@ use crate::process::socket_file::SocketFile;
 use crate::trial::{Outcome, TrialPrograms};
 use crate::workload::account::{RemoteClientAccount, SenderCounts, SpServerAccount, verify};
 use crate::workload::entry::parse_account;
-use crate::workload::remote::{judge_client, judge_pace, judge_times, judge_wire};
+use crate::workload::remote::{judge_client, judge_pace, judge_stalls, judge_times, judge_wire};
 use crate::workload::{Cell, Entry, Judgement, Order};
 
 /// A cell of sp.
@@ -253,6 +253,7 @@ pub(super) fn judge(
     judge_pace(&mut judged, outcome);
     if asks {
         judge_times(&mut judged, order, &drove, outcome.seconds);
+        judge_stalls(&mut judged, order, outcome.seconds);
     }
     Ok(judged)
 }

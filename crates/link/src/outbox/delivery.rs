@@ -3,12 +3,11 @@
 //! A segment that was taken stays until its last frame is acknowledged, because its connection may
 //! be cut.
 
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use wigwag_wire::{Buffer, Reader};
+use wigwag_wire::{BufferSlice, Reader};
 
-use super::{CHARGE_BYTES, Outbox};
+use super::{CHARGE_BYTES, Outbox, Segment};
 use crate::code::Code;
 use crate::error::LinkError;
 use crate::frame::{Frame, numbers};
@@ -25,7 +24,7 @@ pub struct SegmentBatch {
     /// The number of frames in all segments.
     pub frames: u64,
     /// The segments in order; shared with the outbox, which retains them until their ack.
-    pub segments: Vec<Arc<Buffer>>,
+    pub segments: Vec<BufferSlice>,
 }
 
 impl Outbox {
@@ -33,12 +32,14 @@ impl Outbox {
     pub fn take(&mut self, bytes_max: usize, taken: &mut SegmentBatch) {
         taken.segments.clear();
         taken.frames = 0;
-        if self.untaken == self.segments.len() {
+        if self.has_part() {
+            self.number_part();
+        } else if self.untaken == self.segments.len() {
             self.seal();
         }
         let mut bytes = 0;
         while let Some(segment) = self.segments.get(self.untaken) {
-            bytes += segment.bytes.len();
+            bytes += segment.len();
             if !taken.segments.is_empty() && bytes > bytes_max {
                 break;
             }
@@ -46,9 +47,10 @@ impl Outbox {
                 taken.first_seq = segment.first_seq;
             }
             taken.frames += segment.frames;
-            self.waiting -= segment.bytes.len();
+            self.waiting -= segment.len();
             self.sent = self.sent.max(segment.first_seq + segment.frames);
-            taken.segments.push(segment.bytes.clone());
+            taken.segments.extend(segment.head.clone());
+            taken.segments.push(segment.body.clone());
             self.untaken += 1;
         }
         if taken.segments.is_empty() {
@@ -66,10 +68,17 @@ impl Outbox {
     }
 
     /// Calls `each` with type and body of every frame that has certainly not reached the peer; a
-    /// run counts as one frame.
+    /// run counts as one frame, and a long message as one whose last part has not.
     pub fn each_unsent(&self, mut each: impl FnMut(u8, &[u8])) {
+        self.each_unnumbered(&mut each);
+        for segment in &self.segments {
+            if let Some(whole) = segment.whole.as_ref().filter(|_| segment.first_seq >= self.sent) {
+                each(whole.kind(), whole.body());
+            }
+        }
         let open = (self.open.as_slice(), self.next_seq - self.open_frames);
-        let sealed = self.segments.iter().map(|one| (one.bytes.as_slice(), one.first_seq));
+        let frames = self.segments.iter().filter(|segment| !segment.is_part());
+        let sealed = frames.map(|one| (one.body.as_slice(), one.first_seq));
         for (bytes, mut seq) in sealed.chain([open]) {
             let mut reader = Reader::new(bytes);
             while let Ok((kind, body)) = Frame::next(&mut reader, u64::MAX)
@@ -100,10 +109,11 @@ impl Outbox {
                 break;
             };
             self.untaken -= 1;
-            self.retained -= segment.bytes.len();
-            self.recycle(segment.bytes);
+            self.retained -= segment.len();
+            self.recycle(segment);
         }
-        if self.retained + 2 * CHARGE_BYTES < self.charged {
+        self.forget_acknowledged();
+        if self.held() + 2 * CHARGE_BYTES < self.charged {
             self.charge();
         }
         Ok(was_full && self.has_room_for_calls())
@@ -147,13 +157,16 @@ impl Outbox {
         Ok(room)
     }
 
-    fn recycle(&mut self, bytes: Arc<Buffer>) {
-        if self.spare.len() >= self.room_bytes / SEGMENT_BYTES + SPARE_MORE
-            || bytes.capacity() < SEGMENT_BYTES
-        {
+    fn recycle(&mut self, segment: Segment) {
+        if segment.is_part() {
+            self.longs.part_bytes -= segment.len();
             return;
         }
-        if let Ok(mut buffer) = Arc::try_unwrap(bytes) {
+        if self.spare.len() >= self.room_bytes / SEGMENT_BYTES + SPARE_MORE {
+            return;
+        }
+        let buffer = segment.body.into_buffer();
+        if let Some(mut buffer) = buffer.filter(|buffer| buffer.capacity() >= SEGMENT_BYTES) {
             buffer.clear();
             self.spare.push(buffer);
         }

@@ -159,7 +159,8 @@ impl Outbox {
     /// Appends a segment whose frames begin at `next_seq`.
     fn push(&mut self, bytes: Buffer, frames: u64) {
         let first_seq = self.next_seq;
-        self.segments.push_back(Segment { bytes: Arc::new(bytes), first_seq, frames });
+        let body = Arc::new(bytes).into();
+        self.segments.push_back(Segment { head: None, body, first_seq, frames, whole: None });
     }
 
     fn buffer(&mut self) -> Buffer {

@@ -32,7 +32,7 @@ fn returned_budget_serves_a_waiting_grant() {
     for channel in &greedy {
         sender.grant(*channel, 64, None).unwrap();
         for _ in 0..12 {
-            sender.need_received(*channel, u64::MAX / 2);
+            sender.need_received(*channel, u64::MAX / 2, 0);
         }
     }
     while sender.has_output() {
@@ -40,7 +40,7 @@ fn returned_budget_serves_a_waiting_grant() {
     }
     let late = 300;
     sender.grant(late, 64, None).unwrap();
-    assert!(!sender.need_received(late, 60_000), "other channels hold the budget");
+    assert!(!sender.need_received(late, 60_000, 0), "other channels hold the budget");
     assert!(!sender.has_output());
     greedy.iter().for_each(|channel| sender.withdraw(*channel));
     assert!(sender.has_output(), "credit is due without another NEED");

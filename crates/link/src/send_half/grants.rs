@@ -125,10 +125,10 @@ impl SendHalf {
     }
 
     /// Retries the grants that got too little, because units have returned to the budget.
-    fn serve_waiting(&mut self) {
+    pub(super) fn serve_waiting(&mut self) {
         for at in core::mem::take(&mut self.waiting) {
             if let Some(Some(grant)) = self.grants.get_mut(at) {
-                if grant.need(0, &mut self.budget) | grant.fit_call(&mut self.budget) {
+                if grant.need(0, 0, &mut self.budget) | grant.fit_call(&mut self.budget) {
                     self.due.insert(at);
                 }
                 if grant.is_short() {
@@ -146,6 +146,10 @@ impl SendHalf {
             return false;
         };
         let mut due = grant.free(units);
+        let has_returned = grant.settle(&mut self.budget);
+        if grant.wants_long_call() && !grant.is_bounded() {
+            due |= grant.fit_long_call(&mut self.budget);
+        }
         // A NEED stands before the calls that were sent before it, so the end of its batch decides.
         if grant.is_bounded() && !self.blocked.contains(&(channel as usize)) {
             due |= grant.fit_call(&mut self.budget);
@@ -161,6 +165,9 @@ impl SendHalf {
         }
         if due {
             self.due.insert(channel as usize);
+        }
+        if has_returned {
+            self.serve_waiting();
         }
         due || measures
     }
@@ -190,8 +197,9 @@ impl SendHalf {
         }
     }
 
-    /// Handles NEED. Returns true if the caller should flush.
-    pub fn need_received(&mut self, channel: u64, wanted: u64) -> bool {
+    /// Handles NEED; `units` is the cost of the peer's next call if that is longer than a frame may
+    /// be, and 0 otherwise. Returns true if the caller should flush.
+    pub fn need_received(&mut self, channel: u64, wanted: u64, units: u64) -> bool {
         let at = usize::try_from(channel).unwrap_or(usize::MAX);
         let Some(Some(grant)) = self.grants.get_mut(at) else {
             return false;
@@ -199,7 +207,7 @@ impl SendHalf {
         if self.rtt.is_unknown() {
             self.rtt.request();
         }
-        let due = grant.need(wanted, &mut self.budget);
+        let due = grant.need(wanted, units, &mut self.budget);
         if due {
             self.due.insert(at);
         }

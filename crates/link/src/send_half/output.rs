@@ -75,6 +75,10 @@ impl SendHalf {
             self.ack.now = self.ack.announced != self.ack.recv_next;
             self.ack.due = None;
         }
+        // Units may have come back to the pools from another session.
+        if !self.waiting.is_empty() {
+            self.serve_waiting();
+        }
         let settled = self.outbox.is_settled();
         match self.heartbeat.tick(now, || settled && !anybody_waits()) {
             HeartbeatEvent::Nothing => {}
@@ -96,6 +100,7 @@ impl SendHalf {
         // it waits until the segments are gone.
         let closing = self.close.is_some() && self.outbox.is_idle();
         self.outbox.take(most.saturating_sub(BATCH_HEAD_BYTES_MAX), &mut out.sequenced);
+        self.end_long_messages();
         let header = BatchHeader {
             ack: self.ack.recv_next,
             first_seq: out.sequenced.first_seq,
@@ -152,10 +157,11 @@ impl SendHalf {
             write::any(head, &Frame::Credit { channel, limit, handled });
         }
         while head.len() < HEAD_BYTES_MAX {
-            let Some((channel, limit_wanted)) = self.needs.pop() else {
+            let Some((channel, limit_wanted, units)) = self.needs.pop() else {
                 break;
             };
-            write::any(head, &Frame::Need { channel, limit_wanted });
+            let units = SendHalf::units_of_long(units);
+            write::any(head, &Frame::Need { channel, limit_wanted, units });
         }
         if let Some(id) = self.pong.take() {
             write::any(head, &Frame::Pong { id });

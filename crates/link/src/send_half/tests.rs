@@ -248,9 +248,9 @@ fn credit_and_need_are_unsequenced() {
     let seen = frames(&mut RecvHalf::new(&Limits::default()), &need).unwrap();
     assert_eq!(
         seen,
-        [(Frame::Need { channel: 0, limit_wanted: 65 })].map(|f| alloc::format!("{f:?}"))
+        [(Frame::Need { channel: 0, limit_wanted: 65, units: 0 })].map(|f| alloc::format!("{f:?}"))
     );
-    assert!(theirs.need_received(channel, 65));
+    assert!(theirs.need_received(channel, 65, 0));
     assert!(theirs.freed(channel, 64));
     let credit = output(&mut theirs);
     let expected = [
@@ -401,7 +401,8 @@ fn other_frames() -> Vec<Frame<'static>> {
         Frame::Outcomes { channel: 300, tells: u64::MAX, rejected: 7 },
         Frame::Rejected { channel: 0, method: 9, tells: 1, code: Code(514), text: b"why" },
         Frame::Credit { channel: 1, limit: 1 << 40, handled: 3 },
-        Frame::Need { channel: 1, limit_wanted: 5 },
+        Frame::Need { channel: 1, limit_wanted: 5, units: 0 },
+        Frame::Need { channel: 1, limit_wanted: 5000, units: 4096 },
         Frame::Revoke { channel: 1, limit_wanted: 5 },
         Frame::Revoked { channel: 1, limit: 5 },
         Frame::Attach { channel: 1, how: 0, target: b"counter", schema_hash: 77, codec: 0 },

@@ -175,7 +175,7 @@ fn a_node_with_a_spent_pool_works_with_base_windows() {
     end.sender.grant(0, 64, None).unwrap();
     for round in 0..20 {
         let wanted = end.sender.granted(0).unwrap().announced() + 1;
-        end.sender.need_received(0, wanted);
+        end.sender.need_received(0, wanted, 0);
         let announced = end.sender.granted(0).unwrap().announce().0;
         end.sender.freed(0, announced.min(WINDOW_UNITS_MAX));
         let mut out = Outgoing::default();

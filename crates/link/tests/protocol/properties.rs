@@ -251,7 +251,7 @@ proptest! {
             for channel in [number, number % 6] {
                 let granted = sender.grant(channel, 16, None);
                 prop_assert!(granted.is_err() || channel < 4);
-                sender.need_received(channel, number);
+                sender.need_received(channel, number, 0);
                 sender.freed(channel.wrapping_add(4), 1);
                 sender.attached(number, number);
                 if number % 3 == 0 {
@@ -333,7 +333,7 @@ proptest! {
                 ChannelEvent::Need(units) => {
                     if let Some(wanted) = window.need(units) {
                         prop_assert_eq!(wanted, used + units);
-                        grant.need(wanted, &mut budget);
+                        grant.need(wanted, 0, &mut budget);
                     }
                 }
             }
@@ -372,7 +372,7 @@ proptest! {
             }
             let wanted = window.need(cost);
             prop_assert!(grant.check(*used).is_ok());
-            wanted.into_iter().for_each(|wanted| { grant.need(wanted, budget); });
+            wanted.into_iter().for_each(|wanted| { grant.need(wanted, 0, budget); });
             grant.fit_call(budget);
             let units = taken.min(*used - *freed);
             *freed += units;
@@ -407,7 +407,7 @@ proptest! {
             *used += window.lease(u64::MAX);
             let wanted = window.need(1);
             prop_assert!(grant.check(*used).is_ok());
-            wanted.into_iter().for_each(|wanted| { grant.need(wanted, &mut budget); });
+            wanted.into_iter().for_each(|wanted| { grant.need(wanted, 0, &mut budget); });
             grant.fit_call(&mut budget);
             let units = taken.min(*used - *freed);
             *freed += units;
@@ -427,7 +427,7 @@ proptest! {
         let mut budget = Budget::default();
         let mut grants: Vec<Grant> = (0..100).map(|_| Grant::new(64, &mut budget)).collect();
         for (at, wanted) in wishes {
-            grants[at].need(wanted, &mut budget);
+            grants[at].need(wanted, 0, &mut budget);
             prop_assert!(grants[at].window() >= wanted.min(FRAME_UNITS));
             prop_assert!(!grants[at].is_short());
         }

@@ -2,6 +2,7 @@
 
 use wigwag_link::credit::Window;
 use wigwag_link::limits::units;
+use wigwag_link::outbox::Published;
 use wigwag_link::send_half::CallRefused;
 use wigwag_link::{SendHalf, write};
 use wigwag_wire::Buffer;
@@ -13,11 +14,11 @@ use crate::world::Shared;
 
 impl Client {
     /// The next call of an attachment, and whether it is an ask.
-    fn next_call(&self, at: usize) -> (CallId, bool, u64) {
+    fn next_call(&self, at: usize, sender: &SendHalf) -> (CallId, bool, u64) {
         let attachment = &self.attachments[at];
         let number = attachment.sent.len() as u64;
         let call = CallId { caller: self.side, attachment: attachment.id, number };
-        let most = self.workload.bytes_max.min(self.peer.frame_max - CALL_HEAD_BYTES);
+        let most = self.workload.bytes_max.min(sender.message_max() - CALL_HEAD_BYTES);
         (
             call,
             call.is_ask(self.workload.ask_percent),
@@ -44,17 +45,19 @@ impl Client {
             if self.attachments[at].is_finished() {
                 break;
             }
-            let (call, is_ask, bytes) = self.next_call(at);
+            let (call, is_ask, bytes) = self.next_call(at, sender);
             let Ok(asker) = self.slot(call, is_ask) else {
                 self.attachments[at].blocked_on = BlockedOn::Slot;
                 break;
             };
             let channel = self.attachments[at].channel;
-            let seq = sender.outbox.next_seq();
-            let refused = sender.call(channel, |out| encode(out, channel, call, asker, bytes));
-            let Err(refused) = refused else {
-                self.published(at, call, asker, seq, shared)?;
-                continue;
+            let encode = |out: &mut Buffer| encode(out, channel, call, asker, bytes);
+            let refused = match sender.call_if(channel, encode, |_| true) {
+                Ok(published) => {
+                    self.published(at, call, asker, published, shared)?;
+                    continue;
+                }
+                Err(refused) => refused,
             };
             if let Some((slot, generation)) = asker {
                 self.slots.release(slot, generation);
@@ -83,7 +86,8 @@ impl Client {
         shared: &mut Shared,
     ) -> Result<u64, Violation> {
         let channel = self.attachments[at].channel;
-        if !sender.outbox.has_room_for_calls() {
+        let is_held_up = sender.is_long_under_way(channel) && !self.overtakes;
+        if is_held_up || !sender.outbox.has_room_for_calls() {
             return Ok(0);
         }
         let most = shared.random.between(1, 200);
@@ -93,7 +97,11 @@ impl Client {
         let first_seq = sender.outbox.next_seq();
         let mut count = 0;
         while !self.attachments[at].is_finished() {
-            let (call, is_ask, bytes) = self.next_call(at);
+            let (call, is_ask, bytes) = self.next_call(at, sender);
+            // A long call is sent alone.
+            if bytes + CALL_HEAD_BYTES > self.peer.frame_max {
+                break;
+            }
             let Ok(asker) = self.slot(call, is_ask) else {
                 break;
             };
@@ -105,8 +113,9 @@ impl Client {
                 break;
             }
             left -= cost;
-            self.published(at, call, asker, first_seq + count, shared)?;
             count += 1;
+            let published = Published::Before(first_seq + count);
+            self.published(at, call, asker, published, shared)?;
         }
         sender.window(channel).into_iter().for_each(|window: &mut Window| window.give_back(left));
         sender.outbox.publish(&mut self.turn, count);
@@ -118,10 +127,10 @@ impl Client {
         at: usize,
         call: CallId,
         asker: Option<(u32, u32)>,
-        seq: u64,
+        published: Published,
         shared: &mut Shared,
     ) -> Result<(), Violation> {
-        self.attachments[at].sent.push(seq);
+        self.attachments[at].sent.push(published);
         self.pending.extend(asker);
         shared.note(
             self.side,

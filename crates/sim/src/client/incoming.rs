@@ -1,5 +1,6 @@
 //! Handling of credit, answers and ends of channels, and the outcomes of calls after a cut.
 
+use wigwag_link::outbox::Outbox;
 use wigwag_link::{Code, SendHalf};
 
 use super::{Attachment, AttachmentState, BlockedOn, Client, DeliveryCounts, PendingAsk};
@@ -17,6 +18,12 @@ impl Client {
     /// Handles room that an ack has made.
     pub fn has_room(&mut self) {
         self.wake(BlockedOn::Room);
+    }
+
+    /// Handles the end of a long call, which may have held up the end of its channel.
+    pub fn long_call_ended(&mut self) {
+        self.channels_exhausted = false;
+        self.has_room();
     }
 
     fn open_attachment(&mut self, channel: u64) -> Option<&mut Attachment> {
@@ -130,22 +137,21 @@ impl Client {
         told.collect()
     }
 
-    /// Counts the outcomes of the calls after a cut, as far as this side can know them. Frames from
-    /// `untaken_from` on were never passed to the transport.
+    /// Counts the outcomes of the calls after a cut, as far as this side can know them.
     pub fn delivery_counts(
         &self,
-        untaken_from: u64,
+        outbox: &Outbox,
         shared: &mut Shared,
     ) -> Result<DeliveryCounts, Violation> {
         let mut counts = DeliveryCounts::default();
         for attachment in &self.attachments {
-            for (number, seq) in attachment.sent.iter().enumerate() {
+            for (number, published) in attachment.sent.iter().enumerate() {
                 let number = number as u64;
                 let call = CallId { caller: self.side, attachment: attachment.id, number };
                 if number < attachment.handled {
                     counts.delivered += 1;
                     shared.oracle.delivered(call)?;
-                } else if *seq >= untaken_from {
+                } else if !outbox.was_sent(*published) {
                     counts.not_delivered += 1;
                     shared.oracle.not_delivered(call)?;
                 } else {

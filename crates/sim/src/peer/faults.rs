@@ -5,7 +5,7 @@ use std::sync::Arc;
 use wigwag_link::batch::BatchHeader;
 use wigwag_link::frame::Frame;
 use wigwag_link::frame::kind::REPLY;
-use wigwag_wire::{Buffer, Reader};
+use wigwag_wire::{Buffer, BufferSlice, Reader};
 
 /// Planted errors of a peer; an honest one has none.
 #[derive(Clone, Copy, Debug, Default)]
@@ -31,7 +31,7 @@ pub(super) fn renumber(message: &mut Vec<u8>, recv_next: u64) {
 }
 
 /// Turns each reply into a frame that its reader does not know and may skip.
-pub(super) fn drop_replies(segment: &mut Arc<Buffer>) {
+pub(super) fn drop_replies(segment: &mut BufferSlice) {
     const UNKNOWN: u8 = 0xFF;
     let mut bytes = segment.as_slice().to_vec();
     let mut reader = Reader::new(segment.as_slice());
@@ -44,5 +44,5 @@ pub(super) fn drop_replies(segment: &mut Arc<Buffer>) {
     }
     let mut changed = Buffer::new();
     changed.extend(&bytes);
-    *segment = Arc::new(changed);
+    *segment = Arc::new(changed).into();
 }

@@ -1,11 +1,16 @@
 //! Actors that handle the calls in their queues at random times.
 
+use wigwag_link::outbox::LongFrame;
 use wigwag_link::{Code, SendHalf, write};
+use wigwag_wire::Buffer;
 
 use super::{Answer, QueuedCall, Server};
 use crate::check::Violation;
 use crate::setup::Mutant;
 use crate::world::Shared;
+
+/// The most bytes of the body of a reply beside its value: slot and generation.
+const REPLY_HEAD_BYTES: u64 = 10;
 
 impl Server {
     /// Runs one turn of the actors. Without a sending half the session is over, and they handle the
@@ -105,9 +110,15 @@ impl Server {
             };
             match answer {
                 Answer::Reply(call) => {
-                    sender.outbox.append(|out| {
-                        write::reply(out, asker, |out| call.put_reply(out));
-                    });
+                    let mut frame = Buffer::new();
+                    let most = self.workload.reply_bytes_max;
+                    let most = most.min(sender.message_max().saturating_sub(REPLY_HEAD_BYTES));
+                    let body = write::reply(&mut frame, asker, |out| call.put_reply(out, most));
+                    if body as u64 > sender.peer_limits().frame_max {
+                        sender.long_answer(LongFrame::take(&mut frame, 0));
+                    } else {
+                        sender.outbox.append(|out| out.extend(frame.as_slice()));
+                    }
                 }
                 Answer::Error(code) => {
                     sender.outbox.append(|out| write::error(out, asker, code, "as it happens"));

@@ -138,7 +138,7 @@ impl World {
                 "frames that nobody took are never delivered",
                 || format!("{side:?}: {read} accepted, {sent} taken"),
             )?;
-            let known = client.delivery_counts(sent, shared)?;
+            let known = client.delivery_counts(&sender.outbox, shared)?;
             let sum = known.delivered + known.not_delivered + known.unknown;
             let calls = client.calls();
             must(sum == calls, "every call has one fate", || format!("{sum} fates of {calls}"))?;

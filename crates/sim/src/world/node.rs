@@ -138,8 +138,9 @@ impl Node {
                         }
                         Side::Listener => Credentials::Listener(TicketVerifier::new(opened.token)),
                     });
-                    *client =
-                        Some(Client::new(*side, self.first_id, *workload, opened.peer.limits));
+                    let client_of =
+                        Client::new(*side, self.first_id, *workload, opened.peer.limits);
+                    *client = Some(client_of.with_mutant(self.mutant));
                     continue;
                 }
                 Event::PeerKnown => return Ok(Some(HandshakeEvent::PeerKnown)),
@@ -210,6 +211,9 @@ impl Application for NodeApplication<'_> {
     }
 
     fn acknowledged(&mut self, has_room: bool, _is_settled: bool) {
+        if !self.sender.take_ended_long_calls().is_empty() {
+            self.client.long_call_ended();
+        }
         if has_room {
             self.client.has_room();
         }

@@ -145,10 +145,9 @@ async fn wait_until_settled(session: &Session) {
 
 fn add_unsettled(session: &Session, report: &mut CloseReport) {
     let sending = session.sending();
-    let outbox = &sending.sender.outbox;
-    let untaken = outbox.untaken_frames();
-    report.not_delivered += untaken;
-    report.unknown += outbox.unacked() - untaken;
+    let (unsent, unknown) = sending.sender.outbox.unsettled();
+    report.not_delivered += unsent;
+    report.unknown += unknown;
     drop(sending);
     report.unanswered += session.asks.waiting();
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use wigwag_actor::turn;
+use wigwag_link::outbox::PublishedEnd;
 
 use super::Node;
 use crate::error::NodeError;
@@ -84,9 +85,9 @@ impl Node {
     }
 }
 
-/// The session with the number of the next frame; `None` if it has ended, and its report is there.
-fn mark(session: &Arc<Session>) -> Option<(&Arc<Session>, u64)> {
+/// The session with what it has published; `None` if it has ended, and its report is there.
+fn mark(session: &Arc<Session>) -> Option<(&Arc<Session>, PublishedEnd)> {
     let sending = session.sending();
-    let mark = sending.sender.outbox.next_seq();
+    let mark = sending.sender.outbox.published();
     (!sending.is_announced()).then_some((session, mark))
 }

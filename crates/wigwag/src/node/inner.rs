@@ -70,7 +70,7 @@ impl Inner {
             nonce: random::id(),
             offered: self.options.features(),
             required: 0,
-            limits: self.options.limits,
+            limits: self.options.limits(),
         }
     }
 
@@ -208,8 +208,10 @@ impl Drop for Inner {
         let living = sessions.iter().filter(|session| session.sending().ended.is_none());
         let sessions: Vec<Arc<Session>> = living.cloned().collect();
         for session in &sessions {
-            if !session.flush_blocking(DROP_WAIT) {
-                let left = session.sending().sender.outbox.untaken_frames();
+            let is_written = session.flush_blocking(DROP_WAIT);
+            // Of a long message, only as much leaves as the peer acknowledges.
+            let (left, _) = session.sending().sender.outbox.unsettled();
+            if !is_written || left > 0 {
                 tracing::warn!(peer = %session.peer, left, "a node was dropped with unsent messages");
             }
         }

@@ -5,7 +5,10 @@ use std::time::Duration;
 use wigwag_link::limits::NODE_BYTES_MAX;
 use wigwag_link::{Limits, features};
 
-use crate::limits::{ASKS_MAX, PEER_CHANNELS_MAX, PEER_MEMORY_MIN, SESSION_TTL, SESSION_TTL_MAX};
+use crate::limits::{
+    ASKS_MAX, MESSAGE_PART_OF_MEMORY, PEER_CHANNELS_MAX, PEER_MEMORY_MIN, SESSION_TTL,
+    SESSION_TTL_MAX,
+};
 
 /// Options for [`Node::with`](crate::Node::with).
 ///
@@ -103,6 +106,28 @@ impl NodeOptions {
     pub fn actors_per_peer(mut self, most: u64) -> NodeOptions {
         self.limits.channels_max = most.clamp(1, PEER_CHANNELS_MAX);
         self
+    }
+
+    /// Sets the bytes of the longest call or reply that this node accepts from a peer, encoded and
+    /// with a few bytes of header: 16 MiB by default, at least 64 KiB, and at most a sixteenth of
+    /// [`peer_memory`](Self::peer_memory). A peer's call, or its reply to a call of this node, that
+    /// is longer fails as `TooLarge` on its side. What is longer than 64 KiB is sent in parts, and
+    /// messages to and from other actors go between them. A peer of an earlier release sends and
+    /// accepts 64 KiB.
+    ///
+    /// Each session may have four such calls of its peer under way or waiting for slow actors, out
+    /// of an eighth of `peer_memory` for all sessions together.
+    #[must_use]
+    pub fn message_bytes_max(mut self, bytes: u64) -> NodeOptions {
+        self.limits.message_max = bytes;
+        self
+    }
+
+    /// The limits that the node announces.
+    pub(crate) fn limits(&self) -> Limits {
+        let Limits { message_max, frame_max, .. } = self.limits;
+        let most = self.peer_memory / MESSAGE_PART_OF_MEMORY;
+        Limits { message_max: message_max.min(most).max(frame_max), ..self.limits }
     }
 
     /// The features that the node offers.

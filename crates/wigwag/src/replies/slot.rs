@@ -165,6 +165,12 @@ impl<'a> Slot<'a> {
         }
     }
 
+    /// True until the answer to the ask of this generation has come, whether or not it is wanted.
+    pub(crate) fn is_open(&self, wanted: u32) -> bool {
+        let state = self.hot.state.load(Ordering::Acquire);
+        generation(state) == wanted && matches!(phase(state), WAITING | HAS_WAKER | ABANDONED)
+    }
+
     /// True while the ask has no answer.
     pub(crate) fn is_waiting(&self) -> bool {
         matches!(phase(self.hot.state.load(Ordering::Acquire)), WAITING | HAS_WAKER)

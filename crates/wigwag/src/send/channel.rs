@@ -12,6 +12,7 @@ use wigwag_actor::lifecycle::end_watchers::{EndWatcher, NotWatched};
 use wigwag_actor::{
     AskTiming, Attempt, CallError, CallErrorKind, Parked, Slot, SmallReply, Ticket, turn,
 };
+use wigwag_link::outbox::{LongFrame, Published};
 use wigwag_link::send_half::CallRefused;
 use wigwag_wire::Buffer;
 
@@ -126,6 +127,7 @@ impl Channel {
         then: AfterSend,
     ) -> Attempt<()> {
         let (asker, method) = (call.asker, call.method);
+        let mut long = None;
         if !ticket.is_parked() {
             match buffers::call(&self.session, call, handout) {
                 EncodeOutcome::Done => {
@@ -135,27 +137,25 @@ impl Channel {
                     return Attempt::Sent(());
                 }
                 EncodeOutcome::NotHere => {}
-                EncodeOutcome::TooLarge(body) => {
-                    return Attempt::Failed(Box::new(self.too_large(body)));
-                }
+                EncodeOutcome::Long(frame) => long = Some(frame),
             }
         }
         let counted = asker.map(|asker| (asker, method));
-        self.send_shared(&|out| call.write(out), counted, ticket, waker, then).map(|_| ())
+        self.send_shared(long, &|out| call.write(out), counted, ticket, waker, then).map(|_| ())
     }
 
-    /// Sends a tell at once, behind all that this turn holds. Returns the number of the frame
-    /// behind it, for [`Session::acknowledged_call`].
+    /// Sends a tell at once, behind all that this turn holds. Returns where it is, for
+    /// [`Session::acknowledged_call`].
     pub(crate) fn send_numbered(
         &self,
         (method, arguments): (u32, &impl Arguments),
         ticket: &mut Ticket,
         waker: Option<&Waker>,
-    ) -> Attempt<u64> {
+    ) -> Attempt<Published> {
         let (channel, fixed) = (self.number, self.is_fixed);
         let (asker, within_ms) = (None, None);
         let call = Encoding { channel, method, asker, within_ms, fixed, arguments };
-        self.send_shared(&|out| call.write(out), None, ticket, waker, AfterSend::Continue)
+        self.send_shared(None, &|out| call.write(out), None, ticket, waker, AfterSend::Continue)
     }
 
     /// Counts an ask that was sent from a slot of its own. The asks of a pipeline are counted by
@@ -305,16 +305,18 @@ impl Channel {
         !is_free
     }
 
-    /// Sends a call under the lock of the session. Returns the number of the frame behind it.
+    /// Sends a call under the lock of the session: `long` if it is encoded already. Returns where it
+    /// is.
     #[inline(never)]
     fn send_shared(
         &self,
+        long: Option<Box<LongFrame>>,
         encode: &dyn Fn(&mut Buffer) -> usize,
         ask: Option<((u32, u32), u32)>,
         ticket: &mut Ticket,
         waker: Option<&Waker>,
         then: AfterSend,
-    ) -> Attempt<u64> {
+    ) -> Attempt<Published> {
         // Frames that this turn has encoded go first.
         buffers::publish(&self.session);
         let mut sending = self.publish_others();
@@ -323,16 +325,26 @@ impl Channel {
         }
         let was_idle = sending.sender.outbox.is_idle();
         let SendState { sender, channels, .. } = &mut *sending;
-        let parked = &channels[self.number as usize].parked;
+        let channel = &channels[self.number as usize];
+        let kept = channel.kept_for_long_call(Some(ticket));
         let free = sender.window(self.number).map_or(0, |window| window.free());
-        let may_pass = |units: u64| parked.may_pass(ticket, free / units);
-        let outcome = sender.call_if(self.number, encode, may_pass);
+        let free = free.saturating_sub(kept);
+        let may_pass = |units: u64| channel.parked.may_pass(ticket, free / units);
+        let outcome = match long {
+            Some(frame) => sender.long_call(self.number, *frame, may_pass),
+            None => sender.call_if(self.number, encode, may_pass),
+        };
         match outcome {
-            Ok(()) => {
+            Ok(published) => {
                 if let Some((asker, method)) = ask {
                     self.count_ask(asker, method);
                 }
-                self.sent(sending, ticket, was_idle, then)
+                self.sent(sending, ticket, was_idle, then);
+                if let Published::Long(_) = published {
+                    // What a turn of another thread sends from now on comes behind it.
+                    drop(self.publish_others());
+                }
+                Attempt::Sent(published)
             }
             Err(CallRefused::TooLarge { body }) => Attempt::Failed(Box::new(self.too_large(body))),
             Err(refused) => {
@@ -342,7 +354,11 @@ impl Channel {
                 };
                 sending.statistics.credit_stalls += 1;
                 if let Some(waker) = waker {
-                    sending.channels[self.number as usize].parked.park(ticket, waker);
+                    let channel = &mut sending.channels[self.number as usize];
+                    channel.parked.park(ticket, waker);
+                    if let CallRefused::NoCredit { units } = refused {
+                        channel.lacks_credit(ticket, units);
+                    }
                 }
                 drop(sending);
                 if tell_peer {
@@ -377,12 +393,11 @@ impl Channel {
         ticket: &mut Ticket,
         was_idle: bool,
         then: AfterSend,
-    ) -> Attempt<u64> {
+    ) {
         let channel = &mut sending.channels[self.number as usize];
         channel.parked.leave(ticket);
         channel.tally.called += 1;
         let piled = sending.sender.outbox.waiting_bytes() >= PILE_BYTES;
-        let end = sending.sender.outbox.next_seq();
         drop(sending);
         if turn::is_open() {
             buffers::flush_soon(&self.session);
@@ -391,7 +406,6 @@ impl Channel {
         } else if was_idle && then == AfterSend::Continue {
             self.session.wake_driver();
         }
-        Attempt::Sent(end)
     }
 
     fn check(&self, sending: &SendState) -> Result<(), CallError> {
@@ -406,8 +420,7 @@ impl Channel {
 
     #[cold]
     fn too_large(&self, body: usize) -> CallError {
-        let most = self.session.identity.limits.frame_max;
-        let text = format!("the call has {body} bytes, the peer accepts {most}");
+        let text = self.session.too_large("the call", body, "the peer");
         CallError::new(CallErrorKind::TooLarge, &self.target).with_detail(&text)
     }
 

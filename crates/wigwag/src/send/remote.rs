@@ -329,11 +329,11 @@ impl<I: Interface> Route<I> for Remote<I> {
                 self.channel.send_numbered((number, &encoded.arguments()), ticket, waker)
             }
         };
-        sent.map(|end| {
+        sent.map(|published| {
             *message = None;
             let (session, target) = (self.session().clone(), self.channel.target.clone());
             let acknowledged: Acknowledgement = Box::pin(async move {
-                let outcome = session.acknowledged_call(end).await;
+                let outcome = session.acknowledged_call(published).await;
                 outcome.map_err(|(kind, why)| CallError::new(kind, &target).with_detail(&why))
             });
             acknowledged

@@ -1,5 +1,7 @@
 //! One connection of a session: its epoch, and the handler that the connection's driver runs.
 
+use std::task::Waker;
+
 use tokio::sync::Notify;
 use wigwag_link::LinkError;
 use wigwag_link::batch::PAIR1_HEADER;
@@ -81,6 +83,9 @@ impl ConnectionHandler for DrivenSession<'_> {
         outgoing.sequenced.segments.drain(..).for_each(|segment| batch.segment(segment));
         sending.statistics.bytes_sent += batch.len() as u64;
         sending.statistics.batches_sent += 1;
+        let wakers = sending.wakers_behind_long_calls();
+        drop(sending);
+        wakers.into_iter().for_each(Waker::wake);
     }
 
     fn tick(&self, now: Time) -> Result<(), StopReason> {

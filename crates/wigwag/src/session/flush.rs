@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use wigwag_actor::CallErrorKind;
+use wigwag_link::outbox::{Published, PublishedEnd};
 
 use super::{SendState, Session, SessionEnd};
 use crate::sync::Ordering;
@@ -17,34 +18,34 @@ impl Drop for Flushing<'_> {
 }
 
 impl Session {
-    /// Waits until the peer has acknowledged all frames before number `mark`.
+    /// Waits until the peer has acknowledged everything before `end`.
     ///
     /// # Errors
     /// The reason why the session has ended before, once its outcome was announced.
-    pub(crate) async fn acknowledged_up_to(&self, mark: u64) -> Result<(), Arc<str>> {
+    pub(crate) async fn acknowledged_up_to(&self, end: PublishedEnd) -> Result<(), Arc<str>> {
         self.progressed(|sending| match &sending.ended {
-            None => (sending.sender.outbox.acked() >= mark).then_some(Ok(())),
+            None => sending.sender.outbox.has_acknowledged(end).then_some(Ok(())),
             Some(ended) => sending.is_announced.then(|| Err(ended.why.clone())),
         })
         .await
     }
 
-    /// Waits until the peer has acknowledged a call, which the frame before number `end` holds.
+    /// Waits until the peer has acknowledged a call.
     ///
     /// # Errors
     /// If the session has ended before: the outcome of the call, and the reason of the end.
     pub(crate) async fn acknowledged_call(
         &self,
-        end: u64,
+        call: Published,
     ) -> Result<(), (CallErrorKind, Arc<str>)> {
         self.progressed(|sending| {
             let outbox = &sending.sender.outbox;
-            if outbox.acked() >= end {
+            if outbox.is_acknowledged(call) {
                 return Some(Ok(()));
             }
             // The end has settled which frames may have reached the peer.
             let SessionEnd { why } = sending.ended.as_ref()?;
-            let kind = match outbox.sent() >= end {
+            let kind = match outbox.was_sent(call) {
                 true => CallErrorKind::Unknown,
                 false => CallErrorKind::NotDelivered,
             };

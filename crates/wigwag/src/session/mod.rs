@@ -23,6 +23,7 @@ use wigwag_actor::reply::cancelled::CancelledAsks;
 use wigwag_actor::turn;
 use wigwag_actor::{CallError, CallErrorKind, Parked, Ticket};
 use wigwag_link::budget::Pools;
+use wigwag_link::limits::FRAME_UNITS;
 use wigwag_link::send_half::Outgoing;
 use wigwag_link::{Identity, SendHalf, features};
 use wigwag_net::{Connection, clock};
@@ -35,6 +36,7 @@ use crate::limits::{CODEC_FIXED, CODEC_MESSAGEPACK};
 use crate::replies::ask_origin::AskOrigin;
 use crate::replies::asks::AskTable;
 use crate::replies::ring::Ring;
+use crate::replies::slot::Completion;
 use crate::session::attach::routes::SharedRoutes;
 use crate::session::buffers::held::HeldFrames;
 use crate::session::buffers::holders::Holders;
@@ -86,6 +88,9 @@ pub(crate) struct OutboundChannel {
     pub(crate) tally: Tally,
     pub(crate) names: MethodNames,
     pub(crate) parked: Parked,
+    /// The cost of the call that the first of the parked senders waits with, if that is a long one:
+    /// what it still lacks would never come if others took it.
+    long_waiting: u64,
     /// The turns that may hold calls on this channel.
     pub(crate) holders: Holders,
     /// The last reference was dropped; detach when no turn holds calls.
@@ -188,6 +193,10 @@ pub(crate) struct Session {
     pub(crate) ours: Identity,
     /// The peer understands runs.
     pub(crate) runs: bool,
+    /// Bytes of the longest call or reply that the peer accepts, with its head.
+    pub(crate) message_max: u64,
+    /// The peer knows calls and replies that come in parts.
+    knows_parts: bool,
     /// The peer counts the tells that it has taken and rejected.
     counts_tells: bool,
     /// An ask that either side cancels and the other has not begun is not handled.
@@ -259,9 +268,12 @@ impl Session {
         let sender =
             SendHalf::new(&ours.limits, identity.limits, clock::now()).with_features(features);
         let sender = sender.with_pools(pools.clone());
+        let message_max = sender.message_max();
         Arc::new_cyclic(|me: &Weak<Session>| Session {
             runs: features & features::RUNS != 0
                 && identity.limits.body_max() >= RUN_BODY_BYTES_MAX as u64,
+            message_max,
+            knows_parts: features & features::PARTS != 0,
             counts_tells: features & features::OUTCOMES != 0,
             cancels: features & features::CANCELLING != 0,
             cancelled: CancelledAsks::default(),
@@ -321,6 +333,18 @@ impl Session {
             let front_wakers = self.sending().front_wakers();
             front_wakers.into_iter().for_each(Waker::wake);
         }
+    }
+
+    /// Frees the slot of an ask that was taken back before the peer had it.
+    pub(crate) fn ask_withdrawn(&self, asker: (u32, u32)) {
+        const KIND: CallErrorKind = CallErrorKind::Cancelled;
+        let origin = self.asks.origin(asker.0);
+        match self.asks.fail(asker, || Box::new((KIND, "".into()))) {
+            Completion::NotOpen => return,
+            Completion::Stored(waker) => waker.into_iter().for_each(Waker::wake),
+            Completion::Unwanted => self.free_slot(asker.0),
+        }
+        self.sending().asks_failed([(origin, KIND)]);
     }
 
     /// Releases the slots of a ring and wakes senders that wait for one.
@@ -419,6 +443,17 @@ impl Session {
         self.draining.load(Ordering::Relaxed)
     }
 
+    /// Says that a call or reply of `bytes` bytes is longer than `receiver` accepts.
+    #[cold]
+    pub(crate) fn too_large(&self, what: &str, bytes: usize, receiver: &str) -> String {
+        let most = self.message_max;
+        let hint = match self.knows_parts {
+            true => "`NodeOptions::message_bytes_max` of its node raises that",
+            false => "a later release of its node accepts more",
+        };
+        format!("{what} has {bytes} bytes, {receiver} accepts {most}: {hint}")
+    }
+
     pub(crate) fn announce(&self, what: SessionChange) {
         self.announcer.announce(&self.peer, &self.peer_name, what);
     }
@@ -480,11 +515,26 @@ impl OutboundChannel {
             tally: Tally::default(),
             names: MethodNames::default(),
             parked: Parked::default(),
+            long_waiting: 0,
             holders: Holders::default(),
             detach_wanted: false,
             gone: None,
             end_watchers: EndWatchers::default(),
             attaching: None,
+        }
+    }
+
+    /// The units that are kept for a sender in front of the holder of `ticket`, or of a newcomer,
+    /// which waits with a long call.
+    pub(crate) fn kept_for_long_call(&self, ticket: Option<&Ticket>) -> u64 {
+        let is_first = ticket.is_some_and(|ticket| self.parked.may_pass(ticket, 1));
+        if self.parked.is_empty() || is_first { 0 } else { self.long_waiting }
+    }
+
+    /// Records that the holder of `ticket`, which was parked, lacks the credit for a call of `units`.
+    pub(crate) fn lacks_credit(&mut self, ticket: &Ticket, units: u64) {
+        if self.parked.may_pass(ticket, 1) {
+            self.long_waiting = if units > FRAME_UNITS { units } else { 0 };
         }
     }
 
@@ -566,6 +616,14 @@ impl SendState {
         let free = self.sender.window(number).map_or(0, |window| window.free());
         let at = usize::try_from(number).unwrap_or(usize::MAX);
         self.channels.get(at).map_or_else(Vec::new, |channel| channel.parked.woken_by(free))
+    }
+
+    /// The wakers of senders that waited for the end of a long call.
+    pub(crate) fn wakers_behind_long_calls(&mut self) -> Vec<Waker> {
+        if self.sender.take_ended_long_calls().is_empty() {
+            return Vec::new();
+        }
+        self.front_wakers()
     }
 
     /// The wakers of the first senders of each queue, for room that all channels share.

@@ -253,9 +253,9 @@ async fn what_cannot_be_sent_to_another_process_comes_back_as_one_of_the_interfa
     let refused = book.enter(3, 4).urgent().try_tell().unwrap_err();
     assert_eq!(refused.error.kind, CallErrorKind::Remote);
     assert!(matches!(refused.message, BookMessage::Enter { account: 3, amount: 4 }));
-    let refused = book.note("x".repeat(70_000)).try_tell().unwrap_err();
+    let refused = book.note("x".repeat(17 << 20)).try_tell().unwrap_err();
     assert_eq!(refused.error.kind, CallErrorKind::TooLarge);
-    assert!(matches!(refused.message, BookMessage::Note { text } if text.len() == 70_000));
+    assert!(matches!(refused.message, BookMessage::Note { text } if text.len() == 17 << 20));
     nodes[1].close(Duration::from_secs(1)).await;
     let Err(refused) = book.balance(9).try_ask() else { panic!("the node is closed") };
     assert!(matches!(refused.message, BookMessage::Balance { account: 9 }));

@@ -22,3 +22,4 @@ mod callers;
 mod blocked;
 mod close;
 mod encoders;
+mod long;

@@ -248,8 +248,8 @@ async fn a_peer_without_the_feature_is_sent_no_reports() {
     }
 }
 
-/// The largest body of a frame, which a node announces.
-const LIMIT: &str = "accepts 65536";
+/// What a node says that accepts the least.
+const LIMIT: &str = "accepts 65536: `NodeOptions::message_bytes_max`";
 
 struct Echo {
     calls: u64,
@@ -271,7 +271,8 @@ impl Echo {
 /// which of the two it was.
 #[tokio::test]
 async fn a_call_or_a_reply_that_is_too_large_fails_with_its_size_and_the_limit() {
-    let (service, client) = (Node::new(), Node::new());
+    let node = || Node::with(NodeOptions::default().message_bytes_max(0));
+    let (service, client) = (node(), node());
     service.export("echo", &Echo { calls: 0 }.spawn()).unwrap();
     let bound = service.listen("tcp://127.0.0.1:0").await.unwrap();
     let echo = client.actor::<Echo>(&format!("{bound}/echo")).await.unwrap();

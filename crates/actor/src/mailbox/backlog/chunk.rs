@@ -3,7 +3,7 @@
 
 use wigwag_wire::call::{ASK, ASK_BY, ASKS, Calls};
 
-use crate::limits::SPARE_BYTES_MAX;
+use crate::limits::{INBOUND_CHUNK_CALLS_MAX, SPARE_BYTES_MAX};
 use crate::mailbox::mail_batch::MailBatch;
 
 /// Encoded calls of a session.
@@ -17,9 +17,22 @@ pub(crate) struct Frames {
     pub(crate) units: u64,
     /// The number of calls at the front that were handled before the chunk was put back.
     pub(crate) skip: usize,
+    /// The chunk is one long call.
+    is_long: bool,
 }
 
 impl Frames {
+    /// True if `calls` more may be added. A long call stays alone, or its memory would grow.
+    pub(crate) fn has_room(&self, calls: usize) -> bool {
+        self.calls + calls <= INBOUND_CHUNK_CALLS_MAX && !self.is_long
+    }
+
+    /// One call, whose memory is kept.
+    pub(crate) fn of_one_call(bytes: Vec<u8>, units: u64) -> Frames {
+        let asks = usize::from(matches!(bytes.first(), Some(&(ASK | ASK_BY))));
+        Frames { bytes, calls: 1, asks, units, skip: 0, is_long: true }
+    }
+
     /// Adds calls of one kind: all are tells, or all are asks.
     pub(crate) fn add(&mut self, bytes: &[u8], calls: usize, units: u64) {
         self.bytes.extend_from_slice(bytes);
@@ -73,6 +86,7 @@ impl<M> Chunk<M> {
             Chunk::Frames(frames) => {
                 frames.bytes.clear();
                 (frames.calls, frames.asks, frames.units, frames.skip) = (0, 0, 0, 0);
+                frames.is_long = false;
                 frames.bytes.capacity() <= SPARE_BYTES_MAX
             }
         }

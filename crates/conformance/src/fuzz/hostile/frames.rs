@@ -6,7 +6,7 @@ use wigwag_wire::{Buffer, varint};
 use crate::fuzz::session::Script;
 
 /// The kinds that a hostile peer writes: all that exist, and some that do not.
-pub(super) const KINDS: [u8; 32] = [
+pub(super) const KINDS: [u8; 38] = [
     kind::PING,
     kind::PONG,
     kind::CREDIT,
@@ -39,6 +39,12 @@ pub(super) const KINDS: [u8; 32] = [
     kind::TELLS,
     kind::ASKS,
     kind::REPLY,
+    kind::PARTS,
+    kind::PART,
+    kind::PARTS_DROP,
+    kind::PARTS,
+    kind::PART,
+    kind::PART,
 ];
 
 /// A body that is well formed for its kind in most cases: numbers, mostly small, and a tail.
@@ -48,8 +54,20 @@ pub(super) fn fill_body(body: &mut Buffer, kind: u8, script: &mut Script<'_>) {
         let wide = if byte < 0xF0 { u64::from(byte & 0x3F) } else { u64::MAX >> (4 * (byte & 15)) };
         varint::put(body, wide);
     };
+    if kind == kind::PARTS {
+        number(script);
+        let types = [kind::TELL, kind::ASK, kind::CALL_X, kind::REPLY, kind::TELLS];
+        body.push(types[script.below(types.len())]);
+        let total = u64::from(script.byte()) << script.below(18);
+        varint::put(body, total);
+        // The numbers in front of the arguments.
+        let bytes = script.take(4);
+        body.extend(bytes);
+        return;
+    }
     let numbers = match kind {
         kind::PONG | kind::DETACH | kind::DRAIN | kind::ATTACH => 1,
+        kind::PART | kind::PARTS_DROP => 1,
         kind::CREDIT | kind::ASKS => 3,
         kind::ASK => 4,
         kind::CLOSE | kind::RELEASE => 0,
@@ -92,11 +110,18 @@ pub fn seeds() -> Vec<Vec<u8>> {
     let answers = [3, 1, reply, 0, 0, 2, 1, 2, 0, 17, 2, 0, 40, 23, 0];
     let plain = [3, 3, credit, 0, 0xFB, 1, 0, need, 0, 0xFC, 0, revoke, 0, 1, 0, 0, 23, 0];
     let runs = [3, 2, tells, 0, 1, 9, 0, tells, 0, 1, 3, 0, 0, 31, 23, 0];
+    let [parts, part, drop] = [kind::PARTS, kind::PART, kind::PARTS_DROP].map(position);
+    // A TELL of 6 bytes on channel 0, and an ASK that is dropped.
+    let long = [
+        3, 3, parts, 1, 0, 6, 0, 0, 1, 0x90, 0, part, 1, 3, 9, 9, 9, tell, 0, 1, 0, 0, 23, 0, 3, 2,
+        parts, 1, 1, 40, 0, 0, 0, 0, 1, drop, 1, 0, 0, 23, 0,
+    ];
     let back = [27, 200, 23, 0, 29, 50, 23, 5, 27, 4];
     let stories = [
         [&opens[..], &calls, &runs, &calls, &back, &calls].concat(),
         [&ours[..], &answers, &plain, &opens, &calls, &back, &answers].concat(),
         [&opens[..], &plain, &ours, &back, &runs, &answers].concat(),
+        [&opens[..], &long, &back, &long, &calls, &long].concat(),
         [&opens[..], &calls[..15], &[0x41], &calls[..15], &[0x12], &calls[..15], &[0x53]].concat(),
     ];
     let profiles = (0..32_u8).flat_map(|profile| [[profile, 0], [profile, 1]]);

@@ -185,6 +185,11 @@ impl Application for NodeApplication<'_> {
         calls.filter(|call| call.asker == Some(asker)).for_each(|call| call.is_cancelled = true);
     }
 
+    fn may_be_answered(&mut self, (slot, generation): (u32, u32)) -> bool {
+        let asked = self.node.slots.get(slot as usize);
+        asked.is_some_and(|asked| asked.is_open && asked.generation == u64::from(generation))
+    }
+
     fn reply(&mut self, asker: (u32, u32), value: &[u8]) -> Result<bool, ReadError> {
         if !std::mem::take(&mut self.is_checked) {
             let (slot, generation) = (asker.0.into(), asker.1.into());

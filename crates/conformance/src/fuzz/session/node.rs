@@ -155,7 +155,7 @@ impl Node {
         asks: bool,
     ) -> Verdict {
         let asker = if asks { self.free_slot() } else { None };
-        let (can_send, frame_max) = (!self.is_closing, self.theirs.frame_max);
+        let can_send = !self.is_closing;
         let Some((channel, open)) =
             self.pick_channel(which).filter(|_| can_send && asks == asker.is_some())
         else {
@@ -169,9 +169,10 @@ impl Node {
         };
         let body = encode(&mut encoded);
         let cost = units(body);
-        let expected = if !sender.outbox.has_room_for_calls() {
+        let is_held_up = sender.is_long_under_way(channel);
+        let expected = if is_held_up || !sender.outbox.has_room_for_calls() {
             Err(CallRefused::NoRoom)
-        } else if body as u64 > frame_max {
+        } else if body as u64 > sender.message_max() {
             Err(CallRefused::TooLarge { body })
         } else if open.used + cost > open.limit {
             Err(CallRefused::NoCredit { units: cost })

@@ -2,7 +2,7 @@
 //!
 //! Reads beyond the end give zeros, so every input is a script, and so is every prefix of one.
 
-use wigwag_link::Limits;
+use wigwag_link::{Limits, features};
 use wigwag_wire::Framing;
 
 /// A script, of which a part may have been read.
@@ -61,6 +61,8 @@ pub(crate) struct SessionProfile {
     pub(crate) limits: Limits,
     /// Whether runs are written and read.
     pub(crate) runs: bool,
+    /// Whether long messages are written and read in parts.
+    pub(crate) parts: bool,
     /// The most calls that a session passes on at once.
     pub(crate) calls_max: usize,
     /// The factor for sizes in the script, so that they cross `frame_max`.
@@ -68,6 +70,11 @@ pub(crate) struct SessionProfile {
 }
 
 impl SessionProfile {
+    /// The feature *parts*, if it is on.
+    pub(crate) fn parts_feature(&self) -> u64 {
+        if self.parts { features::PARTS } else { 0 }
+    }
+
     /// The first byte of a script.
     pub(crate) fn read(script: &mut Script<'_>) -> SessionProfile {
         let byte = script.byte();
@@ -90,6 +97,7 @@ impl SessionProfile {
             framing: if byte & 1 == 0 { Framing::Tcp } else { Framing::Ipc },
             limits: Limits { frame_max: limits.body_max(), ..limits },
             runs: byte & 2 != 0,
+            parts: false,
             calls_max: if byte & 6 == 0 { 1 } else { 5 },
             scale,
         }

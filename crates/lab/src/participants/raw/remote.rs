@@ -12,7 +12,7 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use super::replies::{joined, naive_ask};
-use super::{actors, callers, paced, shapes};
+use super::{actors, blob, callers, paced, shapes};
 use crate::contract::Failure;
 use crate::contract::{
     Orders, PayloadDraws, Tally, print_line, ready_and_go, ready_until_input_ends, senders,
@@ -35,6 +35,7 @@ pub(crate) fn serve(orders: &Orders) -> Result<(), Failure> {
         callers::MARK => callers::serve(&mut stream, orders)?,
         shapes::MARK => shapes::serve(&mut stream, orders)?,
         actors::MARK => actors::serve(&mut stream, orders)?,
+        blob::MARK => blob::serve(&listener, &mut stream)?,
         wants_replies => answer(&mut stream, wants_replies != 0)?,
     };
     print_line(&account.to_string())?;
@@ -76,12 +77,14 @@ pub(crate) fn drive(orders: &Orders) -> Result<(), Failure> {
     let kind = match orders.cell.as_str() {
         "callers" | "callers-each" => callers::MARK,
         "actors" | "actors-random" => actors::MARK,
+        "blob" => blob::MARK,
         cell if shapes::is_one(cell) => shapes::MARK,
         _ => u8::from(asks),
     };
     stream.write_all(&[kind])?;
     let account = match orders.cell.as_str() {
         _ if kind == callers::MARK => callers::drive(&mut stream, orders)?,
+        _ if kind == blob::MARK => blob::drive(&mut stream, orders)?,
         _ if kind == actors::MARK => actors::drive(&mut stream, orders)?,
         _ if kind == shapes::MARK => shapes::drive(&mut stream, orders)?,
         "rtt" => round_trips(&mut stream, orders)?,
@@ -152,7 +155,7 @@ fn ask(mut stream: &TcpStream, orders: &Orders) -> Result<Value, Failure> {
     })
 }
 
-fn round_trips(stream: &mut TcpStream, orders: &Orders) -> Result<Value, Failure> {
+pub(super) fn round_trips(stream: &mut TcpStream, orders: &Orders) -> Result<Value, Failure> {
     let mut draws = PayloadDraws::of(orders.seed, 0);
     let (mut wrong, mut sum, mut reply) = (0_u64, 0_u64, [0; REPLY]);
     let mut times = Times::new();

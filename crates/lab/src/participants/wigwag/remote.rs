@@ -9,7 +9,7 @@ use tokio::runtime::Builder;
 use tokio::sync::{mpsc, oneshot};
 use wigwag::{Actor, CallError, Node, NodeOptions, Pipeline, Refused, call::Unsent};
 
-use super::{callers, overload, paced, shapes, spread};
+use super::{blob, callers, overload, paced, shapes, spread};
 use crate::contract::Failure;
 use crate::contract::{
     Orders, PayloadDraws, Tally, print_line, ready_and_go, ready_until_input_ends, senders,
@@ -59,6 +59,7 @@ pub(crate) fn serve(orders: &Orders) -> Result<(), Failure> {
     match orders.cell.as_str() {
         "overload" => return overload::serve(orders),
         "callers" | "callers-each" => return callers::serve(orders),
+        "blob" => return blob::serve(),
         _ => {}
     }
     let runtime = Builder::new_current_thread().enable_all().build()?;
@@ -82,6 +83,7 @@ pub(crate) fn drive(orders: &Orders) -> Result<(), Failure> {
     match orders.cell.as_str() {
         "overload" => return overload::drive(orders),
         "callers" | "callers-each" => return callers::drive(orders),
+        "blob" => return blob::drive(orders),
         _ => {}
     }
     let runtime = Builder::new_current_thread().enable_all().build()?;

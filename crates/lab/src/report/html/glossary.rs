@@ -87,6 +87,7 @@ const CELLS: &[(&str, &str)] = &[
     ("tell, bytes 1 KiB", BYTES),
     ("tell, bytes 16 KiB", BYTES),
     ("tell, bytes 60 KiB", BYTES),
+    ("rtt, blob", "One ask at a time, while messages of 16 MiB go to another actor."),
     ("naive", "One way in a plain loop without pacing, as a beginner writes it."),
     ("naive ask", "The same, and every message is answered."),
     ("paced 50 %", PACED),

@@ -153,7 +153,19 @@ impl<'v> Fields<'v> {
             "CREDIT" => {
                 Frame::Credit { channel: n("channel"), limit: n("limit"), handled: n("handled") }
             }
-            "NEED" => Frame::Need { channel: n("channel"), limit_wanted: n("limit_wanted") },
+            "NEED" => {
+                let units = self.fields.get("units").map_or(0, number);
+                let (channel, limit_wanted) = (n("channel"), n("limit_wanted"));
+                Frame::Need { channel, limit_wanted, units }
+            }
+            "PARTS" => Frame::Parts {
+                source: n("source"),
+                kind: n("type") as u8,
+                total: n("total"),
+                bytes: self.b("bytes"),
+            },
+            "PART" => Frame::Part { source: n("source"), bytes: self.b("bytes") },
+            "PARTS_DROP" => Frame::PartsDrop { source: n("source") },
             "OUTCOMES" => Frame::Outcomes {
                 channel: n("channel"),
                 tells: n("tells"),

@@ -11,6 +11,7 @@ use std::thread::ThreadId;
 
 use wigwag_actor::turn::buffers;
 use wigwag_link::limits::units;
+use wigwag_link::outbox::LongFrame;
 use wigwag_link::{Code, write};
 use wigwag_wire::Buffer;
 use wigwag_wire::run::{RunBuilder, RunItems};
@@ -253,8 +254,7 @@ impl Frames {
         let before = self.encoded.len();
         let body = call.write(&mut self.encoded);
         if body as u64 > session.identity.limits.frame_max {
-            self.encoded.truncate(before);
-            return EncodeOutcome::TooLarge(body);
+            return EncodeOutcome::Long(Box::new(LongFrame::take(&mut self.encoded, before)));
         }
         if !self.charge(session, turn, call.channel, units(body)) {
             self.encoded.truncate(before);
@@ -299,7 +299,9 @@ impl Frames {
         }
         let mut sending = session.sending();
         let closed = sending.ended.is_some() || sending.draining;
-        if closed || !sending.sender.outbox.has_room_for_calls() {
+        // A call behind a long one waits until that is sent.
+        let is_held_up = sending.sender.is_long_under_way(channel);
+        if closed || is_held_up || !sending.sender.outbox.has_room_for_calls() {
             return false;
         }
         let Some(state) = sending.channels.get_mut(channel as usize) else {
@@ -309,7 +311,7 @@ impl Frames {
             return false;
         }
         // Waiting senders keep what they need, priced like this call.
-        let reserved = state.parked.len() as u64 * cost;
+        let reserved = (state.parked.len() as u64 * cost).max(state.kept_for_long_call(None));
         let Some(window) = sending.sender.window(channel) else {
             return false;
         };
@@ -364,19 +366,27 @@ impl Frames {
         encode: &dyn Fn(&mut Buffer),
     ) {
         self.run.close(&mut self.encoded);
-        let frame_max = session.identity.limits.frame_max;
+        let (frame_max, message_max) = (session.identity.limits.frame_max, session.message_max);
         let before = self.encoded.len();
         let body = write::reply(&mut self.encoded, asker, encode);
         // A peer that leaves much unacknowledged gets no large replies.
         let is_overfull = || session.sending().sender.outbox.is_overfull();
-        if body as u64 > frame_max {
-            self.encoded.truncate(before);
-            let text = format!("the reply has {body} bytes, the asker accepts {frame_max}");
+        if body as u64 > message_max {
+            drop(LongFrame::take(&mut self.encoded, before));
+            let text = session.too_large("the reply", body, "the asker");
             write::error(&mut self.encoded, asker, Code::TOO_LARGE, &text);
         } else if body > SMALL_ANSWER && is_overfull() {
             self.encoded.truncate(before);
             let text = "replies pile up because the asker does not read them";
             write::error(&mut self.encoded, asker, Code::OVERLOADED, text);
+        } else if body as u64 > frame_max {
+            let long = LongFrame::take(&mut self.encoded, before);
+            let mut sending = session.sending();
+            if sending.ended.is_none() {
+                sending.sender.long_answer(long);
+            }
+            self.flush = true;
+            return;
         }
         self.answers += 1;
         self.flush = true;
@@ -419,7 +429,10 @@ impl Frames {
                 // A turn that goes on sending keeps its lease for a while, so that two threads
                 // which send to one actor do not change places at each call.
                 Publisher::Other { channel: called, .. } => {
-                    let gives_way = calls == 0 || lease.published >= TENURE_CALLS;
+                    // Behind a long call the turn waits as every sender does.
+                    let gives_way = calls == 0
+                        || lease.published >= TENURE_CALLS
+                        || sending.sender.is_long_under_way(channel);
                     ended.is_some() || (*called == channel && gives_way)
                 }
             };

@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use wigwag_actor::reference::run_writer::{self, RunOwner};
 use wigwag_actor::turn;
+use wigwag_link::outbox::LongFrame;
 use wigwag_wire::Buffer;
 use wigwag_wire::small::DynEncode;
 
@@ -51,8 +52,8 @@ pub(crate) enum EncodeOutcome {
     /// There is no credit, no room, a sender that waited longer, or no turn: the caller takes the
     /// shared path.
     NotHere,
-    /// The call, with this many bytes, is larger than the peer accepts.
-    TooLarge(usize),
+    /// The call is longer than a frame of the peer may be: the caller takes the shared path with it.
+    Long(Box<LongFrame>),
 }
 
 /// The target of a session's buffer in the registry.

@@ -10,7 +10,7 @@ use std::task::Waker;
 
 use wigwag_actor::limits::RUN_CALLS_MAX;
 use wigwag_actor::{CallErrorKind, Exported, InboundQueue, InboundQueueOwner};
-use wigwag_link::application::{self, Application, Attach, Found, Rejected};
+use wigwag_link::application::{self, Application, Attach, Found, LongCall, Rejected};
 use wigwag_link::credit::{ActorBound, Grant};
 use wigwag_link::recv_half::{ChannelCalls, ReplyRun};
 use wigwag_link::{Code, Dispatcher, Limits, LinkError};
@@ -173,6 +173,11 @@ impl Application for Inbound<'_> {
         Ok(())
     }
 
+    fn long_call(&mut self, channel: &mut InboundChannel, call: LongCall) -> Result<(), LinkError> {
+        channel.queue.accept_long(call.frame, call.units);
+        Ok(())
+    }
+
     fn publish(&mut self, channel: &mut InboundChannel) {
         channel.queue.publish();
     }
@@ -196,6 +201,14 @@ impl Application for Inbound<'_> {
             (u32::try_from(slot), u32::try_from(generation), self.session.cancels)
         {
             self.session.cancelled.mark((slot, generation));
+        }
+    }
+
+    fn may_be_answered(&mut self, (slot, generation): (u32, u32)) -> bool {
+        let asks = &self.session.asks;
+        match asks.slot(slot) {
+            Some(place) if slot < self.floor => place.is_open(generation),
+            _ => asks.rings.find(slot).is_some(),
         }
     }
 

@@ -126,7 +126,7 @@ pub(crate) async fn fill_and_close(address: &str) {
     sessions(address, "slow", async |mut raw| {
         fill(&mut raw, 0).await;
         let wanted = 60_000;
-        raw.tell(&[Frame::Need { channel: 0, limit_wanted: wanted }]).await;
+        raw.tell(&[Frame::Need { channel: 0, limit_wanted: wanted, units: 0 }]).await;
         if raw.try_until(kind::CREDIT).await.is_some() {
             fill(&mut raw, 0).await;
         }

@@ -1,0 +1,228 @@
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::*;
+use crate::Limits;
+use crate::limits::UNACKED_BYTES_MAX;
+use crate::outbox::SegmentBatch;
+use crate::write;
+
+/// A TELL or REPLY with `length` bytes, each of which tells its place.
+fn long(source: u64, length: usize) -> LongFrame {
+    let bytes: Vec<u8> = (0..length).map(|at| (at / 97) as u8).collect();
+    let mut out = Buffer::new();
+    out.extend(b"before");
+    match source {
+        ANSWERS => write::reply(&mut out, (7, 0), |out| out.extend(&bytes)),
+        _ => write::tell(&mut out, source - 1, 1, |out| out.extend(&bytes)),
+    };
+    let frame = LongFrame::take(&mut out, 6);
+    assert_eq!(out.as_slice(), b"before");
+    frame
+}
+
+/// The frames of the next batch, with their number.
+fn taken(outbox: &mut Outbox) -> (u64, Vec<(u8, Vec<u8>)>) {
+    let mut taken = SegmentBatch::default();
+    outbox.take(126 * 1024, &mut taken);
+    let bytes: Vec<u8> =
+        taken.segments.iter().flat_map(|segment| segment.as_slice().to_vec()).collect();
+    let (mut reader, mut frames) = (Reader::new(&bytes), Vec::new());
+    while let Ok((kind, body)) = Frame::next(&mut reader, u64::MAX) {
+        frames.push((kind, body.to_vec()));
+    }
+    assert_eq!(frames.len() as u64, taken.frames);
+    (taken.first_seq, frames)
+}
+
+/// The sources of the parts, in order, and the bodies that they make up.
+fn read(frames: &[(u8, Vec<u8>)], bodies: &mut [Vec<u8>], totals: &mut [u64]) -> String {
+    let mut order = String::new();
+    for (kind, body) in frames {
+        match Frame::parse(*kind, body).unwrap() {
+            Frame::Parts { source, total, bytes, .. } => {
+                assert_eq!((bodies[source as usize].len(), totals[source as usize]), (0, 0));
+                totals[source as usize] = total;
+                bodies[source as usize].extend_from_slice(bytes);
+                order.push((b'A' + source as u8).into());
+            }
+            Frame::Part { source, bytes } => {
+                bodies[source as usize].extend_from_slice(bytes);
+                order.push((b'a' + source as u8).into());
+            }
+            _ => order.push('.'),
+        }
+    }
+    order
+}
+
+#[test]
+fn parts_take_turns_and_other_frames_go_between_them() {
+    let mut outbox = Outbox::new();
+    let lengths = [200_000, 150_000, 70_000];
+    for (source, length) in (0..).zip(lengths) {
+        outbox.publish_long(source, long(source, length));
+    }
+    let (mut bodies, mut totals) = (vec![Vec::new(); 3], [0; 3]);
+    let mut order = String::new();
+    while !outbox.is_idle() {
+        let (_, frames) = taken(&mut outbox);
+        order.push_str(&read(&frames, &mut bodies, &mut totals));
+        outbox.append(|out| write::tell(out, 9, 1, |_| ()));
+        if order.len() > 40 {
+            break;
+        }
+    }
+    assert!(order.starts_with("A.B.C.a.b.c.a.b.a."), "{order}");
+    for (body, (total, length)) in bodies.iter().zip(totals.into_iter().zip(lengths)) {
+        assert_eq!(
+            (body.len() as u64, body.len()),
+            (total, length + 2),
+            "two numbers and the bytes"
+        );
+        assert!(body[2..].iter().enumerate().all(|(at, byte)| *byte == (at / 97) as u8));
+    }
+    outbox.acknowledge(outbox.next_seq() - u64::from(!outbox.is_idle())).unwrap();
+    assert_eq!((outbox.long_call_bytes(), outbox.longs.part_bytes), (0, 0));
+}
+
+#[test]
+fn after_a_cut_accepted_parts_do_not_go_again_and_the_rest_follows() {
+    for accepted in 0..4 {
+        let mut outbox = Outbox::new();
+        outbox.publish_long(1, long(1, 300_000));
+        let (mut bodies, mut totals) = (vec![Vec::new(); 2], [0; 2]);
+        for at in 0..3 {
+            let (first_seq, frames) = taken(&mut outbox);
+            assert_eq!(first_seq, at);
+            if at < accepted {
+                read(&frames, &mut bodies, &mut totals);
+            }
+        }
+        outbox.rewind(accepted.min(3)).unwrap();
+        let mut next = accepted.min(3);
+        while !outbox.is_idle() {
+            let (first_seq, frames) = taken(&mut outbox);
+            assert_eq!(first_seq, next);
+            next += frames.len() as u64;
+            read(&frames, &mut bodies, &mut totals);
+        }
+        outbox.acknowledge(next).unwrap();
+        assert_eq!((bodies[1].len(), totals[1]), (300_002, 300_002));
+        assert!(outbox.is_settled() && outbox.retained() == 0);
+    }
+}
+
+#[test]
+fn unacknowledged_parts_take_half_of_the_window_and_the_next_ack_lets_them_go_on() {
+    let mut outbox = Outbox::new();
+    outbox.publish_long(1, long(1, 3 * UNACKED_BYTES_MAX));
+    while !outbox.is_idle() {
+        taken(&mut outbox);
+    }
+    let kept = outbox.retained();
+    assert!((UNACKED_BYTES_MAX / 2..UNACKED_BYTES_MAX / 2 + 70_000).contains(&kept), "{kept}");
+    assert!(outbox.has_room_for_calls());
+    outbox.acknowledge(2).unwrap();
+    assert!(!outbox.is_idle(), "there is room for a part again");
+    taken(&mut outbox);
+    assert!(outbox.retained() <= kept + 70_000);
+}
+
+#[test]
+fn parts_fit_into_the_smallest_batch_and_frame_of_a_peer() {
+    let limits = Limits { batch_max: 2048, frame_max: 256, ..Limits::default() };
+    let mut outbox = Outbox::for_peer(&limits);
+    outbox.publish_long(u64::MAX, long(u64::MAX, 5000));
+    let mut left = 5000;
+    while !outbox.is_idle() {
+        let (_, frames) = taken(&mut outbox);
+        let [(kind, body)] = &frames[..] else { panic!("one part in a batch") };
+        assert!(body.len() <= 256, "{} bytes", body.len());
+        let bytes = match Frame::parse(*kind, body).unwrap() {
+            Frame::Parts { bytes, .. } => bytes.len() - 11,
+            Frame::Part { bytes, .. } => bytes.len(),
+            other => panic!("{other:?}"),
+        };
+        assert!(bytes > 200 || bytes == left, "parts are as long as they may be");
+        left -= bytes;
+    }
+    assert_eq!(left, 0);
+}
+
+#[test]
+fn a_message_is_unsent_until_its_last_part_was_taken() {
+    let mut outbox = Outbox::new();
+    let number = outbox.publish_long(1, long(1, 150_000));
+    let (call, end) = (Published::Long(number), outbox.published());
+    let unsent = |outbox: &Outbox| {
+        let mut all = Vec::new();
+        outbox.each_unsent(|kind, body| all.push((kind, body.len())));
+        all
+    };
+    for part in 0..3 {
+        assert_eq!(unsent(&outbox), [(kind::TELL, 150_002)], "{part} parts were taken");
+        assert_eq!(outbox.unsettled(), (1, 0));
+        assert!(!outbox.was_sent(call) && !outbox.is_acknowledged(call));
+        taken(&mut outbox);
+    }
+    assert!(unsent(&outbox).is_empty() && outbox.was_sent(call));
+    assert_eq!(outbox.unsettled(), (0, 1));
+    outbox.mark_torn();
+    assert_eq!(unsent(&outbox).len(), 1, "the last part was not written whole");
+    assert!(!outbox.was_sent(call));
+    outbox.rewind(2).unwrap();
+    taken(&mut outbox);
+    outbox.acknowledge(2).unwrap();
+    assert!(!outbox.is_acknowledged(call) && !outbox.has_acknowledged(end));
+    outbox.acknowledge(3).unwrap();
+    assert!(outbox.is_acknowledged(call) && outbox.has_acknowledged(end));
+    assert!(outbox.was_sent(call) && outbox.is_settled());
+}
+
+#[test]
+fn what_is_discarded_within_a_message_was_never_sent() {
+    let mut outbox = Outbox::new();
+    let calls =
+        [1, 2].map(|source| Published::Long(outbox.publish_long(source, long(source, 70_000))));
+    while outbox.longs.active.len() == 2 {
+        taken(&mut outbox);
+    }
+    outbox.discard();
+    assert!(calls.iter().all(|call| !outbox.is_acknowledged(*call)));
+    assert_eq!(calls.map(|call| outbox.was_sent(call)), [true, false]);
+    assert_eq!((outbox.held(), outbox.is_idle()), (0, true));
+}
+
+#[test]
+fn answers_go_one_after_the_other() {
+    let mut outbox = Outbox::new();
+    for _ in 0..3 {
+        outbox.publish_long(ANSWERS, long(ANSWERS, 100_000));
+    }
+    let mut order = String::new();
+    while !outbox.is_idle() {
+        for (kind, _) in taken(&mut outbox).1 {
+            order.push(if kind == kind::PARTS { 'A' } else { 'a' });
+        }
+    }
+    assert_eq!(order, "AaAaAa");
+    assert_eq!(outbox.longs.answer_bytes, 0);
+}
+
+/// Long answers that are not sent yet count as those that wait for their ack.
+#[test]
+fn a_peer_that_asks_for_long_answers_and_reads_none_is_overfull() {
+    let mut outbox = Outbox::new();
+    let mut answers = 0;
+    while !outbox.is_overfull() {
+        outbox.publish_long(ANSWERS, long(ANSWERS, 4 << 20));
+        answers += 1;
+        assert!(answers < 10);
+    }
+    assert_eq!(answers, 6, "21 MiB are too much");
+    let mut outbox = Outbox::new();
+    outbox.publish_long(1, long(1, 30 << 20));
+    assert!(!outbox.is_overfull(), "a call of our own is no answer");
+}
