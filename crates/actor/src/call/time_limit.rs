@@ -47,6 +47,7 @@ fn current_runtime() -> Option<Id> {
 thread_local! {
     /// Timers of calls that are over, still on the clocks of their runtimes: to move one to a later
     /// time is cheaper than to take it off and to put another one on.
+    #[expect(clippy::vec_box, reason = "a call takes the box as it is")]
     static KEPT: RefCell<Vec<Box<Timer>>> = const { RefCell::new(Vec::new()) };
 }
 
