@@ -72,6 +72,10 @@ impl Timer {
         // It has no task to wake any more.
         if self.sleep.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending() {
             KEPT.with_borrow_mut(|kept| {
+                if kept.len() == TIMERS_KEPT_MAX {
+                    // The others may have ended.
+                    kept.retain(|timer| timer.runtime == self.runtime);
+                }
                 if kept.len() < TIMERS_KEPT_MAX {
                     kept.push(self);
                 }
@@ -189,11 +193,16 @@ mod tests {
         begun.elapsed()
     }
 
+    /// Begins a wait.
+    async fn begun(limit: Duration) -> TimeLimit {
+        let mut time = TimeLimit::of_ask(Some(limit));
+        assert!(poll_fn(|context| Poll::Ready(time.poll(context).is_pending())).await);
+        time
+    }
+
     /// Begins a wait that ends before its time is over.
     async fn meet(limit: Duration) {
-        let mut time = TimeLimit::of_ask(Some(limit));
-        poll_fn(|context| Poll::Ready(assert!(time.poll(context).is_pending()))).await;
-        time.met();
+        begun(limit).await.met();
     }
 
     #[tokio::test(start_paused = true)]
@@ -225,11 +234,21 @@ mod tests {
     async fn a_thread_keeps_few_timers() {
         let mut all: Vec<TimeLimit> = Vec::new();
         for _ in 0..2 * TIMERS_KEPT_MAX {
-            let mut time = TimeLimit::of_ask(None);
-            poll_fn(|context| Poll::Ready(assert!(time.poll(context).is_pending()))).await;
-            all.push(time);
+            all.push(begun(ASK_WAIT_MAX).await);
         }
-        all.iter_mut().for_each(TimeLimit::met);
-        assert_eq!(KEPT.with_borrow(Vec::len), TIMERS_KEPT_MAX);
+        let (first, more) = all.split_at_mut(TIMERS_KEPT_MAX);
+        first.iter_mut().for_each(TimeLimit::met);
+        // One of another runtime makes place for those of this one.
+        let other = tokio::runtime::Builder::new_current_thread().enable_time().build();
+        let timer = std::thread::spawn(move || {
+            other.expect("there are threads").block_on(begun(ASK_WAIT_MAX)).timer.take()
+        });
+        let timer = timer.join().expect("it ends").expect("it waits");
+        KEPT.with_borrow_mut(|kept| kept[0] = timer);
+        more.iter_mut().for_each(TimeLimit::met);
+        KEPT.with_borrow(|kept| {
+            assert_eq!(kept.len(), TIMERS_KEPT_MAX);
+            assert!(kept.iter().all(|timer| timer.runtime == current_runtime()));
+        });
     }
 }

@@ -107,12 +107,14 @@ async fn a_circle_of_asks_with_a_tell_in_it_ends_by_the_limits() {
         let ring = Ring::new(capacity, ways, &Arc::default()).await;
         let begun = Instant::now();
         let counts = count(ring.flood(32, 9, None).await).await;
-        // Each round handles one call of each member, until the waiting callers give up at the
-        // moment in which the next three calls would time out.
-        let rounds = ASK_WAIT_MAX.as_secs() / HANDLER_WAIT_MAX.as_secs() - 1;
-        let overloaded = 3 * u32::try_from(rounds).unwrap();
-        let timeout = 96 - overloaded;
-        assert_eq!(counts, Counts { overloaded, timeout, ..Counts::default() });
+        // Each round handles one call of each member. The waiting callers give up at the moment in
+        // which the next three calls time out, and either may come first.
+        let rounds = ASK_WAIT_MAX.as_secs() / HANDLER_WAIT_MAX.as_secs();
+        let expected = [rounds - 1, rounds].map(|rounds| {
+            let overloaded = 3 * u32::try_from(rounds).unwrap();
+            Counts { overloaded, timeout: 96 - overloaded, ..Counts::default() }
+        });
+        assert!(expected.contains(&counts), "{counts:?}");
         assert_eq!(begun.elapsed(), ASK_WAIT_MAX);
         ring.goes_on().await;
         ring.end().await;
