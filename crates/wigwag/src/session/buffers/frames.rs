@@ -137,7 +137,8 @@ pub(crate) struct Frames {
     turns: u64,
     /// The watchdog looks at these frames.
     pub(crate) is_watched: bool,
-    /// The frames hold calls that were sent outside a turn: whoever writes next publishes them.
+    /// The frames hold calls that were sent outside a turn: the next thread that writes publishes
+    /// them.
     pub(crate) is_held: bool,
 }
 
