@@ -109,7 +109,7 @@ impl Session {
             }
             UnsentCalls::in_outbox(&sending.sender.outbox)
         };
-        self.publish_between_turns();
+        self.publish_all_held();
         wakers.append(&mut unsent.fail(self, &why));
         wakers.append(&mut self.fail_asks(CallErrorKind::Unknown, &why));
         self.sending().are_asks_counted = true;
@@ -126,7 +126,7 @@ impl Session {
         // Held until the lock is free: the node may end with the last reference to it.
         let owner = self.owner.upgrade();
         let mut sending = self.sending();
-        let is_open = sending.channels.iter().any(|channel| !channel.holders.is_empty());
+        let is_open = sending.channels.iter().any(|channel| channel.holders.are_counting());
         let is_counted = sending.are_asks_counted && !is_open;
         let Some(SessionEnd { why }) = sending.ended.clone().filter(|_| is_counted) else { return };
         if std::mem::replace(&mut sending.is_announced, true) {

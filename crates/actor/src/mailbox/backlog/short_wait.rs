@@ -96,12 +96,12 @@ mod tests {
             while taken.0.load(Ordering::Relaxed) == 0 {
                 std::thread::yield_now();
             }
-            // The thread that counts may be stopped during one of them.
-            let waits_longer = || waits(|waits| waits.for_room(&taken)) > 4;
-            let saw_progress = possible == 0 || (0..1000).any(|_| waits_longer());
+            // The thread that counts may be stopped meanwhile, however often.
+            while possible == 1 && waits(|waits| waits.for_room(&taken)) <= 4 {
+                std::thread::yield_now();
+            }
             stop.store(1, Ordering::Relaxed);
             actor.join().expect("it counts");
-            assert!(saw_progress);
         });
     }
 

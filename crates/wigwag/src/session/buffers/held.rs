@@ -134,10 +134,16 @@ impl Session {
     }
 
     #[cold]
-    fn publish_all_held(&self) {
+    pub(crate) fn publish_all_held(&self) {
         for turn in self.held.take() {
-            // The thread itself may have the lock and come here, by a waker that sends.
-            match turn.try_lock() {
+            // This thread may have the lock, or that of other frames, and come here by a waker that
+            // sends. Another thread has it for a moment, and after the end of the session nobody
+            // comes again.
+            let frames = match self.has_ended() && !buffers::is_busy() {
+                true => Some(turn.lock()),
+                false => turn.try_lock(),
+            };
+            match frames {
                 Some(frames) => turn.publish_between_turns(frames, self),
                 None => {
                     self.held.add(&turn);

@@ -149,6 +149,12 @@ impl Holders {
         self.holder.is_none() && self.closed.is_empty()
     }
 
+    /// True while a turn holds calls that it has not counted. A run that was closed between turns has
+    /// none, and its thread may never call again.
+    pub(crate) fn are_counting(&self) -> bool {
+        self.holder.is_some() || self.closed.iter().any(|rest| !rest.is_between_turns)
+    }
+
     /// The turn that holds calls, apart from one of this thread.
     pub(crate) fn other(&self) -> Option<&Arc<TurnFrames>> {
         self.holder.as_ref().filter(|holder| !holder.is_of_this_thread())
