@@ -8,10 +8,9 @@ use serde_json::{Value, json};
 use tokio::runtime::Builder;
 use wigwag::{Actor, Bytes, Node};
 
-use super::clerk::{Clerk, CountedRef};
+use super::clerk::{Clerk, CountedRef, serve_node};
 use crate::contract::{
     Counts, Failure, Orders, PayloadDraws, Tally, blob, print_line, ready_and_go,
-    ready_until_input_ends,
 };
 use crate::figures::times::Times;
 
@@ -58,10 +57,7 @@ pub(super) fn serve() -> Result<(), Failure> {
         node.export("store", &store)?;
         let counted = vec![CountedRef::from(&desk), CountedRef::from(&store)];
         node.export("clerk", &Clerk { counted }.spawn())?;
-        let bound = node.listen("tcp://127.0.0.1:0").await?.to_string();
-        let port = bound.rsplit(':').next().and_then(|port| port.parse().ok());
-        ready_until_input_ends(port.ok_or("a bound address has a port")?)?;
-        std::future::pending::<Result<(), Failure>>().await
+        serve_node(&node).await
     })
 }
 

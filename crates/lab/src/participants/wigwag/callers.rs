@@ -8,11 +8,9 @@ use tokio::runtime::Builder;
 use tokio::task::JoinSet;
 use wigwag::{Actor, Message, Node};
 
-use super::clerk::{Clerk, CountedRef};
+use super::clerk::{Clerk, CountedRef, serve_node};
 use crate::contract::quote::Quote;
-use crate::contract::{
-    Counts, Failure, Orders, PayloadDraws, Tally, print_line, ready_and_go, ready_until_input_ends,
-};
+use crate::contract::{Counts, Failure, Orders, PayloadDraws, Tally, print_line, ready_and_go};
 
 /// The answer.
 #[derive(Message, PartialEq)]
@@ -71,10 +69,7 @@ pub(super) fn serve(orders: &Orders) -> Result<(), Failure> {
         }
         let counted = desks.iter().map(CountedRef::from).collect();
         node.export("clerk", &Clerk { counted }.spawn())?;
-        let bound = node.listen("tcp://127.0.0.1:0").await?.to_string();
-        let port = bound.rsplit(':').next().and_then(|port| port.parse().ok());
-        ready_until_input_ends(port.ok_or("a bound address has a port")?)?;
-        std::future::pending::<Result<(), Failure>>().await
+        serve_node(&node).await
     })
 }
 

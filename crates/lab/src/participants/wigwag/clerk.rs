@@ -1,6 +1,16 @@
-//! Prints the account of many actors.
+//! What the servers share: the port, and the account of many actors.
 
-use crate::contract::{Counts, print_line, sequences};
+use wigwag::Node;
+
+use crate::contract::{Counts, Failure, print_line, ready_until_input_ends, sequences};
+
+/// Listens, says so, and serves until the process ends.
+pub(super) async fn serve_node(node: &Node) -> Result<(), Failure> {
+    let bound = node.listen("tcp://127.0.0.1:0").await?.to_string();
+    let port = bound.rsplit(':').next().and_then(|port| port.parse().ok());
+    ready_until_input_ends(port.ok_or("a bound address has a port")?)?;
+    std::future::pending().await
+}
 
 /// An actor that has counted.
 #[wigwag::actor]

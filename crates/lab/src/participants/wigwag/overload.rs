@@ -7,11 +7,10 @@ use tokio::runtime::Builder;
 use tokio::task::JoinSet;
 use wigwag::{Actor, AskError, CallErrorKind, Node};
 
+use super::clerk::serve_node;
 use super::paced::tell_when_due;
 use crate::contract::schedule::SendSchedule;
-use crate::contract::{
-    Failure, Orders, PayloadDraws, Tally, print_line, ready_and_go, ready_until_input_ends, senders,
-};
+use crate::contract::{Failure, Orders, PayloadDraws, Tally, print_line, ready_and_go, senders};
 
 /// How far the device may be ahead: a runtime's timers are a millisecond late, and the device's
 /// time is not lost by that.
@@ -47,10 +46,7 @@ pub(super) fn serve(orders: &Orders) -> Result<(), Failure> {
         let (node, work) = (Node::new(), Duration::from_micros(orders.work_us));
         let desk = Desk { tally: Tally::default(), work, free_at: Instant::now() };
         node.export("desk", &desk.spawn())?;
-        let bound = node.listen("tcp://127.0.0.1:0").await?.to_string();
-        let port = bound.rsplit(':').next().and_then(|port| port.parse().ok());
-        ready_until_input_ends(port.ok_or("a bound address has a port")?)?;
-        std::future::pending::<Result<(), Failure>>().await
+        serve_node(&node).await
     })
 }
 

@@ -9,11 +9,10 @@ use tokio::runtime::Builder;
 use tokio::sync::{mpsc, oneshot};
 use wigwag::{Actor, CallError, Node, NodeOptions, Pipeline, Refused, call::Unsent};
 
+use super::clerk::serve_node;
 use super::{blob, callers, overload, paced, shapes, spread};
 use crate::contract::Failure;
-use crate::contract::{
-    Orders, PayloadDraws, Tally, print_line, ready_and_go, ready_until_input_ends, senders,
-};
+use crate::contract::{Orders, PayloadDraws, Tally, print_line, ready_and_go, senders};
 use crate::figures::times::Times;
 
 #[derive(Default)]
@@ -72,10 +71,7 @@ pub(crate) fn serve(orders: &Orders) -> Result<(), Failure> {
     runtime.block_on(async {
         let node = node(orders);
         node.export("ledger", &Ledger::default().spawn())?;
-        let bound = node.listen("tcp://127.0.0.1:0").await?.to_string();
-        let port = bound.rsplit(':').next().and_then(|port| port.parse().ok());
-        ready_until_input_ends(port.ok_or("a bound address has a port")?)?;
-        std::future::pending::<Result<(), Failure>>().await
+        serve_node(&node).await
     })
 }
 

@@ -9,11 +9,10 @@ use tokio::sync::oneshot;
 use wigwag::{Actor, Bytes, Node, Refused};
 
 use super::callers::Offer;
+use super::clerk::serve_node;
 use crate::contract::quote::Quote;
 use crate::contract::stamp::{self, Stamp};
-use crate::contract::{
-    Failure, Orders, PayloadDraws, Tally, print_line, ready_and_go, ready_until_input_ends, senders,
-};
+use crate::contract::{Failure, Orders, PayloadDraws, Tally, print_line, ready_and_go, senders};
 
 /// Takes note of messages of any shape.
 pub(super) struct ShapeLedger {
@@ -87,10 +86,7 @@ pub(super) async fn serve(orders: &Orders) -> Result<(), Failure> {
     let node = Node::new();
     let ledger = ShapeLedger { tally: Tally::default(), block_bytes: orders.bytes };
     node.export("ledger", &ledger.spawn())?;
-    let bound = node.listen("tcp://127.0.0.1:0").await?.to_string();
-    let port = bound.rsplit(':').next().and_then(|port| port.parse().ok());
-    ready_until_input_ends(port.ok_or("a bound address has a port")?)?;
-    std::future::pending::<Result<(), Failure>>().await
+    serve_node(&node).await
 }
 
 pub(super) async fn drive(orders: &Orders) -> Result<(), Failure> {

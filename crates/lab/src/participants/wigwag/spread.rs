@@ -6,11 +6,9 @@ use std::time::Duration;
 use serde_json::json;
 use wigwag::{Actor, Node, NodeOptions};
 
-use super::clerk::{Clerk, CountedRef};
+use super::clerk::{Clerk, CountedRef, serve_node};
 use crate::contract::Failure;
-use crate::contract::{
-    Counts, Orders, PayloadDraws, Tally, print_line, ready_and_go, ready_until_input_ends,
-};
+use crate::contract::{Counts, Orders, PayloadDraws, Tally, print_line, ready_and_go};
 
 /// Fetches, and asks of different actors, that are under way at once.
 const AT_ONCE: usize = 1_024;
@@ -56,10 +54,7 @@ pub(crate) async fn serve(orders: &Orders) -> Result<(), Failure> {
     }
     let counted = ledgers.iter().map(CountedRef::from).collect();
     node.export("clerk", &Clerk { counted }.spawn())?;
-    let bound = node.listen("tcp://127.0.0.1:0").await?.to_string();
-    let port = bound.rsplit(':').next().and_then(|port| port.parse().ok());
-    ready_until_input_ends(port.ok_or("a bound address has a port")?)?;
-    std::future::pending::<Result<(), Failure>>().await
+    serve_node(&node).await
 }
 
 pub(crate) async fn drive(orders: &Orders) -> Result<(), Failure> {
