@@ -154,6 +154,7 @@ impl<C> Dispatcher<C> {
             }
             match frame {
                 Frame::Parts { .. } | Frame::Part { .. } | Frame::PartsDrop { .. } => {
+                    app.send_half().has_parts();
                     let Some(whole) = assemble(assemblies, channels, frame, app)? else { continue };
                     dispatch_whole(&mut incoming, channels, whole, now, app)?;
                     continue;

@@ -88,6 +88,18 @@ pub const REVOKES_PENDING_MAX: u64 = 1024;
 /// frequent acks would cost a write per 64 KiB; less frequent ones would stall the sender.
 pub const ACK_BYTES: usize = 1024 * 1024;
 
+/// Bytes of parts of long messages that are unacknowledged when a sender of other frames sends no
+/// more parts, at a round-trip time of at most 1 ms. The other frames wait behind them, and so many
+/// bytes take about as long as a round trip.
+pub const UNACKED_PARTS_MIN: usize = SEGMENT_BYTES;
+
+/// Bytes of parts after the last other frame from which on a sender counts as one of parts alone.
+pub const PARTS_ALONE_BYTES: usize = 4 * 1024 * 1024;
+
+/// Accepted bytes after which an ack is sent alone if there are parts among them: half of the
+/// smallest window of parts, so that the sender goes on while the ack travels.
+pub const PARTS_ACK_BYTES: usize = UNACKED_PARTS_MIN / 2;
+
 /// Milliseconds that an ack waits for a batch to ride on.
 pub const ACK_DELAY_MS: u64 = 10;
 

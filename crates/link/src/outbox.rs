@@ -16,7 +16,8 @@ use crate::code::Code;
 use crate::error::LinkError;
 use crate::limits::{
     BATCH_HEAD_BYTES_MAX, FRAME_HEAD_BYTES_MAX, Limits, SEGMENT_BYTES, UNACKED_ANSWERS_MAX,
-    UNACKED_ANSWERS_MIN, UNACKED_BYTES_MAX, UNACKED_RESERVE, UNACKED_WRITTEN_MAX,
+    UNACKED_ANSWERS_MIN, UNACKED_BYTES_MAX, UNACKED_PARTS_MIN, UNACKED_RESERVE,
+    UNACKED_WRITTEN_MAX,
 };
 
 mod publish;
@@ -79,6 +80,8 @@ pub struct Outbox {
     acked: u64,
     /// The unacked window: retained bytes from which on calls must wait.
     room_bytes: usize,
+    /// The window of parts beside other frames, in bytes.
+    parts_room: usize,
     /// Bytes retained: sealed and open.
     retained: usize,
     /// The part of `retained` that no writer has taken.
@@ -117,6 +120,7 @@ impl Outbox {
             next_seq: 0,
             acked: 0,
             room_bytes: UNACKED_BYTES_MAX,
+            parts_room: UNACKED_PARTS_MIN,
             retained: 0,
             waiting: 0,
             spare: Vec::new(),
@@ -189,6 +193,11 @@ impl Outbox {
         let was_full = !self.has_room_for_calls();
         self.room_bytes = bytes;
         was_full && self.has_room_for_calls()
+    }
+
+    /// Sets the window of parts in bytes.
+    pub fn set_parts_room(&mut self, bytes: usize) {
+        self.parts_room = bytes;
     }
 
     /// Returns true if nothing waits for a writer.

@@ -11,7 +11,7 @@ use wigwag_wire::Time;
 
 use crate::limits::{
     SCALED_BYTES_PER_MS, SCALED_UNACKED_BYTES_MAX, SCALED_UNITS_PER_MS, SCALED_WINDOW_UNITS_MAX,
-    UNACKED_BYTES_MAX,
+    UNACKED_BYTES_MAX, UNACKED_PARTS_MIN,
 };
 
 /// RTT up to which the base windows suffice.
@@ -79,6 +79,15 @@ impl Rtt {
                 self.bandwidth_delay(SCALED_UNITS_PER_MS).min(SCALED_WINDOW_UNITS_MAX)
             }
             _ => 0,
+        }
+    }
+
+    /// Bytes of parts of long messages that a sender may keep unacknowledged at this RTT beside
+    /// other frames, which wait behind them.
+    pub fn unacked_parts_bytes(&self) -> usize {
+        match self.shortest {
+            Some(rtt_sample) if rtt_sample > BASE_RTT_MAX => self.unacked_bytes(),
+            _ => UNACKED_PARTS_MIN,
         }
     }
 

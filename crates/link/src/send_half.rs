@@ -15,7 +15,7 @@ use crate::credit::{Grant, Window};
 use crate::error::LinkError;
 use crate::features;
 use crate::heartbeat::Heartbeat;
-use crate::limits::{ACK_BYTES, ACK_DELAY_MS, Limits};
+use crate::limits::{ACK_BYTES, ACK_DELAY_MS, Limits, PARTS_ACK_BYTES};
 use crate::outbox::Outbox;
 use crate::rtt::Rtt;
 use crate::unread_answers::UnreadAnswers;
@@ -110,6 +110,8 @@ struct Ack {
     announced: u64,
     /// Bytes accepted since the last ack.
     bytes: usize,
+    /// There are parts among them.
+    has_parts: bool,
     /// When an ack must be sent alone.
     due: Option<Time>,
     now: bool,
@@ -176,6 +178,11 @@ impl SendHalf {
         &self.peer
     }
 
+    /// The batch that is read has parts of long messages, for whose ack the peer waits.
+    pub fn has_parts(&mut self) {
+        self.ack.has_parts = true;
+    }
+
     /// A batch of `bytes` bytes was accepted up to `recv_next`.
     pub fn accepted(&mut self, recv_next: u64, bytes: usize, now: Time) {
         self.received.batches += 1;
@@ -188,7 +195,8 @@ impl SendHalf {
         }
         self.ack.recv_next = recv_next;
         self.ack.bytes += bytes;
-        self.ack.now |= self.ack.bytes >= ACK_BYTES;
+        let most = if self.ack.has_parts { PARTS_ACK_BYTES } else { ACK_BYTES };
+        self.ack.now |= self.ack.bytes >= most;
         self.heartbeat.active(now);
         self.ack.due.get_or_insert(now + Duration::from_millis(ACK_DELAY_MS));
     }
@@ -213,6 +221,7 @@ impl SendHalf {
     /// again that did not before.
     pub fn pong_received(&mut self, id: u64, now: Time) -> bool {
         self.rtt.pong_received(id, now);
+        self.outbox.set_parts_room(self.rtt.unacked_parts_bytes());
         self.outbox.set_room(self.rtt.unacked_bytes())
     }
 

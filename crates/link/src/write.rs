@@ -56,7 +56,7 @@ fn wide_head(out: &mut Buffer, kind: u8, numbers: &[u64]) -> usize {
 /// Fills in the length.
 #[inline(always)]
 fn finish(out: &mut Buffer, start: usize) -> usize {
-    let length = out.len() - start;
+    let length = out.total_behind(start);
     if length < 0x80 {
         out.set(start - 1, length as u8);
     } else {

@@ -51,6 +51,11 @@ pub const TURN_BYTES: usize = 64 * 1024;
 /// segment, so that only larger values allocate.
 pub const ENCODED_BYTES_KEPT_MAX: usize = TURN_BYTES;
 
+/// Bytes of calls from which on they stay in the block that they were read into until they are
+/// handled. Each keeps its block of 256 KiB alive, so calls hold at most 16 times what their credit
+/// allows.
+pub const SHARED_CALLS_BYTES_MIN: usize = 16 * 1024;
+
 /// Units of credit that one turn may lease, so that other senders find some.
 pub const LEASE_UNITS_MAX: u64 = 4096;
 

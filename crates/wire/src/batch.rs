@@ -9,6 +9,7 @@ use core::ops::Range;
 
 use bytes::Bytes;
 
+use crate::gathered::Slices;
 use crate::{Buffer, BufferSlice};
 
 #[derive(Debug)]
@@ -19,6 +20,34 @@ enum Part {
     Body(Bytes),
     /// Encoded frames that their owner keeps until they are acknowledged.
     Segment(BufferSlice),
+}
+
+impl Part {
+    fn len(&self) -> usize {
+        match self {
+            Part::Head(range) => range.len(),
+            Part::Body(body) => body.len(),
+            Part::Segment(segment) => segment.len(),
+        }
+    }
+}
+
+/// The slices of one part.
+enum PartSlices<'b> {
+    One(Option<&'b [u8]>),
+    Several(Slices<'b>),
+}
+
+impl<'b> Iterator for PartSlices<'b> {
+    type Item = &'b [u8];
+
+    #[inline]
+    fn next(&mut self) -> Option<&'b [u8]> {
+        match self {
+            PartSlices::One(slice) => slice.take(),
+            PartSlices::Several(slices) => slices.next(),
+        }
+    }
 }
 
 /// Bytes in order, some owned and some shared, with the position of the writer.
@@ -83,13 +112,15 @@ impl Batch {
 
     /// The slices that wait to be written, in order.
     pub fn slices(&self) -> impl Iterator<Item = &[u8]> {
-        self.parts[self.part..].iter().enumerate().map(|(index, part)| {
-            let bytes = match part {
-                Part::Head(range) => &self.head.as_slice()[range.clone()],
-                Part::Body(body) => body.as_ref(),
-                Part::Segment(segment) => segment.as_slice(),
-            };
-            if index == 0 { &bytes[self.offset..] } else { bytes }
+        self.parts[self.part..].iter().enumerate().flat_map(|(index, part)| {
+            let at = if index == 0 { self.offset } else { 0 };
+            match part {
+                Part::Head(range) => {
+                    PartSlices::One(self.head.as_slice().get(range.start + at..range.end))
+                }
+                Part::Body(body) => PartSlices::One(body.get(at..)),
+                Part::Segment(segment) => PartSlices::Several(segment.slices_from(at)),
+            }
         })
     }
 
@@ -102,8 +133,8 @@ impl Batch {
             return;
         }
         let mut written = written;
-        loop {
-            let first = self.slices().next().map_or(0, <[u8]>::len);
+        while let Some(part) = self.parts.get(self.part) {
+            let first = part.len() - self.offset;
             if written < first {
                 self.offset += written;
                 return;
@@ -129,6 +160,11 @@ mod tests {
     use alloc::sync::Arc;
 
     use super::*;
+    use crate::gathered::GATHER_BYTES_MIN;
+
+    fn long() -> Bytes {
+        alloc::vec![b'l'; GATHER_BYTES_MIN].into()
+    }
 
     fn sample() -> Batch {
         let mut batch = Batch::new();
@@ -139,6 +175,8 @@ mod tests {
         batch.segment(Arc::new({
             let mut segment = Buffer::new();
             segment.extend(b"ijk");
+            segment.gathering(|out| out.extend_shared(&long()));
+            segment.push(b'm');
             segment
         }));
         batch
@@ -150,10 +188,11 @@ mod tests {
 
     #[test]
     fn short_writes_of_any_two_lengths_lose_nothing() {
-        let whole = b"abcdefghijk";
-        assert_eq!(sample().slices().count(), 4);
-        for first in 0..=whole.len() {
-            for second in 0..=whole.len() - first {
+        let whole = [&b"abcdefghijk"[..], &long(), b"m"].concat();
+        assert_eq!(sample().slices().count(), 6);
+        let cuts = (0..14).chain(whole.len() - 3..=whole.len());
+        for first in cuts.clone() {
+            for second in cuts.clone().filter(|second| *second <= whole.len() - first) {
                 let mut batch = sample();
                 batch.advance(first);
                 assert_eq!(rest(&batch), &whole[first..]);

@@ -6,26 +6,32 @@
 
 use alloc::vec::Vec;
 
+use crate::gathered::Gathered;
+
 /// Bytes of memory beyond those that are needed when a buffer grows.
 const GROWTH_MORE: usize = 64;
 
 /// A growable byte buffer whose spare memory is already initialised.
+///
+/// While it [gathers](Self::gathering), it keeps long shared bytes by reference. Places and lengths
+/// are those in its own memory, except where a method says that it counts all bytes.
 #[derive(Default)]
 pub struct Buffer {
     /// Invariant: `length <= memory.len()`.
     memory: Vec<u8>,
     length: usize,
+    pub(crate) gathered: Gathered,
 }
 
 impl Buffer {
     /// Creates an empty buffer without memory.
     pub const fn new() -> Buffer {
-        Buffer { memory: Vec::new(), length: 0 }
+        Buffer { memory: Vec::new(), length: 0, gathered: Gathered::new() }
     }
 
     /// Creates an empty buffer with room for `capacity` bytes.
     pub fn with_capacity(capacity: usize) -> Buffer {
-        Buffer { memory: alloc::vec![0; capacity], length: 0 }
+        Buffer { memory: alloc::vec![0; capacity], ..Buffer::new() }
     }
 
     /// Bytes written so far.
@@ -43,19 +49,39 @@ impl Buffer {
         self.memory.len()
     }
 
-    /// The written bytes.
+    /// The written bytes, which are all: none are kept by reference. Of a buffer that has gathered
+    /// some, [`slices`](Self::slices) gives all bytes.
     pub fn as_slice(&self) -> &[u8] {
+        debug_assert!(!self.has_gathered(), "the slice lacks the bytes that are kept by reference");
+        self.written()
+    }
+
+    /// The bytes in its own memory.
+    pub(crate) fn written(&self) -> &[u8] {
         &self.memory[..self.length]
     }
 
-    /// Shortens the buffer to `length` bytes; does nothing if it is not longer.
+    /// Shortens the buffer to `length` bytes, without what was gathered since it had that length.
+    /// Does nothing if it is not longer.
     pub fn truncate(&mut self, length: usize) {
-        self.length = self.length.min(length);
+        if length <= self.length {
+            self.length = length;
+            self.gathered.truncate(length);
+        }
+    }
+
+    /// Removes the first `count` bytes of the memory.
+    pub(crate) fn drop_front(&mut self, count: usize) {
+        let count = count.min(self.length);
+        self.memory.copy_within(count..self.length, 0);
+        self.length -= count;
+        self.gathered.shift(0, -(count as isize));
     }
 
     /// Removes all bytes and keeps the memory.
     pub fn clear(&mut self) {
         self.length = 0;
+        self.gathered.clear();
     }
 
     /// Appends one byte.
@@ -131,6 +157,7 @@ impl Buffer {
         if at < self.length {
             self.memory.copy_within(at + 1..self.length, at);
             self.length -= 1;
+            self.gathered.shift(at, -1);
         }
     }
 
@@ -144,6 +171,7 @@ impl Buffer {
         self.memory.copy_within(at..self.length, at + bytes.len());
         self.memory[at..at + bytes.len()].copy_from_slice(bytes);
         self.length = end;
+        self.gathered.shift(at, bytes.len() as isize);
     }
 }
 
@@ -192,7 +220,7 @@ impl AsRef<[u8]> for Buffer {
 
 impl PartialEq for Buffer {
     fn eq(&self, other: &Buffer) -> bool {
-        self.as_slice() == other.as_slice()
+        self.total() == other.total() && self.flat(0..usize::MAX) == other.flat(0..usize::MAX)
     }
 }
 
@@ -200,7 +228,7 @@ impl Eq for Buffer {}
 
 impl core::fmt::Debug for Buffer {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_list().entries(self.as_slice()).finish()
+        f.debug_list().entries(self.slices(0..usize::MAX).flatten()).finish()
     }
 }
 

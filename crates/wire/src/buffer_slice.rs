@@ -4,12 +4,14 @@
 //! long message is sent in parts, each of which is a slice of the one buffer that it was encoded
 //! into.
 
+use alloc::borrow::Cow;
 use alloc::sync::Arc;
 use core::ops::Range;
 
 use crate::Buffer;
+use crate::gathered::Slices;
 
-/// Bytes of a shared buffer.
+/// Bytes of a shared buffer, by their number among all its bytes.
 #[derive(Clone, Debug)]
 pub struct BufferSlice {
     buffer: Arc<Buffer>,
@@ -19,13 +21,23 @@ pub struct BufferSlice {
 impl BufferSlice {
     /// The bytes of `buffer` in `range`, which is cut off at the end of the buffer.
     pub fn new(buffer: Arc<Buffer>, range: Range<usize>) -> BufferSlice {
-        let end = range.end.min(buffer.len());
+        let end = range.end.min(buffer.total());
         BufferSlice { range: range.start.min(end)..end, buffer }
     }
 
-    /// The bytes.
-    pub fn as_slice(&self) -> &[u8] {
-        &self.buffer.as_slice()[self.range.clone()]
+    /// The bytes, in slices of which none is empty.
+    pub fn slices(&self) -> Slices<'_> {
+        self.slices_from(0)
+    }
+
+    /// The bytes from the given one on.
+    pub fn slices_from(&self, at: usize) -> Slices<'_> {
+        self.buffer.slices(self.range.start + at..self.range.end)
+    }
+
+    /// The bytes in one slice, which is a copy if they lie apart.
+    pub fn flat(&self) -> Cow<'_, [u8]> {
+        self.buffer.flat(self.range.clone())
     }
 
     /// The number of bytes.
@@ -40,14 +52,14 @@ impl BufferSlice {
 
     /// The buffer, if these are all its bytes and nobody else shares it.
     pub fn into_buffer(self) -> Option<Buffer> {
-        let is_whole = self.range == (0..self.buffer.len());
+        let is_whole = self.range == (0..self.buffer.total());
         Arc::try_unwrap(self.buffer).ok().filter(|_| is_whole)
     }
 }
 
 impl From<Arc<Buffer>> for BufferSlice {
     fn from(buffer: Arc<Buffer>) -> BufferSlice {
-        BufferSlice { range: 0..buffer.len(), buffer }
+        BufferSlice { range: 0..buffer.total(), buffer }
     }
 }
 
@@ -66,7 +78,7 @@ mod tests {
         let buffer = buffer(b"abcdef");
         for (range, expected) in [(1..3, &b"bc"[..]), (4..9, b"ef"), (7..9, b""), (6..6, b"")] {
             let slice = BufferSlice::new(buffer.clone(), range);
-            assert_eq!(slice.as_slice(), expected);
+            assert_eq!(*slice.flat(), *expected);
             assert_eq!((slice.len(), slice.is_empty()), (expected.len(), expected.is_empty()));
         }
     }

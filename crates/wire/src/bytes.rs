@@ -16,13 +16,17 @@ const EXPECTED: &str = "bytes";
 
 /// Appends bytes as MessagePack *bin*.
 pub(crate) fn put_bin(out: &mut Buffer, bytes: &[u8]) {
-    let b = (bytes.len() as u32).to_be_bytes();
-    match bytes.len() {
+    put_bin_head(out, bytes.len());
+    out.extend(bytes);
+}
+
+fn put_bin_head(out: &mut Buffer, length: usize) {
+    let b = (length as u32).to_be_bytes();
+    match length {
         0..=0xFF => out.put([0xC4, b[3]], 2),
         0x100..=0xFFFF => out.put([0xC5, b[2], b[3]], 3),
         _ => out.put([0xC6, b[0], b[1], b[2], b[3]], 5),
     }
-    out.extend(bytes);
 }
 
 /// Writes at most 255 bytes as bin into scratch memory, which holds no more.
@@ -36,9 +40,13 @@ pub(crate) fn put_bin_small(scratch: &mut Scratch, at: usize, bytes: &[u8]) -> u
     })
 }
 
+fn is_array(reader: &Reader<'_>) -> bool {
+    matches!(reader.peek(), Some(0x90..=0x9F | 0xDC | 0xDD))
+}
+
 /// Reads bin, or an array of numbers.
 pub(crate) fn take_byte_list(reader: &mut Reader<'_>) -> Result<Vec<u8>, DecodeError> {
-    if !matches!(reader.peek(), Some(0x90..=0x9F | 0xDC | 0xDD)) {
+    if !is_array(reader) {
         return <&[u8]>::decode(reader).map(Vec::from);
     }
     nested(reader, |reader, count| (0..count).map(|_| u8::decode(reader)).collect())
@@ -47,13 +55,17 @@ pub(crate) fn take_byte_list(reader: &mut Reader<'_>) -> Result<Vec<u8>, DecodeE
 impl Encode for Bytes {
     const IS_PLAIN: bool = true;
     fn encode(&self, out: &mut Buffer) {
-        put_bin(out, self);
+        put_bin_head(out, self.len());
+        out.extend_shared(self);
     }
 }
 
 impl<'a> Decode<'a> for Bytes {
     fn decode(reader: &mut Reader<'a>) -> Result<Bytes, DecodeError> {
-        take_byte_list(reader).map(Bytes::from)
+        if is_array(reader) {
+            return take_byte_list(reader).map(Bytes::from);
+        }
+        <&[u8]>::decode(reader).map(|bytes| reader.share(bytes))
     }
 }
 

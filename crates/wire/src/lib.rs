@@ -11,6 +11,7 @@ extern crate std;
 
 pub mod time;
 pub mod buffer;
+pub mod gathered;
 pub mod buffer_slice;
 pub mod reader;
 pub mod varint;

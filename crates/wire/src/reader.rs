@@ -3,6 +3,10 @@
 //! Every read either returns a value or reports that the bytes ended; no index can be out of
 //! bounds.
 
+use bytes::Bytes;
+
+use crate::gathered::{GATHER_BYTES_MIN, part_of};
+
 /// The bytes ended before the value did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the bytes end before the value does")]
@@ -18,6 +22,8 @@ pub struct Reader<'a> {
     rest: &'a [u8],
     /// Levels of nesting that may still be entered.
     depth: u8,
+    /// What the bytes are a part of, if long ones of them may be shared.
+    owner: Option<&'a Bytes>,
 }
 
 macro_rules! little_endian {
@@ -34,7 +40,22 @@ impl<'a> Reader<'a> {
     /// A cursor at the start of `bytes`.
     #[inline(always)]
     pub fn new(bytes: &'a [u8]) -> Reader<'a> {
-        Reader { rest: bytes, depth: DEPTH_MAX }
+        Reader { rest: bytes, depth: DEPTH_MAX, owner: None }
+    }
+
+    /// A cursor at the start of `bytes`, a part of `owner`. Long [`Bytes`] that are read share the
+    /// memory of `owner` instead of copying them.
+    #[inline(always)]
+    pub fn of_owner(owner: &'a Bytes, bytes: &'a [u8]) -> Reader<'a> {
+        Reader { rest: bytes, depth: DEPTH_MAX, owner: Some(owner) }
+    }
+
+    /// Bytes that this cursor has read, as shared ones: a part of their owner, or a copy if they are
+    /// short or are no part of one.
+    pub fn share(&self, bytes: &'a [u8]) -> Bytes {
+        let owner = self.owner.filter(|_| bytes.len() >= GATHER_BYTES_MIN);
+        let shared = owner.and_then(|owner| part_of(owner, bytes));
+        shared.unwrap_or_else(|| Bytes::copy_from_slice(bytes))
     }
 
     /// The bytes that were not read yet.

@@ -130,8 +130,10 @@ impl<'a, I: Interface, R: Answerable<I>> Answer<'a, I, R> {
             (AnswerPlace::Remote(slot), Place::Remote(route, _)) => {
                 match route.poll_reply(*slot, waker) {
                     Poll::Pending => return Poll::Pending,
-                    Poll::Ready(Ok(bytes)) => R::decode_reply(&mut Reader::new(&bytes))
-                        .map_err(|why| bad_reply(route.target(), &why)),
+                    Poll::Ready(Ok(bytes)) => {
+                        R::decode_reply(&mut Reader::of_owner(&bytes, &bytes))
+                            .map_err(|why| bad_reply(route.target(), &why))
+                    }
                     Poll::Ready(Err(error)) => Err(error),
                 }
             }

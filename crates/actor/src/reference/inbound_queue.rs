@@ -6,6 +6,8 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
+
 use crate::mailbox::backlog::Pushed;
 use crate::mailbox::backlog::chunk::{Chunk, Frames};
 use crate::mailbox::ready_queues::{SessionQueue, Source};
@@ -43,9 +45,10 @@ pub trait InboundQueue: Send {
     /// those that it does not understand with an error.
     fn accept(&mut self, frames: &[u8], calls: usize, units: u64);
 
-    /// Accepts a long call, whose memory is kept: `frame` holds it as [`accept`](Self::accept) would
-    /// take it.
-    fn accept_long(&mut self, frame: Vec<u8>, units: u64);
+    /// Accepts calls of which all are tells or all are asks, as [`accept`](Self::accept) does, and
+    /// keeps `frames` until the last of them is handled. Long [`Bytes`] among their arguments share
+    /// its memory.
+    fn accept_shared(&mut self, frames: Bytes, calls: usize, units: u64);
 
     /// Publishes the calls accepted since the last time: one lock, and a wake if the actor sleeps.
     fn publish(&mut self);
@@ -94,8 +97,8 @@ impl<M: Message> InboundQueue for TypedInboundQueue<M> {
         }
     }
 
-    fn accept_long(&mut self, frame: Vec<u8>, units: u64) {
-        self.staged.push(Chunk::Frames(Frames::of_one_call(frame, units)));
+    fn accept_shared(&mut self, frames: Bytes, calls: usize, units: u64) {
+        self.staged.push(Chunk::Frames(Frames::of_shared(frames, calls, units)));
     }
 
     fn publish(&mut self) {

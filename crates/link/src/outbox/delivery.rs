@@ -73,14 +73,14 @@ impl Outbox {
         self.each_unnumbered(&mut each);
         for segment in &self.segments {
             if let Some(whole) = segment.whole.as_ref().filter(|_| segment.first_seq >= self.sent) {
-                each(whole.kind(), whole.body());
+                each(whole.kind(), &whole.body());
             }
         }
-        let open = (self.open.as_slice(), self.next_seq - self.open_frames);
+        let open = (self.open.flat(0..usize::MAX), self.next_seq - self.open_frames);
         let frames = self.segments.iter().filter(|segment| !segment.is_part());
-        let sealed = frames.map(|one| (one.body.as_slice(), one.first_seq));
+        let sealed = frames.map(|one| (one.body.flat(), one.first_seq));
         for (bytes, mut seq) in sealed.chain([open]) {
-            let mut reader = Reader::new(bytes);
+            let mut reader = Reader::new(&bytes);
             while let Ok((kind, body)) = Frame::next(&mut reader, u64::MAX)
                 && let Ok(numbers) = numbers(kind, body)
             {

@@ -1,7 +1,7 @@
 //! Publishing: frames are numbered, and put into segments.
 //!
 //! Small frames share the open segment, which is sealed when it is full or taken. A sender's large
-//! buffer becomes a segment as it is.
+//! buffer becomes a segment as it is, with the long bytes that it keeps by reference.
 
 use alloc::sync::Arc;
 
@@ -24,7 +24,7 @@ impl Outbox {
     #[inline]
     pub fn append<T>(&mut self, write: impl FnOnce(&mut Buffer) -> T) -> T {
         let before = self.room();
-        let value = write(&mut self.open);
+        let value = self.open.gathering(write);
         self.appended(before);
         value
     }
@@ -36,7 +36,7 @@ impl Outbox {
         write: impl FnOnce(&mut Buffer) -> Result<T, E>,
     ) -> Result<T, E> {
         let before = self.room();
-        match write(&mut self.open) {
+        match self.open.gathering(write) {
             Ok(value) => {
                 self.appended(before);
                 Ok(value)
@@ -51,7 +51,7 @@ impl Outbox {
     /// Makes room in the open segment and returns its length.
     #[inline]
     fn room(&mut self) -> usize {
-        if self.open.len() >= self.segment_bytes {
+        if self.open.total() >= self.segment_bytes {
             self.seal();
         }
         if self.open.capacity() == 0 {
@@ -62,8 +62,9 @@ impl Outbox {
 
     #[inline]
     fn appended(&mut self, before: usize) {
-        self.retained += self.open.len() - before;
-        self.waiting += self.open.len() - before;
+        let bytes = self.open.total_behind(before);
+        self.retained += bytes;
+        self.waiting += bytes;
         if self.retained > self.charged {
             self.charge();
         }
@@ -77,17 +78,18 @@ impl Outbox {
         if frames == 0 {
             return;
         }
-        self.retained += encoded.len();
-        self.waiting += encoded.len();
+        let bytes = encoded.total();
+        self.retained += bytes;
+        self.waiting += bytes;
         if self.retained > self.charged {
             self.charge();
         }
-        if encoded.len() > self.piece_bytes {
-            self.publish_in_pieces(encoded.as_slice(), frames);
+        if bytes > self.piece_bytes {
+            self.publish_in_pieces(&encoded.flat(0..bytes), frames);
             encoded.clear();
             return;
         }
-        if encoded.len() >= ADOPT_BYTES_MIN {
+        if bytes >= ADOPT_BYTES_MIN || encoded.has_gathered() {
             self.seal();
             let mut empty = self.buffer();
             core::mem::swap(&mut empty, encoded);
@@ -95,7 +97,7 @@ impl Outbox {
             self.next_seq += frames;
             return;
         }
-        if self.open.len() + encoded.len() > SEGMENT_BYTES.min(self.piece_bytes) {
+        if self.open.total() + bytes > SEGMENT_BYTES.min(self.piece_bytes) {
             self.seal();
         }
         if self.open.capacity() == 0 {
@@ -143,7 +145,7 @@ impl Outbox {
         }
         let frames = core::mem::take(&mut self.open_frames);
         self.next_seq -= frames;
-        if self.open.len() <= COPY_BYTES_MAX {
+        if self.open.total() <= COPY_BYTES_MAX {
             let mut copy = Buffer::with_capacity(self.open.len());
             copy.extend(self.open.as_slice());
             self.open.clear();

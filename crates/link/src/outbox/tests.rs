@@ -10,7 +10,7 @@ use crate::write;
 fn take_all(outbox: &mut Outbox) -> (u64, u64, Vec<u8>) {
     let mut taken = SegmentBatch::default();
     outbox.take(usize::MAX, &mut taken);
-    let bytes = taken.segments.iter().flat_map(|segment| segment.as_slice().to_vec()).collect();
+    let bytes = taken.segments.iter().flat_map(|segment| segment.flat().into_owned()).collect();
     (taken.first_seq, taken.frames, bytes)
 }
 
@@ -156,7 +156,7 @@ fn a_turn_of_runs_is_cut_between_them_and_each_item_has_a_number() {
     let (mut taken, mut next, mut pieces) = (SegmentBatch::default(), 0, 0);
     while !outbox.is_idle() {
         outbox.take(0, &mut taken);
-        let bytes = taken.segments.iter().flat_map(|segment| segment.as_slice().to_vec());
+        let bytes = taken.segments.iter().flat_map(|segment| segment.flat().into_owned());
         let held = Calls::new(&bytes.collect::<Vec<u8>>()).count() as u64;
         assert_eq!((taken.first_seq, taken.frames), (next, held));
         (next, pieces) = (next + held, pieces + 1);

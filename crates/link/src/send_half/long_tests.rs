@@ -17,6 +17,7 @@ const LENGTH: usize = 150_000;
 
 fn with_channels(count: u64, limit: u64) -> SendHalf {
     let mut sender = sender().with_features(features::PARTS);
+    sender.outbox.set_parts_room(usize::MAX);
     for channel in 0..count {
         assert_eq!(sender.open_channel(), Some(channel));
         sender.attached(channel, limit);

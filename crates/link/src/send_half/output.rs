@@ -101,6 +101,9 @@ impl SendHalf {
         let closing = self.close.is_some() && self.outbox.is_idle();
         self.outbox.take(most.saturating_sub(BATCH_HEAD_BYTES_MAX), &mut out.sequenced);
         self.end_long_messages();
+        if self.outbox.lacks_parts_room() {
+            self.rtt.request();
+        }
         let header = BatchHeader {
             ack: self.ack.recv_next,
             first_seq: out.sequenced.first_seq,

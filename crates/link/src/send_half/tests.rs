@@ -23,7 +23,7 @@ pub(super) fn output(sender: &mut SendHalf) -> Vec<u8> {
     let mut out = Outgoing::default();
     sender.take_output(&mut out, Time::START);
     let mut bytes = out.head.as_slice().to_vec();
-    out.sequenced.segments.iter().for_each(|segment| bytes.extend_from_slice(segment.as_slice()));
+    out.sequenced.segments.iter().for_each(|segment| bytes.extend_from_slice(&segment.flat()));
     assert_eq!(bytes.len(), out.len());
     bytes
 }
@@ -219,6 +219,19 @@ fn a_megabyte_is_acknowledged_at_once() {
     assert!(!sender.has_output());
     sender.accepted(2, 1, Time::START);
     assert!(sender.has_output());
+}
+
+#[test]
+fn parts_are_acknowledged_sooner_than_other_frames() {
+    let mut sender = sender();
+    sender.has_parts();
+    sender.accepted(1, PARTS_ACK_BYTES - 1, Time::START);
+    assert!(!sender.has_output());
+    sender.accepted(2, 1, Time::START);
+    assert!(sender.has_output());
+    output(&mut sender);
+    sender.accepted(3, PARTS_ACK_BYTES, Time::START);
+    assert!(!sender.has_output(), "no parts were among these");
 }
 
 #[test]

@@ -69,7 +69,7 @@ impl World {
                 let mut taken = SegmentBatch::default();
                 self.outbox.take(usize::from(bytes_max), &mut taken);
                 let bytes: Vec<u8> =
-                    taken.segments.iter().flat_map(|it| it.as_slice().to_vec()).collect();
+                    taken.segments.iter().flat_map(|it| it.flat().into_owned()).collect();
                 assert_eq!(bytes.len() as u64, taken.frames * FRAME as u64);
                 self.in_flight.push_back((taken.first_seq, bytes));
             }

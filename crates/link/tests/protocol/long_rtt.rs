@@ -69,7 +69,7 @@ impl End {
                 return;
             }
             let mut message = [&PAIR1_HEADER, out.head.as_slice()].concat();
-            out.sequenced.segments.iter().for_each(|segment| message.extend(segment.as_slice()));
+            out.sequenced.segments.iter().for_each(|segment| message.extend(&*segment.flat()));
             other.arriving.push_back((now + delay, message));
         }
     }

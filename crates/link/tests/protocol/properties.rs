@@ -89,7 +89,7 @@ fn connection(frames: &[(u8, u64, u64, Vec<u8>)], limits: Limits) -> Vec<u8> {
                 out.sequenced
                     .segments
                     .iter()
-                    .for_each(|one| wire.extend_from_slice(one.as_slice()));
+                    .for_each(|one| wire.extend_from_slice(&one.flat()));
             }
         }
     }

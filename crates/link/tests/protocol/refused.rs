@@ -32,7 +32,7 @@ impl Receiver {
         let mut out = Outgoing::default();
         peer.take_output(&mut out, Time::START);
         let mut message = [&PAIR1_HEADER, out.head.as_slice()].concat();
-        out.sequenced.segments.iter().for_each(|segment| message.extend(segment.as_slice()));
+        out.sequenced.segments.iter().for_each(|segment| message.extend(&*segment.flat()));
         let Receiver { sender, dispatcher, queue, refuses } = self;
         let (steps, read, refuses) = (usize::MAX, Read::default(), *refuses);
         let mut app = EndApplication { sender, queue, steps, refuses, read };

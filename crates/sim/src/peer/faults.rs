@@ -33,8 +33,9 @@ pub(super) fn renumber(message: &mut Vec<u8>, recv_next: u64) {
 /// Turns each reply into a frame that its reader does not know and may skip.
 pub(super) fn drop_replies(segment: &mut BufferSlice) {
     const UNKNOWN: u8 = 0xFF;
-    let mut bytes = segment.as_slice().to_vec();
-    let mut reader = Reader::new(segment.as_slice());
+    let whole = segment.flat().into_owned();
+    let mut bytes = whole.clone();
+    let mut reader = Reader::new(&whole);
     let mut at = 0;
     while let Ok((kind, _)) = Frame::next(&mut reader, u64::MAX) {
         if kind == REPLY {

@@ -48,7 +48,7 @@ impl Session {
         if taken.segments.is_empty() {
             return;
         }
-        let bytes = taken.segments.iter().flat_map(|segment| segment.as_slice().to_vec());
+        let bytes = taken.segments.iter().flat_map(|segment| segment.flat().into_owned());
         let sent =
             SentBatch { first_seq: taken.first_seq, count: taken.frames, bytes: bytes.collect() };
         if self.recent.len() == RECENT_BATCHES_MAX {

@@ -23,3 +23,4 @@ mod blocked;
 mod close;
 mod encoders;
 mod long;
+mod shared_bytes;

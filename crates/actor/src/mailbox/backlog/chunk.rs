@@ -1,10 +1,15 @@
 //! Chunks: calls that are moved together, either messages of local senders or encoded calls of a
 //! session.
 
+use bytes::Bytes;
 use wigwag_wire::call::{ASK, ASK_BY, ASKS, Calls};
 
 use crate::limits::{INBOUND_CHUNK_CALLS_MAX, SPARE_BYTES_MAX};
 use crate::mailbox::mail_batch::MailBatch;
+
+fn are_asks(calls: &[u8]) -> bool {
+    matches!(calls.first(), Some(&(ASK | ASK_BY | ASKS)))
+}
 
 /// Encoded calls of a session.
 #[derive(Default)]
@@ -17,27 +22,27 @@ pub(crate) struct Frames {
     pub(crate) units: u64,
     /// The number of calls at the front that were handled before the chunk was put back.
     pub(crate) skip: usize,
-    /// The chunk is one long call.
-    is_long: bool,
+    /// The calls, if they were not copied into `bytes`.
+    pub(crate) shared: Option<Bytes>,
 }
 
 impl Frames {
-    /// True if `calls` more may be added. A long call stays alone, or its memory would grow.
+    /// True if `calls` more may be added. Shared calls stay alone.
     pub(crate) fn has_room(&self, calls: usize) -> bool {
-        self.calls + calls <= INBOUND_CHUNK_CALLS_MAX && !self.is_long
+        self.calls + calls <= INBOUND_CHUNK_CALLS_MAX && self.shared.is_none()
     }
 
-    /// One call, whose memory is kept.
-    pub(crate) fn of_one_call(bytes: Vec<u8>, units: u64) -> Frames {
-        let asks = usize::from(matches!(bytes.first(), Some(&(ASK | ASK_BY))));
-        Frames { bytes, calls: 1, asks, units, skip: 0, is_long: true }
+    /// Calls of one kind, whose memory is shared.
+    pub(crate) fn of_shared(bytes: Bytes, calls: usize, units: u64) -> Frames {
+        let asks = if are_asks(&bytes) { calls } else { 0 };
+        Frames { calls, asks, units, shared: Some(bytes), ..Frames::default() }
     }
 
     /// Adds calls of one kind: all are tells, or all are asks.
     pub(crate) fn add(&mut self, bytes: &[u8], calls: usize, units: u64) {
         self.bytes.extend_from_slice(bytes);
         self.calls += calls;
-        if let Some(&(ASK | ASK_BY | ASKS)) = bytes.first() {
+        if are_asks(bytes) {
             self.asks += calls;
         }
         self.units += units;
@@ -45,7 +50,7 @@ impl Frames {
 
     /// The calls that were not handled yet.
     pub(crate) fn left(&self) -> Calls<'_> {
-        let mut calls = Calls::new(&self.bytes);
+        let mut calls = Calls::new(self.shared.as_deref().unwrap_or(&self.bytes));
         calls.by_ref().take(self.skip).for_each(drop);
         calls
     }
@@ -86,7 +91,7 @@ impl<M> Chunk<M> {
             Chunk::Frames(frames) => {
                 frames.bytes.clear();
                 (frames.calls, frames.asks, frames.units, frames.skip) = (0, 0, 0, 0);
-                frames.is_long = false;
+                frames.shared = None;
                 frames.bytes.capacity() <= SPARE_BYTES_MAX
             }
         }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use wigwag_wire::call::Calls;
 use wigwag_wire::{DecodeError, Reader, Time};
 
@@ -79,6 +80,8 @@ impl<A: Actor> CallSource<A> for MailDrain<'_, A::Message> {
 /// Calls of a session.
 pub(crate) struct EncodedCalls<'a, M> {
     calls: Calls<'a>,
+    /// The memory of the calls, if it is shared.
+    shared: Option<&'a Bytes>,
     owner: &'a Arc<dyn InboundQueueOwner>,
     origin: Option<Origin<M>>,
     control: &'a Control,
@@ -92,7 +95,8 @@ impl<'a, M> EncodedCalls<'a, M> {
         origin: Option<Origin<M>>,
         control: &'a Control,
     ) -> EncodedCalls<'a, M> {
-        EncodedCalls { calls: frames.left(), owner, origin, control, cancelled: owner.cancelled() }
+        let (calls, shared) = (frames.left(), frames.shared.as_ref());
+        EncodedCalls { calls, shared, owner, origin, control, cancelled: owner.cancelled() }
     }
 
     /// Ends an ask whose deadline has passed; false if it is to be handled.
@@ -172,7 +176,11 @@ impl<A: Actor> CallSource<A> for EncodedCalls<'_, A::Message> {
             {
                 return Some(Handled::Done);
             }
-            let (method, mut arguments) = (call.method, Reader::new(call.arguments));
+            let method = call.method;
+            let mut arguments = match self.shared {
+                None => Reader::new(call.arguments),
+                Some(shared) => Reader::of_owner(shared, call.arguments),
+            };
             (method, scope.enter(method, || actor.handle_encoded(method, &mut arguments, reply)))
         };
         match handled {

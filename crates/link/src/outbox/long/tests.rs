@@ -2,11 +2,23 @@ use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
+use bytes::Bytes;
+
 use super::*;
 use crate::Limits;
-use crate::limits::UNACKED_BYTES_MAX;
+use crate::limits::{SEGMENT_BYTES, UNACKED_BYTES_MAX, UNACKED_PARTS_MIN};
 use crate::outbox::SegmentBatch;
 use crate::write;
+
+/// An outbox whose window of parts is no limit.
+fn outbox() -> Outbox {
+    wide(Outbox::new())
+}
+
+fn wide(mut outbox: Outbox) -> Outbox {
+    outbox.set_parts_room(usize::MAX);
+    outbox
+}
 
 /// A TELL or REPLY with `length` bytes, each of which tells its place.
 fn long(source: u64, length: usize) -> LongFrame {
@@ -26,14 +38,18 @@ fn long(source: u64, length: usize) -> LongFrame {
 fn taken(outbox: &mut Outbox) -> (u64, Vec<(u8, Vec<u8>)>) {
     let mut taken = SegmentBatch::default();
     outbox.take(126 * 1024, &mut taken);
+    (taken.first_seq, frames_of(&taken))
+}
+
+fn frames_of(taken: &SegmentBatch) -> Vec<(u8, Vec<u8>)> {
     let bytes: Vec<u8> =
-        taken.segments.iter().flat_map(|segment| segment.as_slice().to_vec()).collect();
+        taken.segments.iter().flat_map(|segment| segment.flat().into_owned()).collect();
     let (mut reader, mut frames) = (Reader::new(&bytes), Vec::new());
     while let Ok((kind, body)) = Frame::next(&mut reader, u64::MAX) {
         frames.push((kind, body.to_vec()));
     }
     assert_eq!(frames.len() as u64, taken.frames);
-    (taken.first_seq, frames)
+    frames
 }
 
 /// The sources of the parts, in order, and the bodies that they make up.
@@ -59,7 +75,7 @@ fn read(frames: &[(u8, Vec<u8>)], bodies: &mut [Vec<u8>], totals: &mut [u64]) ->
 
 #[test]
 fn parts_take_turns_and_other_frames_go_between_them() {
-    let mut outbox = Outbox::new();
+    let mut outbox = outbox();
     let lengths = [200_000, 150_000, 70_000];
     for (source, length) in (0..).zip(lengths) {
         outbox.publish_long(source, long(source, length));
@@ -90,7 +106,7 @@ fn parts_take_turns_and_other_frames_go_between_them() {
 #[test]
 fn after_a_cut_accepted_parts_do_not_go_again_and_the_rest_follows() {
     for accepted in 0..4 {
-        let mut outbox = Outbox::new();
+        let mut outbox = outbox();
         outbox.publish_long(1, long(1, 300_000));
         let (mut bodies, mut totals) = (vec![Vec::new(); 2], [0; 2]);
         for at in 0..3 {
@@ -116,7 +132,7 @@ fn after_a_cut_accepted_parts_do_not_go_again_and_the_rest_follows() {
 
 #[test]
 fn unacknowledged_parts_take_half_of_the_window_and_the_next_ack_lets_them_go_on() {
-    let mut outbox = Outbox::new();
+    let mut outbox = outbox();
     outbox.publish_long(1, long(1, 3 * UNACKED_BYTES_MAX));
     while !outbox.is_idle() {
         taken(&mut outbox);
@@ -131,9 +147,83 @@ fn unacknowledged_parts_take_half_of_the_window_and_the_next_ack_lets_them_go_on
 }
 
 #[test]
+fn beside_other_frames_unacknowledged_parts_take_no_more_than_their_window() {
+    let mut outbox = Outbox::new();
+    outbox.publish_long(1, long(1, 4 * PARTS_ALONE_BYTES));
+    let unacked = |outbox: &mut Outbox| {
+        while !outbox.is_idle() {
+            taken(outbox);
+        }
+        outbox.unacked()
+    };
+    let in_window = |bytes: usize| (bytes / SEGMENT_BYTES + 1) as u64;
+    assert_eq!(unacked(&mut outbox), in_window(UNACKED_PARTS_MIN));
+    assert!(outbox.lacks_parts_room());
+    outbox.acknowledge(1).unwrap();
+    assert!(!outbox.lacks_parts_room());
+    assert_eq!(unacked(&mut outbox), in_window(UNACKED_PARTS_MIN));
+    outbox.set_parts_room(5 * SEGMENT_BYTES);
+    assert_eq!(unacked(&mut outbox), in_window(5 * SEGMENT_BYTES));
+    outbox.append(|out| write::tell(out, 9, 1, |_| ()));
+    assert_eq!(unacked(&mut outbox), 1 + in_window(5 * SEGMENT_BYTES), "other frames go");
+    // With no other frames for a while, parts take half of the window.
+    while outbox.next_seq() < 1 + in_window(PARTS_ALONE_BYTES) + in_window(5 * SEGMENT_BYTES) {
+        outbox.acknowledge(outbox.sent()).unwrap();
+        assert!(unacked(&mut outbox) <= in_window(UNACKED_BYTES_MAX / 2));
+    }
+    outbox.acknowledge(outbox.sent()).unwrap();
+    assert_eq!(unacked(&mut outbox), in_window(UNACKED_BYTES_MAX / 2));
+    outbox.acknowledge(outbox.sent() - 1).unwrap();
+    outbox.append(|out| write::tell(out, 9, 1, |_| ()));
+    assert_eq!(unacked(&mut outbox), 2 + in_window(4 * SEGMENT_BYTES), "other frames are back");
+}
+
+/// What a program sends is not copied, whether it goes in parts or as one frame.
+#[test]
+fn shared_bytes_reach_the_writer_where_the_program_put_them() {
+    let shared = Bytes::from(vec![7; 100_000]);
+    let within = |slice: &[u8]| {
+        let (all, part) = (shared.as_ptr_range(), slice.as_ptr_range());
+        all.start <= part.start && part.end <= all.end
+    };
+    let mut outbox = outbox();
+    let call = |out: &mut Buffer, bytes: &Bytes| {
+        write::tell(out, 0, 1, |out| {
+            out.push(0xC0);
+            out.extend_shared(bytes);
+            out.push(0xC1);
+        })
+    };
+    let mut out = Buffer::new();
+    let body = out.gathering(|out| call(out, &shared));
+    assert_eq!(body, 100_004);
+    let frame = LongFrame::take(&mut out, 0);
+    assert_eq!(frame.body_bytes(), body);
+    outbox.publish_long(1, frame);
+    outbox.append(|out| call(out, &shared.slice(..5000)));
+    out.gathering(|out| call(out, &shared.slice(..6000)));
+    outbox.publish(&mut out, 1);
+    let (mut copied, mut by_address, mut batch) = (0, 0, SegmentBatch::default());
+    let (mut bodies, mut totals) = (vec![Vec::new(); 2], [0; 2]);
+    let mut order = String::new();
+    while !outbox.is_idle() {
+        outbox.take(126 * 1024, &mut batch);
+        for slice in batch.segments.iter().flat_map(|segment| segment.slices()) {
+            *(if within(slice) { &mut by_address } else { &mut copied }) += slice.len();
+        }
+        order.push_str(&read(&frames_of(&batch), &mut bodies, &mut totals));
+    }
+    assert_eq!(order, "..Bb");
+    assert_eq!(by_address, 111_000);
+    assert!(copied < 100, "{copied} bytes of heads");
+    assert!(bodies[1][3..100_003].iter().all(|byte| *byte == 7));
+    assert_eq!((bodies[1].len(), bodies[1][2], bodies[1][100_003]), (body, 0xC0, 0xC1));
+}
+
+#[test]
 fn parts_fit_into_the_smallest_batch_and_frame_of_a_peer() {
     let limits = Limits { batch_max: 2048, frame_max: 256, ..Limits::default() };
-    let mut outbox = Outbox::for_peer(&limits);
+    let mut outbox = wide(Outbox::for_peer(&limits));
     outbox.publish_long(u64::MAX, long(u64::MAX, 5000));
     let mut left = 5000;
     while !outbox.is_idle() {
@@ -153,7 +243,7 @@ fn parts_fit_into_the_smallest_batch_and_frame_of_a_peer() {
 
 #[test]
 fn a_message_is_unsent_until_its_last_part_was_taken() {
-    let mut outbox = Outbox::new();
+    let mut outbox = outbox();
     let number = outbox.publish_long(1, long(1, 150_000));
     let (call, end) = (Published::Long(number), outbox.published());
     let unsent = |outbox: &Outbox| {
@@ -183,7 +273,7 @@ fn a_message_is_unsent_until_its_last_part_was_taken() {
 
 #[test]
 fn what_is_discarded_within_a_message_was_never_sent() {
-    let mut outbox = Outbox::new();
+    let mut outbox = outbox();
     let calls =
         [1, 2].map(|source| Published::Long(outbox.publish_long(source, long(source, 70_000))));
     while outbox.longs.active.len() == 2 {
@@ -197,7 +287,7 @@ fn what_is_discarded_within_a_message_was_never_sent() {
 
 #[test]
 fn answers_go_one_after_the_other() {
-    let mut outbox = Outbox::new();
+    let mut outbox = outbox();
     for _ in 0..3 {
         outbox.publish_long(ANSWERS, long(ANSWERS, 100_000));
     }
@@ -214,7 +304,7 @@ fn answers_go_one_after_the_other() {
 /// Long answers that are not sent yet count as those that wait for their ack.
 #[test]
 fn a_peer_that_asks_for_long_answers_and_reads_none_is_overfull() {
-    let mut outbox = Outbox::new();
+    let mut outbox = outbox();
     let mut answers = 0;
     while !outbox.is_overfull() {
         outbox.publish_long(ANSWERS, long(ANSWERS, 4 << 20));
@@ -222,7 +312,7 @@ fn a_peer_that_asks_for_long_answers_and_reads_none_is_overfull() {
         assert!(answers < 10);
     }
     assert_eq!(answers, 6, "21 MiB are too much");
-    let mut outbox = Outbox::new();
+    outbox = Outbox::new();
     outbox.publish_long(1, long(1, 30 << 20));
     assert!(!outbox.is_overfull(), "a call of our own is no answer");
 }

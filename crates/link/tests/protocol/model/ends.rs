@@ -170,7 +170,7 @@ impl Ends {
         out.sequenced
             .segments
             .iter()
-            .for_each(|segment| bytes.extend_from_slice(segment.as_slice()));
+            .for_each(|segment| bytes.extend_from_slice(&segment.flat()));
         if !had {
             return None;
         }

@@ -89,7 +89,7 @@ pub(crate) fn written(sender: &mut SendHalf, frames: &[Fields<'_>]) -> Vec<u8> {
     }
     let mut out = Outgoing::default();
     sender.take_output(&mut out, Time::START);
-    let segments = out.sequenced.segments.iter().map(|segment| segment.as_slice());
+    let segments = out.sequenced.segments.iter().flat_map(|segment| segment.slices());
     framed(&[out.head.as_slice()].into_iter().chain(segments).collect::<Vec<_>>().concat())
 }
 

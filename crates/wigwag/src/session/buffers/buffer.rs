@@ -103,7 +103,7 @@ impl SendBuffer {
             open.frames.is_held = is_held;
             return outcome;
         }
-        let encoded = open.frames.encoded.len();
+        let encoded = open.frames.encoded.total();
         drop(open);
         if !is_held {
             self.session.hold(&self.turn);
@@ -197,7 +197,7 @@ impl OpenBuffer<'_> {
     ) -> EncodeOutcome {
         if self.frames.join(call) {
             if let Some(handout) = handout
-                && self.frames.encoded.len() < TURN_BYTES
+                && self.frames.encoded.total() < TURN_BYTES
             {
                 self.hand_out_run(target, call, handout);
             }

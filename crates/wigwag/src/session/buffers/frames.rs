@@ -202,7 +202,7 @@ impl Frames {
         let from = self.encoded.len();
         self.encoded.extend(rest.log.take(rest.log.end()));
         let added = added.unwrap_or_else(|| {
-            let items = self.encoded.as_slice().get(from..).unwrap_or_default();
+            let items = self.encoded.written_behind(from);
             RunItems::new(items).checked_count().unwrap_or(0)
         });
         self.run.note_items(added);
@@ -253,7 +253,7 @@ impl Frames {
     ) -> EncodeOutcome {
         self.run.close(&mut self.encoded);
         let before = self.encoded.len();
-        let body = call.write(&mut self.encoded);
+        let body = self.encoded.gathering(|out| call.write(out));
         if body as u64 > session.identity.limits.frame_max {
             return EncodeOutcome::Long(Box::new(LongFrame::take(&mut self.encoded, before)));
         }
@@ -369,7 +369,7 @@ impl Frames {
         self.run.close(&mut self.encoded);
         let (frame_max, message_max) = (session.identity.limits.frame_max, session.message_max);
         let before = self.encoded.len();
-        let body = write::reply(&mut self.encoded, asker, encode);
+        let body = self.encoded.gathering(|out| write::reply(out, asker, encode));
         // A peer that leaves much unacknowledged gets no large replies.
         let is_overfull = || session.sending().sender.outbox.is_overfull();
         if body as u64 > message_max {
@@ -463,7 +463,7 @@ impl Frames {
             state.holders.add_closed(rest);
         }
         if ended.is_some() {
-            unsent.push(UnsentCalls::in_frames(self.encoded.as_slice(), &mut sending));
+            unsent.push(UnsentCalls::in_frames(&self.encoded.flat(0..usize::MAX), &mut sending));
             self.encoded.clear();
         } else {
             sending.sender.outbox.publish(&mut self.encoded, frames);

@@ -86,7 +86,7 @@ pub(crate) fn call(
     with(session, |buffer| {
         let mut open = buffer.open();
         let outcome = open.call(target, call, handout);
-        let encoded = open.frames.encoded.len();
+        let encoded = open.frames.encoded.total();
         drop(open);
         buffer.publish_if_full(encoded);
         outcome
@@ -148,7 +148,7 @@ fn send_answers(session: &Arc<Session>, answers: impl Fn(&mut Frames)) {
         let mut open = buffer.open();
         answers(&mut open.frames);
         open.watch();
-        let encoded = open.frames.encoded.len();
+        let encoded = open.frames.encoded.total();
         drop(open);
         buffer.publish_if_full(encoded);
     });

@@ -8,16 +8,18 @@
 use std::sync::{Arc, MutexGuard, Weak};
 use std::task::Waker;
 
+use bytes::Bytes;
 use wigwag_actor::limits::RUN_CALLS_MAX;
 use wigwag_actor::{CallErrorKind, Exported, InboundQueue, InboundQueueOwner};
 use wigwag_link::application::{self, Application, Attach, Found, LongCall, Rejected};
 use wigwag_link::credit::{ActorBound, Grant};
 use wigwag_link::recv_half::{ChannelCalls, ReplyRun};
 use wigwag_link::{Code, Dispatcher, Limits, LinkError};
+use wigwag_wire::gathered::part_of;
 use wigwag_wire::{Framing, ReadBuf, Time};
 
 use crate::exports::Exports;
-use crate::limits::CODEC_MESSAGEPACK;
+use crate::limits::{CODEC_MESSAGEPACK, SHARED_CALLS_BYTES_MIN};
 use crate::replies::slot::Completion;
 use crate::session::attach::routes::ActorIdentity;
 use crate::session::receive::inbound::{ChannelOwner, ChannelPermit};
@@ -73,9 +75,10 @@ impl RecvState {
         };
         let most = usize::try_from(self.ours.batch_max).unwrap_or(usize::MAX);
         let RecvState { session: weak, dispatcher, ours, exports, replies } = self;
-        let mut inbound = Inbound { session, weak, ours, exports, replies, floor: u32::MAX };
         while let Some(message) = framing.cut(input, most).map_err(|_| too_long())? {
-            dispatcher.receive(&message, now, &mut inbound)?;
+            let (floor, message) = (u32::MAX, &message);
+            let mut inbound = Inbound { session, weak, ours, exports, replies, floor, message };
+            dispatcher.receive(message, now, &mut inbound)?;
         }
         Ok(())
     }
@@ -90,6 +93,8 @@ struct Inbound<'a> {
     replies: &'a mut PipelinedReplies,
     /// Slots from this one on belong to pipelines.
     floor: u32,
+    /// The message that is read.
+    message: &'a Bytes,
 }
 
 /// An exported actor and the permit for its channel.
@@ -169,12 +174,18 @@ impl Application for Inbound<'_> {
         channel: &mut InboundChannel,
         run: &ChannelCalls<'_>,
     ) -> Result<(), LinkError> {
-        channel.queue.accept(run.bytes, run.calls, run.units);
+        if run.bytes.len() >= SHARED_CALLS_BYTES_MIN
+            && let Some(calls) = part_of(self.message, run.bytes)
+        {
+            channel.queue.accept_shared(calls, run.calls, run.units);
+        } else {
+            channel.queue.accept(run.bytes, run.calls, run.units);
+        }
         Ok(())
     }
 
     fn long_call(&mut self, channel: &mut InboundChannel, call: LongCall) -> Result<(), LinkError> {
-        channel.queue.accept_long(call.frame, call.units);
+        channel.queue.accept_shared(call.frame.into(), 1, call.units);
         Ok(())
     }
 

@@ -123,8 +123,8 @@ async fn a_long_ask_whose_session_ends_is_unknown_only_if_its_last_part_was_writ
         peer.accept(Identity { offered: features::PARTS, ..raw::identity() }).await;
         peer.attached(1 << 20).await;
         let store = in_time(PATIENCE, attaching).await.unwrap().unwrap();
-        // Half of the unacked window is 2 MiB: the second message stops there.
-        let length = if is_whole { MIB } else { 4 * MIB };
+        // Two parts go without an ack: the second message stops there.
+        let length = if is_whole { 100_000 } else { 4 * MIB };
         let ask = {
             let store = store.clone();
             tokio::spawn(async move { store.swap(1, payload(length, 1)).ask().await })
@@ -142,7 +142,7 @@ async fn a_long_ask_whose_session_ends_is_unknown_only_if_its_last_part_was_writ
         };
         peer.acknowledges = false;
         let mut left = length;
-        while left > if is_whole { 0 } else { 3 * MIB } {
+        while left > if is_whole { 0 } else { 4 * MIB - 100_000 } {
             let seen = in_time(PATIENCE, peer.frame()).await.unwrap();
             if let kind::PARTS | kind::PART = seen.kind {
                 left = left.saturating_sub(65_000);

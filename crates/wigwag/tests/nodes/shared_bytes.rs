@@ -1,0 +1,122 @@
+//! Long bytes are not copied between the program and its socket: an actor gets a part of the block
+//! that they were read into.
+
+use std::time::Duration;
+
+use wigwag::{Actor, Bytes, Node};
+use wigwag_testkit::ledger::in_time;
+
+/// Every wait ends much earlier; this only turns a hang into a failure.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Bytes before those of a second argument: their type and length.
+const HEAD_BYTES: usize = 3;
+
+/// Keeps all bytes that have come.
+#[derive(Default)]
+struct Shelf {
+    kept: Vec<(u8, Bytes)>,
+}
+
+#[wigwag::actor]
+impl Shelf {
+    /// Keeps bytes.
+    pub fn keep(&mut self, byte: u8, bytes: Bytes) {
+        self.kept.push((byte, bytes));
+    }
+
+    /// The distance in memory between the beginnings of both.
+    pub fn distance(&self, first: Bytes, second: Bytes) -> usize {
+        (second.as_ptr() as usize).wrapping_sub(first.as_ptr() as usize)
+    }
+
+    /// Like `distance`, for bytes within other values.
+    pub fn inner_distance(&self, both: Vec<Option<Bytes>>) -> usize {
+        let [Some(first), Some(second)] = &both[..] else { return 0 };
+        self.distance(first.clone(), second.clone())
+    }
+
+    /// Those that are not what came.
+    pub fn spoiled(&self) -> usize {
+        let is_right = |(byte, bytes): &&(u8, Bytes)| bytes.iter().all(|one| one == byte);
+        self.kept.len() - self.kept.iter().filter(is_right).count()
+    }
+
+    /// How many are kept.
+    pub fn count(&self) -> usize {
+        self.kept.len()
+    }
+
+    /// The bytes that came first.
+    pub fn first(&self) -> Bytes {
+        self.kept.first().map(|(_, bytes)| bytes.clone()).unwrap_or_default()
+    }
+}
+
+async fn shelf() -> (Node, Node, ShelfRef) {
+    let server = Node::new();
+    server.export("shelf", &Shelf::default().spawn()).unwrap();
+    let address = server.listen("tcp://127.0.0.1:0").await.unwrap();
+    let client = Node::new();
+    let shelf = client.actor::<Shelf>(&format!("{address}/shelf")).await.unwrap();
+    (server, client, shelf)
+}
+
+fn filled(length: usize, byte: u8) -> Bytes {
+    vec![byte; length].into()
+}
+
+#[tokio::test]
+async fn arguments_lie_in_memory_as_they_lay_on_the_wire() {
+    let (_server, _client, shelf) = shelf().await;
+    for length in [10_000, 30_000, 65_000, 1_000_000] {
+        let (first, second) = (filled(length, 1), filled(length, 2));
+        let head = if length > 0xFFFF { HEAD_BYTES + 2 } else { HEAD_BYTES };
+        let distance = shelf.distance(first.clone(), second.clone()).ask();
+        let distance = in_time(PATIENCE, distance).await.unwrap();
+        assert_eq!(distance, length + head, "{length} bytes were copied");
+        let both = vec![Some(first), Some(second)];
+        let distance = in_time(PATIENCE, shelf.inner_distance(both).ask()).await.unwrap();
+        assert_eq!(distance, length + head, "{length} bytes within others were copied");
+    }
+}
+
+/// The memory that an actor keeps is not used for what comes later.
+#[tokio::test]
+async fn bytes_that_are_kept_stay_as_they_came() {
+    let (_server, _client, shelf) = shelf().await;
+    let lengths = [4095, 4096, 5000, 16_384, 20_000, 60_000, 65_536, 70_000, 300_000];
+    let mut sent = 0;
+    for round in 0..10_u8 {
+        for (at, length) in (0_u8..).zip(lengths) {
+            let byte = round * 10 + at;
+            let tell = shelf.keep(byte, filled(length, byte)).tell();
+            in_time(PATIENCE, tell).await.unwrap();
+            sent += 1;
+        }
+    }
+    assert_eq!(in_time(PATIENCE, shelf.count().ask()).await.unwrap(), sent);
+    assert_eq!(in_time(PATIENCE, shelf.spoiled().ask()).await.unwrap(), 0);
+    let first = in_time(PATIENCE, shelf.first().ask()).await.unwrap();
+    assert_eq!(first, filled(4095, 0));
+}
+
+/// Calls that a turn has gathered with their bytes keep their order beside short ones.
+#[tokio::test]
+async fn long_bytes_keep_their_place_among_short_calls_of_a_turn() {
+    let (_server, _client, shelf) = shelf().await;
+    let turn = {
+        let shelf = shelf.clone();
+        wigwag::spawn(async move {
+            for number in 0..200_u8 {
+                let length = if number % 3 == 0 { 5000 + usize::from(number) } else { 3 };
+                shelf.keep(number, filled(length, number)).tell().await.unwrap();
+            }
+        })
+    };
+    in_time(PATIENCE, turn).await.unwrap();
+    assert_eq!(in_time(PATIENCE, shelf.count().ask()).await.unwrap(), 200);
+    assert_eq!(in_time(PATIENCE, shelf.spoiled().ask()).await.unwrap(), 0);
+    let first = in_time(PATIENCE, shelf.first().ask()).await.unwrap();
+    assert_eq!(first, filled(5000, 0), "an answer goes back as it came");
+}
