@@ -12,3 +12,4 @@ pub(super) mod blob;
 pub(super) mod paced;
 pub(super) mod overload;
 pub(super) mod sp;
+pub(super) mod fan_out;

@@ -8,7 +8,7 @@ use std::time::Instant;
 use serde_json::{Value, json};
 use tokio::runtime::Builder;
 use wigwag::Bytes;
-use wigwag::sp::{Pair, Pull, Push, Rep, Req, SendError, SocketError};
+use wigwag::sp::{Pair, Pub, Pull, Push, Rep, Req, SendError, SocketError, Sub};
 
 use crate::contract::Failure;
 use crate::contract::sp::{Receipts, RoundTrips, Stamp, merged};
@@ -20,11 +20,17 @@ use crate::contract::{
 const INPROC: &str = "inproc://lab";
 
 /// A socket that sends; what is the same with both kinds is written once.
-trait Sends {
+pub(super) trait Sends {
     fn send_message(&self, message: Vec<u8>) -> impl Future<Output = Result<(), SendError>> + Send;
 }
 
 impl Sends for Push {
+    async fn send_message(&self, message: Vec<u8>) -> Result<(), SendError> {
+        self.send(message).await
+    }
+}
+
+impl Sends for Pub {
     async fn send_message(&self, message: Vec<u8>) -> Result<(), SendError> {
         self.send(message).await
     }
@@ -37,11 +43,17 @@ impl Sends for Pair {
 }
 
 /// A socket that receives.
-trait Receives {
+pub(super) trait Receives {
     fn receive(&self) -> impl Future<Output = Result<Bytes, SocketError>> + Send;
 }
 
 impl Receives for Pull {
+    async fn receive(&self) -> Result<Bytes, SocketError> {
+        self.recv().await
+    }
+}
+
+impl Receives for Sub {
     async fn receive(&self) -> Result<Bytes, SocketError> {
         self.recv().await
     }
