@@ -135,7 +135,6 @@ const REASONS: &[(&str, &str)] = &[
     ("broken-due", "from when its asks were due"),
     ("broken-pub-drop", "read all the while missed"),
     ("broken-pub-double", "twice"),
-    ("broken-pub-mask", "not the same"),
     ("broken-pub-wrong", "not the same"),
     ("broken-pub-reorder", "out of order"),
     ("broken-pub-date", "filled or dated"),

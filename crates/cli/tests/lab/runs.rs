@@ -237,7 +237,7 @@ fn a_quick_run_of_sp_sends_to_several_peers() {
         assert_eq!(row["kept"].is_null(), cell.contains("3 peers"), "{row}");
     }
     let each = rows.row(published[0], "wigwag")["verified"]["sent"].as_u64().unwrap();
-    assert_eq!(each, 2 * 20_000);
+    assert_eq!(each, 2 * 2_500);
 }
 
 /// Of so many actors the account has sums.

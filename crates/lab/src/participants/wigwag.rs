@@ -12,4 +12,3 @@ pub(super) mod blob;
 pub(super) mod paced;
 pub(super) mod overload;
 pub(super) mod sp;
-pub(super) mod fan_out;

@@ -285,4 +285,29 @@ mod tests {
             assert_eq!(rows[at].kept, None, "{at}");
         }
     }
+
+    /// A rate that was ordered is held against one's own beside a third peer that is well.
+    #[test]
+    fn others_that_lose_more_than_a_tenth_beside_a_bad_peer_are_a_remark() {
+        let mut rows = [
+            row("go", "pub 2 KiB tcp, 3 peers", &[1_000, 1_000, 1_000]),
+            row("go", "pub 2 KiB tcp, slow peer", &[890, 880, 950]),
+            row("go", "pub 2 KiB tcp, dying peer", &[880, 910, 920]),
+            row("c", "pub 2 KiB tcp, slow peer", &[5]),
+        ];
+        for row in &mut rows {
+            row.workload = "sp".to_owned();
+            row.rate_ordered = Some(1_000);
+        }
+        fill(&mut rows);
+        doubt_neighbours(&mut rows);
+        assert_eq!(rows[1].kept, Some(Spread { median: 0.89, min: 0.88, max: 0.95 }));
+        assert_eq!(rows[1].verdict, Verdict::Flagged);
+        assert_eq!(rows[1].reasons, ["beside that peer the others kept 0.89 of their rate"]);
+        for at in [0, 2, 3] {
+            assert_eq!((rows[at].verdict, rows[at].reasons.len()), (Verdict::Valid, 0), "{at}");
+        }
+        assert!(rows[2].kept.is_some() && rows[0].kept.is_none() && rows[3].kept.is_none());
+        assert!(rows.iter().all(|row| row.ratio_to_best_peer.is_none()));
+    }
 }

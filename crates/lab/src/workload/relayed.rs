@@ -28,9 +28,6 @@ const FAR_MS: u32 = 10;
 /// So it is so many times longer.
 const FAR_LONGER_QUICK: u32 = 3;
 
-/// A slow peer of PUSH is behind in a window of this.
-const FAN_OUT_LONGER_QUICK: u32 = 8;
-
 /// Tells and asks at each delay, then the cuts.
 pub(super) fn cells() -> impl Iterator<Item = Cell> {
     let with = |asks| DELAYS_MS.map(|delay_ms| Cell::Relayed { asks, delay_ms });
@@ -71,13 +68,7 @@ impl Cell {
                 }
             }
             Cell::Relayed { delay_ms: FAR_MS.., .. } if quick => FAR_LONGER_QUICK,
-            Cell::Sp(cell) if cell.is_fan_out() => {
-                if quick {
-                    FAN_OUT_LONGER_QUICK
-                } else {
-                    LONGER
-                }
-            }
+            Cell::Sp(cell) => cell.window_factor(quick),
             _ => 1,
         }
     }

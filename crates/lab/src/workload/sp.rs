@@ -145,6 +145,14 @@ impl SpCell {
         self.is_fan_out().then_some(fan_out::RATE)
     }
 
+    /// How many times the usual window its own is.
+    pub(crate) fn window_factor(self, quick: bool) -> u32 {
+        match self.pattern {
+            Pattern::FanOut { source, third } => fan_out::window_factor(source, third, quick),
+            _ => 1,
+        }
+    }
+
     /// Whether one socket sends to several peers.
     pub(crate) fn is_fan_out(self) -> bool {
         matches!(self.pattern, Pattern::FanOut { .. })

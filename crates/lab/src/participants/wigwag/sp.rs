@@ -16,11 +16,13 @@ use crate::contract::{
     Orders, PayloadDraws, print_line, print_line_and_wait, ready_and_go, ready_until_input_ends,
 };
 
+pub(in crate::participants) mod fan_out;
+
 /// Where both ends of one process meet.
 const INPROC: &str = "inproc://lab";
 
 /// A socket that sends; what is the same with both kinds is written once.
-pub(super) trait Sends {
+trait Sends {
     fn send_message(&self, message: Vec<u8>) -> impl Future<Output = Result<(), SendError>> + Send;
 }
 
@@ -43,7 +45,7 @@ impl Sends for Pair {
 }
 
 /// A socket that receives.
-pub(super) trait Receives {
+trait Receives {
     fn receive(&self) -> impl Future<Output = Result<Bytes, SocketError>> + Send;
 }
 

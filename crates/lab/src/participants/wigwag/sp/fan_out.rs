@@ -11,12 +11,12 @@ use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 use wigwag::sp::{Pub, Pull, Push, QueueLength, Sub};
 
-use super::paced::tell_when_due;
-use super::sp::{Receives, Sends};
+use super::{Receives, Sends};
 use crate::contract::fan_out::{Arrival, Receipts, Source, Stamp};
 use crate::contract::{
     Failure, Orders, PayloadDraws, exit_when_input_ends, print_line, wait_for_go,
 };
+use crate::participants::wigwag::paced::tell_when_due;
 
 /// Greetings and marks are sent so often.
 const EVERY: Duration = Duration::from_millis(1);
