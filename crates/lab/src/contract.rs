@@ -7,6 +7,7 @@ pub(crate) mod schedule;
 pub(crate) mod poller;
 pub(crate) mod quote;
 pub(crate) mod sp;
+pub(crate) mod fan_out;
 pub(crate) mod stamp;
 pub(crate) mod blob;
 
@@ -48,6 +49,10 @@ pub(crate) struct Orders {
     pub(crate) transport: String,
     /// The file to listen at.
     pub(crate) socket: String,
+    /// Messages that may wait for a peer.
+    pub(crate) queue: usize,
+    /// Sockets that receive.
+    pub(crate) receivers: usize,
     /// Requests are `Ping` and replies `Pong`.
     pub(crate) fixed: bool,
     /// Whether it delays its end after the clock has stopped.
@@ -79,6 +84,8 @@ impl Orders {
             size: number("SIZE") as usize,
             transport: text("TRANSPORT"),
             socket: text("SOCKET"),
+            queue: number("QUEUE") as usize,
+            receivers: (number("RECEIVERS") as usize).max(1),
             fixed: text("PAYLOAD") == "fixed",
             lingers: number("LINGER") != 0,
             answer_max: match number("ANSWER_MS") {
@@ -98,6 +105,11 @@ pub(crate) fn print_line(line: &str) -> io::Result<()> {
 /// Prints READY, then waits for GO.
 pub(crate) fn ready_and_go() -> Result<(), Failure> {
     print_line("READY")?;
+    wait_for_go()
+}
+
+/// Waits for GO.
+pub(crate) fn wait_for_go() -> Result<(), Failure> {
     let mut line = String::new();
     io::stdin().lock().read_line(&mut line)?;
     match line.trim() {
@@ -116,12 +128,17 @@ pub(crate) fn print_line_and_wait(line: &str) -> io::Result<()> {
 
 /// Prints READY with a port; from then on the process ends when its standard input does.
 pub(crate) fn ready_until_input_ends(port: u16) -> io::Result<()> {
+    exit_when_input_ends();
+    print_line(&format!("READY {port}"))
+}
+
+/// From now on the process ends when its standard input does.
+pub(crate) fn exit_when_input_ends() {
     thread::spawn(|| {
         // An error also means that the lab has gone.
         let _ = io::stdin().lock().read_to_end(&mut Vec::new());
         process::exit(0);
     });
-    print_line(&format!("READY {port}"))
 }
 
 /// The payloads of a sender.

@@ -136,7 +136,8 @@ pub struct Row {
     pub ratio_to_raw: Option<Interval>,
     /// Rate to that of the best valid peer that is neither `raw` nor `wigwag`.
     pub ratio_to_best_peer: Option<Interval>,
-    /// Rate through a relay with a delay, to that through one without, in the same round.
+    /// Rate through a relay with a delay, to that through one without, or beside a peer that is slow
+    /// or dies, to that beside one that is well; in the same round.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept: Option<Spread>,
     /// The cuts, as the relay saw them.
@@ -189,6 +190,9 @@ pub struct Run {
     /// Processor time of the lab's relay, where one stood between; in no figure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relay_cpu_seconds: Option<f64>,
+    /// Times that a peer beside those that are measured was killed, where one is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deaths: Option<usize>,
 }
 
 impl Row {

@@ -21,7 +21,6 @@ use crate::results::{Environment, Results, Row, SCHEMA};
 use crate::run::quiet::QuietestTrial;
 use crate::run::series::Series;
 use crate::trial::{CONTRACT, Deadlines, Outcome, QUICK, TrialError, run_trial};
-use crate::workload::remote::overload;
 use crate::workload::{Cell, Entry, Judgement, Order, Workload, relayed};
 
 /// The number of rounds of a run, by default.
@@ -150,6 +149,7 @@ pub fn run(
     rows.append(&mut missing);
     ratios::distrust(&mut rows);
     ratios::fill(&mut rows);
+    ratios::doubt_neighbours(&mut rows);
     let quick = options.effort.is_short();
     let share = (own_seconds() - spent) / began.elapsed().as_secs_f64();
     Results {
@@ -230,8 +230,8 @@ impl Coordinator<'_> {
     /// Finds out how many messages fill a window, and at which rate they are sent.
     fn prepare(&mut self, series: &mut [Series<'_>], index: usize) {
         self.step(&series[index]);
-        if let Cell::Overload { percent } = series[index].entry.cell {
-            return self.order_rate(&mut series[index], overload::CAPACITY as f64, percent);
+        if let Some(rate) = series[index].entry.cell.rate() {
+            return self.order_rate(&mut series[index], rate as f64, 100);
         }
         let Cell::Paced { percent } = series[index].entry.cell else {
             return self.calibrate(&mut series[index]);

@@ -1,6 +1,7 @@
 //! One measurement: fresh processes, one GO, the accounts, and the costs.
 
 pub mod relay_program;
+pub mod bystander;
 
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,6 +14,7 @@ use crate::process::timeline::WireTimeline;
 use crate::process::tree::{Cost, MachineCpu, ProcessTree, own_seconds};
 use crate::relay::RelayAccount;
 use crate::results::Side;
+use crate::trial::bystander::{Bystander, BystanderSpec, Lives};
 use crate::trial::relay_program::RelayProgram;
 
 /// Processes are looked at so often.
@@ -79,14 +81,33 @@ pub struct ProgramSpec {
 pub struct TrialPrograms {
     /// The program that listens.
     pub server: Option<ProgramSpec>,
-    /// The program that gets GO and ends by itself.
+    /// The program that ends by itself, and gets GO unless the server does.
     pub worker: ProgramSpec,
+    /// Whether the server gets GO: it listens, but it is the one that sends.
+    pub server_begins: bool,
     /// Whether the programs have a network of their own, whose bytes are counted.
     pub staged: bool,
     /// The relay between them, if there is one; the worker gets its port instead of the server's.
     pub relay: Option<relay_program::RelaySpec>,
+    /// A peer of the server beside the worker.
+    pub bystander: Option<BystanderSpec>,
     /// The file that the server listens at, if it listens at one.
     pub socket_file: Option<SocketFile>,
+}
+
+impl TrialPrograms {
+    /// One program alone.
+    pub fn of(worker: ProgramSpec) -> TrialPrograms {
+        TrialPrograms {
+            server: None,
+            worker,
+            server_begins: false,
+            staged: false,
+            relay: None,
+            bystander: None,
+            socket_file: None,
+        }
+    }
 }
 
 /// The outcome of a trial.
@@ -118,6 +139,8 @@ pub struct Outcome {
     pub wire: Option<Result<WireTimeline, String>>,
     /// The account of a relay between them.
     pub relay: Option<RelayAccount>,
+    /// Times that a bystander was killed, if that is its part.
+    pub deaths: Option<usize>,
 }
 
 /// The reason why a trial has no outcome.
@@ -229,12 +252,12 @@ pub fn run_trial(
     stop: &AtomicBool,
 ) -> Result<Outcome, TrialError> {
     // The file is removed when all programs have ended.
-    let TrialPrograms { server, mut worker, staged, relay: between, socket_file: _file } = cast;
+    let TrialPrograms { server, mut worker, staged, relay: between, socket_file: _file, .. } = cast;
     let (stage, unstaged) = match staged.then(NetworkNamespace::open).transpose() {
         Ok(stage) => (stage, None),
         Err(why) => (None, Some(why)),
     };
-    let (mut players, mut relay) = (Vec::new(), None);
+    let (mut players, mut relay, mut listens_at) = (Vec::new(), None, 0);
     if let Some(server) = server {
         let (player, mut port) = RunningProgram::start(server, stage.as_ref(), deadlines, true)?;
         if let Some(between) = between {
@@ -242,10 +265,14 @@ pub fn run_trial(
             (relay, port) = (Some(relaying), instead);
         }
         worker.orders.push(("PORT", port.to_string()));
+        listens_at = port;
         players.push(player);
     }
     let (player, _) = RunningProgram::start(worker, stage.as_ref(), deadlines, false)?;
     players.push(player);
+    let dies = cast.bystander.as_ref().is_some_and(|spec| spec.life.is_some());
+    let start = |spec| Bystander::start(spec, stage.as_ref(), listens_at, deadlines);
+    let bystander = cast.bystander.map(start).transpose()?;
     let machine = MachineCpu::now();
     let own = own_seconds();
     for player in &mut players {
@@ -253,18 +280,22 @@ pub fn run_trial(
     }
     relay.as_mut().map_or(Ok(()), RelayProgram::go)?;
     let mut wire = stage.as_ref().map(Wire::new);
-    let began = match players.last_mut() {
-        Some(worker) => worker.program.go().map_err(|fault| worker.broke(fault))?,
+    let first = if cast.server_begins { 0 } else { players.len() - 1 };
+    let began = match players.get_mut(first) {
+        Some(player) => player.program.go().map_err(|fault| player.broke(fault))?,
         None => return Err(TrialError::Stopped),
     };
+    bystander.iter().for_each(Bystander::go);
     work(&mut players, began, deadlines, wire.as_mut(), stop)?;
     let mut outcome = read(&mut players, began);
     outcome.wire = match (wire, unstaged) {
         (Some(wire), _) => Some(Ok(wire.timeline)),
         (None, why) => why.map(Err),
     };
-    let relaying = relay.as_mut().map_or(0.0, RelayProgram::spent);
-    let spent = players.iter().map(|player| player.tree.spent()).sum::<f64>() + relaying;
+    let lives = bystander.map_or(Ok(Lives::default()), Bystander::end)?;
+    outcome.deaths = dies.then_some(lives.deaths);
+    let beside = relay.as_mut().map_or(0.0, RelayProgram::spent) + lives.cpu_seconds;
+    let spent = players.iter().map(|player| player.tree.spent()).sum::<f64>() + beside;
     let own = own_seconds() - own;
     outcome.foreign_cpu_share = machine.foreign_share(&MachineCpu::now(), spent + own);
     outcome.relay = end(&mut players, relay, (began, deadlines), stop)?;
@@ -401,8 +432,8 @@ impl Cost {
     pub fn with(mut self, other: Cost) -> Cost {
         self.cpu_seconds += other.cpu_seconds;
         self.peak_rss_bytes += other.peak_rss_bytes;
-        // Asked for only where there is one program.
-        self.grown_bytes = other.grown_bytes;
+        // That of the program that listens, where there are two.
+        self.grown_bytes = self.grown_bytes.or(other.grown_bytes);
         self.threads_max += other.threads_max;
         self.switches += other.switches;
         self.threads.extend(other.threads);

@@ -69,6 +69,12 @@ static int is_cell(const char *name)
     return !strcmp(orders.cell, name);
 }
 
+/* Whether one PUB sends to several SUB. */
+static int is_pub(void)
+{
+    return !strncmp(orders.cell, "pub", 3);
+}
+
 static uint32_t first_state(uint32_t sender)
 {
     uint32_t x = orders.seed ^ ((sender + 1) * 2654435761u);
@@ -139,13 +145,25 @@ static uint64_t nanoseconds(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-static void take_time(uint64_t spent)
+static void add_time(struct times *times, uint64_t spent)
 {
     int shift = spent < BINS_EACH ? 0 : 55 - __builtin_clzll(spent);
-    times.bins[(size_t)shift * BINS_EACH + (spent >> shift)]++;
-    times.count++;
-    if (spent > times.most)
-        times.most = spent;
+    times->bins[(size_t)shift * BINS_EACH + (spent >> shift)]++;
+    times->count++;
+    if (spent > times->most)
+        times->most = spent;
+}
+
+static void take_time(uint64_t spent)
+{
+    add_time(&times, spent);
+}
+
+/* The first time that is too long for a bin. */
+static uint64_t bin_end(size_t bin)
+{
+    size_t shift = bin < 2 * BINS_EACH ? 0 : bin / BINS_EACH - 1;
+    return (uint64_t)(bin - shift * BINS_EACH + 1) << shift;
 }
 
 /* The time in microseconds that a share of the round trips did not exceed. */
@@ -155,8 +173,7 @@ static double percentile(double share)
     for (size_t bin = 0; bin < sizeof times.bins / sizeof *times.bins; bin++) {
         seen += times.bins[bin];
         if (seen > wanted) {
-            size_t shift = bin < 2 * BINS_EACH ? 0 : bin / BINS_EACH - 1;
-            uint64_t end = ((bin - shift * BINS_EACH + 1) << shift) - 1;
+            uint64_t end = bin_end(bin) - 1;
             return (double)(end < times.most ? end : times.most) / 1e3;
         }
     }

@@ -14,6 +14,8 @@
  *     static void sp_send(sp_socket socket, sp_message *message);   // takes it over
  *     static void sp_receive(sp_socket socket, sp_message *message);
  *     static void sp_free(sp_message *message);
+ *     static void sp_set_queue(sp_socket socket, int messages);     // that may wait for a peer
+ *     static void sp_subscribe(sp_socket socket);                   // a SUB, to everything
  *     #define SP_THREADS_SHARE_A_SOCKET 0 or 1
  */
 #include <pthread.h>
@@ -251,15 +253,17 @@ static int play(void)
     return 0;
 }
 
+#include "fan_out.h"
+
 int main(int count, char **arguments)
 {
     const char *role = count > 1 ? arguments[1] : "", *transport = order("TRANSPORT");
-    int serves = !strcmp(role, "server");
+    int serves = !strcmp(role, "server"), receives = !strcmp(role, "receiver");
     orders.cell = order("CELL");
     orders.size = number_ordered("SIZE");
     orders.senders = (uint32_t)number_ordered("SENDERS");
     orders.messages = number_ordered("MESSAGES");
-    orders.seed = serves ? 0 : (uint32_t)number_ordered("SEED");
+    orders.seed = serves || receives ? 0 : (uint32_t)number_ordered("SEED");
     tallies = calloc(orders.senders, sizeof *tallies);
     if (!strcmp(transport, "inproc"))
         strcpy(orders.address, INPROC);
@@ -270,6 +274,10 @@ int main(int count, char **arguments)
                  (int)number_ordered("PORT"));
     if (serves)
         serve();
+    if (receives || !strcmp(role, "sender")) {
+        rate = number_ordered("RATE");
+        receives ? receive_fan_out() : send_fan_out();
+    }
     if (!strcmp(role, "client"))
         return drive();
     if (!strcmp(role, "inproc"))

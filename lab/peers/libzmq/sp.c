@@ -23,7 +23,9 @@ enum sp_kind {
     SP_REP = ZMQ_REP,
     SP_PUSH = ZMQ_PUSH,
     SP_PULL = ZMQ_PULL,
-    SP_PAIR = ZMQ_PAIR
+    SP_PAIR = ZMQ_PAIR,
+    SP_PUB = ZMQ_PUB,
+    SP_SUB = ZMQ_SUB
 };
 
 static void check(int failed, const char *what)
@@ -46,6 +48,18 @@ static sp_socket sp_open(enum sp_kind kind, size_t size)
     check(zmq_setsockopt(opened, ZMQ_SNDHWM, &mark, sizeof mark) < 0, "ZMQ_SNDHWM");
     check(zmq_setsockopt(opened, ZMQ_RCVHWM, &mark, sizeof mark) < 0, "ZMQ_RCVHWM");
     return opened;
+}
+
+/* A mark that is set before the socket is bound or connected holds for every peer. */
+static void sp_set_queue(sp_socket socket, int messages)
+{
+    check(zmq_setsockopt(socket, ZMQ_SNDHWM, &messages, sizeof messages) < 0, "ZMQ_SNDHWM");
+    check(zmq_setsockopt(socket, ZMQ_RCVHWM, &messages, sizeof messages) < 0, "ZMQ_RCVHWM");
+}
+
+static void sp_subscribe(sp_socket socket)
+{
+    check(zmq_setsockopt(socket, ZMQ_SUBSCRIBE, "", 0) < 0, "ZMQ_SUBSCRIBE");
 }
 
 static int sp_listen(sp_socket socket, const char *address)

@@ -38,7 +38,7 @@ func main() {
 		role = os.Args[1]
 	}
 	size, senders, messages = order("SIZE"), order("SENDERS"), order("MESSAGES")
-	if role != "server" {
+	if role != "server" && role != "receiver" {
 		seed = uint32(order("SEED"))
 	}
 	switch role {
@@ -48,6 +48,10 @@ func main() {
 		drive()
 	case "inproc":
 		play()
+	case "sender":
+		sendFanOut()
+	case "receiver":
+		receiveFanOut()
 	default:
 		log.Fatalf("no such role: %q", role)
 	}
@@ -123,14 +127,10 @@ func serve() {
 	listener, err := socket.NewListener(address(), nil)
 	check(err)
 	check(listener.Listen())
-	go func() {
-		io.Copy(io.Discard, os.Stdin)
-		os.Exit(0)
-	}()
+	go endWithTheInput(os.Stdin)
 	port := "0"
 	if transport == "tcp" {
-		bound := listener.Address()
-		port = bound[strings.LastIndex(bound, ":")+1:]
+		port = portOf(listener)
 	}
 	fmt.Println("READY", port)
 	if cell == "req" {
@@ -139,6 +139,16 @@ func serve() {
 		say(receiveAll(socket))
 	}
 	select {}
+}
+
+func endWithTheInput(input io.Reader) {
+	io.Copy(io.Discard, input)
+	os.Exit(0)
+}
+
+func portOf(listener mangos.Listener) string {
+	bound := listener.Address()
+	return bound[strings.LastIndex(bound, ":")+1:]
 }
 
 func drive() {

@@ -13,6 +13,7 @@
 #include <nanomsg/nn.h>
 #include <nanomsg/pair.h>
 #include <nanomsg/pipeline.h>
+#include <nanomsg/pubsub.h>
 #include <nanomsg/reqrep.h>
 
 #define SP_THREADS_SHARE_A_SOCKET 1
@@ -29,7 +30,9 @@ enum sp_kind {
     SP_REP = NN_REP,
     SP_PUSH = NN_PUSH,
     SP_PULL = NN_PULL,
-    SP_PAIR = NN_PAIR
+    SP_PAIR = NN_PAIR,
+    SP_PUB = NN_PUB,
+    SP_SUB = NN_SUB
 };
 
 static void fail(const char *what)
@@ -81,6 +84,19 @@ static void sp_dial(sp_socket socket, const char *address)
 {
     if (nn_connect(socket, address) < 0)
         fail("nn_connect");
+}
+
+/* Queues have no length in messages: a PUB drops what comes before the last one was written. */
+static void sp_set_queue(sp_socket socket, int messages)
+{
+    (void)socket;
+    (void)messages;
+}
+
+static void sp_subscribe(sp_socket socket)
+{
+    if (nn_setsockopt(socket, NN_SUB, NN_SUB_SUBSCRIBE, "", 0) < 0)
+        fail("NN_SUB_SUBSCRIBE");
 }
 
 static void sp_new(sp_message *message, size_t size)

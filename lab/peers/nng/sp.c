@@ -11,6 +11,8 @@
 #include <nng/protocol/pair1/pair.h>
 #include <nng/protocol/pipeline0/pull.h>
 #include <nng/protocol/pipeline0/push.h>
+#include <nng/protocol/pubsub0/pub.h>
+#include <nng/protocol/pubsub0/sub.h>
 #include <nng/protocol/reqrep0/rep.h>
 #include <nng/protocol/reqrep0/req.h>
 
@@ -22,7 +24,7 @@
 typedef nng_socket sp_socket;
 typedef nng_msg *sp_message;
 
-enum sp_kind { SP_REQ, SP_REP, SP_PUSH, SP_PULL, SP_PAIR };
+enum sp_kind { SP_REQ, SP_REP, SP_PUSH, SP_PULL, SP_PAIR, SP_PUB, SP_SUB };
 
 static void check(int outcome, const char *what)
 {
@@ -35,15 +37,30 @@ static void check(int outcome, const char *what)
 static sp_socket sp_open(enum sp_kind kind, size_t size)
 {
     static int (*const open[])(nng_socket *) = {nng_req0_open, nng_rep0_open, nng_push0_open,
-                                                nng_pull0_open, nng_pair1_open};
+                                                nng_pull0_open, nng_pair1_open, nng_pub0_open,
+                                                nng_sub0_open};
     nng_socket opened;
     (void)size;
     check(open[kind](&opened), "nng_open");
-    if (kind >= SP_PUSH) {
+    if (kind >= SP_PUSH && kind <= SP_PAIR) {
         check(nng_socket_set_int(opened, NNG_OPT_SENDBUF, BUFFER), "NNG_OPT_SENDBUF");
         check(nng_socket_set_int(opened, NNG_OPT_RECVBUF, BUFFER), "NNG_OPT_RECVBUF");
     }
     return opened;
+}
+
+/* Each socket has one of both options, or both. */
+static void sp_set_queue(sp_socket socket, int messages)
+{
+    int sends = nng_socket_set_int(socket, NNG_OPT_SENDBUF, messages);
+    int receives = nng_socket_set_int(socket, NNG_OPT_RECVBUF, messages);
+    if (sends)
+        check(receives, "a queue");
+}
+
+static void sp_subscribe(sp_socket socket)
+{
+    check(nng_socket_set(socket, NNG_OPT_SUB_SUBSCRIBE, "", 0), "NNG_OPT_SUB_SUBSCRIBE");
 }
 
 static int sp_listen(sp_socket socket, const char *address)

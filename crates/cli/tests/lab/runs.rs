@@ -211,6 +211,35 @@ fn a_quick_run_of_sp_passes_messages_over_every_transport() {
     }
 }
 
+/// Every message of PUB is accounted for, at every peer that is measured; beside a third one that
+/// dies, the next one is served.
+#[test]
+fn a_quick_run_of_sp_sends_to_several_peers() {
+    let _alone = crate::alone();
+    let published =
+        ["pub 2 KiB tcp, 3 peers", "pub 2 KiB tcp, slow peer", "pub 2 KiB tcp, dying peer"];
+    let balanced =
+        ["push 2 KiB tcp, 3 peers", "push 2 KiB tcp, slow peer", "push 2 KiB tcp, dying peer"];
+    let rows = some_cells("sp", "wigwag", &[published, balanced].concat());
+    assert_eq!(rows.0.len(), 6, "those and no other");
+    for cell in published.into_iter().chain(balanced) {
+        let row = rows.row(cell, "wigwag");
+        let verified = |name: &str| row["verified"][name].as_u64().unwrap();
+        assert_eq!(verified("sent"), verified("received") + verified("lost"), "{row}");
+        // What is missed on a busy machine is told.
+        let is_told = row["reasons"].to_string().contains("read all the while missed");
+        assert_eq!(verified("lost") > 0, is_told, "{row}");
+        assert_eq!(row["runs"][0]["messages"], verified("received"), "{row}");
+        assert_eq!(row["rate_ordered"], 10_000, "{row}");
+        assert!(row["latency_us"]["p99"].as_f64() > Some(0.0), "{row}");
+        assert!(row["runs"][0]["grown_bytes"].as_u64() < Some(16 << 20), "{row}");
+        assert_eq!(row["runs"][0]["deaths"].as_u64() > Some(0), cell.contains("dying"), "{row}");
+        assert_eq!(row["kept"].is_null(), cell.contains("3 peers"), "{row}");
+    }
+    let each = rows.row(published[0], "wigwag")["verified"]["sent"].as_u64().unwrap();
+    assert_eq!(each, 2 * 2_500);
+}
+
 /// Of so many actors the account has sums.
 #[test]
 fn a_quick_run_of_remote_tells_a_hundred_thousand_actors() {

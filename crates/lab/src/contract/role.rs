@@ -25,10 +25,14 @@ pub enum Role {
     SpClient,
     /// Has both ends of sp in one process.
     SpInproc,
+    /// Listens, and sends to several receivers of sp.
+    SpSender,
+    /// Dials a sender of sp, and receives.
+    SpReceiver,
 }
 
 /// Every role.
-pub const ROLES: [Role; 10] = [
+pub const ROLES: [Role; 12] = [
     Role::PingpongServer,
     Role::PingpongClient,
     Role::Counter,
@@ -39,6 +43,8 @@ pub const ROLES: [Role; 10] = [
     Role::SpServer,
     Role::SpClient,
     Role::SpInproc,
+    Role::SpSender,
+    Role::SpReceiver,
 ];
 
 impl Role {
@@ -55,6 +61,8 @@ impl Role {
             Role::SpServer => "sp.server",
             Role::SpClient => "sp.client",
             Role::SpInproc => "sp.inproc",
+            Role::SpSender => "sp.sender",
+            Role::SpReceiver => "sp.receiver",
         }
     }
 
@@ -103,8 +111,20 @@ pub const COUNTER_CELLS: [&str; 7] = ["count", "slow", "ask", "bounce", "ring", 
 pub const COUNTER_CELLS_AT_LEAST: [&str; 1] = ["count"];
 
 /// Cells that a program for sp can be ordered to do: the values of `CELL`.
-pub const SP_CELLS: [&str; 6] =
-    ["req", "push", "pair", "threads", "connections", "thousand-connections"];
+pub const SP_CELLS: [&str; 12] = [
+    "req",
+    "push",
+    "pair",
+    "threads",
+    "connections",
+    "thousand-connections",
+    "pub",
+    "pub-slow",
+    "pub-dying",
+    "balance",
+    "balance-slow",
+    "balance-dying",
+];
 
 /// Cells of sp that a participant does by default.
 pub const SP_CELLS_AT_LEAST: [&str; 2] = ["req", "push"];

@@ -6,6 +6,7 @@ pub(super) mod inside;
 pub(super) mod pingpong;
 pub(super) mod due;
 pub(super) mod sp;
+pub(super) mod fan_out;
 
 use std::io::{BufReader, BufWriter, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};

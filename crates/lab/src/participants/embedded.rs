@@ -34,6 +34,19 @@ pub struct Embedded {
 const COUNTER: &[Role] = &[Role::Counter];
 const COUNTER_REMOTE_AND_SP: &[Role] =
     &[Role::Counter, Role::RemoteServer, Role::RemoteClient, Role::SpServer, Role::SpClient];
+/// All but those of sp at a rate that is ordered, which has no limit.
+const RAW: &[Role] = &[
+    Role::PingpongServer,
+    Role::PingpongClient,
+    Role::Counter,
+    Role::RemoteServer,
+    Role::RemoteClient,
+    Role::HttpServer,
+    Role::HttpClient,
+    Role::SpServer,
+    Role::SpClient,
+    Role::SpInproc,
+];
 const WIGWAG: &[Role] = &[
     Role::Counter,
     Role::RemoteServer,
@@ -41,7 +54,10 @@ const WIGWAG: &[Role] = &[
     Role::SpServer,
     Role::SpClient,
     Role::SpInproc,
+    Role::SpSender,
+    Role::SpReceiver,
 ];
+const FAN_OUT: &[Role] = &[Role::SpSender, Role::SpReceiver];
 const REMOTE: &[Role] = &[Role::RemoteServer, Role::RemoteClient];
 const COUNTER_AND_SERVER: &[Role] = &[Role::Counter, Role::PingpongServer];
 const SERVER: &[Role] = &[Role::PingpongServer];
@@ -54,11 +70,11 @@ const HTTP_RAW_LINES: u64 =
     lines(include_str!("http/raw.rs")) + lines(include_str!("http/date.rs"));
 
 /// All participants but those of http alone.
-pub const ALL: [Embedded; 40] = [
+pub const ALL: [Embedded; 49] = [
     Embedded {
         name: "raw",
         known_bad: false,
-        roles: &crate::contract::role::ROLES,
+        roles: RAW,
         payload: Payload::Both,
         // It keeps nothing, knows no codec and no tasks: the limit of such cells is that of the
         // cells without.
@@ -87,7 +103,7 @@ pub const ALL: [Embedded; 40] = [
             "blob",
         ],
         inside: &["count", "slow", "ask", "bounce", "actors"],
-        sp: &SP_CELLS,
+        sp: &["req", "push", "pair", "threads", "connections", "thousand-connections"],
         resumes: false,
         lacks: &[
             ("ring", "a ring has no limit but the hand-over, which is the one of bounce"),
@@ -133,7 +149,8 @@ pub const ALL: [Embedded; 40] = [
                 + lines(include_str!("wigwag/blob.rs"))
                 + lines(include_str!("wigwag/paced.rs"))
                 + lines(include_str!("wigwag/overload.rs"))
-                + lines(include_str!("wigwag/sp.rs")),
+                + lines(include_str!("wigwag/sp.rs"))
+                + lines(include_str!("wigwag/sp/fan_out.rs")),
         ),
     },
     broken("broken-drop", COUNTER_REMOTE_AND_SP),
@@ -145,6 +162,15 @@ pub const ALL: [Embedded; 40] = [
     broken("broken-unread", REMOTE),
     broken("broken-seed", REMOTE),
     Embedded { cells: &["paced"], ..broken("broken-due", REMOTE) },
+    fan_out("broken-pub-drop", &["pub"]),
+    fan_out("broken-pub-double", &["pub"]),
+    fan_out("broken-pub-wrong", &["pub"]),
+    fan_out("broken-pub-reorder", &["pub"]),
+    fan_out("broken-pub-date", &["pub"]),
+    fan_out("broken-pub-block", &["pub-slow"]),
+    fan_out("broken-pub-hoard", &["pub-slow"]),
+    fan_out("broken-pub-once", &["pub-dying"]),
+    fan_out("broken-balance-block", &["balance-slow"]),
     broken("broken-mute", COUNTER),
     broken("broken-rubbish", COUNTER),
     broken("broken-crash", COUNTER),
@@ -232,6 +258,10 @@ const fn broken(name: &'static str, roles: &'static [Role]) -> Embedded {
         lacks: &[],
         source_lines: None,
     }
+}
+
+const fn fan_out(name: &'static str, sp: &'static [&'static str]) -> Embedded {
+    Embedded { sp, ..broken(name, FAN_OUT) }
 }
 
 /// Lines that hold more than white space.

@@ -455,12 +455,12 @@ mod tests {
         fs::write(folder.join("peer.toml"), text).unwrap();
         let error = Peer::read(&folder).unwrap_err().to_string();
         assert!(error.contains("no cell \"shout\"") && error.contains("naive-ask"), "{error}");
-        let sockets = "sp = [\"push\", \"pub\"]\n[lacks]\nthreads = \"none\"\n[role]\n";
+        let sockets = "sp = [\"push\", \"bus\"]\n[lacks]\nthreads = \"none\"\n[role]\n";
         let text = format!("name = \"x\"\nlanguage = \"C\"\nlicense = \"MIT\"\n{sockets}");
         fs::write(folder.join("peer.toml"), &text).unwrap();
         let error = Peer::read(&folder).unwrap_err().to_string();
-        assert!(error.contains("no cell \"pub\"") && error.contains("pair"), "{error}");
-        fs::write(folder.join("peer.toml"), text.replace("pub", "pair")).unwrap();
+        assert!(error.contains("no cell \"bus\"") && error.contains("pair"), "{error}");
+        fs::write(folder.join("peer.toml"), text.replace("bus", "pair")).unwrap();
         let peer = Peer::read(&folder).unwrap();
         assert!(peer.sp == ["push", "pair"] && peer.lacks["threads"] == "none");
         fs::write(folder.join("peer.toml"), "name = 3").unwrap();

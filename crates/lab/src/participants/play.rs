@@ -43,6 +43,8 @@ pub fn play(name: &str, role: &str) -> Result<(), Failure> {
         ("raw", Role::SpInproc) => raw::sp::inproc::play(&orders),
         ("wigwag", Role::SpServer) => wigwag::sp::serve(&orders),
         ("wigwag", Role::SpClient) => wigwag::sp::drive(&orders),
+        ("wigwag", Role::SpSender) => wigwag::sp::fan_out::send(&orders),
+        ("wigwag", Role::SpReceiver) => wigwag::sp::fan_out::receive(&orders),
         ("wigwag", _) => wigwag::sp::play(&orders),
         ("broken-due", Role::RemoteServer) => broken::due::serve(&orders),
         ("broken-due", Role::RemoteClient) => broken::due::drive(&orders),
@@ -58,6 +60,8 @@ pub fn play(name: &str, role: &str) -> Result<(), Failure> {
         (_, Role::RemoteServer) => broken::serve(name, &orders),
         (_, Role::RemoteClient) => broken::drive(name, &orders),
         (_, Role::SpServer) => broken::sp::serve(&orders),
+        (_, Role::SpSender) => broken::fan_out::send(name, &orders),
+        (_, Role::SpReceiver) => broken::fan_out::receive(&orders),
         (_, Role::SpClient | Role::SpInproc) => broken::sp::drive(name, &orders),
     }
 }

@@ -235,6 +235,19 @@ impl Program {
         self.expect_no_output().and_then(|()| self.expect_no_survivors())
     }
 
+    /// Ends it as a crash would, with no time to close anything; one that has ended already has
+    /// failed.
+    pub fn kill(&mut self) -> Result<(), ProgramFault> {
+        if self.is_over() {
+            return Err(self.ended_early());
+        }
+        self.signal(Signal::KILL);
+        match self.wait(EARLY_END_MAX) {
+            Some(_) => self.expect_no_survivors(),
+            None => Err(ProgramFault::StillRunning(EARLY_END_MAX)),
+        }
+    }
+
     /// The last lines of its standard error.
     pub fn complaints(&self) -> String {
         let lines = self.complaints.lock().unwrap_or_else(PoisonError::into_inner);

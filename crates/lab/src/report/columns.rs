@@ -3,11 +3,13 @@
 //! A figure exists only for a row that earned it: [`earned`] is the one door, and every column
 //! goes through it.
 
+use crate::figures::digest::Verified;
 pub(crate) use crate::figures::numbers::{bytes, grouped, microseconds, rate, significant};
 use crate::figures::statistics::Spread;
 use crate::results::reasons::is_lower_bound;
 use crate::results::{Interval, Row, Run, Verdict};
 use crate::workload::counter::{FLAT_BYTES, ONE_BY_ONE, SLOW, SPAWN};
+use crate::workload::sp::fan_out::is_published;
 
 /// A row whose numbers may be shown.
 #[derive(Clone, Copy)]
@@ -118,10 +120,22 @@ const COLUMNS: &[Column] = &[
     },
     Column {
         title: "kept",
-        meaning: "Rate divided by its own through the same relay without a delay, in the same \
-                  round: median, least and most of the rounds.",
+        meaning: "Rate divided by its own through the same relay without a delay, or beside a third \
+                  peer that is well, in the same round: median, least and most of the rounds.",
         terminal: TerminalDetail::All,
         value: |row| row.kept.map(|kept| spread_of(kept, significant)),
+    },
+    Column {
+        title: "delivered",
+        meaning: "Messages of PUB that got to the peers that are measured, in per cent of those that \
+                  were sent, over all rounds.",
+        terminal: TerminalDetail::Figure,
+        value: |row| {
+            let Verified { sent, lost, .. } = row.verified;
+            let share = 100.0 * (sent.saturating_sub(lost)) as f64 / sent.max(1) as f64;
+            let text = if lost == 0 { "100 %".to_owned() } else { format!("{share:.3} %") };
+            is_published(&row.cell).then(|| Figure::plain(text))?
+        },
     },
     Column {
         title: "CPU s / M",
@@ -222,38 +236,45 @@ const COLUMNS: &[Column] = &[
         value: |row| Some(spread_of(row.cuts.as_ref()?.resumed_ms?, milliseconds)),
     },
     Column {
+        title: "deaths",
+        meaning: "Times that a peer beside those that are measured was killed in the last round.",
+        terminal: TerminalDetail::Figure,
+        value: |row| Figure::plain(row.runs.last()?.deaths?.to_string()),
+    },
+    Column {
         title: "ordered",
-        meaning: "Messages a second that were ordered: a share of those that it answers at most.",
+        meaning: "Messages a second that were ordered: a share of those that it answers at most, or the \
+                  same for everyone.",
         terminal: TerminalDetail::Figure,
         value: |row| Figure::plain(rate(row.rate_ordered? as f64)),
     },
     Column {
         title: "latency p50",
-        meaning: "Half of the replies came faster, from when their requests were due.",
+        meaning: "Half of the replies, or messages, came faster, from when they were due.",
         terminal: TerminalDetail::Figure,
         value: |row| Figure::plain(microseconds(row.latency_us.as_ref()?.p50)),
     },
     Column {
         title: "latency p99",
-        meaning: "99 of a hundred replies came faster, from when their requests were due.",
+        meaning: "99 of a hundred came faster, from when they were due.",
         terminal: TerminalDetail::Figure,
         value: |row| Figure::plain(microseconds(row.latency_us.as_ref()?.p99?)),
     },
     Column {
         title: "latency p99.9",
-        meaning: "999 of a thousand replies came faster, from when their requests were due.",
+        meaning: "999 of a thousand came faster, from when they were due.",
         terminal: TerminalDetail::Figure,
         value: |row| Figure::plain(microseconds(row.latency_us.as_ref()?.p999?)),
     },
     Column {
         title: "latency max",
-        meaning: "The slowest reply, from when its request was due.",
+        meaning: "The slowest one, from when it was due.",
         terminal: TerminalDetail::None,
         value: |row| Figure::plain(microseconds(row.latency_us.as_ref()?.max)),
     },
     Column {
         title: "late",
-        meaning: "Requests that were sent more than 1 ms after they were due, in per cent.",
+        meaning: "Messages that were sent more than 1 ms after they were due, in per cent.",
         terminal: TerminalDetail::Figure,
         value: |row| {
             let latency = row.latency_us.as_ref()?;

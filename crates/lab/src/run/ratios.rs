@@ -4,6 +4,7 @@ use crate::figures::statistics::{Spread, median_interval};
 use crate::results::reasons::is_innocent;
 use crate::results::{Interval, Row, Verdict};
 use crate::workload::relayed;
+use crate::workload::sp::fan_out;
 
 /// The limit's name.
 const RAW: &str = "raw";
@@ -75,6 +76,7 @@ fn make_void(row: &mut Row, reasons: Vec<String>) {
 /// Rates to those of the limit and of the best peer, paired by round.
 pub fn fill(rows: &mut [Row]) {
     for index in 0..rows.len() {
+        rows[index].kept = kept(&rows[index], rows);
         let row = &rows[index];
         // A rate that was ordered says nothing of who is faster.
         if row.rate_ordered.is_some() {
@@ -94,7 +96,18 @@ pub fn fill(rows: &mut [Row]) {
         let to_best = best.filter(same).and_then(|best| ratio(row, best));
         rows[index].ratio_to_raw = to_raw;
         rows[index].ratio_to_best_peer = to_best;
-        rows[index].kept = kept(&rows[index], rows);
+    }
+}
+
+/// A peer that is slow or dies must not cost the others more than a tenth of their rate.
+pub fn doubt_neighbours(rows: &mut [Row]) {
+    for row in rows {
+        let Some(kept) = row.kept.filter(|kept| kept.median < fan_out::KEPT_MIN) else { continue };
+        if fan_out::reference(&row.cell).is_some() && is_measured(row) {
+            row.verdict = Verdict::Flagged;
+            row.reasons
+                .push(format!("beside that peer the others kept {:.2} of their rate", kept.median));
+        }
     }
 }
 
@@ -107,9 +120,10 @@ fn comparable(row: &Row, other: &Row) -> bool {
     }
 }
 
-/// The rate that a delay leaves, divided by the participant's own rate without it.
+/// The rate that a delay or a bad neighbour leaves, divided by the participant's own rate without
+/// it.
 fn kept(row: &Row, rows: &[Row]) -> Option<Spread> {
-    let cell = relayed::reference(&row.cell)?;
+    let cell = relayed::reference(&row.cell).or_else(|| fan_out::reference(&row.cell))?;
     let same = |other: &&Row| {
         other.workload == row.workload && other.participant == row.participant && other.cell == cell
     };
@@ -154,6 +168,7 @@ mod tests {
             wire_bytes: None,
             last_tenth_to_first: None,
             relay_cpu_seconds: None,
+            deaths: None,
         });
         let rate = rates.first().map(|rate| *rate as f64);
         Row {
@@ -269,5 +284,30 @@ mod tests {
         for at in [0, 1, 2, 4, 5, 6] {
             assert_eq!(rows[at].kept, None, "{at}");
         }
+    }
+
+    /// A rate that was ordered is held against one's own beside a third peer that is well.
+    #[test]
+    fn others_that_lose_more_than_a_tenth_beside_a_bad_peer_are_a_remark() {
+        let mut rows = [
+            row("go", "pub 2 KiB tcp, 3 peers", &[1_000, 1_000, 1_000]),
+            row("go", "pub 2 KiB tcp, slow peer", &[890, 880, 950]),
+            row("go", "pub 2 KiB tcp, dying peer", &[880, 910, 920]),
+            row("c", "pub 2 KiB tcp, slow peer", &[5]),
+        ];
+        for row in &mut rows {
+            row.workload = "sp".to_owned();
+            row.rate_ordered = Some(1_000);
+        }
+        fill(&mut rows);
+        doubt_neighbours(&mut rows);
+        assert_eq!(rows[1].kept, Some(Spread { median: 0.89, min: 0.88, max: 0.95 }));
+        assert_eq!(rows[1].verdict, Verdict::Flagged);
+        assert_eq!(rows[1].reasons, ["beside that peer the others kept 0.89 of their rate"]);
+        for at in [0, 2, 3] {
+            assert_eq!((rows[at].verdict, rows[at].reasons.len()), (Verdict::Valid, 0), "{at}");
+        }
+        assert!(rows[2].kept.is_some() && rows[0].kept.is_none() && rows[3].kept.is_none());
+        assert!(rows.iter().all(|row| row.ratio_to_best_peer.is_none()));
     }
 }

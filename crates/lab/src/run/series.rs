@@ -105,7 +105,10 @@ impl<'a> Series<'a> {
 
     /// Takes what a trial's accounts came to; false when that makes it void.
     pub fn take_trial(&mut self, judged: Judgement) -> bool {
-        self.verified = self.verified + judged.verified;
+        // What was missed in a window that was not quiet, and was tried again, is no figure.
+        if !self.entry.cell.may_miss() || !judged.void.is_empty() {
+            self.verified = self.verified + judged.verified;
+        }
         for reason in judged.void {
             self.make_void(reason);
         }
@@ -124,6 +127,9 @@ impl<'a> Series<'a> {
     pub fn take_window(&mut self, round: usize, judged: Judgement, outcome: Outcome, loud: bool) {
         for reason in judged.flags {
             note(&mut self.flags, reason);
+        }
+        if self.entry.cell.may_miss() {
+            self.verified = self.verified + judged.verified;
         }
         if loud {
             self.loud = (self.loud.0 + 1, self.loud.1.max(outcome.foreign_cpu_share));
@@ -165,6 +171,7 @@ impl<'a> Series<'a> {
             wire_bytes: wire.as_ref().map(WireTimeline::bytes),
             last_tenth_to_first: wire.and_then(|wire| wire.last_tenth_to_first()),
             relay_cpu_seconds,
+            deaths: outcome.deaths,
         });
     }
 

@@ -64,7 +64,7 @@ impl Workload {
         quick && (self != Workload::Remote || workloads > 1)
     }
 
-    /// The cells of a run; a brief one has one, and another for whoever has no part in that.
+    /// The cells of a run; a brief one has one, and others for whoever has no part in that.
     pub fn cells(self, brief: bool) -> Vec<Cell> {
         match (self, brief) {
             (Workload::Pingpong, true) => vec![Cell::Server, Cell::Client],
@@ -337,7 +337,25 @@ impl Cell {
 
     /// True if its question is how much memory grows: then the program waits until that was read.
     pub fn asks_memory(self) -> bool {
-        matches!(self, Cell::Slow | Cell::Spawn)
+        match self {
+            Cell::Slow | Cell::Spawn => true,
+            Cell::Sp(cell) => cell.is_fan_out(),
+            _ => false,
+        }
+    }
+
+    /// True if a message that is missed is a figure and no fault.
+    pub fn may_miss(self) -> bool {
+        matches!(self, Cell::Sp(cell) if cell.is_fan_out())
+    }
+
+    /// Messages a second that are ordered, where they do not follow from another cell.
+    pub fn rate(self) -> Option<u64> {
+        match self {
+            Cell::Overload { percent } => Some(overload::CAPACITY * u64::from(percent) / 100),
+            Cell::Sp(cell) => cell.rate(),
+            _ => None,
+        }
     }
 
     /// Whether a participant has the programs for it, installed or not, and they know it.

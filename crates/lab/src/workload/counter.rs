@@ -47,7 +47,7 @@ pub(super) fn programs(entry: &Entry<'_>, order: Order) -> Option<TrialPrograms>
         Cell::Spawn => worker.memory_max = MEMORY_MAX_MANY,
         _ => {}
     }
-    Some(TrialPrograms { server: None, worker, staged: false, relay: None, socket_file: None })
+    Some(TrialPrograms::of(worker))
 }
 
 pub(super) fn judge(

@@ -104,13 +104,7 @@ pub(super) fn programs(entry: &Entry<'_>, order: Order) -> Option<TrialPrograms>
     server.orders.push(("PORT", "0".to_owned()));
     worker.orders.extend(common);
     worker.orders.push(("SEED", order.seed.to_string()));
-    Some(TrialPrograms {
-        server: Some(server),
-        worker,
-        staged: false,
-        relay: None,
-        socket_file: None,
-    })
+    Some(TrialPrograms { server: Some(server), ..TrialPrograms::of(worker) })
 }
 
 pub(super) fn judge(

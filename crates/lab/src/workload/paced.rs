@@ -30,14 +30,6 @@ pub(super) fn judge(
     outcome: &Outcome,
     drove: &RemoteClientAccount,
 ) {
-    let rate = order.rate.max(1) as f64;
-    let last_due = order.messages.saturating_sub(1) as f64 / rate;
-    let seconds = outcome.seconds;
-    judged.demand(seconds >= last_due, || {
-        format!(
-            "it had its replies after {seconds:.3} s, and its last ask was due at {last_due:.3} s"
-        )
-    });
     let (late, bins) = (drove.late.unwrap_or(0), drove.latency_us.clone().unwrap_or_default());
     let histogram = match LatencyHistogram::read(bins, late, order.messages) {
         Ok(histogram) => histogram,
@@ -45,18 +37,11 @@ pub(super) fn judge(
     };
     if let Some(Ok(wire)) = &outcome.wire
         && let Some(silence) = wire.longest_silence()
-        && let Some(hidden) = hidden(&silence, order, seconds, &histogram)
+        && let Some(hidden) = hidden(&silence, order, outcome.seconds, &histogram)
     {
         judged.void.push(hidden);
     }
-    let held = last_due / (seconds - BESIDE_SECONDS).max(1e-9);
-    if held < HELD {
-        judged.flags.push(format!(
-            "the rate was not held: {:.1} % of {} asks a second",
-            100.0 * held,
-            order.rate
-        ));
-    }
+    judge_rate(judged, order, outcome.seconds);
     if histogram.late_share() > LATE_SHARE_MAX {
         judged.flags.push(format!(
             "{:.1} % of its asks were sent more than 1 ms after they were due: its latency is in \
@@ -65,6 +50,22 @@ pub(super) fn judge(
         ));
     }
     judged.latency = Some(histogram);
+}
+
+/// Whether the rate was held: not too fast, and not too slow either.
+pub(super) fn judge_rate(judged: &mut Judgement, order: Order, seconds: f64) {
+    let last_due = order.messages.saturating_sub(1) as f64 / order.rate.max(1) as f64;
+    judged.demand(seconds >= last_due, || {
+        format!("it was done after {seconds:.3} s, and its last message was due at {last_due:.3} s")
+    });
+    let held = last_due / (seconds - BESIDE_SECONDS).max(1e-9);
+    if held < HELD {
+        judged.flags.push(format!(
+            "the rate was not held: {:.1} % of {} messages a second",
+            100.0 * held,
+            order.rate
+        ));
+    }
 }
 
 /// How many must have waited through a silence, if the client tells of less than half of them.

@@ -113,13 +113,7 @@ pub(super) fn programs(entry: &Entry<'_>, order: Order) -> Option<TrialPrograms>
     worker.orders = common;
     worker.orders.push(("ANSWER_MS", order.answer_max.as_millis().to_string()));
     worker.orders.push(("SEED", order.seed.to_string()));
-    Some(TrialPrograms {
-        server: Some(server),
-        worker,
-        staged: false,
-        relay: None,
-        socket_file: None,
-    })
+    Some(TrialPrograms { server: Some(server), ..TrialPrograms::of(worker) })
 }
 
 pub(super) fn judge(

@@ -68,6 +68,7 @@ impl Cell {
                 }
             }
             Cell::Relayed { delay_ms: FAR_MS.., .. } if quick => FAR_LONGER_QUICK,
+            Cell::Sp(cell) => cell.window_factor(quick),
             _ => 1,
         }
     }

@@ -46,7 +46,8 @@ pub(super) fn programs(entry: &Entry<'_>, order: Order) -> Option<TrialPrograms>
         worker.orders.push(("LIMIT_MS", overload::LIMIT_MS.to_string()));
     }
     let relay = relayed::between(entry, order);
-    Some(TrialPrograms { server: Some(server), worker, staged: true, relay, socket_file: None })
+    let programs = TrialPrograms::of(worker);
+    Some(TrialPrograms { server: Some(server), staged: true, relay, ..programs })
 }
 
 fn window(cell: Cell) -> u64 {

@@ -12,7 +12,10 @@ use crate::trial::{Outcome, TrialPrograms};
 use crate::workload::account::{RemoteClientAccount, SenderCounts, SpServerAccount, verify};
 use crate::workload::entry::parse_account;
 use crate::workload::remote::{judge_client, judge_pace, judge_stalls, judge_times, judge_wire};
+use crate::workload::sp::fan_out::{Source, Third};
 use crate::workload::{Cell, Entry, Judgement, Order};
+
+pub mod fan_out;
 
 /// A cell of sp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -38,6 +41,13 @@ pub enum Pattern {
     Threads(u32),
     /// So many PUSH, each with a connection of its own, to one PULL.
     Connections(u32),
+    /// One socket to three peers, of which two are measured, at a fixed rate.
+    FanOut {
+        /// The socket that sends.
+        source: Source,
+        /// The peer that is not measured.
+        third: Third,
+    },
 }
 
 /// What lies between the sockets.
@@ -70,12 +80,14 @@ const FIRST_BYTES: u64 = 4 << 20;
 const MOST_BYTES: u64 = 64 << 30;
 
 const PROCESSES: &[Role] = &[Role::SpServer, Role::SpClient];
+const SEVERAL: &[Role] = &[Role::SpSender, Role::SpReceiver];
 
-/// The cells of a run; a brief one has one.
+/// The cells of a run; a brief one has one, and others for whoever has no part in it.
 pub(super) fn cells(brief: bool) -> Vec<SpCell> {
     let cell = |pattern, transport, size| SpCell { pattern, transport, size };
     if brief {
-        return vec![cell(Pattern::Push, Transport::Tcp, PUSH_BYTES[0])];
+        let first = cell(Pattern::Push, Transport::Tcp, PUSH_BYTES[0]);
+        return [first].into_iter().chain(fan_out::cells()).collect();
     }
     let mut cells: Vec<SpCell> =
         TRANSPORTS.map(|transport| cell(Pattern::Request, transport, REQUEST_BYTES)).to_vec();
@@ -88,6 +100,7 @@ pub(super) fn cells(brief: bool) -> Vec<SpCell> {
         cells.extend(THREADS.map(|threads| tcp(Pattern::Threads(threads), size)));
     }
     cells.extend(CONNECTIONS.map(|many| tcp(Pattern::Connections(many), PUSH_BYTES[0])));
+    cells.extend(fan_out::cells());
     cells
 }
 
@@ -97,6 +110,7 @@ impl SpCell {
         let sockets = match self.pattern {
             Pattern::Request => "req",
             Pattern::Pair => "pair",
+            Pattern::FanOut { source, .. } => source.name(),
             _ => "push",
         };
         let size = match self.size {
@@ -108,6 +122,7 @@ impl SpCell {
         match self.pattern {
             Pattern::Threads(threads) => format!("{name}, {threads} threads"),
             Pattern::Connections(many) => format!("{name}, {many} connections"),
+            Pattern::FanOut { third, .. } => name + third.suffix(),
             _ => name,
         }
     }
@@ -121,7 +136,26 @@ impl SpCell {
             Pattern::Threads(_) => "threads",
             Pattern::Connections(MANY_CONNECTIONS) => "thousand-connections",
             Pattern::Connections(_) => "connections",
+            Pattern::FanOut { source, third } => fan_out::order(source, third),
         }
+    }
+
+    /// The messages a second that are ordered, where they are.
+    pub(crate) fn rate(self) -> Option<u64> {
+        self.is_fan_out().then_some(fan_out::RATE)
+    }
+
+    /// How many times the usual window its own is.
+    pub(crate) fn window_factor(self, quick: bool) -> u32 {
+        match self.pattern {
+            Pattern::FanOut { source, third } => fan_out::window_factor(source, third, quick),
+            _ => 1,
+        }
+    }
+
+    /// Whether one socket sends to several peers.
+    pub(crate) fn is_fan_out(self) -> bool {
+        matches!(self.pattern, Pattern::FanOut { .. })
     }
 
     /// Sequences of numbered messages.
@@ -137,12 +171,16 @@ impl SpCell {
         if self.pattern == Pattern::Request {
             return (1_000, 1_000_000);
         }
+        if self.is_fan_out() {
+            return (fan_out::RATE, fan_out::MESSAGES_MAX);
+        }
         let first = (FIRST_BYTES / self.size).clamp(20, 20_000);
         (first, (MOST_BYTES / self.size).min(100_000_000))
     }
 
     pub(super) fn roles(self) -> &'static [Role] {
         match self.transport {
+            _ if self.is_fan_out() => SEVERAL,
             Transport::Inproc => &[Role::SpInproc],
             Transport::Tcp | Transport::Ipc => PROCESSES,
         }
@@ -173,6 +211,7 @@ pub(crate) fn meaning(name: &str) -> Option<&'static str> {
         Pattern::Connections(_) => {
             "One way, from so many PUSH in turn, each with a connection of its own, to one PULL."
         }
+        Pattern::FanOut { source, third } => fan_out::meaning(source, third),
     })
 }
 
@@ -186,6 +225,9 @@ fn cell_of(entry: &Entry<'_>) -> Option<SpCell> {
 
 pub(super) fn programs(entry: &Entry<'_>, order: Order) -> Option<TrialPrograms> {
     let cell = cell_of(entry)?;
+    if let Pattern::FanOut { source, third } = cell.pattern {
+        return fan_out::programs(entry, order, (source, third));
+    }
     let file = (cell.transport == Transport::Ipc).then(SocketFile::unused);
     let mut common = vec![
         ("CELL", cell.order().to_owned()),
@@ -202,13 +244,7 @@ pub(super) fn programs(entry: &Entry<'_>, order: Order) -> Option<TrialPrograms>
         let mut worker = entry.launch(Role::SpInproc, true)?;
         worker.orders = common;
         worker.orders.push(seed);
-        return Some(TrialPrograms {
-            server: None,
-            worker,
-            staged: false,
-            relay: None,
-            socket_file: None,
-        });
+        return Some(TrialPrograms::of(worker));
     }
     let mut server = entry.launch(Role::SpServer, true)?;
     // The receiver stops the clock: with replies that is the client too.
@@ -218,7 +254,8 @@ pub(super) fn programs(entry: &Entry<'_>, order: Order) -> Option<TrialPrograms>
     worker.orders = common;
     worker.orders.push(seed);
     let staged = cell.transport == Transport::Tcp;
-    Some(TrialPrograms { server: Some(server), worker, staged, relay: None, socket_file: file })
+    let programs = TrialPrograms::of(worker);
+    Some(TrialPrograms { server: Some(server), staged, socket_file: file, ..programs })
 }
 
 pub(super) fn judge(
@@ -227,6 +264,9 @@ pub(super) fn judge(
     outcome: &Outcome,
 ) -> Result<Judgement, String> {
     let cell = cell_of(entry).ok_or("it is no cell of sp")?;
+    if let Pattern::FanOut { source, third } = cell.pattern {
+        return fan_out::judge(order, outcome, (source, third));
+    }
     // In one process there is one account, with the fields of both.
     let server = match cell.transport {
         Transport::Inproc => &outcome.worker,

@@ -66,7 +66,7 @@ pub(crate) async fn drive(ledger: LedgerRef, orders: Orders) -> Result<Value, Fa
 }
 
 /// A thread that sleeps, and wakes a task whenever an ask is due, as long as there is one.
-pub(super) fn tell_when_due(pace: SendSchedule) -> Arc<Notify> {
+pub(in crate::participants::wigwag) fn tell_when_due(pace: SendSchedule) -> Arc<Notify> {
     let due = Arc::<Notify>::default();
     let told = due.clone();
     thread::spawn(move || {

@@ -8,13 +8,15 @@ use std::time::Instant;
 use serde_json::{Value, json};
 use tokio::runtime::Builder;
 use wigwag::Bytes;
-use wigwag::sp::{Pair, Pull, Push, Rep, Req, SendError, SocketError};
+use wigwag::sp::{Pair, Pub, Pull, Push, Rep, Req, SendError, SocketError, Sub};
 
 use crate::contract::Failure;
 use crate::contract::sp::{Receipts, RoundTrips, Stamp, merged};
 use crate::contract::{
     Orders, PayloadDraws, print_line, print_line_and_wait, ready_and_go, ready_until_input_ends,
 };
+
+pub(in crate::participants) mod fan_out;
 
 /// Where both ends of one process meet.
 const INPROC: &str = "inproc://lab";
@@ -25,6 +27,12 @@ trait Sends {
 }
 
 impl Sends for Push {
+    async fn send_message(&self, message: Vec<u8>) -> Result<(), SendError> {
+        self.send(message).await
+    }
+}
+
+impl Sends for Pub {
     async fn send_message(&self, message: Vec<u8>) -> Result<(), SendError> {
         self.send(message).await
     }
@@ -42,6 +50,12 @@ trait Receives {
 }
 
 impl Receives for Pull {
+    async fn receive(&self) -> Result<Bytes, SocketError> {
+        self.recv().await
+    }
+}
+
+impl Receives for Sub {
     async fn receive(&self) -> Result<Bytes, SocketError> {
         self.recv().await
     }

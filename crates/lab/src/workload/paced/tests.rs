@@ -72,7 +72,7 @@ fn a_silence_behind_the_last_ask_says_nothing() {
 #[test]
 fn an_end_before_the_last_ask_was_due_leaves_no_number() {
     let judged = looked(0..0, 0.8, 0, &[(80.0, 10_001)]);
-    assert!(judged.void[0].contains("its last ask was due at 1.000 s"), "{judged:?}");
+    assert!(judged.void[0].contains("its last message was due at 1.000 s"), "{judged:?}");
     let none = looked(0..0, 1.0, 0, &[]);
     assert!(none.void[0].contains("hold 0 asks of 10001"), "{none:?}");
 }
