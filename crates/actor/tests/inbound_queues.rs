@@ -277,8 +277,12 @@ async fn cancelled_asks_are_answered_and_not_begun_and_free_their_places() {
         ask(&mut queue, STAND, slot);
     }
     let items = [1, 0x90].repeat(4);
-    let run =
-        Run { channel: 3, method: SUM.into(), asker: Some((10, 5)), items: RunItems::new(&items) };
+    let run = Run {
+        channel: 3,
+        method: Some(SUM.into()),
+        asker: Some((10, 5)),
+        items: RunItems::new(&items),
+    };
     let mut frame = Buffer::default();
     run.write_calls(&mut frame);
     queue.accept(frame.as_slice(), 4, 4);

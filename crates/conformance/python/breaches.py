@@ -14,7 +14,7 @@ from breach import (
     ECHO, LONG_HEARTBEAT, TOTAL, Stage, Withholding, answers_without_acks, asked,
     attaching, claim, close_in, open_message, opening, outcome, own_hello, say, say_batch,
 )
-from session import OFFERED, RESUMING, Answer, node_id
+from session import OFFERED, RESUMING, RUNS, Answer, node_id
 from wire import frame, raw_frame
 
 ROWS = []
@@ -224,6 +224,15 @@ rows_of_frames([
     ("run_of_method_zero", "CLOSE Protocol", frame(wire.TELLS, 0, 0, b"\x01\x90")),
     ("run_beyond_slots_max", "CLOSE Protocol",
      lambda limits: frame(wire.ASKS, 0, limits["slots_max"] - 1, 0, TOTAL, b"\x01\x90" * 2)),
+    ("mixed_run_without_items", "CLOSE Protocol", frame(wire.MIXED_TELLS, 0, b"")),
+    ("mixed_run_of_method_zero", "CLOSE Protocol",
+     frame(wire.MIXED_TELLS, 0, bytes((2, TOTAL, 0x90, 2, 0, 0x90)))),
+    ("mixed_run_with_an_empty_item", "CLOSE Protocol",
+     frame(wire.MIXED_TELLS, 0, bytes((2, TOTAL, 0x90, 0)))),
+    ("mixed_run_with_a_long_item", "CLOSE Protocol",
+     frame(wire.MIXED_TELLS, 0, bytes((49, TOTAL)) + bytes(48))),
+    ("mixed_run_beyond_slots_max", "CLOSE Protocol",
+     lambda limits: frame(wire.MIXED_ASKS, 0, limits["slots_max"] - 1, 0, bytes((2, TOTAL, 0x90)) * 2)),
     ("extras_before_extras", "CLOSE Protocol", frame(wire.CALL_X, wire.CALL_X, b"", b"")),
     ("tell_with_an_unknown_extra", "answered",
      frame(wire.CALL_X, wire.TELL, b"\x64\x00", wire.body(wire.TELL, 0, TOTAL, b"\x90"))),
@@ -242,6 +251,13 @@ def run_of_257_items(stage):
 def run_without_the_feature(stage):
     session = stage.session(offered=RESUMING)
     say(session, frame(wire.TELLS, 0, TOTAL, b"\x01\x90"))
+    return outcome(session)
+
+
+@row("CLOSE UnknownFrame")
+def mixed_run_without_the_feature(stage):
+    session = stage.session(offered=RESUMING | RUNS)
+    say(session, frame(wire.MIXED_TELLS, 0, bytes((2, TOTAL, 0x90))))
     return outcome(session)
 
 

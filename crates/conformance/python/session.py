@@ -18,8 +18,9 @@ import wire
 from connection import PATIENCE_SECONDS, Connection, Lost, Told
 from wire import NAMES, SEQUENCED, Broken, Reader
 
-RESUMING, RUNS, CANCELLING = 1 << 3, 1 << 4, 1 << 7  # section 1: feature bits
-OFFERED = RESUMING | RUNS | CANCELLING
+# Section 1: feature bits.
+RESUMING, RUNS, CANCELLING, MIXED_RUNS = 1 << 3, 1 << 4, 1 << 7, 1 << 8
+OFFERED = RESUMING | RUNS | CANCELLING | MIXED_RUNS
 BATCH_BYTES = 64 * 1024  # of sequenced frames in one batch of this client, more for a larger frame
 UNACKED_BYTES_MAX = 4 * 1024 * 1024  # section 5: calls stop beyond that
 ACK_DELAY_SECONDS = 0.01  # section 5: an ack goes alone after that
@@ -259,7 +260,7 @@ class Session:
             raise Told("CLOSE", fields[0], fields[1].decode())
         elif kind == wire.ATTACH:
             self.publish(wire.DETACHED, fields[0], wire.CODES["NoSuchActor"], 0)
-        elif kind in (wire.TELL, wire.ASK, wire.TELLS, wire.ASKS, wire.CALL_X):
+        elif kind in wire.CALLS:
             raise Broken("a call on a channel that was never attached")
 
     def _complete(self, slot, generation, value=None, error=None):

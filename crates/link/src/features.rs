@@ -20,12 +20,20 @@ pub const OUTCOMES: u64 = 1 << 6;
 /// 6). An earlier release also sends CANCEL for calls that are to be handled nevertheless.
 pub const CANCELLING: u64 = 1 << 7;
 
+/// Mixed runs: runs of calls of several methods (section 3). It is on only together with *runs*.
+pub const MIXED_RUNS: u64 = 1 << 8;
+
 /// The features that this crate offers.
-pub const OFFERED: u64 = CANCELLING | OUTCOMES | FIXED | RUNS | RESUME | PARTS;
+pub const OFFERED: u64 = MIXED_RUNS | CANCELLING | OUTCOMES | FIXED | RUNS | RESUME | PARTS;
 
 /// The features of a session with a peer that offers `peer`.
 pub fn on(peer: u64) -> u64 {
     peer & OFFERED
+}
+
+/// True if mixed runs are among the features of a session.
+pub fn has_mixed_runs(features: u64) -> bool {
+    features & (RUNS | MIXED_RUNS) == RUNS | MIXED_RUNS
 }
 
 #[cfg(test)]
@@ -36,7 +44,15 @@ mod tests {
     #[test]
     fn features_have_the_bits_of_the_protocol() {
         assert_eq!([PARTS, RESUME, RUNS, FIXED, OUTCOMES, CANCELLING], [2, 8, 16, 32, 64, 128]);
-        assert_eq!(on(u64::MAX), PARTS | RESUME | RUNS | FIXED | OUTCOMES | CANCELLING);
+        assert_eq!(MIXED_RUNS, 256);
+        let all = PARTS | RESUME | RUNS | FIXED | OUTCOMES | CANCELLING | MIXED_RUNS;
+        assert_eq!(on(u64::MAX), all);
         assert_eq!(on(RUNS | 1), RUNS);
+    }
+
+    #[test]
+    fn mixed_runs_need_runs() {
+        let features = [0, RUNS, MIXED_RUNS, RUNS | MIXED_RUNS];
+        assert_eq!(features.map(has_mixed_runs), [false, false, false, true]);
     }
 }

@@ -34,7 +34,7 @@ pub mod kind {
     pub const DETACH: u8 = 0x83;
     pub const DETACHED: u8 = 0x84;
     pub const REVOKED: u8 = 0x85;
-    pub use wigwag_wire::call::{ASK, ASKS, REPLIES, REPLY, TELL, TELLS};
+    pub use wigwag_wire::call::{ASK, ASKS, MIXED_ASKS, MIXED_TELLS, REPLIES, REPLY, TELL, TELLS};
     pub const CALL_X: u8 = 0x92;
     pub const ERROR: u8 = 0x94;
     pub const CANCEL: u8 = 0x95;
@@ -121,14 +121,16 @@ pub fn numbers(kind: u8, body: &[u8]) -> Result<u64, LinkError> {
     if !is_run(kind) {
         return Ok(1);
     }
-    let items = Run::parse(kind, body).and_then(|run| run.items.checked_count());
-    items.map(|items| items as u64).ok_or_else(broken_run)
+    let run = Run::parse_checked(kind, body);
+    run.map(|(_, items)| items as u64).ok_or_else(broken_run)
 }
 
 /// The error for a malformed run.
 #[cold]
 pub(crate) fn broken_run() -> LinkError {
-    LinkError::protocol("a run has 1 to 256 items of at most 48 bytes, from slots that are there")
+    LinkError::protocol(
+        "a run has 1 to 256 items of at most 48 bytes, of methods and slots that are there",
+    )
 }
 
 impl<'a> Frame<'a> {

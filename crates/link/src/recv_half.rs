@@ -4,8 +4,8 @@
 //! half](crate::send_half::SendHalf) because the two are used under two locks: a reader in the
 //! middle of a batch must not hold up the senders.
 
-use wigwag_wire::call::{ASK, ASKS, REPLIES, TELL, TELLS};
-use wigwag_wire::run::{Run, RunItems, is_run};
+use wigwag_wire::call::{ASK, ASKS, MIXED_ASKS, MIXED_TELLS, REPLIES, TELL, TELLS};
+use wigwag_wire::run::{Run, RunItems, is_mixed_run, is_run};
 use wigwag_wire::{Reader, varint};
 
 use crate::batch::BatchHeader;
@@ -29,8 +29,9 @@ pub struct RecvHalf {
     repeated: u64,
     frame_max: u64,
     slots_max: u64,
-    /// The peer may send runs.
+    /// The peer may send runs, and mixed ones.
     runs: bool,
+    mixed_runs: bool,
     /// The peer may report the outcomes of tells.
     outcomes: bool,
     /// The peer may say how long it waits for an answer.
@@ -50,6 +51,7 @@ impl RecvHalf {
             frame_max: ours.frame_max,
             slots_max: ours.slots_max,
             runs: false,
+            mixed_runs: false,
             outcomes: false,
             cancelling: false,
             parts: false,
@@ -61,11 +63,18 @@ impl RecvHalf {
     pub fn with_features(self, features: u64) -> RecvHalf {
         RecvHalf {
             runs: features & features::RUNS != 0,
+            mixed_runs: features::has_mixed_runs(features),
             outcomes: features & features::OUTCOMES != 0,
             cancelling: features & features::CANCELLING != 0,
             parts: features & features::PARTS != 0,
             ..self
         }
+    }
+
+    /// True for a frame that is a run by the features of the session.
+    #[inline(always)]
+    fn is_run(&self, kind: u8) -> bool {
+        self.runs && is_run(kind) && (self.mixed_runs || !is_mixed_run(kind))
     }
 
     /// The number of the next frame that has not been accepted.
@@ -195,7 +204,7 @@ impl<'a> Incoming<'a> {
             (TELL, true) => small_tells(bytes, channel, most),
             (ASK, true) => self.small_asks(bytes, channel, most),
             (TELL | ASK, _) => (bytes, 0, 0),
-            (TELLS | ASKS, _) => return self.run_of_calls(),
+            (TELLS | ASKS | MIXED_TELLS | MIXED_ASKS, _) => return self.run_of_calls(),
             _ => return None,
         };
         if calls == 0 {
@@ -215,7 +224,7 @@ impl<'a> Incoming<'a> {
             let Ok((kind, body)) = Frame::next(&mut after, self.receiver.frame_max) else {
                 return;
             };
-            let count = if self.receiver.runs { numbers(kind, body) } else { Ok(1) };
+            let count = if self.receiver.is_run(kind) { numbers(kind, body) } else { Ok(1) };
             let most = self.fresh.min(self.end).saturating_sub(self.seq);
             let Some(count) = count.ok().filter(|count| *count <= most) else {
                 return;
@@ -281,7 +290,7 @@ impl<'a> Incoming<'a> {
         let mut after = self.reader.clone();
         let (run, calls) = self.run(&mut after, |kind| kind != REPLIES)?;
         let slots = run.asker.map_or(0, |(slot, _)| u64::from(slot) + calls as u64);
-        if run.method == 0 || slots > self.receiver.slots_max {
+        if slots > self.receiver.slots_max {
             return None;
         }
         if let Some((slot, generation)) = run.asker
@@ -303,11 +312,10 @@ impl<'a> Incoming<'a> {
         is_wanted: impl FnOnce(u8) -> bool,
     ) -> Option<(Run<'a>, usize)> {
         let (kind, body) = Frame::next(after, self.receiver.frame_max).ok()?;
-        if !self.receiver.runs || !is_wanted(kind) {
+        if !self.receiver.is_run(kind) || !is_wanted(kind) {
             return None;
         }
-        let run = Run::parse(kind, body)?;
-        let count = run.items.checked_count()?;
+        let (run, count) = Run::parse_checked(kind, body)?;
         (count as u64 <= self.end - self.seq).then_some((run, count))
     }
 
@@ -361,7 +369,8 @@ impl<'a> Incoming<'a> {
             }
             let (kind, body) = Frame::next(&mut self.reader, self.receiver.frame_max)?;
             if kind & SEQUENCED != 0 {
-                let numbers = if self.receiver.runs { numbers(kind, body)? } else { 1 };
+                let is_run = self.receiver.is_run(kind);
+                let numbers = if is_run { numbers(kind, body)? } else { 1 };
                 if self.end - self.seq < numbers {
                     return Err(LinkError::protocol("a batch holds more frames than it says"));
                 }
@@ -370,7 +379,7 @@ impl<'a> Incoming<'a> {
                     self.receiver.repeated += numbers;
                     continue;
                 }
-                if self.receiver.runs && is_run(kind) {
+                if is_run {
                     return Err(broken_run());
                 }
             }

@@ -306,7 +306,8 @@ fn handle_encoded(definition: &Definition) -> TokenStream {
         arm(one, at, is_plain, &then)
     });
     quote! {
-        #[inline]
+        // It has two callers: a loop that must not leave it, and a function of its own.
+        #[inline(always)]
         fn handle_encoded(
             &mut self,
             #method: ::core::primitive::u32,

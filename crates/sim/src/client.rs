@@ -6,8 +6,9 @@
 
 use wigwag_link::frame::Frame;
 use wigwag_link::outbox::Published;
-use wigwag_link::{Limits, SendHalf, write};
+use wigwag_link::{Limits, SendHalf, features, write};
 use wigwag_wire::Buffer;
+use wigwag_wire::run::RunBuilder;
 
 use crate::check::Violation;
 use crate::content::CallId;
@@ -82,6 +83,10 @@ pub struct Client {
     slots: Slots<PendingAsk>,
     pending: Vec<(u32, u32)>,
     turn: Buffer,
+    /// Joins short calls of a turn.
+    runs: RunBuilder,
+    /// A planted error: one call of a run has another method.
+    confuses_methods: bool,
     /// A planted error: calls go although a long one before them is under way.
     overtakes: bool,
 }
@@ -102,13 +107,19 @@ impl Client {
             slots: Slots::new(peer.slots_max),
             pending: Vec::new(),
             turn: Buffer::new(),
+            runs: RunBuilder::new(features::has_mixed_runs(workload.features)),
+            confuses_methods: false,
             overtakes: false,
         }
     }
 
     /// Plants an error.
     pub fn with_mutant(self, mutant: Option<Mutant>) -> Client {
-        Client { overtakes: mutant == Some(Mutant::OvertakeLong), ..self }
+        Client {
+            overtakes: mutant == Some(Mutant::OvertakeLong),
+            confuses_methods: mutant == Some(Mutant::WrongMethod),
+            ..self
+        }
     }
 
     fn can_attach(&self) -> bool {

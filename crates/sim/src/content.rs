@@ -34,6 +34,14 @@ impl CallId {
         self.hash() % 100 < percent
     }
 
+    /// The method of the call, from 1. The calls of an attachment have up to three methods, each a few
+    /// times in a row.
+    pub fn method(self) -> u32 {
+        let hash = mix(self.attachment);
+        let (methods, row) = (1 + hash % 3, [1, 1, 2, 20, 50][(hash / 3 % 5) as usize]);
+        1 + (self.number / row % methods) as u32
+    }
+
     /// The number of bytes of its arguments, from `least` to `most`; small for most calls.
     pub fn bytes(self, least: u64, most: u64) -> u64 {
         let hash = self.hash() / 100;

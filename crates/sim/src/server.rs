@@ -212,9 +212,13 @@ impl Server {
             return Ok(());
         }
         let asker = call.asker;
+        let method = call.method;
         let Some(call) = CallId::read_arguments(self.side.other(), call.arguments) else {
             return Err(Violation::new("arguments arrive as they were sent", at));
         };
+        must(method == call.method(), "each call arrives with its method", || {
+            format!("{call:?} of method {method}")
+        })?;
         shared.oracle.arrived(call)?;
         shared.note(self.side, "arrived", call.attachment, call.number);
         if self.triggers(Mutant::ForgetCall) {

@@ -66,11 +66,13 @@ pub enum Mutant {
     ReplyNotResent,
     /// A node sends a call although a long one before it on its channel is under way.
     OvertakeLong,
+    /// A node sends a call of a mixed run with the method of another call.
+    WrongMethod,
 }
 
 impl Mutant {
     /// All planted errors.
-    pub const ALL: [Mutant; 17] = [
+    pub const ALL: [Mutant; 18] = [
         Mutant::DropChunk,
         Mutant::DoubleChunk,
         Mutant::SwapChunks,
@@ -88,11 +90,17 @@ impl Mutant {
         Mutant::TokenKept,
         Mutant::ReplyNotResent,
         Mutant::OvertakeLong,
+        Mutant::WrongMethod,
     ];
 
     /// False if it is planted into frames that come whole.
     fn allows_parts(self) -> bool {
         self == Mutant::OvertakeLong
+    }
+
+    /// False if it is planted into frames of which each has one number.
+    fn allows_runs(self) -> bool {
+        self == Mutant::WrongMethod
     }
 
     /// Whether it shows only where connections break and sessions are resumed.
@@ -134,6 +142,8 @@ pub struct Workload {
     pub stop_percent: u64,
     /// The share of turns in which an ask is cancelled, in percent.
     pub cancel_percent: u64,
+    /// The features of the session.
+    pub features: u64,
 }
 
 /// Two nodes that have one session with each other.
@@ -206,7 +216,8 @@ impl Setup {
         };
         let count = if scenario == Scenario::Mixed { random.pick(&[1, 1, 2, 3]) } else { 1 };
         let has_parts = mutant.is_none_or(Mutant::allows_parts);
-        let pairs = (0..count).map(|_| pair(random, scenario, has_parts)).collect();
+        let has_runs = mutant.is_none_or(Mutant::allows_runs);
+        let pairs = (0..count).map(|_| pair(random, scenario, has_parts, has_runs)).collect();
         let at = random.below(DAMAGED_AMONG);
         let damage = match mutant {
             Some(Mutant::DropChunk) => Some(Damage::Drop(at)),
@@ -242,13 +253,34 @@ impl Setup {
     }
 }
 
-fn pair(random: &mut Random, scenario: Scenario, may_have_parts: bool) -> PairSetup {
+fn pair(
+    random: &mut Random,
+    scenario: Scenario,
+    may_have_parts: bool,
+    may_have_runs: bool,
+) -> PairSetup {
     let has_parts = may_have_parts && random.chance(50);
-    let offered = if has_parts { features::PARTS } else { 0 };
-    let identities = [(); 2].map(|()| Identity { offered, ..identity(random, scenario) });
+    let parts = if has_parts { features::PARTS } else { 0 };
+    let identities = [(); 2].map(|()| {
+        let runs = if may_have_runs { runs(random) } else { 0 };
+        Identity { offered: parts | runs, ..identity(random, scenario) }
+    });
     let frame_max = identities.iter().map(|one| one.limits.body_max()).min().unwrap_or(256);
-    let workload = [(); 2].map(|()| workload(random, frame_max, scenario, has_parts));
+    let features = identities[0].offered & identities[1].offered;
+    let workload = [(); 2].map(|()| {
+        let workload = workload(random, frame_max, scenario, has_parts);
+        Workload { features, ..workload }
+    });
     PairSetup { identities, workload }
+}
+
+/// The kinds of runs that a node knows: most nodes know all, and those of earlier releases fewer.
+fn runs(random: &mut Random) -> u64 {
+    match random.below(10) {
+        0 => 0,
+        1 => features::RUNS,
+        _ => features::RUNS | features::MIXED_RUNS,
+    }
 }
 
 fn fault_plan(random: &mut Random) -> FaultPlan {
@@ -327,6 +359,7 @@ fn workload(random: &mut Random, frame_max: u64, scenario: Scenario, has_parts: 
             actor_pause_us: 10,
             stop_percent: 0,
             cancel_percent: 1,
+            features: 0,
         };
     }
     let torn = scenario == Scenario::Torn;
@@ -350,6 +383,7 @@ fn workload(random: &mut Random, frame_max: u64, scenario: Scenario, has_parts: 
         actor_pause_us: random.pick(&[10, 300, 20_000]),
         stop_percent: random.pick(&[0, 0, 0, 1, 4]),
         cancel_percent: random.pick(&[0, 5, 30]),
+        features: 0,
     }
 }
 

@@ -99,6 +99,15 @@ impl Seen {
         Frame::parse(self.kind, &self.body).expect("a node sends sound frames")
     }
 
+    /// The whole frame, with its type and length.
+    pub fn encoded(&self) -> Vec<u8> {
+        let mut out = Buffer::new();
+        out.push(self.kind);
+        varint::put(&mut out, self.body.len() as u64);
+        out.extend(&self.body);
+        out.as_slice().to_vec()
+    }
+
     /// The decoded run, of a kind that has items.
     pub fn run(&self) -> Run<'_> {
         Run::parse(self.kind, &self.body).expect("a node sends sound runs")
@@ -221,6 +230,18 @@ impl Raw {
     /// Sends a run of tells.
     pub async fn tell_all(&mut self, channel: u8, method: u8, items: &[&[u8]]) -> bool {
         self.run(kind::TELLS, &[channel, method], items).await
+    }
+
+    /// Sends a mixed run of tells; each item begins with its method.
+    pub async fn tell_mixed(&mut self, channel: u8, items: &[&[u8]]) -> bool {
+        self.run(kind::MIXED_TELLS, &[channel], items).await
+    }
+
+    /// Sends a mixed run of asks, as [`ask_all`](Self::ask_all) sends a run of one method.
+    pub async fn ask_mixed(&mut self, channel: u8, items: &[&[u8]]) -> bool {
+        let generation = self.generation;
+        self.generation += 1;
+        self.run(kind::MIXED_ASKS, &[channel, 0, generation], items).await
     }
 
     async fn run(&mut self, kind: u8, head: &[u8], items: &[&[u8]]) -> bool {

@@ -27,6 +27,10 @@ pub const TELLS: u8 = 0xA0;
 pub const ASKS: u8 = 0xA1;
 /// The kind of a run of [`REPLY`]s.
 pub const REPLIES: u8 = 0xA2;
+/// The kind of a run of [`TELL`]s of several methods.
+pub const MIXED_TELLS: u8 = 0xA3;
+/// The kind of a run of [`ASK`]s of several methods.
+pub const MIXED_ASKS: u8 = 0xA4;
 
 /// The largest end of a body whose length takes one byte.
 const SMALL_BODY_END: usize = 0x7F + 2;
@@ -102,9 +106,10 @@ pub struct EncodedCall<'a> {
 #[derive(Clone, Debug, Default)]
 pub struct Calls<'a> {
     rest: &'a [u8],
-    /// The rest of the current run, and the method of its calls.
+    /// The rest of the current run, and the method of its calls; `None` if each begins with its
+    /// own.
     items: RunItems<'a>,
-    method: u32,
+    method: Option<u32>,
     /// Whether the calls of the run are asks, and the next asker.
     asks: bool,
     slot: u32,
@@ -148,8 +153,7 @@ impl<'a> Calls<'a> {
         } else {
             None
         };
-        // A method number that is too large must not become a valid one.
-        let method = u32::try_from(varint::take(&mut body).ok()?).unwrap_or(u32::MAX);
+        let method = narrow(varint::take(&mut body).ok()?);
         self.rest = whole.take_rest();
         Some(EncodedCall { method, asker, arguments: body.take_rest(), deadline })
     }
@@ -159,18 +163,45 @@ impl<'a> Calls<'a> {
         self.items = run.items;
         self.asks = run.asker.is_some();
         (self.slot, self.generation) = run.asker.unwrap_or_default();
-        self.method = u32::try_from(run.method).unwrap_or(u32::MAX);
+        self.method = run.method.map(narrow);
         self.item()
     }
 
     /// The next call of a run.
     #[inline(always)]
     fn item(&mut self) -> Option<EncodedCall<'a>> {
-        let arguments = self.items.next()?;
+        let item = self.items.next()?;
+        let (method, arguments) = match self.method {
+            Some(method) => (method, item),
+            None => split_method(item),
+        };
         let asker = self.asks.then_some((self.slot, self.generation));
         self.slot = self.slot.wrapping_add(1);
-        Some(EncodedCall { method: self.method, asker, arguments, deadline: None })
+        Some(EncodedCall { method, asker, arguments, deadline: None })
     }
+}
+
+/// A method number as calls have it. One that is too large must not become a valid one.
+#[inline(always)]
+fn narrow(method: u64) -> u32 {
+    u32::try_from(method).unwrap_or(u32::MAX)
+}
+
+/// Splits an item of a mixed run into its method and its arguments.
+#[inline(always)]
+fn split_method(item: &[u8]) -> (u32, &[u8]) {
+    match item.split_first() {
+        Some((method @ 0..0x80, arguments)) => (u32::from(*method), arguments),
+        _ => split_wide_method(item),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn split_wide_method(item: &[u8]) -> (u32, &[u8]) {
+    let mut reader = Reader::new(item);
+    let method = varint::take(&mut reader).map_or(u32::MAX, narrow);
+    (method, reader.take_rest())
 }
 
 /// Calls of one run. If taking them ends early, even by a panic, the rest stays in the [`Calls`]
@@ -183,9 +214,9 @@ pub struct CallRun<'c, 'a> {
 }
 
 impl<'a> CallRun<'_, 'a> {
-    /// The method of all the calls.
+    /// The method of all the calls; `None` if each has its own.
     #[inline(always)]
-    pub fn method(&self) -> u32 {
+    pub fn method(&self) -> Option<u32> {
         self.calls.method
     }
 
@@ -227,6 +258,14 @@ impl<'a> CallRunCursor<'_, '_, 'a> {
         let slot = self.slot;
         self.slot = slot.wrapping_add(1);
         Some((slot, arguments))
+    }
+
+    /// Takes the next call of a mixed run: its method, the slot of its asker, and the arguments.
+    #[inline(always)]
+    pub fn take_mixed(&mut self) -> Option<(u32, u32, &'a [u8])> {
+        let (slot, item) = self.take()?;
+        let (method, arguments) = split_method(item);
+        Some((method, slot, arguments))
     }
 
     /// Takes the next call if its arguments have this fixed width, and returns them without their
@@ -375,6 +414,37 @@ mod tests {
         let (asker, arguments) = (Some((13, 10)), &[5][..]);
         let last = EncodedCall { method: 17, asker, arguments, deadline: None };
         assert_eq!((calls.next(), calls.next()), (Some(last), None));
+    }
+
+    #[test]
+    fn each_call_of_a_mixed_run_has_a_method_of_its_own() {
+        let mut bytes = Buffer::new();
+        let items = [2, 16, 1, 3, 0x81, 1, 2, 1, 17, 2, 18, 4];
+        put(&mut bytes, MIXED_ASKS, &[5, 9, 10], &items);
+        put(
+            &mut bytes,
+            MIXED_TELLS,
+            &[5],
+            &[&items[..7], &[6, 255, 255, 255, 255, 31, 5]].concat(),
+        );
+        let call =
+            |method, asker, arguments| EncodedCall { method, asker, arguments, deadline: None };
+        let mut calls = Calls::new(bytes.as_slice());
+        assert_eq!(calls.next(), Some(call(16, Some((9, 10)), &[1][..])));
+        let mut run = calls.run().expect("three are left");
+        assert_eq!((run.method(), run.generation()), (None, Some(10)));
+        let mut cursor = run.cursor();
+        assert_eq!(cursor.take_mixed(), Some((0x81, 10, &[2][..])));
+        assert_eq!(cursor.take_mixed(), Some((17, 11, &[][..])));
+        drop(cursor);
+        drop(run);
+        let rest = [
+            call(18, Some((12, 10)), &[4][..]),
+            call(16, None, &[1]),
+            call(0x81, None, &[2]),
+            call(u32::MAX, None, &[5]),
+        ];
+        assert_eq!(calls.collect::<Vec<_>>(), rest);
     }
 
     #[test]

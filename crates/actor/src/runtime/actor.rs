@@ -126,6 +126,19 @@ pub trait Actor: Life {
     }
 }
 
+/// Reads the arguments of one call and handles it. The one place where
+/// [`handle_encoded`](Actor::handle_encoded) is not inlined into a loop, shared by all calls that
+/// come alone.
+#[inline(never)]
+pub(crate) fn handle_alone<A: Actor>(
+    actor: &mut A,
+    method: u32,
+    mut arguments: Reader<'_>,
+    reply: &mut Reply<'_>,
+) -> Result<Option<Handled<A::Message>>, DecodeError> {
+    actor.handle_encoded(method, &mut arguments, reply)
+}
+
 /// Handles consecutive calls as if each had come alone.
 pub fn one_by_one<A: Actor>(
     actor: &mut A,
@@ -134,7 +147,7 @@ pub fn one_by_one<A: Actor>(
     reply: &mut Reply<'_>,
 ) -> Result<Option<Handled<A::Message>>, DecodeError> {
     while let Some(arguments) = calls.take(reply) {
-        match actor.handle_encoded(method, &mut Reader::new(arguments), reply)? {
+        match handle_alone(actor, method, Reader::new(arguments), reply)? {
             Some(Handled::Done) => reply.end(),
             other => return Ok(other),
         }

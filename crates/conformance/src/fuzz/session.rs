@@ -101,7 +101,7 @@ pub fn check_with(faults: Faults, input: &[u8]) -> Verdict {
 
 /// The identity that an end announces on a connection.
 pub(crate) fn identity(profile: &SessionProfile, side: usize, connection: usize) -> Identity {
-    let runs = if profile.runs { features::RUNS } else { 0 };
+    let runs = if profile.runs { features::RUNS | features::MIXED_RUNS } else { 0 };
     let offered = features::RESUME | runs | profile.parts_feature();
     let (node, nonce) = (side as u128 + 1, (2 * connection + side) as u128);
     let limits = profile.limits;

@@ -7,18 +7,26 @@ use wigwag_link::credit::Grant;
 use wigwag_link::limits::units;
 use wigwag_link::recv_half::ChannelCalls;
 use wigwag_link::{Code, LinkError, SendHalf};
-use wigwag_wire::call::Calls;
+use wigwag_wire::call::{Calls, EncodedCall};
 
-/// The arguments of call `number`, padded with `size` bytes.
-pub(crate) fn arguments(number: u64, size: usize) -> Vec<u8> {
-    let mut bytes = number.to_le_bytes().to_vec();
+/// The number of a call and its method as one word.
+pub(crate) fn word(method: u32, number: u64) -> [u8; 8] {
+    (u64::from(method) << 56 | number).to_le_bytes()
+}
+
+/// The arguments of call `number` of this method, padded with `size` bytes.
+pub(crate) fn arguments(method: u32, number: u64, size: usize) -> Vec<u8> {
+    let mut bytes = word(method, number).to_vec();
     bytes.resize(8 + size, 7);
     bytes
 }
 
-/// The number of a call.
-fn number(arguments: &[u8]) -> u64 {
-    u64::from_le_bytes(*arguments.first_chunk().expect("every call has a number"))
+/// The number of a call, which must have arrived with its method.
+fn number(call: &EncodedCall<'_>) -> u64 {
+    let word = *call.arguments.first_chunk().expect("every call has a number");
+    let number = u64::from_le_bytes(word) << 8 >> 8;
+    assert_eq!(word, self::word(call.method, number), "call {number} of method {}", call.method);
+    number
 }
 
 /// Why a batch was not read to its end.
@@ -101,7 +109,7 @@ impl Application for EndApplication<'_> {
             // Channel and method take a byte each.
             let cost = units(2 + call.arguments.len());
             self.queue.push_back(cost);
-            self.read.heard.push(number(call.arguments));
+            self.read.heard.push(number(&call));
             paid += cost;
         }
         assert_eq!(paid, run.units);

@@ -107,7 +107,7 @@ fn open() -> (End, End, u64) {
 /// and an actor that handles at most `pace` of them per millisecond.
 fn two_seconds(delay: u64, bytes: usize, pace: usize) -> Outcome {
     let (mut ours, mut theirs, channel) = open();
-    let arguments = arguments(0, bytes - 8);
+    let arguments = arguments(1, 0, bytes - 8);
     let encode =
         |out: &mut Buffer| write::tell(out, channel, 1, |out: &mut Buffer| out.extend(&arguments));
     let mut outcome = Outcome { begun: 0, handled: 0, window: 0, kept: 0 };

@@ -8,6 +8,7 @@
 
 use proptest::prelude::*;
 use wigwag_link::batch::BatchHeader;
+use wigwag_link::frame::numbers;
 use wigwag_link::{Code, LinkError};
 use wigwag_wire::Reader;
 
@@ -30,6 +31,8 @@ enum Command {
     Tell(usize, usize),
     /// A turn of this many short calls, encoded outside the outbox.
     Turn(usize, u64),
+    /// A turn of this many short calls of so many methods in turn, which are joined to runs.
+    MixedTurn(usize, u64, u32),
     /// A numbered frame that is not a call.
     Reply(usize),
     /// The actor takes this many calls out of its inbound queue.
@@ -58,6 +61,8 @@ fn command() -> impl Strategy<Value = Command> {
     prop_oneof![
         5 => (end.clone(), 0_usize..700).prop_map(|(end, size)| Command::Tell(end, size)),
         2 => (end.clone(), 1_u64..60).prop_map(|(end, count)| Command::Turn(end, count)),
+        2 => (end.clone(), 1_u64..60, 1_u32..4)
+            .prop_map(|(end, count, methods)| Command::MixedTurn(end, count, methods)),
         2 => end.clone().prop_map(Command::Reply),
         3 => (end.clone(), 1_usize..20).prop_map(|(end, calls)| Command::Free(end, calls)),
         6 => end.clone().prop_map(Command::Write),
@@ -121,6 +126,13 @@ impl World {
                 let model = &mut self.model[end];
                 let calls = count.min(model.limit - model.used);
                 assert_eq!(self.ends.turn(end, model.published, count), calls, "units to lease");
+                (model.published, model.used) = (model.published + calls, model.used + calls);
+            }
+            Command::MixedTurn(end, count, methods) => {
+                let model = &mut self.model[end];
+                let calls = count.min(model.limit - model.used);
+                let leased = self.ends.mixed_turn(end, model.published, count, methods);
+                assert_eq!(leased, calls, "units to lease");
                 (model.published, model.used) = (model.published + calls, model.used + calls);
             }
             Command::Reply(end) => {
@@ -240,7 +252,7 @@ impl World {
                 "{end}: {model:?}"
             );
             let mut unsent = 0;
-            outbox.each_unsent(|_, _| unsent += 1);
+            outbox.each_unsent(|kind, body| unsent += numbers(kind, body).unwrap());
             assert_eq!(unsent, model.published - model.sent, "frames that certainly were not sent");
             assert_eq!(sender.window(0).unwrap().free(), model.limit - model.used, "of {end}");
             assert!(model.used <= model.limit && model.limit <= announced, "{model:?}");

@@ -86,10 +86,7 @@ fn connection(frames: &[(u8, u64, u64, Vec<u8>)], limits: Limits) -> Vec<u8> {
                 let (prefix, used) = Framing::Tcp.prefix(out.len());
                 wire.extend_from_slice(&prefix[..used]);
                 wire.extend_from_slice(out.head.as_slice());
-                out.sequenced
-                    .segments
-                    .iter()
-                    .for_each(|one| wire.extend_from_slice(&one.flat()));
+                out.sequenced.segments.iter().for_each(|one| wire.extend_from_slice(&one.flat()));
             }
         }
     }

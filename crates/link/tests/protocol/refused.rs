@@ -8,7 +8,7 @@ use wigwag_link::{Code, Dispatcher, Frame, Limits, LinkError, SendHalf, features
 use wigwag_wire::Time;
 use wigwag_wire::call::ASK;
 
-use crate::application::{EndApplication, Read, Stop};
+use crate::application::{EndApplication, Read, Stop, arguments};
 use crate::model::code;
 
 /// An end that finds no actor, or one that finds every actor.
@@ -51,7 +51,7 @@ fn attach(peer: &mut SendHalf) {
 }
 
 fn tell(peer: &mut SendHalf) {
-    let tell = Frame::Tell { channel: 0, method: 1, arguments: &[1, 2, 3, 4, 5, 6, 7, 8] };
+    let tell = Frame::Tell { channel: 0, method: 1, arguments: &arguments(1, 7, 0) };
     peer.outbox.append(|out| write::any(out, &tell));
 }
 

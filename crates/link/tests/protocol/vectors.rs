@@ -23,13 +23,14 @@ mod transcript;
 use read::{Fields, from_hex, hex_of, identity_of, limits_of, list, load, number, text};
 
 /// All vector files.
-const FILES: [&str; 11] = [
+const FILES: [&str; 12] = [
     "batch.json",
     "ext/call_x.json",
     "ext/hello.json",
     "ext/trailing_fields.json",
     "ext/unknown_frames.json",
     "frames.json",
+    "mixed_runs.json",
     "opening.json",
     "resumption.json",
     "runs.json",

@@ -4,13 +4,21 @@ use wigwag_link::credit::Window;
 use wigwag_link::limits::units;
 use wigwag_link::outbox::Published;
 use wigwag_link::send_half::CallRefused;
-use wigwag_link::{SendHalf, write};
+use wigwag_link::{SendHalf, features, write};
 use wigwag_wire::Buffer;
+use wigwag_wire::run::{ITEM_BYTES_MAX, RUN_ITEMS_MAX};
+use wigwag_wire::small::{Scratch, store};
 
 use super::{BlockedOn, CALL_HEAD_BYTES, Client, PendingAsk};
 use crate::check::Violation;
 use crate::content::CallId;
 use crate::world::Shared;
+
+/// Bytes of a run at most beside its items: the four numbers of its head.
+const RUN_HEAD_BYTES: u64 = 40;
+
+/// The room in the run in which one call has a wrong method.
+const CONFUSED_AT: usize = RUN_ITEMS_MAX - 2;
 
 impl Client {
     /// The next call of an attachment, and whether it is an ask.
@@ -105,21 +113,75 @@ impl Client {
             let Ok(asker) = self.slot(call, is_ask) else {
                 break;
             };
-            let before = self.turn.len();
-            let cost = units(encode(&mut self.turn, channel, call, asker, bytes));
-            if cost > left {
-                self.turn.truncate(before);
+            let Some(cost) = self.encode_in_turn(channel, call, asker, bytes, left) else {
                 asker.map(|(slot, generation)| self.slots.release(slot, generation));
                 break;
-            }
+            };
             left -= cost;
             count += 1;
             let published = Published::Before(first_seq + count);
             self.published(at, call, asker, published, shared)?;
         }
+        self.runs.close(&mut self.turn);
         sender.window(channel).into_iter().for_each(|window: &mut Window| window.give_back(left));
         sender.outbox.publish(&mut self.turn, count);
         Ok(count)
+    }
+
+    /// Encodes a call of a turn: joins it to a run, or writes a frame. Returns its cost; `None`, and
+    /// nothing is written, if that is more than `left`.
+    fn encode_in_turn(
+        &mut self,
+        channel: u64,
+        call: CallId,
+        asker: Option<(u32, u32)>,
+        bytes: u64,
+        left: u64,
+    ) -> Option<u64> {
+        if left > 0 && self.join(channel, call, asker, bytes) {
+            return Some(1);
+        }
+        self.runs.close(&mut self.turn);
+        let before = self.turn.len();
+        let cost = units(encode(&mut self.turn, channel, call, asker, bytes));
+        if cost > left {
+            self.turn.truncate(before);
+            return None;
+        }
+        if self.workload.features & features::RUNS != 0 {
+            match asker {
+                None => self.runs.note_tell(channel, call.method()),
+                Some(asker) => self.runs.note_ask(channel, asker, call.method()),
+            }
+        }
+        Some(cost)
+    }
+
+    /// Joins a call to the run at the end of the turn. False if it does not belong there.
+    fn join(&mut self, channel: u64, call: CallId, asker: Option<(u32, u32)>, bytes: u64) -> bool {
+        let Client { runs, turn, peer, .. } = self;
+        // As many items as fit into a frame of the peer.
+        let most = (peer.frame_max - RUN_HEAD_BYTES) as usize / (1 + ITEM_BYTES_MAX);
+        if runs.room() > 0 && runs.room() <= RUN_ITEMS_MAX.saturating_sub(most) {
+            return false;
+        }
+        let small = |scratch: &mut Scratch, place: usize| {
+            if bytes > ITEM_BYTES_MAX as u64 {
+                return None;
+            }
+            let mut arguments = Buffer::new();
+            call.put_arguments(&mut arguments, bytes);
+            for (at, byte) in arguments.as_slice().iter().enumerate() {
+                store(scratch, place + at, [*byte]);
+            }
+            Some(place + arguments.len())
+        };
+        let is_confused = self.confuses_methods && runs.is_mixed() && runs.room() == CONFUSED_AT;
+        let method = call.method() + u32::from(is_confused);
+        match asker {
+            None => runs.tell(turn, channel, method, small),
+            Some(asker) => runs.ask(turn, channel, asker, method, small),
+        }
     }
 
     fn published(
@@ -150,7 +212,9 @@ fn encode(
     bytes: u64,
 ) -> usize {
     match asker {
-        Some(asker) => write::ask(out, channel, asker, 1, |out| call.put_arguments(out, bytes)),
-        None => write::tell(out, channel, 1, |out| call.put_arguments(out, bytes)),
+        Some(asker) => {
+            write::ask(out, channel, asker, call.method(), |out| call.put_arguments(out, bytes))
+        }
+        None => write::tell(out, channel, call.method(), |out| call.put_arguments(out, bytes)),
     }
 }

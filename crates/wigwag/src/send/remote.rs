@@ -224,6 +224,7 @@ impl<I: Interface> RemotePipeline<I> for RingPipeline<I> {
             run_owner: self.run_owner,
             is_of_one_route: true,
             method: call.method(),
+            has_same_numbers: self.remote.matches.is_none(),
             ring: Some((&self.ring, next + 1, most)),
         };
         let (asker, then) = (Some(self.ring.asker(next)), AfterSend::Continue);
@@ -295,7 +296,9 @@ impl<I: Interface> Route<I> for Remote<I> {
         };
         let (run_owner, is_of_one_route) = (self.run_owner, self.is_alone);
         let method = call.method();
-        let handout = RunHandout { run_owner, is_of_one_route, method, ring: None };
+        let has_same_numbers = self.matches.is_none();
+        let handout =
+            RunHandout { run_owner, is_of_one_route, method, has_same_numbers, ring: None };
         let (then, handout) = (AfterSend::Continue, Some(&handout));
         let sent = match &encoded {
             None => self.channel.send(handout, None, (number, call), ticket, waker, then),

@@ -193,6 +193,8 @@ pub(crate) struct Session {
     pub(crate) ours: Identity,
     /// The peer understands runs.
     pub(crate) runs: bool,
+    /// The peer understands mixed runs.
+    pub(crate) mixed_runs: bool,
     /// Bytes of the longest call or reply that the peer accepts, with its head.
     pub(crate) message_max: u64,
     /// The peer knows calls and replies that come in parts.
@@ -272,6 +274,7 @@ impl Session {
         Arc::new_cyclic(|me: &Weak<Session>| Session {
             runs: features & features::RUNS != 0
                 && identity.limits.body_max() >= RUN_BODY_BYTES_MAX as u64,
+            mixed_runs: features::has_mixed_runs(features),
             message_max,
             knows_parts: features & features::PARTS != 0,
             counts_tells: features & features::OUTCOMES != 0,

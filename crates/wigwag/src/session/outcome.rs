@@ -12,7 +12,7 @@ use wigwag_actor::CallErrorKind;
 use wigwag_link::frame::{Frame, kind};
 use wigwag_link::outbox::Outbox;
 use wigwag_wire::Reader;
-use wigwag_wire::run::Run;
+use wigwag_wire::run::{Run, is_run};
 
 use crate::events::Delivery;
 use crate::replies::slot::Completion;
@@ -49,9 +49,8 @@ impl UnsentCalls {
     }
 
     fn add(&mut self, kind: u8, body: &[u8]) {
-        if let kind::TELLS | kind::ASKS = kind {
-            let Some(run) = Run::parse(kind, body) else { return };
-            let count = run.items.checked_count().unwrap_or(0);
+        if is_run(kind) && kind != kind::REPLIES {
+            let Some((run, count)) = Run::parse_checked(kind, body) else { return };
             match run.asker {
                 None => *self.tells.entry(run.channel).or_default() += count as u64,
                 Some((slot, generation)) => self.asks.push((slot, generation, count as u32)),

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use tokio::runtime::{self, Runtime};
-use wigwag::{Actor, ActorOptions, CallErrorKind, Node, WhenFull, lifecycle::Alive};
+use wigwag::{Actor, ActorOptions, Call, CallErrorKind, Node, WhenFull, lifecycle::Alive};
 
 /// Checks each sender's numbers against the expected next one.
 struct Inbox {
@@ -104,6 +104,10 @@ impl Count {
         self.0 += 1;
     }
 
+    pub fn add_too(&mut self) {
+        self.0 += 1;
+    }
+
     pub fn total(&self) -> u64 {
         self.0
     }
@@ -139,6 +143,11 @@ fn one_thread() -> Runtime {
     runtime::Builder::new_current_thread().enable_all().build().unwrap()
 }
 
+/// The next call of a round: one method in half of the rounds, and two methods in turn in the others.
+fn add(count: &CountRef, call: u64, round: u64) -> Call<'_, Count, ()> {
+    if call % 2 < round / 2 % 2 { count.add_too() } else { count.add() }
+}
+
 /// A task tells and then signals another task, which asks. The turn of the first one, and so what
 /// it has not published, is still open when the ask is sent: in every fourth round until the answer
 /// has come. In two of three rounds the other task tells as well, so that both turns hold calls.
@@ -154,8 +163,8 @@ fn tell_signal_and_ask(sender: Sender, count: &CountRef, asked: &CountRef) {
             for round in 0..rounds {
                 let (count, shared) = (count.clone(), signals.clone());
                 sender.run(&runtime, async move {
-                    for _ in 0..round % 100 {
-                        count.add().tell().await.unwrap();
+                    for call in 0..round % 100 {
+                        add(&count, call, round).tell().await.unwrap();
                     }
                     shared[0].store(round + 1, Ordering::Release);
                     while round % 4 == 0 && shared[1].load(Ordering::Acquire) <= round {
@@ -172,8 +181,8 @@ fn tell_signal_and_ask(sender: Sender, count: &CountRef, asked: &CountRef) {
     for round in 0..rounds {
         let (count, shared) = (asked.clone(), signals.clone());
         let total = sender.run(&asker, async move {
-            for _ in 0..round % 3 * 30 {
-                count.add().tell().await.unwrap();
+            for call in 0..round % 3 * 30 {
+                add(&count, call, round).tell().await.unwrap();
             }
             while shared[0].load(Ordering::Acquire) <= round {
                 thread::yield_now();
@@ -249,12 +258,12 @@ struct Causes(Vec<u64>);
 impl Causes {
     /// Takes number `number` of `sender`, which has seen the numbers `seen` of all senders.
     pub fn note(&mut self, sender: u32, number: u64, seen: [u64; 3]) {
-        for (sender, (known, seen)) in self.0.iter().zip(seen).enumerate() {
-            assert!(*known >= seen, "number {seen} of sender {sender} is missing, {known} came");
-        }
-        let last = &mut self.0[sender as usize];
-        assert_eq!(*last + 1, number, "sender {sender}");
-        *last = number;
+        self.check(sender, number, seen);
+    }
+
+    /// The same in another method.
+    pub fn note_too(&mut self, sender: u32, number: u64, seen: [u64; 3]) {
+        self.check(sender, number, seen);
     }
 
     pub fn seen(&self) -> Vec<u64> {
@@ -262,19 +271,36 @@ impl Causes {
     }
 }
 
+impl Causes {
+    fn check(&mut self, sender: u32, number: u64, seen: [u64; 3]) {
+        for (sender, (known, seen)) in self.0.iter().zip(seen).enumerate() {
+            assert!(*known >= seen, "number {seen} of sender {sender} is missing, {known} came");
+        }
+        let last = &mut self.0[sender as usize];
+        assert_eq!(*last + 1, number, "sender {sender}");
+        *last = number;
+    }
+}
+
 #[test]
 fn calls_of_three_tasks_to_another_node_are_handled_after_what_preceded_them() {
-    three_at_once([Sender::Turns; 3]);
+    three_at_once([Sender::Turns; 3], 1);
 }
 
 #[test]
 fn calls_of_three_senders_of_every_kind_to_another_node_are_handled_after_what_preceded_them() {
-    three_at_once([Sender::Turns, Sender::Task, Sender::Thread]);
+    three_at_once([Sender::Turns, Sender::Task, Sender::Thread], 1);
 }
 
-/// Three senders send at the same time, and each call names the calls that precede it:
-/// those whose numbers were published to all before it was made.
-fn three_at_once(senders: [Sender; 3]) {
+#[test]
+fn calls_of_two_methods_of_senders_of_every_kind_are_handled_after_what_preceded_them() {
+    three_at_once([Sender::Turns; 3], 2);
+    three_at_once([Sender::Turns, Sender::Task, Sender::Thread], 2);
+}
+
+/// Three senders send calls of one method, or of two in turn, at the same time, and each call names
+/// the calls that precede it: those whose numbers were published to all before it was made.
+fn three_at_once(senders: [Sender; 3], methods: u64) {
     let rounds = if std::env::var_os("WIGWAG_NIGHTLY").is_some() { 300_000 } else { 3_000 };
     let runtime = Runtime::new().unwrap();
     let (_service, _client, causes) = runtime.block_on(async {
@@ -299,7 +325,11 @@ fn three_at_once(senders: [Sender; 3]) {
                     runs.run(&runtime, async move {
                         for number in first + 1..=first + count {
                             let seen = [0, 1, 2].map(|one| sent[one].load(Ordering::Acquire));
-                            causes.note(sender, number, seen).tell().await.unwrap();
+                            let call = match number % methods {
+                                0 => causes.note(sender, number, seen),
+                                _ => causes.note_too(sender, number, seen),
+                            };
+                            call.tell().await.unwrap();
                             sent[sender as usize].store(number, Ordering::Release);
                         }
                     });

@@ -8,6 +8,7 @@
 mod remote;
 mod protocol_pages;
 mod fixed_width;
+mod mixed_runs;
 mod peer_limits;
 mod sessions;
 mod cancel;

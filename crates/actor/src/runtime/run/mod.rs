@@ -7,6 +7,7 @@
 
 pub(crate) mod handling;
 pub(crate) mod pace;
+mod mixed_calls;
 pub mod same_calls;
 pub(crate) mod sources;
 pub(crate) mod spans;

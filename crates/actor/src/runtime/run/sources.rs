@@ -18,7 +18,8 @@ use crate::message::Message;
 use crate::reply::cancelled::CancelledAsks;
 use crate::reply::owner::InboundQueueOwner;
 use crate::reply::{LocalReply, Reply, ReplySlot};
-use crate::runtime::actor::{Actor, Handled};
+use crate::runtime::actor::{Actor, Handled, handle_alone};
+use crate::runtime::run::mixed_calls::{MixedCalls, handle_mixed};
 use crate::runtime::run::same_calls::{SameCalls, renew};
 use crate::runtime::run::spans::CallScope;
 use crate::runtime::run::{CallSource, Remaining};
@@ -159,10 +160,14 @@ impl<A: Actor> CallSource<A> for EncodedCalls<'_, A::Message> {
         let (method, handled) = if !scope.is_separate()
             && let Some(run) = self.calls.run()
         {
-            let method = run.method();
             let (control, cancelled) = (self.control, self.cancelled);
-            let mut same = SameCalls { run, control, cancelled };
-            (method, actor.handle_run(method, &mut same, reply))
+            match run.method() {
+                Some(method) => {
+                    let mut same = SameCalls { run, control, cancelled };
+                    (method, actor.handle_run(method, &mut same, reply))
+                }
+                None => handle_mixed(actor, MixedCalls { run, control, cancelled }, reply),
+            }
         } else {
             let call = self.calls.next()?;
             // For a tell the reply is as the call before left it: without an asker.
@@ -177,11 +182,11 @@ impl<A: Actor> CallSource<A> for EncodedCalls<'_, A::Message> {
                 return Some(Handled::Done);
             }
             let method = call.method;
-            let mut arguments = match self.shared {
+            let arguments = match self.shared {
                 None => Reader::new(call.arguments),
                 Some(shared) => Reader::of_owner(shared, call.arguments),
             };
-            (method, scope.enter(method, || actor.handle_encoded(method, &mut arguments, reply)))
+            (method, scope.enter(method, || handle_alone(actor, method, arguments, reply)))
         };
         match handled {
             Ok(Some(handled)) => return Some(handled),

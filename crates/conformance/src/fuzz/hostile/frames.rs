@@ -6,7 +6,7 @@ use wigwag_wire::{Buffer, varint};
 use crate::fuzz::session::Script;
 
 /// The kinds that a hostile peer writes: all that exist, and some that do not.
-pub(super) const KINDS: [u8; 38] = [
+pub(super) const KINDS: [u8; 41] = [
     kind::PING,
     kind::PONG,
     kind::CREDIT,
@@ -45,6 +45,9 @@ pub(super) const KINDS: [u8; 38] = [
     kind::PARTS,
     kind::PART,
     kind::PART,
+    kind::MIXED_TELLS,
+    kind::MIXED_ASKS,
+    kind::MIXED_TELLS,
 ];
 
 /// A body that is well formed for its kind in most cases: numbers, mostly small, and a tail.
@@ -67,8 +70,8 @@ pub(super) fn fill_body(body: &mut Buffer, kind: u8, script: &mut Script<'_>) {
     }
     let numbers = match kind {
         kind::PONG | kind::DETACH | kind::DRAIN | kind::ATTACH => 1,
-        kind::PART | kind::PARTS_DROP => 1,
-        kind::CREDIT | kind::ASKS => 3,
+        kind::PART | kind::PARTS_DROP | kind::MIXED_TELLS => 1,
+        kind::CREDIT | kind::ASKS | kind::MIXED_ASKS => 3,
         kind::ASK => 4,
         kind::CLOSE | kind::RELEASE => 0,
         _ => 2,
@@ -88,6 +91,14 @@ pub(super) fn fill_body(body: &mut Buffer, kind: u8, script: &mut Script<'_>) {
                 body.extend(&[2, item as u8, 7]);
             }
         }
+        kind::MIXED_TELLS | kind::MIXED_ASKS => {
+            for item in 0..1 + script.below(70) {
+                // Now and then method 0, or a method that is cut off.
+                let method = script.byte();
+                let method = if method < 0xFC { 1 + method % 0x7F } else { method << 7 };
+                body.extend(&[2, method, item as u8]);
+            }
+        }
         _ => {}
     }
     let tail = script.byte();
@@ -103,6 +114,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
     let position = |wanted: u8| KINDS.iter().position(|kind| *kind == wanted).unwrap_or(0) as u8;
     let [attach, tell, ask] = [kind::ATTACH, kind::TELL, kind::ASK].map(position);
     let [attached, reply, tells] = [kind::ATTACHED, kind::REPLY, kind::TELLS].map(position);
+    let [mixed_tells, mixed_asks] = [kind::MIXED_TELLS, kind::MIXED_ASKS].map(position);
     let [credit, need, revoke] = [kind::CREDIT, kind::NEED, kind::REVOKE].map(position);
     let opens = [3, 1, attach, 0, 0, 0, 23, 0];
     let calls = [3, 3, tell, 0, 1, 0, ask, 0, 0, 0, 1, 3, 9, 9, 9, tell, 0, 1, 0xF4, 0, 31, 23, 0];
@@ -110,6 +122,9 @@ pub fn seeds() -> Vec<Vec<u8>> {
     let answers = [3, 1, reply, 0, 0, 2, 1, 2, 0, 17, 2, 0, 40, 23, 0];
     let plain = [3, 3, credit, 0, 0xFB, 1, 0, need, 0, 0xFC, 0, revoke, 0, 1, 0, 0, 23, 0];
     let runs = [3, 2, tells, 0, 1, 9, 0, tells, 0, 1, 3, 0, 0, 31, 23, 0];
+    // Two tells and three asks of several methods.
+    let mixed =
+        [3, 2, mixed_tells, 0, 1, 0, 1, 0, mixed_asks, 0, 0, 0, 2, 0, 1, 2, 0, 0, 31, 23, 0];
     let [parts, part, drop] = [kind::PARTS, kind::PART, kind::PARTS_DROP].map(position);
     // A TELL of 6 bytes on channel 0, and an ASK that is dropped.
     let long = [
@@ -122,6 +137,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
         [&ours[..], &answers, &plain, &opens, &calls, &back, &answers].concat(),
         [&opens[..], &plain, &ours, &back, &runs, &answers].concat(),
         [&opens[..], &long, &back, &long, &calls, &long].concat(),
+        [&opens[..], &mixed, &runs, &back, &mixed, &calls].concat(),
         [&opens[..], &calls[..15], &[0x41], &calls[..15], &[0x12], &calls[..15], &[0x53]].concat(),
     ];
     let profiles = (0..32_u8).flat_map(|profile| [[profile, 0], [profile, 1]]);

@@ -231,7 +231,12 @@ impl Node {
         window.give_back(leased - calls as u64);
         open.used += calls as u64;
         let mut encoded = Buffer::new();
-        if as_run && calls > 0 {
+        if as_run && count % 3 == 0 && calls > 0 {
+            write::frame(&mut encoded, kind::MIXED_TELLS, |out| {
+                varint::put(out, channel);
+                (0..calls).for_each(|item| out.extend(&[2, 1 + item as u8 % 3, count as u8]));
+            });
+        } else if as_run && calls > 0 {
             write::frame(&mut encoded, kind::TELLS, |out| {
                 varint::put(out, channel);
                 out.push(1);

@@ -11,16 +11,21 @@ use wigwag_link::frame::Frame;
 use wigwag_link::limits::{ACK_DELAY_MS, units};
 use wigwag_link::resume::Claim;
 use wigwag_link::send_half::{CallRefused, Outgoing};
-use wigwag_link::{Dispatcher, Limits, LinkError, SendHalf, write};
+use wigwag_link::{Dispatcher, Limits, LinkError, SendHalf, features, write};
+use wigwag_wire::run::RunBuilder;
+use wigwag_wire::small::store;
 use wigwag_wire::{Buffer, Time};
 
-use crate::application::{EndApplication, Read, Stop, arguments};
+use crate::application::{EndApplication, Read, Stop, arguments, word};
 
 /// Batches that may arrive again.
 const OLD_BATCHES: usize = 4;
 
 /// Frames that each end has published when both channels are open: ATTACH and ATTACHED.
 pub(crate) const OPENING_FRAMES: u64 = 2;
+
+/// The features of the session.
+const FEATURES: u64 = features::RUNS | features::MIXED_RUNS;
 
 /// Calls that each end is given at once at most.
 const CALLS_MAX: [usize; 2] = [1, 4];
@@ -43,6 +48,7 @@ pub(crate) const LIMITS: Limits = Limits {
 /// One end of the session.
 struct End {
     sender: SendHalf,
+    runs: RunBuilder,
     dispatcher: Dispatcher<()>,
     /// The costs of the calls in the inbound queue.
     queue: VecDeque<u64>,
@@ -75,9 +81,9 @@ impl Ends {
             let (how, target, schema_hash, codec) = (0, &b"actor"[..], 0, 0);
             let attach = Frame::Attach { channel, how, target, schema_hash, codec };
             sender.outbox.append(|out| write::any(out, &attach));
-            let dispatcher = Dispatcher::new(&LIMITS, 0, calls_max);
+            let dispatcher = Dispatcher::new(&LIMITS, FEATURES, calls_max);
             let (queue, written, arrived) = Default::default();
-            End { sender, dispatcher, queue, written, arrived }
+            End { sender, runs: RunBuilder::new(true), dispatcher, queue, written, arrived }
         });
         let mut ends = Ends { ends, epoch: 0, now };
         while ends.ends.iter().any(|end| !end.sender.outbox.is_settled()) {
@@ -116,7 +122,7 @@ impl Ends {
     /// Sends a call; returns true if it was appended.
     pub(crate) fn tell(&mut self, end: usize, next: u64, size: usize) -> bool {
         let sender = &mut self.ends[end].sender;
-        let bytes = arguments(next, size);
+        let bytes = arguments(1, next, size);
         let put = |out: &mut Buffer| write::tell(out, 0, 1, |out| out.extend(&bytes));
         match sender.call(0, put) {
             Ok(()) => true,
@@ -138,11 +144,35 @@ impl Ends {
         window.give_back(leased - calls);
         let mut turn = Buffer::new();
         for number in next..next + calls {
-            let put = |out: &mut Buffer| out.extend(&arguments(number, 20));
+            let put = |out: &mut Buffer| out.extend(&arguments(1, number, 20));
             write::tell(&mut turn, 0, 1, put);
         }
         sender.outbox.publish(&mut turn, calls);
         calls
+    }
+
+    /// Publishes short calls as [`turn`](Self::turn) does, each of the next of `methods` methods, and
+    /// joins them to runs.
+    pub(crate) fn mixed_turn(&mut self, end: usize, next: u64, count: u64, methods: u32) -> u64 {
+        let End { sender, runs, .. } = &mut self.ends[end];
+        let window = sender.window(0).unwrap();
+        let leased = window.lease(count);
+        let mut turn = Buffer::new();
+        for number in next..next + leased {
+            let method = 1 + (number % u64::from(methods)) as u32;
+            let joins = runs.tell(&mut turn, 0, method, |scratch, place| {
+                store(scratch, place, word(method, number));
+                Some(place + 8)
+            });
+            if !joins {
+                runs.close(&mut turn);
+                write::tell(&mut turn, 0, method, |out| out.extend(&arguments(method, number, 0)));
+                runs.note_tell(0, method);
+            }
+        }
+        runs.close(&mut turn);
+        sender.outbox.publish(&mut turn, leased);
+        leased
     }
 
     /// Publishes a reply; its slot is its number.
@@ -167,10 +197,7 @@ impl Ends {
         assert_eq!(had, !out.is_empty());
         assert!(4 + out.len() <= LIMITS.batch_max as usize, "{} bytes", out.len());
         let mut bytes = out.head.as_slice().to_vec();
-        out.sequenced
-            .segments
-            .iter()
-            .for_each(|segment| bytes.extend_from_slice(&segment.flat()));
+        out.sequenced.segments.iter().for_each(|segment| bytes.extend_from_slice(&segment.flat()));
         if !had {
             return None;
         }

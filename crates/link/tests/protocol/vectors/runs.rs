@@ -56,19 +56,32 @@ fn next(incoming: &mut Incoming<'_>, each: &mut impl FnMut(Frame<'_>)) -> Result
     Ok(true)
 }
 
-fn receiver() -> RecvHalf {
-    RecvHalf::new(&Limits::default()).with_features(features::RUNS)
+fn receiver(features: u64) -> RecvHalf {
+    RecvHalf::new(&Limits::default()).with_features(features)
 }
 
 #[test]
 fn runs_are_read_as_in_the_vectors() {
-    let file = load("runs.json");
+    are_read_as_in("runs.json", features::RUNS, 0);
+    are_read_as_in("runs.json", features::RUNS | features::MIXED_RUNS, features::MIXED_RUNS);
+}
+
+#[test]
+fn mixed_runs_are_read_as_in_the_vectors() {
+    let both = features::RUNS | features::MIXED_RUNS;
+    are_read_as_in("mixed_runs.json", both, features::RUNS);
+    are_read_as_in("mixed_runs.json", both, features::MIXED_RUNS);
+}
+
+/// Reads a file of vectors with features with which the runs in it are known, and with others.
+fn are_read_as_in(file: &str, known: u64, unknown: u64) {
+    let file = load(file);
     for vector in list(&file, "vectors") {
         let (bytes, expect) = (hex_of(vector), &vector["expect"]);
         let expected: Vec<Fields> =
             expect["frames"].as_array().into_iter().flatten().map(Fields::of).collect();
         let mut at = 0;
-        let outcome = read(&mut receiver(), &bytes, |frame| {
+        let outcome = read(&mut receiver(known), &bytes, |frame| {
             if expect["code"].is_null() {
                 let fields = expected.get(at).unwrap_or_else(|| panic!("too many: {vector}"));
                 assert_eq!(frame, fields.frame(), "{vector}");
@@ -82,20 +95,22 @@ fn runs_are_read_as_in_the_vectors() {
             }
             Err(error) => assert_eq!(code_of(&error), number(&expect["code"]), "{vector}: {error}"),
         }
-        let unknown = read(&mut RecvHalf::new(&Limits::default()), &bytes, |_| ()).unwrap_err();
-        assert_eq!(code_of(&unknown), 0x010C, "{vector}: the feature is off");
+        let refused = read(&mut receiver(unknown), &bytes, |_| ()).unwrap_err();
+        assert_eq!(code_of(&refused), 0x010C, "{vector}: the feature is off");
     }
 }
 
 /// After a cut, the peer sends again everything that it has no ack for.
 #[test]
 fn an_accepted_run_is_skipped_as_a_whole() {
-    let file = load("runs.json");
-    let bytes = hex_of(&list(&file, "vectors")[0]);
-    let mut receiver = receiver();
-    assert_eq!(read(&mut receiver, &bytes, |_| ()), Ok(3));
-    assert_eq!(read(&mut receiver, &bytes, |frame| panic!("again: {frame:?}")), Ok(3));
-    assert_eq!(receiver.repeated(), 3);
+    for file in ["runs.json", "mixed_runs.json"] {
+        let file = load(file);
+        let bytes = hex_of(&list(&file, "vectors")[0]);
+        let mut receiver = receiver(features::RUNS | features::MIXED_RUNS);
+        assert_eq!(read(&mut receiver, &bytes, |_| ()), Ok(3));
+        assert_eq!(read(&mut receiver, &bytes, |frame| panic!("again: {frame:?}")), Ok(3));
+        assert_eq!(receiver.repeated(), 3);
+    }
 }
 
 /// A peer may repeat frames in the same batch with new ones, which must not be refused for that.
@@ -106,7 +121,7 @@ fn a_run_behind_repeated_frames_is_accepted() {
     let run = [0xA0, 6, 0, 1, 1, 7, 1, 8];
     let first = [&[0, 0, 0, 2], &tell[..], &cancel].concat();
     let both = [&[0, 0, 0, 4], &tell[..], &cancel, &run].concat();
-    let mut receiver = receiver();
+    let mut receiver = receiver(features::RUNS);
     assert_eq!(read(&mut receiver, &first, |_| ()), Ok(2));
     let mut fresh = Vec::new();
     let heard = read(&mut receiver, &both, |frame| fresh.push(format!("{frame:?}")));

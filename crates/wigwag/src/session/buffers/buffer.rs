@@ -59,7 +59,7 @@ impl TurnBuffer for SendBuffer {
 
 impl SendBuffer {
     pub(crate) fn new(session: &Arc<Session>) -> SendBuffer {
-        SendBuffer { session: session.clone(), turn: TurnFrames::new(), own: Own::default() }
+        SendBuffer { session: session.clone(), turn: TurnFrames::new(session), own: Own::default() }
     }
 
     /// Locks the frames and takes back the run that was handed out.
@@ -173,7 +173,12 @@ impl OpenBuffer<'_> {
         let Some(mut run) = run_writer::take_back() else { return };
         self.own.is_handed_out = false;
         let log = match self.frames.take_run(Some(run.added())) {
-            Some(rest) => Some(rest.log),
+            Some(rest) => {
+                if let Some(method) = run.method_that_goes_on() {
+                    self.frames.end_mixture(method);
+                }
+                Some(rest.log)
+            }
             None => self.finish_closed_run(&run),
         };
         // Without the reading end, the next run gets a new log.
@@ -225,20 +230,22 @@ impl OpenBuffer<'_> {
     ) {
         let most = handout.ring.map_or(usize::MAX, |(_, _, most)| most);
         let room = self.frames.room_in_run().min(most);
-        if room == 0 {
+        let is_mixed = self.frames.is_run_mixed();
+        if room == 0 || is_mixed && !handout.has_same_numbers {
             return;
         }
         let (run, log) = self.own.run.take().unwrap_or_else(OpenRun::new);
         let rest = RunRest {
             log,
             channel: call.channel,
-            method: call.method,
+            method: (!is_mixed).then_some(call.method),
             asker: call.asker.map(|(slot, generation)| (slot.wrapping_add(1), generation)),
             ring: handout.ring.map(|(ring, next, _)| (ring.clone(), next)),
             room,
             is_between_turns: self.frames.is_held,
         };
-        let (owner, method, is_held) = (handout.run_owner, handout.method, self.frames.is_held);
+        let (owner, is_held) = (handout.run_owner, self.frames.is_held);
+        let method = (!is_mixed).then_some(handout.method);
         match run_writer::hand_out(target, owner, method, room, is_held, run) {
             Ok(()) => {
                 self.frames.hand_out(rest);

@@ -33,8 +33,9 @@ pub(crate) struct TurnFrames {
 
 impl TurnFrames {
     /// Frames of the current thread.
-    pub(crate) fn new() -> Arc<TurnFrames> {
-        let frames = Mutex::new(Frames::default());
+    pub(crate) fn new(session: &Session) -> Arc<TurnFrames> {
+        let run = RunBuilder::new(session.mixed_runs);
+        let frames = Mutex::new(Frames { run, ..Frames::default() });
         Arc::new(TurnFrames { thread: std::thread::current().id(), frames })
     }
 
@@ -187,6 +188,16 @@ impl Frames {
     /// Calls that may be added to the current run by the caller.
     pub(crate) fn room_in_run(&self) -> usize {
         self.run.room().min(self.credit as usize)
+    }
+
+    /// True if calls of several methods may be added to the current run.
+    pub(crate) fn is_run_mixed(&self) -> bool {
+        self.run.is_mixed()
+    }
+
+    /// Ends a mixed run, because its last calls were of `method`, as the next one is.
+    pub(crate) fn end_mixture(&mut self, method: u32) {
+        self.run.end_mixture(method);
     }
 
     /// Records that the current run is handed out.

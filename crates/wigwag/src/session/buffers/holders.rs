@@ -44,8 +44,8 @@ pub(crate) struct Holders {
 pub(crate) struct RunRest {
     pub(crate) log: RunLog,
     pub(crate) channel: u64,
-    /// The method, by the receiver's number.
-    pub(crate) method: u32,
+    /// The method, by the receiver's number; `None` if each call begins with its own.
+    pub(crate) method: Option<u32>,
     /// For asks, the slot and generation of the next one.
     pub(crate) asker: Option<(u32, u32)>,
     /// For the asks of a pipeline, their ring and the number of the next one.
@@ -204,7 +204,7 @@ impl Holders {
         for (rest, end) in self.closed.iter_mut().zip(ends) {
             let items = RunItems::new(rest.log.take(end));
             let Some(calls) = items.checked_count() else { continue };
-            let (channel, method) = (rest.channel, u64::from(rest.method));
+            let (channel, method) = (rest.channel, rest.method.map(u64::from));
             Run { channel, method, asker: rest.asker, items }.write_calls(out);
             rest.taken(calls);
             count += calls as u64;

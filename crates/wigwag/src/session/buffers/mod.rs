@@ -42,6 +42,8 @@ pub(crate) struct RunHandout<'a> {
     pub(crate) is_of_one_route: bool,
     /// The method, by its number in the caller's own schema.
     pub(crate) method: u32,
+    /// The receiver has the same numbers, so the caller may add calls of other methods too.
+    pub(crate) has_same_numbers: bool,
     /// For asks: their ring, the number of the next ask, and how many may follow.
     pub(crate) ring: Option<(&'a Arc<Ring>, u64, usize)>,
 }
@@ -153,7 +155,7 @@ fn send_answers(session: &Arc<Session>, answers: impl Fn(&mut Frames)) {
         buffer.publish_if_full(encoded);
     });
     if done.is_none() {
-        let alone = TurnFrames::new();
+        let alone = TurnFrames::new(session);
         let mut frames = alone.lock();
         answers(&mut frames);
         frames.publish_turn(session, &alone);
