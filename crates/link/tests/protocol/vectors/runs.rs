@@ -95,7 +95,8 @@ fn are_read_as_in(file: &str, known: u64, unknown: u64) {
             }
             Err(error) => assert_eq!(code_of(&error), number(&expect["code"]), "{vector}: {error}"),
         }
-        let refused = read(&mut receiver(unknown), &bytes, |_| ()).unwrap_err();
+        let refused =
+            read(&mut receiver(unknown), &bytes, |_| ()).expect_err("the kind is not known");
         assert_eq!(code_of(&refused), 0x010C, "{vector}: the feature is off");
     }
 }
