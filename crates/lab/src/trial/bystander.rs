@@ -214,10 +214,24 @@ mod tests {
     #[test]
     fn one_that_is_not_served_or_ends_by_itself_is_a_fault() {
         assert!(reason(bystander("exit 3", None)).contains("ended before its work was done"));
-        let it = bystander("echo READY; exec >&-; exit 4", None).unwrap();
+        let file = std::env::temp_dir().join(format!("wigwag-ended-{}", std::process::id()));
+        let script = format!("echo $$ > {}; echo READY; exit 4", file.display());
+        let it = bystander(&script, None).unwrap();
+        let pid = std::fs::read_to_string(&file).unwrap();
+        std::fs::remove_file(file).unwrap();
+        while !has_ended(pid.trim()) {
+            thread::yield_now();
+        }
         it.go();
-        // Its output ends with it.
         let why = reason(it.end());
         assert!(why.contains("ended before its work was done"), "{why}");
+    }
+
+    /// True if the process is gone, or waits for its parent to reap it.
+    fn has_ended(pid: &str) -> bool {
+        match std::fs::read_to_string(format!("/proc/{pid}/stat")) {
+            Ok(stat) => stat.rsplit(") ").next().is_some_and(|state| state.starts_with('Z')),
+            Err(_) => true,
+        }
     }
 }
