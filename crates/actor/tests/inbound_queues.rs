@@ -270,19 +270,20 @@ async fn replies_go_out_before_an_async_handler_waits_and_before_a_panic_is_told
 /// chunk, the others while a handler of the chunk waits.
 #[tokio::test(start_paused = true)]
 async fn cancelled_asks_are_answered_and_not_begun_and_free_their_places() {
+    cancelled_asks(Some(SUM.into()), &[1, 0x90]).await;
+    cancelled_asks(None, &[2, SUM as u8, 0x90]).await;
+}
+
+/// The run has this method, or its items begin with theirs.
+async fn cancelled_asks(method: Option<u64>, item: &[u8]) {
     let setting = setting();
     let (session, mut queue) = setting.session();
     ask(&mut queue, STAND, 1);
     for slot in 2..6 {
         ask(&mut queue, STAND, slot);
     }
-    let items = [1, 0x90].repeat(4);
-    let run = Run {
-        channel: 3,
-        method: Some(SUM.into()),
-        asker: Some((10, 5)),
-        items: RunItems::new(&items),
-    };
+    let items = item.repeat(4);
+    let run = Run { channel: 3, method, asker: Some((10, 5)), items: RunItems::new(&items) };
     let mut frame = Buffer::default();
     run.write_calls(&mut frame);
     queue.accept(frame.as_slice(), 4, 4);

@@ -2,7 +2,9 @@
 //!
 //! A run of one method is cheaper for both sides, as long as the method stays the same. When the
 //! method has changed twice after few calls, the calls that follow form a mixed run, until one of
-//! their methods goes on.
+//! their methods goes on. Two methods in turn then cost a third of what they cost in frames of their
+//! own: `lab run remote`, cell *tell, two methods*, 0.028 s of processor for a million, and 0.088 s
+//! without mixed runs, both ends together.
 
 use super::{CHANNELS_MAX, NEXT_SLOT, RunBuilder, key, word};
 use crate::Buffer;
