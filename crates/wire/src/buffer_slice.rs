@@ -26,13 +26,13 @@ impl BufferSlice {
     }
 
     /// The bytes, in slices of which none is empty.
-    pub fn slices(&self) -> Slices<'_> {
+    pub fn slices(&self) -> impl Iterator<Item = &[u8]> {
         self.slices_from(0)
     }
 
     /// The bytes from the given one on.
-    pub fn slices_from(&self, at: usize) -> Slices<'_> {
-        self.buffer.slices(self.range.start + at..self.range.end)
+    pub(crate) fn slices_from(&self, at: usize) -> Slices<'_> {
+        self.buffer.slices_in(self.range.start + at..self.range.end)
     }
 
     /// The bytes in one slice, which is a copy if they lie apart.

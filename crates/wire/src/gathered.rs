@@ -153,8 +153,12 @@ impl Buffer {
         taken
     }
 
-    /// The bytes in `range` of all bytes, in slices.
-    pub fn slices(&self, range: Range<usize>) -> Slices<'_> {
+    /// The bytes in `range` of all bytes, in slices of which none is empty.
+    pub fn slices(&self, range: Range<usize>) -> impl Iterator<Item = &[u8]> {
+        self.slices_in(range)
+    }
+
+    pub(crate) fn slices_in(&self, range: Range<usize>) -> Slices<'_> {
         Slices { memory: self.written(), at: 0, pieces: &self.gathered.pieces, from: 0, range }
     }
 
@@ -175,7 +179,7 @@ impl Buffer {
 
 /// Iterator over the slices of a range of a buffer's bytes. None of them is empty.
 #[derive(Clone, Debug)]
-pub struct Slices<'b> {
+pub(crate) struct Slices<'b> {
     /// The memory of the buffer, and the place in it of the next slice.
     memory: &'b [u8],
     at: usize,
