@@ -270,12 +270,14 @@ async fn replies_go_out_before_an_async_handler_waits_and_before_a_panic_is_told
 /// chunk, the others while a handler of the chunk waits.
 #[tokio::test(start_paused = true)]
 async fn cancelled_asks_are_answered_and_not_begun_and_free_their_places() {
-    cancelled_asks(Some(SUM.into()), &[1, 0x90]).await;
-    cancelled_asks(None, &[2, SUM as u8, 0x90]).await;
+    for is_shared in [false, true] {
+        cancelled_asks(Some(SUM.into()), &[1, 0x90], is_shared).await;
+        cancelled_asks(None, &[2, SUM as u8, 0x90], is_shared).await;
+    }
 }
 
 /// The run has this method, or its items begin with theirs.
-async fn cancelled_asks(method: Option<u64>, item: &[u8]) {
+async fn cancelled_asks(method: Option<u64>, item: &[u8], is_shared: bool) {
     let setting = setting();
     let (session, mut queue) = setting.session();
     ask(&mut queue, STAND, 1);
@@ -286,7 +288,10 @@ async fn cancelled_asks(method: Option<u64>, item: &[u8]) {
     let run = Run { channel: 3, method, asker: Some((10, 5)), items: RunItems::new(&items) };
     let mut frame = Buffer::default();
     run.write_calls(&mut frame);
-    queue.accept(frame.as_slice(), 4, 4);
+    match is_shared {
+        true => queue.accept_shared(frame.as_slice().to_vec().into(), 4, 4),
+        false => queue.accept(frame.as_slice(), 4, 4),
+    }
     note(&mut queue, 7);
     session.cancelled.mark((2, 102));
     queue.publish();

@@ -131,6 +131,14 @@ mod tests {
     }
 
     #[test]
+    fn parts_beside_other_frames_have_a_small_window_on_a_short_way_only() {
+        assert_eq!(Rtt::default().unacked_parts_bytes(), UNACKED_PARTS_MIN);
+        for (ms, bytes) in [(0, UNACKED_PARTS_MIN), (1, UNACKED_PARTS_MIN), (5, 10 << 20)] {
+            assert_eq!(measured(ms).unacked_parts_bytes(), bytes, "{ms}");
+        }
+    }
+
+    #[test]
     fn the_shortest_time_counts_and_only_for_the_last_ping() {
         let mut rtt = measured(30);
         rtt.ping_sent(2, at(100));

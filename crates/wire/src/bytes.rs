@@ -87,6 +87,7 @@ impl<'a> Decode<'a> for &'a [u8] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gathered::GATHER_BYTES_MIN;
 
     fn encoded(value: &(impl Encode + ?Sized)) -> Vec<u8> {
         let mut out = Buffer::new();
@@ -96,6 +97,24 @@ mod tests {
 
     fn read<'a, T: Decode<'a>>(bytes: &'a [u8]) -> Result<T, DecodeError> {
         T::decode(&mut Reader::new(bytes))
+    }
+
+    #[test]
+    fn long_bytes_are_copied_neither_when_written_nor_when_read() {
+        for (length, is_shared) in [(GATHER_BYTES_MIN - 1, false), (GATHER_BYTES_MIN, true)] {
+            let bytes = Bytes::from(alloc::vec![7; length]);
+            let mut out = Buffer::new();
+            out.gathering(|out| bytes.encode(out));
+            assert_eq!(out.has_gathered(), is_shared);
+            let written = Bytes::from(out.flat(0..usize::MAX).into_owned());
+            let elsewhere = written.to_vec();
+            for (owner, is_shared) in [(&written, is_shared), (&bytes, false)] {
+                let read = Bytes::decode(&mut Reader::of_owner(owner, &written)).expect("bytes");
+                assert_eq!(read, bytes);
+                assert_eq!(read.as_ptr() == written[written.len() - length..].as_ptr(), is_shared);
+            }
+            assert_eq!(read(&elsewhere), Ok(bytes));
+        }
     }
 
     #[test]

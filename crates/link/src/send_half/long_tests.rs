@@ -9,7 +9,7 @@ use super::tests::{output, sender};
 use super::*;
 use crate::batch::BatchHeader;
 use crate::frame::Frame;
-use crate::limits::units;
+use crate::limits::{UNACKED_PARTS_MIN, units};
 use crate::send_half::CallRefused;
 use crate::write;
 
@@ -55,6 +55,17 @@ fn names(sender: &mut SendHalf) -> String {
         }
     }
     names
+}
+
+/// On a long way a small window would leave the way empty, so a sender of parts measures it.
+#[test]
+fn parts_that_wait_for_an_ack_have_the_way_measured_and_go_on_if_it_is_long() {
+    let mut sender = with_channels(1, 1 << 20);
+    sender.outbox.set_parts_room(UNACKED_PARTS_MIN);
+    sender.call_if(0, tell(0, 10 * LENGTH), |_| true).unwrap();
+    assert_eq!(names(&mut sender), "P?p", "two parts, and a PING");
+    sender.pong_received(1, Time::START + Duration::from_millis(5));
+    assert_eq!(names(&mut sender).matches('p').count(), 21, "the rest");
 }
 
 #[test]

@@ -7,4 +7,6 @@ mod cuts;
 mod application;
 mod model;
 mod long_rtt;
+mod receiver;
 mod refused;
+mod parts;

@@ -1,48 +1,12 @@
 //! Calls that no actor receives: on a channel that was refused, or without a method.
 
-use std::collections::VecDeque;
-
-use wigwag_link::batch::PAIR1_HEADER;
-use wigwag_link::send_half::Outgoing;
-use wigwag_link::{Code, Dispatcher, Frame, Limits, LinkError, SendHalf, features, write};
+use wigwag_link::{Code, Frame, Limits, SendHalf, write};
 use wigwag_wire::Time;
 use wigwag_wire::call::ASK;
 
-use crate::application::{EndApplication, Read, Stop, arguments};
+use crate::application::arguments;
 use crate::model::code;
-
-/// An end that finds no actor, or one that finds every actor.
-struct Receiver {
-    sender: SendHalf,
-    dispatcher: Dispatcher<()>,
-    queue: VecDeque<u64>,
-    refuses: bool,
-}
-
-impl Receiver {
-    fn new(refuses: bool) -> Receiver {
-        let limits = Limits::default();
-        let sender = SendHalf::new(&limits, limits, Time::START);
-        let dispatcher = Dispatcher::new(&limits, features::OFFERED, 256);
-        Receiver { sender, dispatcher, queue: VecDeque::new(), refuses }
-    }
-
-    /// Reads one batch with the output of `peer`.
-    fn receive(&mut self, peer: &mut SendHalf) -> Result<Read, LinkError> {
-        let mut out = Outgoing::default();
-        peer.take_output(&mut out, Time::START);
-        let mut message = [&PAIR1_HEADER, out.head.as_slice()].concat();
-        out.sequenced.segments.iter().for_each(|segment| message.extend(&*segment.flat()));
-        let Receiver { sender, dispatcher, queue, refuses } = self;
-        let (steps, read, refuses) = (usize::MAX, Read::default(), *refuses);
-        let mut app = EndApplication { sender, queue, steps, refuses, read };
-        match dispatcher.receive(&message, Time::START, &mut app) {
-            Ok(_) => Ok(app.read),
-            Err(Stop::Refused(error)) => Err(error),
-            Err(Stop::Enough) => panic!("no end to the steps"),
-        }
-    }
-}
+use crate::receiver::Receiver;
 
 fn attach(peer: &mut SendHalf) {
     let (channel, how, target, schema_hash, codec) = (0, 0, &b"actor"[..], 0, 0);

@@ -173,9 +173,16 @@ fn beside_other_frames_unacknowledged_parts_take_no_more_than_their_window() {
     }
     outbox.acknowledge(outbox.sent()).unwrap();
     assert_eq!(unacked(&mut outbox), in_window(UNACKED_BYTES_MAX / 2));
-    outbox.acknowledge(outbox.sent() - 1).unwrap();
+    outbox.acknowledge(outbox.acked() + 2).unwrap();
     outbox.append(|out| write::tell(out, 9, 1, |_| ()));
-    assert_eq!(unacked(&mut outbox), 2 + in_window(4 * SEGMENT_BYTES), "other frames are back");
+    let unacked_before = outbox.unacked();
+    assert_eq!(
+        unacked(&mut outbox),
+        unacked_before,
+        "no part goes with other frames that are back"
+    );
+    outbox.acknowledge(outbox.sent()).unwrap();
+    assert_eq!(unacked(&mut outbox), in_window(5 * SEGMENT_BYTES));
 }
 
 /// What a program sends is not copied, whether it goes in parts or as one frame.
@@ -218,6 +225,48 @@ fn shared_bytes_reach_the_writer_where_the_program_put_them() {
     assert!(copied < 100, "{copied} bytes of heads");
     assert!(bodies[1][3..100_003].iter().all(|byte| *byte == 7));
     assert_eq!((bodies[1].len(), bodies[1][2], bodies[1][100_003]), (body, 0xC0, 0xC1));
+}
+
+#[test]
+fn batches_of_shared_bytes_fit_into_those_that_the_peer_reads() {
+    let shared = Bytes::from(vec![7; 20_000]);
+    let call = |out: &mut Buffer| write::tell(out, 0, 1, |out| out.extend_shared(&shared));
+    for batch_max in [70_000, 256 * 1024] {
+        let limits = Limits { batch_max, frame_max: 30_000, ..Limits::default() };
+        let mut outbox = Outbox::for_peer(&limits);
+        for _ in 0..30 {
+            outbox.append(call);
+        }
+        let mut out = Buffer::new();
+        for _ in 0..30 {
+            out.gathering(call);
+        }
+        outbox.publish(&mut out, 30);
+        assert_eq!(outbox.retained(), 60 * (20_000 + 4 + 2));
+        let (mut batch, mut frames) = (SegmentBatch::default(), 0);
+        while !outbox.is_idle() {
+            outbox.take(batch_max as usize - 1024, &mut batch);
+            let bytes: usize = batch.segments.iter().map(BufferSlice::len).sum();
+            assert!(bytes <= batch_max as usize - 1024, "{bytes} bytes");
+            frames += frames_of(&batch).len();
+        }
+        assert_eq!(frames, 60);
+    }
+}
+
+#[test]
+fn calls_with_shared_bytes_that_were_not_sent_are_known_whole() {
+    let shared = Bytes::from(vec![7; 20_000]);
+    let call = |out: &mut Buffer| write::tell(out, 0, 1, |out| out.extend_shared(&shared));
+    let mut outbox = outbox();
+    let mut out = Buffer::new();
+    out.gathering(call);
+    out.gathering(call);
+    outbox.publish(&mut out, 2);
+    outbox.append(call);
+    let mut unsent = Vec::new();
+    outbox.each_unsent(|kind, body| unsent.push((kind, body.len())));
+    assert_eq!(unsent, [(kind::TELL, 20_002); 3]);
 }
 
 #[test]

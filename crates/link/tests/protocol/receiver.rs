@@ -1,0 +1,43 @@
+//! The reading end of a session, with its own half for sending.
+
+use std::collections::VecDeque;
+
+use wigwag_link::batch::PAIR1_HEADER;
+use wigwag_link::send_half::Outgoing;
+use wigwag_link::{Dispatcher, Limits, LinkError, SendHalf, features};
+use wigwag_wire::Time;
+
+use crate::application::{EndApplication, Read, Stop};
+
+/// An end that finds no actor, or one that finds every actor.
+pub(crate) struct Receiver {
+    pub(crate) sender: SendHalf,
+    dispatcher: Dispatcher<()>,
+    queue: VecDeque<u64>,
+    refuses: bool,
+}
+
+impl Receiver {
+    pub(crate) fn new(refuses: bool) -> Receiver {
+        let limits = Limits::default();
+        let sender = SendHalf::new(&limits, limits, Time::START);
+        let dispatcher = Dispatcher::new(&limits, features::OFFERED, 256);
+        Receiver { sender, dispatcher, queue: VecDeque::new(), refuses }
+    }
+
+    /// Reads one batch with the output of `peer`.
+    pub(crate) fn receive(&mut self, peer: &mut SendHalf) -> Result<Read, LinkError> {
+        let mut out = Outgoing::default();
+        peer.take_output(&mut out, Time::START);
+        let mut message = [&PAIR1_HEADER, out.head.as_slice()].concat();
+        out.sequenced.segments.iter().for_each(|segment| message.extend(&*segment.flat()));
+        let Receiver { sender, dispatcher, queue, refuses } = self;
+        let (steps, read, refuses) = (usize::MAX, Read::default(), *refuses);
+        let mut app = EndApplication { sender, queue, steps, refuses, read };
+        match dispatcher.receive(&message, Time::START, &mut app) {
+            Ok(_) => Ok(app.read),
+            Err(Stop::Refused(error)) => Err(error),
+            Err(Stop::Enough) => panic!("no end to the steps"),
+        }
+    }
+}
