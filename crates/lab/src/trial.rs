@@ -432,7 +432,7 @@ impl Cost {
     pub fn with(mut self, other: Cost) -> Cost {
         self.cpu_seconds += other.cpu_seconds;
         self.peak_rss_bytes += other.peak_rss_bytes;
-        // That of the program that listens, where there are two.
+        // Of two programs, the growth of the one that listens counts.
         self.grown_bytes = self.grown_bytes.or(other.grown_bytes);
         self.threads_max += other.threads_max;
         self.switches += other.switches;

@@ -12,8 +12,12 @@ use bytes::Bytes;
 
 use crate::Buffer;
 
-/// Shortest bytes that are kept by reference: below, a copy costs less than a slice more in the
-/// write, and the count of its owners.
+/// Shortest bytes that are kept by reference: shorter ones are copied, so that a write has not more
+/// slices than the system takes at once.
+///
+/// Measured gain: tells of 4 KiB to an actor of another process, 1.9 us of processor time of the
+/// sender, and 2.7 us with a copy; of 60,000 bytes 44 and 38 thousand a second, medians of five
+/// rounds in turn.
 pub const GATHER_BYTES_MIN: usize = 4096;
 
 /// The `part` of `owner` as shared bytes, which keep all of `owner` alive. `None` if it lies
@@ -126,8 +130,8 @@ impl Buffer {
         self.len() + self.gathered.bytes()
     }
 
-    /// All bytes appended since the buffer had the [length](Self::len) `at`. What was appended first
-    /// is in its memory.
+    /// All bytes appended since the buffer had the [length](Self::len) `at`. The first of them is in
+    /// its memory.
     #[inline(always)]
     pub fn total_behind(&self, at: usize) -> usize {
         self.len() - at + self.gathered.bytes_behind(at)
@@ -140,7 +144,7 @@ impl Buffer {
     }
 
     /// Takes out all that was appended since the buffer had the [length](Self::len) `at`, of which
-    /// the first is in its memory. What is taken keeps that memory; the rest, which should be
+    /// the first is in its memory. The returned buffer keeps that memory; the rest, which should be
     /// short, is copied.
     pub fn split_off(&mut self, at: usize) -> Buffer {
         let gathered = self.gathered.split_off(at);

@@ -22,7 +22,7 @@ pub struct Reader<'a> {
     rest: &'a [u8],
     /// Levels of nesting that may still be entered.
     depth: u8,
-    /// What the bytes are a part of, if long ones of them may be shared.
+    /// The shared memory that the bytes are a part of, if long ones of them may be shared.
     owner: Option<&'a Bytes>,
 }
 

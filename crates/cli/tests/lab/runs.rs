@@ -226,7 +226,7 @@ fn a_quick_run_of_sp_sends_to_several_peers() {
         let row = rows.row(cell, "wigwag");
         let verified = |name: &str| row["verified"][name].as_u64().unwrap();
         assert_eq!(verified("sent"), verified("received") + verified("lost"), "{row}");
-        // What is missed on a busy machine is told.
+        // A busy machine may miss messages, and the row says so.
         let is_told = row["reasons"].to_string().contains("read all the while missed");
         assert_eq!(verified("lost") > 0, is_told, "{row}");
         assert_eq!(row["runs"][0]["messages"], verified("received"), "{row}");

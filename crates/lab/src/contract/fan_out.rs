@@ -118,7 +118,7 @@ impl Source {
     }
 }
 
-/// What arrived at a receiver.
+/// A message of the wire, as a receiver takes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Arrival {
     /// A greeting, a message, or one that is corrupt: the receiver is connected.
@@ -127,7 +127,7 @@ pub(crate) enum Arrival {
     End,
 }
 
-/// What one receiver saw.
+/// The messages that one receiver saw.
 pub(crate) struct Receipts {
     size: usize,
     rate: u64,

@@ -105,7 +105,7 @@ impl<'a> Series<'a> {
 
     /// Takes what a trial's accounts came to; false when that makes it void.
     pub fn take_trial(&mut self, judged: Judgement) -> bool {
-        // What was missed in a window that was not quiet, and was tried again, is no figure.
+        // Misses of a window that was not quiet, and was tried again, are no figure.
         if !self.entry.cell.may_miss() || !judged.void.is_empty() {
             self.verified = self.verified + judged.verified;
         }

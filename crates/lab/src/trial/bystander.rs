@@ -30,7 +30,7 @@ pub struct BystanderSpec {
     pub life: Option<Duration>,
 }
 
-/// What became of a bystander.
+/// How often a bystander was killed, and its cost.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Lives {
     /// Times that it was killed while the clock ran.
@@ -83,7 +83,7 @@ impl Drop for Bystander {
     fn drop(&mut self) {
         drop(self.orders.take());
         if let Some(keeper) = self.keeper.take() {
-            // What went wrong first is known already.
+            // The first error is known already.
             let _ = keeper.join();
         }
     }

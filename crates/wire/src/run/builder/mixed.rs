@@ -16,8 +16,8 @@ use crate::small::Scratch;
 /// their own, which begins with two calls that are not added in place.
 const FEW_CALLS: usize = 16;
 
-/// So many calls of one method in a row end a mixed run. They are more than [`FEW_CALLS`], so that
-/// no pattern of calls goes from the one kind of run to the other all the time.
+/// Calls of one method in a row that end a mixed run. They are more than [`FEW_CALLS`], so that no
+/// pattern of calls goes from the one kind of run to the other all the time.
 const SAME_CALLS_MAX: u8 = 32;
 
 /// The part of a key that calls of several methods of one actor share.
@@ -33,8 +33,8 @@ pub struct SameMethod {
 }
 
 impl SameMethod {
-    /// Notes the next call, whose method is below [`METHOD_END`]. False if it belongs into a run of its own method, because the calls
-    /// before it had that method too.
+    /// Notes the next call, whose method is below [`METHOD_END`]. False if it belongs into a run of
+    /// its own method, because the calls before it had that method too.
     #[inline(always)]
     pub fn note(&mut self, method: u32) -> bool {
         let method = method as u8;
@@ -49,7 +49,7 @@ impl SameMethod {
     }
 }
 
-/// What becomes of a call that does not continue a run of one method.
+/// The place of a call that does not continue a run of one method.
 enum Mixture {
     /// It joins nothing.
     None,

@@ -45,7 +45,7 @@ fn judged(source: Source, third: Third, outcome: &Outcome) -> Judgement {
     judge(ORDER, outcome, (source, third)).expect("accounts")
 }
 
-/// What is said of two receivers of PUB.
+/// Verdict and reasons of two receivers of PUB.
 fn said(receivers: &[Value]) -> (String, String) {
     let judged = judged(Source::Pub, Third::Slow, &outcome(receivers));
     (judged.void.join("; "), judged.flags.join("; "))
@@ -131,7 +131,7 @@ fn a_message_of_push_goes_to_one_receiver() {
     assert!(first["count"] == 334);
 }
 
-/// What waited for a peer that died may go to another one, behind what was sent later.
+/// Messages that waited for a peer that died may go to another one, behind later messages.
 #[test]
 fn order_is_only_reported_where_push_loses_a_peer() {
     let [mut first, second] = [0, 1].map(|rest| receiver(move |number| number % 3 == rest));
