@@ -3,7 +3,7 @@
 //! In each test the older program calls the actor of the newer one, and the newer program that of the
 //! older one. The versions are in `tests/versions`, in a module for each row.
 
-use wigwag_testkit::program::Program;
+use wigwag_testkit::program::{Program, example};
 
 /// Runs the calls of a row in both directions. Each line of `older` is what the older program prints
 /// of a call, and each of `newer` what the newer one prints; `…` stands for any text.
@@ -13,6 +13,10 @@ fn check<T: AsRef<str>>(row: &str, older: &[T], newer: &[T]) {
 }
 
 fn call(row: &str, caller: &str, service: &str, expected: &[impl AsRef<str>]) {
+    // Both are built before one of them runs, for no longer than it may.
+    for program in [service, caller] {
+        example(program);
+    }
     let there = Program::start(service, &["serve"]);
     let address = there.line().unwrap();
     let said = Program::start(caller, &["call", &address, row]).end();
