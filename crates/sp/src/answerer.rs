@@ -17,7 +17,8 @@ use crate::contexts::Contexts;
 use crate::inbox::Inbox;
 use crate::limits::Hops;
 use crate::outbound_queues::OutboundQueues;
-use crate::queue::Weight;
+use crate::queue::one_message;
+use crate::stream::BatchBuilder;
 use crate::{
     CloseReason, ContextError, ContextId, Counters, DropReason, Head, Message, PipeId, Priority,
     Protocol, ProtocolEvent, Received, RecvError, Refusal, Refused, Setting, SettingError,
@@ -30,11 +31,7 @@ struct QueuedRequest {
     body: Bytes,
 }
 
-impl Weight for QueuedRequest {
-    fn weight(&self) -> usize {
-        self.stack.len() + self.body.len()
-    }
-}
+one_message!(QueuedRequest: |request| request.stack.len() + request.body.len());
 
 /// A socket that answers; `NUMBER` is its protocol.
 #[derive(Debug)]
@@ -116,14 +113,13 @@ impl<const NUMBER: u16> Protocol for Answerer<NUMBER> {
         self.send_in(ContextId::SOCKET, body, now)
     }
 
-    fn transmit(&mut self, pipe: PipeId) -> Option<Message> {
+    fn fill(&mut self, pipe: PipeId, out: &mut BatchBuilder<'_>) {
         let had_room = self.outbound.has_room(pipe);
-        let message = self.outbound.transmit(pipe)?;
+        self.outbound.fill(pipe, out);
         if !had_room && self.outbound.has_room(pipe) {
             // Requests of this pipe may have waited for room.
             self.events.push_back(ProtocolEvent::RecvReady);
         }
-        Some(message)
     }
 
     fn receive(&mut self, pipe: PipeId, message: Bytes, _now: Time) -> Received {

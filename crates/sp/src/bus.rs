@@ -9,6 +9,7 @@ use wigwag_wire::{ProtocolNumber, Time};
 
 use crate::inbox::Inbox;
 use crate::outbound_queues::OutboundQueues;
+use crate::stream::BatchBuilder;
 use crate::{
     CloseReason, Counters, Head, Message, PipeId, Priority, Protocol, ProtocolEvent, Received,
     RecvError, Refused, Setting, SettingError,
@@ -74,8 +75,8 @@ impl Protocol for Bus {
         Ok(())
     }
 
-    fn transmit(&mut self, pipe: PipeId) -> Option<Message> {
-        self.outbound.transmit(pipe)
+    fn fill(&mut self, pipe: PipeId, out: &mut BatchBuilder<'_>) {
+        self.outbound.fill(pipe, out);
     }
 
     fn receive(&mut self, pipe: PipeId, message: Bytes, _now: Time) -> Received {

@@ -7,11 +7,11 @@
 use alloc::collections::{BTreeMap, VecDeque};
 
 use crate::limits::{INBOX_BYTES_MAX, INBOX_MESSAGES_MAX, LEFT_MESSAGES_MAX};
-use crate::queue::{Queue, Weight};
+use crate::queue::{Entry, Queue};
 use crate::{Counters, DropReason, PipeId, Priority, ProtocolEvent, QueueLength, Received};
 
 #[derive(Debug)]
-struct InboundQueue<T> {
+struct InboundQueue<T: Entry> {
     queue: Queue<T>,
     /// Set when the queue is full, cleared when half of it is free.
     paused: bool,
@@ -20,7 +20,7 @@ struct InboundQueue<T> {
 
 /// Bounded queues, one for each pipe.
 #[derive(Debug)]
-pub(crate) struct Inbox<T> {
+pub(crate) struct Inbox<T: Entry> {
     queues: BTreeMap<PipeId, InboundQueue<T>>,
     /// Invariant: exactly the pipes whose queue is not empty, each once, under its priority in
     /// order of its turn.
@@ -28,11 +28,11 @@ pub(crate) struct Inbox<T> {
     /// Messages that a queue may hold.
     length: usize,
     /// Messages of closed pipes.
-    left: VecDeque<(PipeId, T)>,
+    left: VecDeque<(PipeId, T::Message)>,
     events: VecDeque<ProtocolEvent>,
 }
 
-impl<T: Weight> Inbox<T> {
+impl<T: Entry> Inbox<T> {
     pub(crate) fn new() -> Inbox<T> {
         Inbox {
             queues: BTreeMap::new(),
@@ -90,14 +90,20 @@ impl<T: Weight> Inbox<T> {
     }
 
     /// Removes the pipe and returns its messages that were not received.
-    pub(crate) fn remove(&mut self, pipe: PipeId) -> VecDeque<T> {
-        let Some(inbound) = self.queues.remove(&pipe) else {
+    pub(crate) fn remove(&mut self, pipe: PipeId) -> VecDeque<T::Message> {
+        let Some(mut inbound) = self.queues.remove(&pipe) else {
             return VecDeque::new();
         };
         if let Some(turns) = self.turns.get_mut(&inbound.priority) {
             turns.retain(|waiting| *waiting != pipe);
         }
-        inbound.queue.into_items()
+        inbound.queue.take()
+    }
+
+    /// How many messages and bytes of `pipe` are accepted before it is paused; `None` if the pipe is
+    /// unknown.
+    pub(crate) fn room(&self, pipe: PipeId) -> Option<(usize, usize)> {
+        self.queues.get(&pipe).map(|inbound| inbound.queue.room())
     }
 
     /// True if closed pipes left so many messages that no further pipe should be opened.
@@ -126,11 +132,11 @@ impl<T: Weight> Inbox<T> {
 
     /// Appends a message of `pipe`; a message without room is dropped and counted.
     pub(crate) fn accept(&mut self, pipe: PipeId, item: T, counters: &mut Counters) -> Received {
-        if self.push(pipe, item).is_ok() {
+        let Err(refused) = self.push(pipe, item) else {
             return Received::Queued;
-        }
+        };
         let reason = if self.contains(pipe) { DropReason::Overflow } else { DropReason::PipeGone };
-        counters.drop_one(reason);
+        counters.drop_some(reason, refused.messages());
         Received::Dropped(reason)
     }
 
@@ -145,7 +151,8 @@ impl<T: Weight> Inbox<T> {
 
     /// Takes the oldest message of the next pipe that `may` be served, in the first priority that
     /// has one.
-    pub(crate) fn pop(&mut self, may: impl Fn(PipeId) -> bool) -> Option<(PipeId, T)> {
+    #[inline(always)]
+    pub(crate) fn pop(&mut self, may: impl Fn(PipeId) -> bool) -> Option<(PipeId, T::Message)> {
         if let Some(left) = self.left.pop_front() {
             return Some(left);
         }

@@ -98,6 +98,16 @@ impl Message {
         self.len() == 0
     }
 
+    /// The first four bytes on the wire: the id of a request or survey. `None` if there are fewer.
+    pub fn first_word(&self) -> Option<u32> {
+        let bytes = match &self.head {
+            Head::Word(word) => return Some(*word),
+            Head::Stack(words) => words,
+            Head::Empty => &self.body,
+        };
+        bytes.first_chunk().map(|word| u32::from_be_bytes(*word))
+    }
+
     /// The bytes that follow the framing, copied; for tests and fixtures.
     pub fn to_vec(&self) -> Vec<u8> {
         let mut bytes = match &self.head {
@@ -113,6 +123,16 @@ impl Message {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_first_word_is_that_of_the_header_or_else_of_the_body() {
+        let message = |head, body| Message { head, body: Bytes::from_static(body) };
+        let stack = Head::Stack(Bytes::from_static(b"\0\0\0\x05\x80\0\0\x01"));
+        assert_eq!(message(Head::Word(7), b"body").first_word(), Some(7));
+        assert_eq!(message(stack, b"body").first_word(), Some(5));
+        assert_eq!(message(Head::Empty, b"\0\0\0\x09body").first_word(), Some(9));
+        assert_eq!(message(Head::Empty, b"abc").first_word(), None);
+    }
 
     #[test]
     fn a_message_is_empty_without_header_and_body() {

@@ -12,10 +12,12 @@ use crate::hops::{self, HopsError};
 use crate::limits::{
     Hops, INBOX_BYTES_MAX, INBOX_MESSAGES_MAX, OUTBOX_BYTES_MAX, OUTBOX_MESSAGES_MAX,
 };
+use crate::outbox::Outbox;
 use crate::queue::Queue;
+use crate::stream::BatchBuilder;
 use crate::{
-    CloseReason, Counters, DropReason, Head, Message, PipeId, Protocol, ProtocolEvent, Received,
-    RecvError, Refusal, Refused, Setting, SettingError,
+    CloseReason, ContextId, Counters, DropReason, Head, InboundRun, PipeId, Protocol,
+    ProtocolEvent, Received, RecvError, Refusal, Refused, RunRoom, Setting, SettingError,
 };
 
 /// The hop count of a message that comes straight from its sender.
@@ -25,8 +27,8 @@ const FIRST_HOP: u32 = 1;
 #[derive(Debug)]
 pub struct OnePeer<const NUMBER: u16> {
     peer: Option<PipeId>,
-    outbox: Queue<Message>,
-    inbox: Queue<Bytes>,
+    outbox: Outbox,
+    inbox: Queue<InboundRun>,
     /// Set when the inbox is full, cleared when half of it is free.
     paused: bool,
     hops_max: Hops,
@@ -44,7 +46,7 @@ impl<const NUMBER: u16> OnePeer<NUMBER> {
     pub fn with_hops(hops_max: Hops) -> Self {
         Self {
             peer: None,
-            outbox: Queue::new(OUTBOX_MESSAGES_MAX, OUTBOX_BYTES_MAX),
+            outbox: Outbox::new(OUTBOX_MESSAGES_MAX, OUTBOX_BYTES_MAX),
             inbox: Queue::new(INBOX_MESSAGES_MAX, INBOX_BYTES_MAX),
             paused: false,
             hops_max,
@@ -65,6 +67,19 @@ impl<const NUMBER: u16> OnePeer<NUMBER> {
             }
             Err(HopsError::TooMany) => Err(self.drop_one(DropReason::TooManyHops)),
         }
+    }
+
+    fn accept(&mut self, run: InboundRun) -> Received {
+        let first = self.inbox.is_empty();
+        if let Err(run) = self.inbox.push(run) {
+            self.counters.drop_some(DropReason::Overflow, run.messages());
+            return Received::Dropped(DropReason::Overflow);
+        }
+        self.paused = !self.inbox.has_room();
+        if first {
+            self.events.push_back(ProtocolEvent::RecvReady);
+        }
+        Received::Queued
     }
 
     fn drop_one(&mut self, reason: DropReason) -> Received {
@@ -105,20 +120,21 @@ impl<const NUMBER: u16> Protocol for OnePeer<NUMBER> {
     fn finish(&mut self) {
         self.counters.drop_some(DropReason::Unsent, self.outbox.len());
         self.counters.drop_some(DropReason::Unread, self.inbox.len());
-        self.outbox.clear();
+        self.outbox.take();
         self.inbox.clear();
     }
 
-    fn send(&mut self, body: Bytes, _now: Time) -> Result<(), Refused> {
-        let Some(pipe) = self.peer else {
-            let why = Refusal::NoPipe;
-            return Err(Refused { body, why });
-        };
+    fn send(&mut self, mut body: Bytes, now: Time) -> Result<(), Refused> {
+        let outcome = self.send_from(ContextId::SOCKET, &mut body, now);
+        outcome.map_err(|why| Refused { body, why })
+    }
+
+    fn send_from(&mut self, _: ContextId, body: &mut Bytes, _now: Time) -> Result<(), Refusal> {
+        let pipe = self.peer.ok_or(Refusal::NoPipe)?;
         let first = self.outbox.is_empty();
         let head = if Self::HAS_HEADER { Head::Word(FIRST_HOP) } else { Head::Empty };
-        if let Err(Message { body, .. }) = self.outbox.push(Message { head, body }) {
-            let why = Refusal::Full;
-            return Err(Refused { body, why });
+        if !self.outbox.push_from(&head, body) {
+            return Err(Refusal::Full);
         }
         if first {
             self.events.push_back(ProtocolEvent::Transmit(pipe));
@@ -127,16 +143,15 @@ impl<const NUMBER: u16> Protocol for OnePeer<NUMBER> {
         Ok(())
     }
 
-    fn transmit(&mut self, pipe: PipeId) -> Option<Message> {
+    fn fill(&mut self, pipe: PipeId, out: &mut BatchBuilder<'_>) {
         if self.peer != Some(pipe) {
-            return None;
+            return;
         }
         let had_room = self.outbox.has_room();
-        let message = self.outbox.pop()?;
+        self.outbox.fill(out);
         if !had_room && self.outbox.has_room() {
             self.events.push_back(ProtocolEvent::SendReady);
         }
-        Some(message)
     }
 
     fn receive(&mut self, pipe: PipeId, mut message: Bytes, _now: Time) -> Received {
@@ -148,29 +163,41 @@ impl<const NUMBER: u16> Protocol for OnePeer<NUMBER> {
         {
             return other;
         }
-        let first = self.inbox.is_empty();
-        if self.inbox.push(message).is_err() {
-            return self.drop_one(DropReason::Overflow);
-        }
-        self.paused = !self.inbox.has_room();
-        if first {
-            self.events.push_back(ProtocolEvent::RecvReady);
-        }
-        Received::Queued
+        self.accept(message.into())
+    }
+
+    fn run_room(&self, pipe: PipeId) -> Option<RunRoom> {
+        let (messages, bytes) = self.inbox.room();
+        let word_max = Self::HAS_HEADER.then(|| self.hops_max.get().into());
+        (self.peer == Some(pipe)).then_some(RunRoom { messages, bytes, word_max })
+    }
+
+    fn receive_run(&mut self, _pipe: PipeId, run: InboundRun, _now: Time) {
+        self.accept(run);
     }
 
     fn is_paused(&self, _pipe: PipeId) -> bool {
         self.paused
     }
 
-    fn recv(&mut self, _now: Time) -> Result<Bytes, RecvError> {
-        let body = self.inbox.pop().ok_or(RecvError::Empty)?;
+    fn recv(&mut self, now: Time) -> Result<Bytes, RecvError> {
+        let mut body = Bytes::new();
+        self.recv_into(ContextId::SOCKET, &mut body, now).map(|()| body)
+    }
+
+    fn recv_into(
+        &mut self,
+        _context: ContextId,
+        place: &mut Bytes,
+        _now: Time,
+    ) -> Result<(), RecvError> {
+        *place = self.inbox.pop().ok_or(RecvError::Empty)?;
         if self.paused && self.inbox.is_half_empty() {
             self.paused = false;
             self.events.extend(self.peer.map(ProtocolEvent::Resume));
         }
         self.counters.received += 1;
-        Ok(body)
+        Ok(())
     }
 
     fn set(&mut self, setting: Setting) -> Result<(), SettingError> {

@@ -7,23 +7,26 @@
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 
+use bytes::Bytes;
+
 use crate::limits::{OUTBOX_BYTES_MAX, OUTBOX_MESSAGES_MAX};
+use crate::outbox::Outbox;
 use crate::pipe_set::PipeSet;
-use crate::queue::Queue;
+use crate::stream::BatchBuilder;
 use crate::{
     Counters, DropReason, Head, Message, PipeId, Priority, ProtocolEvent, QueueLength, Refusal,
 };
 
 #[derive(Debug)]
-struct Outbox {
-    queue: Queue<Message>,
+struct Outbound {
+    queue: Outbox,
     priority: Priority,
 }
 
 /// The outboxes of all pipes.
 #[derive(Debug)]
 pub(crate) struct OutboundQueues {
-    outboxes: BTreeMap<PipeId, Outbox>,
+    outboxes: BTreeMap<PipeId, Outbound>,
     /// Invariant: exactly the pipes whose outbox is empty.
     idle: PipeSet,
     /// Invariant: exactly the pipes whose outbox has room, except those that were full and are not
@@ -51,9 +54,9 @@ impl Default for OutboundQueues {
 
 impl OutboundQueues {
     pub(crate) fn open(&mut self, pipe: PipeId) {
-        let queue = Queue::new(self.length, OUTBOX_BYTES_MAX);
+        let queue = Outbox::new(self.length, OUTBOX_BYTES_MAX);
         let priority = Priority::default();
-        self.outboxes.insert(pipe, Outbox { queue, priority });
+        self.outboxes.insert(pipe, Outbound { queue, priority });
         self.idle.insert(priority, pipe);
         self.reopen(priority, pipe);
     }
@@ -92,10 +95,10 @@ impl OutboundQueues {
 
     /// Removes the pipe and returns its unsent messages; `None` if the pipe is unknown.
     pub(crate) fn close(&mut self, pipe: PipeId) -> Option<VecDeque<Message>> {
-        let Outbox { queue, priority } = self.outboxes.remove(&pipe)?;
+        let Outbound { mut queue, priority } = self.outboxes.remove(&pipe)?;
         self.idle.remove(priority, pipe);
         self.open.remove(priority, pipe);
-        Some(queue.into_items())
+        Some(queue.take())
     }
 
     pub(crate) fn contains(&self, pipe: PipeId) -> bool {
@@ -125,15 +128,27 @@ impl OutboundQueues {
 
     /// Appends a message to the outbox of `pipe`, which takes its turn; returns the message if the
     /// outbox is full or the pipe unknown.
-    pub(crate) fn push(&mut self, pipe: PipeId, message: Message) -> Result<(), Message> {
+    pub(crate) fn push(&mut self, pipe: PipeId, mut message: Message) -> Result<(), Message> {
+        match self.push_from(pipe, &message.head, &mut message.body) {
+            true => Ok(()),
+            false => Err(message),
+        }
+    }
+
+    /// [`push`](Self::push) of a header and a body, which is taken only if there is room; false if
+    /// there is none.
+    #[inline]
+    pub(crate) fn push_from(&mut self, pipe: PipeId, head: &Head, body: &mut Bytes) -> bool {
         let Some(outbox) = self.outboxes.get_mut(&pipe) else {
-            return Err(message);
+            return false;
         };
-        outbox.queue.push(message)?;
+        if !outbox.queue.push_from(head, body) {
+            return false;
+        }
         let (priority, full) = (outbox.priority, !outbox.queue.has_room());
         self.turns[usize::from(priority.get())] = Some(pipe);
         self.pushed(priority, pipe, full);
-        Ok(())
+        true
     }
 
     /// Appends a message to the outbox of `pipe` even if it is full; returns it only if the pipe is
@@ -191,12 +206,16 @@ impl OutboundQueues {
         }
     }
 
-    pub(crate) fn transmit(&mut self, pipe: PipeId) -> Option<Message> {
-        let outbox = self.outboxes.get_mut(&pipe)?;
-        let message = outbox.queue.pop()?;
+    /// Moves the messages of `pipe` into `out`, as many as it accepts; true if any was moved.
+    pub(crate) fn fill(&mut self, pipe: PipeId, out: &mut BatchBuilder<'_>) -> bool {
+        let Some(outbox) = self.outboxes.get_mut(&pipe).filter(|outbox| !outbox.queue.is_empty())
+        else {
+            return false;
+        };
+        outbox.queue.fill(out);
         let (priority, fill) = (outbox.priority, Fill::of(&outbox.queue));
         self.taken(priority, pipe, fill);
-        Some(message)
+        true
     }
 
     /// Removes the request `id` from the outbox if it was not transmitted.
@@ -204,7 +223,7 @@ impl OutboundQueues {
         let Some(outbox) = self.outboxes.get_mut(&pipe) else {
             return;
         };
-        if outbox.queue.remove(|message| message.head == Head::Word(id)).is_some() {
+        if outbox.queue.remove(|message| message.first_word() == Some(id)) {
             let (priority, fill) = (outbox.priority, Fill::of(&outbox.queue));
             self.taken(priority, pipe, fill);
         }
@@ -254,7 +273,7 @@ enum Fill {
 }
 
 impl Fill {
-    fn of(outbox: &Queue<Message>) -> Fill {
+    fn of(outbox: &Outbox) -> Fill {
         match outbox.is_empty() {
             true => Fill::Empty,
             false if outbox.is_half_empty() => Fill::AtMostHalf,
@@ -267,12 +286,20 @@ impl Fill {
 mod tests {
     use alloc::vec::Vec;
 
+    use wigwag_wire::{Batch, Framing};
+
     use super::*;
 
     fn put(queues: &mut OutboundQueues) -> Result<PipeId, Refusal> {
         let pipe = queues.choose()?;
         queues.push(pipe, Message::default()).unwrap();
         Ok(pipe)
+    }
+
+    /// Writes one message; false if there is none.
+    fn take_one(queues: &mut OutboundQueues, pipe: PipeId) -> bool {
+        let mut batch = Batch::new();
+        queues.fill(pipe, &mut BatchBuilder::new(&mut batch, Framing::Tcp).messages_max(1))
     }
 
     #[test]
@@ -296,7 +323,7 @@ mod tests {
         for _ in 0..4 {
             put(&mut queues).unwrap();
         }
-        while queues.transmit(PipeId(2)).is_some() {}
+        while take_one(&mut queues, PipeId(2)) {}
         assert_eq!(put(&mut queues), Ok(PipeId(2)));
     }
 
@@ -309,8 +336,8 @@ mod tests {
         put(&mut queues).unwrap();
         assert_eq!(queues.next_event(), Some(ProtocolEvent::Transmit(PipeId(1))));
         assert_eq!(queues.next_event(), None);
-        assert!(queues.transmit(PipeId(1)).is_some());
-        assert!(queues.transmit(PipeId(1)).is_some());
+        assert!(take_one(&mut queues, PipeId(1)));
+        assert!(take_one(&mut queues, PipeId(1)));
         put(&mut queues).unwrap();
         assert_eq!(queues.next_event(), Some(ProtocolEvent::Transmit(PipeId(1))));
     }
@@ -320,9 +347,9 @@ mod tests {
         let mut queues = OutboundQueues::default();
         queues.open(PipeId(1));
         while put(&mut queues).is_ok() {}
-        assert!(queues.transmit(PipeId(1)).is_some());
+        assert!(take_one(&mut queues, PipeId(1)));
         assert_eq!(put(&mut queues), Err(Refusal::Full));
-        assert!(queues.transmit(PipeId(1)).is_some());
+        assert!(take_one(&mut queues, PipeId(1)));
         assert_eq!(put(&mut queues), Ok(PipeId(1)));
     }
 
@@ -338,7 +365,7 @@ mod tests {
             (0..2 * OUTBOX_MESSAGES_MAX).map(|_| put(&mut queues).unwrap().0).collect();
         assert_eq!(turns, [2, 3].repeat(OUTBOX_MESSAGES_MAX));
         assert_eq!(put(&mut queues), Ok(PipeId(1)));
-        while queues.transmit(PipeId(3)).is_some() {}
+        while take_one(&mut queues, PipeId(3)) {}
         assert_eq!(put(&mut queues), Ok(PipeId(3)), "as soon as it has room again");
         queues.set_priority(PipeId(3), Priority::LAST);
         assert_eq!(put(&mut queues), Ok(PipeId(1)));

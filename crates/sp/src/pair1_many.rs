@@ -16,6 +16,7 @@ use crate::hops::{self, HopsError};
 use crate::inbox::Inbox;
 use crate::limits::Hops;
 use crate::outbound_queues::OutboundQueues;
+use crate::stream::BatchBuilder;
 use crate::{
     CloseReason, Counters, DropReason, Head, Message, PipeId, Priority, Protocol, ProtocolEvent,
     RawMessage, Received, RecvError, Refusal, Refused, RefusedRaw, Setting, SettingError,
@@ -132,13 +133,12 @@ impl Protocol for Pair1Many {
         }
     }
 
-    fn transmit(&mut self, pipe: PipeId) -> Option<Message> {
+    fn fill(&mut self, pipe: PipeId, out: &mut BatchBuilder<'_>) {
         let had_room = self.outbound.has_room(pipe);
-        let message = self.outbound.transmit(pipe)?;
+        self.outbound.fill(pipe, out);
         if !had_room && self.outbound.has_room(pipe) {
             self.events.push_back(ProtocolEvent::PipeSendReady(pipe));
         }
-        Some(message)
     }
 
     fn receive(&mut self, pipe: PipeId, mut message: Bytes, _now: Time) -> Received {

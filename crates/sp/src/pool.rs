@@ -5,8 +5,11 @@
 
 use alloc::collections::VecDeque;
 
+use bytes::Bytes;
+
 use crate::outbound_queues::OutboundQueues;
-use crate::{Counters, DropReason, Message, PipeId, ProtocolEvent, Refusal};
+use crate::stream::BatchBuilder;
+use crate::{Counters, DropReason, Head, Message, PipeId, ProtocolEvent, Refusal};
 
 /// Outboxes, and the messages that no outbox has room for.
 #[derive(Debug, Default)]
@@ -50,20 +53,22 @@ impl Pool {
     }
 
     /// Gives the message to the next pipe in turn, or returns it.
-    pub(crate) fn send(&mut self, message: Message) -> Result<(), (Message, Refusal)> {
-        let pipe = match self.outbound.choose() {
-            Ok(pipe) => pipe,
-            Err(why) => return Err((message, why)),
-        };
-        self.outbound.push(pipe, message).map_err(|message| (message, Refusal::Full))
+    pub(crate) fn send(&mut self, mut message: Message) -> Result<(), (Message, Refusal)> {
+        let outcome = self.send_from(&message.head, &mut message.body);
+        outcome.map_err(|why| (message, why))
     }
 
-    pub(crate) fn transmit(&mut self, pipe: PipeId) -> Option<Message> {
-        let message = self.outbound.transmit(pipe)?;
-        if !self.unassigned.is_empty() {
+    /// [`send`](Self::send) of a header and a body, which is taken only if there is room.
+    #[inline]
+    pub(crate) fn send_from(&mut self, head: &Head, body: &mut Bytes) -> Result<(), Refusal> {
+        let pipe = self.outbound.choose()?;
+        if self.outbound.push_from(pipe, head, body) { Ok(()) } else { Err(Refusal::Full) }
+    }
+
+    pub(crate) fn fill(&mut self, pipe: PipeId, out: &mut BatchBuilder<'_>) {
+        if self.outbound.fill(pipe, out) && !self.unassigned.is_empty() {
             self.assign();
         }
-        Some(message)
     }
 
     pub(crate) fn next_event(&mut self) -> Option<ProtocolEvent> {

@@ -9,6 +9,7 @@ use bytes::Bytes;
 use wigwag_wire::{ProtocolNumber, Time};
 
 use crate::outbound_queues::OutboundQueues;
+use crate::stream::BatchBuilder;
 use crate::{
     CloseReason, Counters, DropReason, Head, Message, PipeId, Protocol, ProtocolEvent, Received,
     RecvError, Refused, Setting, SettingError,
@@ -53,8 +54,8 @@ impl Protocol for Pub {
         Ok(())
     }
 
-    fn transmit(&mut self, pipe: PipeId) -> Option<Message> {
-        self.outbound.transmit(pipe)
+    fn fill(&mut self, pipe: PipeId, out: &mut BatchBuilder<'_>) {
+        self.outbound.fill(pipe, out);
     }
 
     fn receive(&mut self, _pipe: PipeId, _message: Bytes, _now: Time) -> Received {

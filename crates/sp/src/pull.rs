@@ -8,15 +8,16 @@ use bytes::Bytes;
 use wigwag_wire::{ProtocolNumber, Time};
 
 use crate::inbox::Inbox;
+use crate::stream::BatchBuilder;
 use crate::{
-    CloseReason, Counters, Message, PipeId, Priority, Protocol, ProtocolEvent, Received, RecvError,
-    Refusal, Refused, Setting, SettingError,
+    CloseReason, ContextId, Counters, InboundRun, PipeId, Priority, Protocol, ProtocolEvent,
+    Received, RecvError, Refusal, Refused, RunRoom, Setting, SettingError,
 };
 
 /// A pull socket.
 #[derive(Debug)]
 pub struct Pull {
-    inbox: Inbox<Bytes>,
+    inbox: Inbox<InboundRun>,
     counters: Counters,
 }
 
@@ -63,22 +64,40 @@ impl Protocol for Pull {
         Err(Refused { body, why })
     }
 
-    fn transmit(&mut self, _pipe: PipeId) -> Option<Message> {
-        None
-    }
+    fn fill(&mut self, _pipe: PipeId, _out: &mut BatchBuilder<'_>) {}
 
     fn receive(&mut self, pipe: PipeId, message: Bytes, _now: Time) -> Received {
-        self.inbox.accept(pipe, message, &mut self.counters)
+        self.inbox.accept(pipe, message.into(), &mut self.counters)
+    }
+
+    fn run_room(&self, pipe: PipeId) -> Option<RunRoom> {
+        let (messages, bytes) = self.inbox.room(pipe)?;
+        Some(RunRoom { messages, bytes, word_max: None })
+    }
+
+    fn receive_run(&mut self, pipe: PipeId, run: InboundRun, _now: Time) {
+        self.inbox.accept(pipe, run, &mut self.counters);
     }
 
     fn is_paused(&self, pipe: PipeId) -> bool {
         self.inbox.is_paused(pipe)
     }
 
-    fn recv(&mut self, _now: Time) -> Result<Bytes, RecvError> {
+    fn recv(&mut self, now: Time) -> Result<Bytes, RecvError> {
+        let mut body = Bytes::new();
+        self.recv_into(ContextId::SOCKET, &mut body, now).map(|()| body)
+    }
+
+    fn recv_into(
+        &mut self,
+        _context: ContextId,
+        place: &mut Bytes,
+        _now: Time,
+    ) -> Result<(), RecvError> {
         let (_, body) = self.inbox.pop(|_| true).ok_or(RecvError::Empty)?;
+        *place = body;
         self.counters.received += 1;
-        Ok(body)
+        Ok(())
     }
 
     fn set(&mut self, setting: Setting) -> Result<(), SettingError> {

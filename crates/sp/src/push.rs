@@ -8,9 +8,10 @@ use bytes::Bytes;
 use wigwag_wire::{ProtocolNumber, Time};
 
 use crate::pool::Pool;
+use crate::stream::BatchBuilder;
 use crate::{
-    CloseReason, Counters, DropReason, Head, Message, PipeId, Priority, Protocol, ProtocolEvent,
-    Received, RecvError, Refused, Setting, SettingError,
+    CloseReason, ContextId, Counters, DropReason, Head, PipeId, Priority, Protocol, ProtocolEvent,
+    Received, RecvError, Refusal, Refused, Setting, SettingError,
 };
 
 /// A push socket.
@@ -49,15 +50,19 @@ impl Protocol for Push {
         self.pool.finish(&mut self.counters);
     }
 
-    fn send(&mut self, body: Bytes, _now: Time) -> Result<(), Refused> {
-        let outcome = self.pool.send(Message { head: Head::Empty, body });
-        outcome.map_err(|(Message { body, .. }, why)| Refused { body, why })?;
+    fn send(&mut self, mut body: Bytes, now: Time) -> Result<(), Refused> {
+        let outcome = self.send_from(ContextId::SOCKET, &mut body, now);
+        outcome.map_err(|why| Refused { body, why })
+    }
+
+    fn send_from(&mut self, _: ContextId, body: &mut Bytes, _now: Time) -> Result<(), Refusal> {
+        self.pool.send_from(&Head::Empty, body)?;
         self.counters.sent += 1;
         Ok(())
     }
 
-    fn transmit(&mut self, pipe: PipeId) -> Option<Message> {
-        self.pool.transmit(pipe)
+    fn fill(&mut self, pipe: PipeId, out: &mut BatchBuilder<'_>) {
+        self.pool.fill(pipe, out);
     }
 
     fn receive(&mut self, _pipe: PipeId, _message: Bytes, _now: Time) -> Received {
@@ -95,7 +100,6 @@ mod tests {
     use alloc::vec::Vec;
 
     use super::*;
-    use crate::Refusal;
     use crate::limits::OUTBOX_MESSAGES_MAX;
 
     const NOW: Time = Time::START;

@@ -7,105 +7,123 @@ use alloc::collections::VecDeque;
 
 use bytes::Bytes;
 
-use crate::Message;
+/// What is queued: one message, or several together.
+pub(crate) trait Entry: Sized {
+    /// What is taken out of the queue.
+    type Message;
 
-/// Something whose size counts against the byte bound of a queue.
-pub(crate) trait Weight {
-    /// The size in bytes.
-    fn weight(&self) -> usize;
-}
-
-impl Weight for Bytes {
-    fn weight(&self) -> usize {
-        self.len()
+    /// Messages in the entry, at least one.
+    fn messages(&self) -> usize {
+        1
     }
+
+    /// Their bytes, which count against the byte bound.
+    fn bytes(&self) -> usize;
+
+    /// Takes the first message and its bytes, and with its last message the entry.
+    fn pop(entries: &mut VecDeque<Self>) -> Option<(Self::Message, usize)>;
 }
 
-impl Weight for Message {
-    fn weight(&self) -> usize {
-        self.len()
-    }
+/// Lets a type be queued that is one message.
+macro_rules! one_message {
+    ($message:ty: $bytes:expr) => {
+        impl $crate::queue::Entry for $message {
+            type Message = $message;
+
+            fn bytes(&self) -> usize {
+                let bytes: fn(&$message) -> usize = $bytes;
+                bytes(self)
+            }
+
+            fn pop(
+                entries: &mut alloc::collections::VecDeque<$message>,
+            ) -> Option<($message, usize)> {
+                let message = entries.pop_front()?;
+                let bytes = $crate::queue::Entry::bytes(&message);
+                Some((message, bytes))
+            }
+        }
+    };
 }
+
+pub(crate) use one_message;
+
+one_message!(Bytes: Bytes::len);
 
 /// A bounded queue, first in, first out.
 #[derive(Debug)]
 pub(crate) struct Queue<T> {
-    items: VecDeque<T>,
-    /// Invariant: the sum of the weights of `items`.
+    entries: VecDeque<T>,
+    /// Invariant: the messages of all `entries`.
+    messages: usize,
+    /// Invariant: the bytes of all `entries`.
     bytes: usize,
     messages_max: usize,
     bytes_max: usize,
 }
 
-impl<T: Weight> Queue<T> {
+impl<T: Entry> Queue<T> {
     pub(crate) fn new(messages_max: usize, bytes_max: usize) -> Queue<T> {
-        Queue { items: VecDeque::new(), bytes: 0, messages_max, bytes_max }
+        Queue { entries: VecDeque::new(), messages: 0, bytes: 0, messages_max, bytes_max }
     }
 
-    /// Sets the bound on messages; items beyond the new bound stay.
+    /// Sets the bound on messages; messages beyond the new bound stay.
     pub(crate) fn set_length(&mut self, messages_max: usize) {
         self.messages_max = messages_max;
     }
 
+    /// The number of messages.
     pub(crate) fn len(&self) -> usize {
-        self.items.len()
+        self.messages
+    }
+
+    /// How many messages and bytes it takes until there is no more room.
+    pub(crate) fn room(&self) -> (usize, usize) {
+        let messages = self.messages_max.saturating_sub(self.messages);
+        (messages, self.bytes_max.saturating_sub(self.bytes))
     }
 
     pub(crate) fn has_room(&self) -> bool {
-        self.items.len() < self.messages_max && self.bytes < self.bytes_max
+        self.messages < self.messages_max && self.bytes < self.bytes_max
     }
 
     /// True if at most half of either bound is used: a sender that was held back may go on, and the
     /// next message does not hold it back again.
     pub(crate) fn is_half_empty(&self) -> bool {
-        self.items.len() <= self.messages_max / 2 && self.bytes <= self.bytes_max / 2
+        self.messages <= self.messages_max / 2 && self.bytes <= self.bytes_max / 2
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.items.is_empty()
+        self.messages == 0
     }
 
-    /// Appends `item`, or returns it if there is no room.
-    pub(crate) fn push(&mut self, item: T) -> Result<(), T> {
+    /// Appends `entry`, or returns it if there is no room.
+    pub(crate) fn push(&mut self, entry: T) -> Result<(), T> {
         if !self.has_room() {
-            return Err(item);
+            return Err(entry);
         }
-        self.push_unbounded(item);
+        self.messages += entry.messages();
+        self.bytes += entry.bytes();
+        self.entries.push_back(entry);
         Ok(())
     }
 
-    /// Appends `item` even over the bounds; the caller must bound the length in another way.
-    pub(crate) fn push_unbounded(&mut self, item: T) {
-        self.bytes += item.weight();
-        self.items.push_back(item);
-    }
-
-    pub(crate) fn pop(&mut self) -> Option<T> {
-        let item = self.items.pop_front()?;
-        self.bytes -= item.weight();
-        Some(item)
-    }
-
-    /// Removes the first item that is `wanted`; inspects each item before it.
-    pub(crate) fn remove(&mut self, wanted: impl Fn(&T) -> bool) -> Option<T> {
-        let place = self.items.iter().position(wanted)?;
-        let item = self.items.remove(place)?;
-        self.bytes -= item.weight();
-        Some(item)
+    #[inline(always)]
+    pub(crate) fn pop(&mut self) -> Option<T::Message> {
+        let (message, bytes) = T::pop(&mut self.entries)?;
+        self.messages -= 1;
+        self.bytes -= bytes;
+        Some(message)
     }
 
     pub(crate) fn clear(&mut self) {
-        self.items.clear();
-        self.bytes = 0;
+        self.entries.clear();
+        (self.messages, self.bytes) = (0, 0);
     }
 
-    /// Bytes of all items.
-    pub(crate) fn bytes(&self) -> usize {
-        self.bytes
-    }
-
-    pub(crate) fn into_items(self) -> VecDeque<T> {
-        self.items
+    /// Removes all messages and returns them.
+    pub(crate) fn take(&mut self) -> VecDeque<T::Message> {
+        core::iter::from_fn(|| self.pop()).collect()
     }
 }
 

@@ -21,7 +21,8 @@ use crate::hops::{self, HopsError};
 use crate::inbox::Inbox;
 use crate::limits::{Hops, REPLY_BYTES_MAX, REPLY_MESSAGES_MAX};
 use crate::pool::Pool;
-use crate::queue::Weight;
+use crate::queue::one_message;
+use crate::stream::BatchBuilder;
 use crate::{
     CloseReason, Counters, DropReason, Message, PipeId, Priority, Protocol, ProtocolEvent,
     RawMessage, Received, RecvError, Refused, RefusedRaw, Setting, SettingError,
@@ -35,11 +36,7 @@ mod profile;
 pub use profile::RawKind;
 use profile::{Profile, Routing, WireHeader};
 
-impl Weight for RawMessage {
-    fn weight(&self) -> usize {
-        self.header.len() + self.body.len()
-    }
-}
+one_message!(RawMessage: |message| message.header.len() + message.body.len());
 
 /// A raw socket of any protocol.
 #[derive(Debug)]
@@ -178,15 +175,14 @@ impl Protocol for Raw {
         Ok(())
     }
 
-    fn transmit(&mut self, pipe: PipeId) -> Option<Message> {
+    fn fill(&mut self, pipe: PipeId, out: &mut BatchBuilder<'_>) {
         let gated = self.profile.is_gated();
         let had_room = !gated || self.pool.outbound().has_room(pipe);
-        let message = self.pool.transmit(pipe)?;
+        self.pool.fill(pipe, out);
         if !had_room && self.pool.outbound().has_room(pipe) {
             // Messages of this pipe may have waited for room.
             self.events.push_back(ProtocolEvent::RecvReady);
         }
-        Some(message)
     }
 
     fn receive(&mut self, pipe: PipeId, mut message: Bytes, _now: Time) -> Received {

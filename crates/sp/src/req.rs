@@ -20,9 +20,10 @@ use crate::backtrace::LAST_WORD;
 use crate::contexts::Contexts;
 use crate::limits::RESEND_DELAY;
 use crate::requests::Requests;
+use crate::stream::BatchBuilder;
 use crate::{
-    CloseReason, ContextError, ContextId, Counters, DropReason, Message, PipeId, Priority,
-    Protocol, ProtocolEvent, Received, RecvError, Refusal, Refused, Setting, SettingError,
+    CloseReason, ContextError, ContextId, Counters, DropReason, PipeId, Priority, Protocol,
+    ProtocolEvent, Received, RecvError, Refusal, Refused, Setting, SettingError,
 };
 
 /// State of the exchange of a context.
@@ -142,8 +143,8 @@ impl Protocol for Req {
         self.send_in(ContextId::SOCKET, body, now)
     }
 
-    fn transmit(&mut self, pipe: PipeId) -> Option<Message> {
-        self.requests.transmit(pipe)
+    fn fill(&mut self, pipe: PipeId, out: &mut BatchBuilder<'_>) {
+        self.requests.fill(pipe, out);
     }
 
     fn receive(&mut self, pipe: PipeId, mut message: Bytes, _now: Time) -> Received {

@@ -15,6 +15,7 @@ use wigwag_wire::Time;
 use crate::backtrace::LAST_WORD;
 use crate::limits::{REFUSAL_BYTES_MIN, REFUSAL_TIME, REFUSALS_MAX};
 use crate::outbound_queues::OutboundQueues;
+use crate::stream::BatchBuilder;
 use crate::{ContextId, Head, Message, PipeId, ProtocolEvent, Refusal};
 
 /// Bytes of the id in front of the body.
@@ -172,14 +173,13 @@ impl Requests {
         self.open.remove(&id).map(|request| request.context)
     }
 
-    pub(crate) fn transmit(&mut self, pipe: PipeId) -> Option<Message> {
-        let message = self.outbound.transmit(pipe)?;
-        if let Head::Word(id) = message.head
-            && let Some(request) = self.open.get_mut(&id)
-        {
-            request.unwritten = false;
-        }
-        Some(message)
+    pub(crate) fn fill(&mut self, pipe: PipeId, out: &mut BatchBuilder<'_>) {
+        self.outbound.fill(pipe, out);
+        out.first_words(|id| {
+            if let Some(request) = self.open.get_mut(&id) {
+                request.unwritten = false;
+            }
+        });
     }
 
     /// Sends again what is due, and sends what had no pipe before.

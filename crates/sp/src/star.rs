@@ -13,6 +13,7 @@ use crate::hops::{self, HopsError};
 use crate::inbox::Inbox;
 use crate::limits::Hops;
 use crate::outbound_queues::OutboundQueues;
+use crate::stream::BatchBuilder;
 use crate::{
     CloseReason, Counters, DropReason, Head, Message, PipeId, Priority, Protocol, ProtocolEvent,
     Received, RecvError, Refused, Setting, SettingError,
@@ -87,8 +88,8 @@ impl Protocol for Star {
         Ok(())
     }
 
-    fn transmit(&mut self, pipe: PipeId) -> Option<Message> {
-        self.outbound.transmit(pipe)
+    fn fill(&mut self, pipe: PipeId, out: &mut BatchBuilder<'_>) {
+        self.outbound.fill(pipe, out);
     }
 
     fn receive(&mut self, pipe: PipeId, mut message: Bytes, _now: Time) -> Received {

@@ -3,6 +3,8 @@
 //! Our eight header bytes go out at once; the partner's are checked within the handshake time (RFC
 //! sp-tcp-mapping-01, section 3). Nothing is accepted from a peer before its header is correct.
 
+use core::mem;
+
 use bytes::Bytes;
 use wigwag_wire::header::HEADER_BYTES;
 use wigwag_wire::state_machine::HANDSHAKE_MAX;
@@ -15,7 +17,7 @@ use crate::limits::{
     BATCH_BYTES_MAX, BATCH_SLICES_MAX, COPY_BYTES_MAX, OUTBOX_BYTES_MAX, OUTBOX_MESSAGES_MAX,
     SHARE_BYTES_MIN,
 };
-use crate::queue::Queue;
+use crate::outbox::Outbox;
 use crate::{Head, Message};
 
 /// Splits the next message off the front of `input`; `None` if more bytes are needed.
@@ -42,35 +44,133 @@ pub struct BatchBuilder<'a> {
     batch: &'a mut Batch,
     framing: Framing,
     slices: usize,
+    messages_max: usize,
+    tally: Tally,
+}
+
+/// The messages of a batch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// The number of messages.
+    pub messages: usize,
+    /// Their bytes, without the framing.
+    pub bytes: usize,
+    /// Bytes of the longest one.
+    pub longest: usize,
+}
+
+impl Tally {
+    #[inline]
+    pub(crate) fn add(&mut self, length: usize) {
+        self.messages += 1;
+        self.bytes += length;
+        self.longest = self.longest.max(length);
+    }
 }
 
 impl<'a> BatchBuilder<'a> {
     /// A builder that appends to `batch`, which should be empty.
     pub fn new(batch: &'a mut Batch, framing: Framing) -> BatchBuilder<'a> {
-        BatchBuilder { batch, framing, slices: 1 }
+        let tally = Tally::default();
+        BatchBuilder { batch, framing, slices: 1, messages_max: usize::MAX, tally }
     }
 
-    /// False if the write is long enough, in bytes or in slices.
+    /// Lets the builder accept at most `messages_max` messages.
+    pub fn messages_max(mut self, messages_max: usize) -> BatchBuilder<'a> {
+        self.messages_max = messages_max;
+        self
+    }
+
+    /// The framing of the messages.
+    pub fn framing(&self) -> Framing {
+        self.framing
+    }
+
+    /// The messages so far.
+    pub fn tally(&self) -> Tally {
+        self.tally
+    }
+
+    /// False if the write is long enough, in messages, bytes or slices.
     pub fn has_room(&self) -> bool {
-        self.batch.len() < BATCH_BYTES_MAX && self.slices + 2 <= BATCH_SLICES_MAX
+        self.tally.messages < self.messages_max
+            && self.batch.len() < BATCH_BYTES_MAX
+            && self.slices + 2 <= BATCH_SLICES_MAX
     }
 
     /// Appends a message with its framing: a short body is copied, a long one goes by reference.
-    pub fn put(&mut self, message: Message) {
-        let (prefix, used) = self.framing.prefix(message.len());
-        let copied = message.body.len() <= COPY_BYTES_MAX;
-        self.batch.head(|out| {
-            out.put(prefix, used);
-            put_head(out, &message.head);
-            if copied {
-                out.extend(&message.body);
-            }
-        });
-        if !copied {
-            self.batch.body(message.body);
+    pub fn put(&mut self, mut message: Message) {
+        self.tally.add(message.len());
+        if !put_frame(self.batch, self.framing, &message.head, &mut message.body) {
             self.slices += 2;
         }
     }
+
+    /// Shows the first word of each message that begins with one: its header, or the start of a
+    /// short body.
+    pub(crate) fn first_words(&self, mut each: impl FnMut(u32)) {
+        // Bytes of a long body, which are in slices of their own.
+        let mut body = 0;
+        for slice in self.batch.slices() {
+            let mut rest = slice.get(body..).unwrap_or_default();
+            body -= body.min(slice.len());
+            while let Some(length) = self.framing.length(rest) {
+                let message = &rest[self.framing.prefix_bytes()..];
+                message.first_chunk().iter().for_each(|word| each(u32::from_be_bytes(**word)));
+                rest = message.get(length..).unwrap_or_default();
+                body = length.saturating_sub(message.len());
+            }
+        }
+    }
+
+    /// Takes all of `framed` in exchange for the empty batch; false if it has something already, or
+    /// may not have as much.
+    pub(crate) fn exchange(&mut self, framed: &mut Batch, tally: Tally) -> bool {
+        if !self.batch.is_empty() || tally.messages > self.messages_max {
+            return false;
+        }
+        mem::swap(self.batch, framed);
+        self.tally = tally;
+        true
+    }
+}
+
+/// Appends a message with its framing to `batch`. True if its body was short and is copied; a long
+/// one is taken.
+#[inline]
+pub(crate) fn put_frame(
+    batch: &mut Batch,
+    framing: Framing,
+    head: &Head,
+    body: &mut Bytes,
+) -> bool {
+    let (prefix, used) = framing.prefix(head.len() + body.len());
+    let copied = body.len() <= COPY_BYTES_MAX;
+    batch.head(|out| {
+        out.put(prefix, used);
+        put_head(out, head);
+        if copied {
+            out.extend(body);
+        }
+    });
+    if !copied {
+        batch.body(mem::take(body));
+    }
+    copied
+}
+
+/// Takes the first message out of a batch of whole frames. A copied body comes with its header.
+pub(crate) fn take_frame(batch: &mut Batch, framing: Framing) -> Option<Message> {
+    let length = framing.length(batch.slices().next()?)?;
+    batch.advance(framing.prefix_bytes());
+    let here = batch.slices().next().map_or(0, <[u8]>::len);
+    let first = batch.take(length.min(here));
+    if first.len() == length {
+        return Some(Message { head: Head::Empty, body: first });
+    }
+    let head = if first.is_empty() { Head::Empty } else { Head::Stack(first) };
+    let body = batch.take(length - head.len());
+    Some(Message { head, body })
 }
 
 fn put_head(out: &mut Buffer, head: &Head) {
@@ -114,7 +214,7 @@ pub struct Stream {
     greeted: bool,
     /// `None` once the partner's header is checked.
     handshake_until: Option<Time>,
-    outbox: Queue<Message>,
+    outbox: Outbox,
 }
 
 impl Stream {
@@ -126,7 +226,7 @@ impl Stream {
             receive_limit,
             greeted: false,
             handshake_until: Some(now + HANDSHAKE_MAX),
-            outbox: Queue::new(OUTBOX_MESSAGES_MAX, OUTBOX_BYTES_MAX),
+            outbox: Outbox::new(OUTBOX_MESSAGES_MAX, OUTBOX_BYTES_MAX),
         }
     }
 
@@ -172,13 +272,7 @@ impl ConnectionStateMachine for Stream {
             // A peer of another protocol must not get a message.
             return;
         }
-        let mut gather = BatchBuilder::new(batch, self.framing);
-        while gather.has_room() {
-            let Some(message) = self.outbox.pop() else {
-                return;
-            };
-            gather.put(message);
-        }
+        self.outbox.fill(&mut BatchBuilder::new(batch, self.framing));
     }
 
     fn deadline(&self) -> Option<Time> {

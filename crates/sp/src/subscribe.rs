@@ -17,10 +17,11 @@ use wigwag_wire::{ProtocolNumber, Time};
 use crate::context_inbox::ContextInbox;
 use crate::contexts::Contexts;
 use crate::limits::TOPICS_MAX;
+use crate::stream::BatchBuilder;
 use crate::topics::Topics;
 use crate::{
-    CloseReason, ContextError, ContextId, Counters, DropReason, Message, PipeId, Priority,
-    Protocol, ProtocolEvent, Received, RecvError, Refusal, Refused, Setting, SettingError,
+    CloseReason, ContextError, ContextId, Counters, DropReason, PipeId, Priority, Protocol,
+    ProtocolEvent, Received, RecvError, Refusal, Refused, Setting, SettingError,
 };
 
 /// The topics and the messages of one context, or of the socket itself.
@@ -110,9 +111,7 @@ impl Protocol for Sub {
         Err(Refused { body, why })
     }
 
-    fn transmit(&mut self, _pipe: PipeId) -> Option<Message> {
-        None
-    }
+    fn fill(&mut self, _pipe: PipeId, _out: &mut BatchBuilder<'_>) {}
 
     fn receive(&mut self, pipe: PipeId, message: Bytes, _now: Time) -> Received {
         if !self.contexts.own().inbox.is_open(pipe) {

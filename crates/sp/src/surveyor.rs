@@ -20,6 +20,7 @@ use crate::context_inbox::ContextInbox;
 use crate::contexts::Contexts;
 use crate::limits::SURVEY_TIME;
 use crate::outbound_queues::OutboundQueues;
+use crate::stream::BatchBuilder;
 use crate::{
     CloseReason, ContextError, ContextId, Counters, DropReason, Head, Message, PipeId, Priority,
     Protocol, ProtocolEvent, Received, RecvError, Refusal, Refused, Setting, SettingError,
@@ -161,8 +162,8 @@ impl Protocol for Surveyor {
         self.send_in(ContextId::SOCKET, body, now)
     }
 
-    fn transmit(&mut self, pipe: PipeId) -> Option<Message> {
-        self.outbound.transmit(pipe)
+    fn fill(&mut self, pipe: PipeId, out: &mut BatchBuilder<'_>) {
+        self.outbound.fill(pipe, out);
     }
 
     fn receive(&mut self, pipe: PipeId, mut message: Bytes, now: Time) -> Received {

@@ -145,6 +145,27 @@ impl Batch {
         }
     }
 
+    /// Removes the first `length` bytes (all if there are fewer) and returns them: shared if they
+    /// are of one body, otherwise copied.
+    pub fn take(&mut self, length: usize) -> Bytes {
+        let length = length.min(self.left);
+        let taken = match self.parts.get(self.part) {
+            Some(Part::Body(body)) if self.offset + length <= body.len() => {
+                body.slice(self.offset..self.offset + length)
+            }
+            _ => {
+                let mut copy = Vec::with_capacity(length);
+                for slice in self.slices() {
+                    let missing = length - copy.len();
+                    copy.extend_from_slice(&slice[..missing.min(slice.len())]);
+                }
+                Bytes::from(copy)
+            }
+        };
+        self.advance(length);
+        taken
+    }
+
     /// Removes all bytes.
     pub fn clear(&mut self) {
         self.head.clear();
@@ -184,6 +205,26 @@ mod tests {
 
     fn rest(batch: &Batch) -> Vec<u8> {
         batch.slices().flatten().copied().collect()
+    }
+
+    #[test]
+    fn bytes_are_taken_across_parts_and_a_body_is_shared() {
+        let whole = b"abcdefghijk";
+        for first in 0..=whole.len() {
+            for second in 0..=whole.len() - first + 1 {
+                let mut batch = sample();
+                assert_eq!(batch.take(first), &whole[..first]);
+                let end = (first + second).min(whole.len());
+                assert_eq!(batch.take(second), &whole[first..end]);
+                assert_eq!(rest(&batch), &whole[end..]);
+            }
+        }
+        let body = Bytes::from(b"body".to_vec());
+        let mut batch = Batch::new();
+        batch.body(body.clone());
+        assert_eq!(batch.take(1).as_ptr(), body.as_ptr());
+        assert_eq!(batch.take(3).as_ptr(), body[1..].as_ptr());
+        assert!(batch.is_empty() && batch.take(1).is_empty());
     }
 
     #[test]

@@ -23,6 +23,21 @@ pub enum Framing {
     Ipc,
 }
 
+/// What the front of received bytes holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Peeked {
+    /// A whole message of so many bytes, behind its prefix.
+    Whole {
+        /// Bytes of the message.
+        length: usize,
+    },
+    /// A part of a message.
+    Wants {
+        /// Bytes that must have arrived, prefix included, before it can be looked at again.
+        bytes: usize,
+    },
+}
+
 /// Why the peer's bytes cannot be split into messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -59,6 +74,13 @@ impl Framing {
         }
     }
 
+    /// The length of the message whose prefix `bytes` begins with; `None` if it is not whole. For
+    /// bytes that this side has framed, which need no check.
+    pub fn length(self, bytes: &[u8]) -> Option<usize> {
+        let length = bytes.get(self.prefix_bytes() - 8..)?.first_chunk::<8>()?;
+        usize::try_from(u64::from_be_bytes(*length)).ok()
+    }
+
     /// Takes the next message off the front of `input`. `None` means that more bytes are needed;
     /// `input` then knows how many.
     ///
@@ -81,7 +103,23 @@ impl Framing {
     ///
     /// Fails if the peer announces a message over `limit`, or an unknown type.
     pub fn next(self, input: &mut ReadBuf, limit: usize) -> Result<Option<usize>, FramingError> {
-        let mut prefix = input.as_slice();
+        Ok(match self.peek(input.as_slice(), limit)? {
+            Peeked::Whole { length } => Some(length),
+            Peeked::Wants { bytes } => {
+                input.want(bytes);
+                None
+            }
+        })
+    }
+
+    /// Looks at the message that `received` begins with.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the peer announces a message over `limit`, or an unknown type.
+    #[inline]
+    pub fn peek(self, received: &[u8], limit: usize) -> Result<Peeked, FramingError> {
+        let mut prefix = received;
         if self == Framing::Ipc {
             match prefix.split_first() {
                 Some((&IPC_MESSAGE, rest)) => prefix = rest,
@@ -90,8 +128,7 @@ impl Framing {
             }
         }
         let Some((length, _)) = prefix.split_first_chunk::<8>() else {
-            input.want(self.prefix_bytes());
-            return Ok(None);
+            return Ok(Peeked::Wants { bytes: self.prefix_bytes() });
         };
         let length = u64::from_be_bytes(*length);
         // The limit may be as large as a usize; a length that does not fit into memory is always
@@ -103,11 +140,10 @@ impl Framing {
         let Some((message, whole)) = whole else {
             return Err(FramingError::TooLong { length, limit });
         };
-        if input.len() < whole {
-            input.want(whole);
-            return Ok(None);
+        if received.len() < whole {
+            return Ok(Peeked::Wants { bytes: whole });
         }
-        Ok(Some(message))
+        Ok(Peeked::Whole { length: message })
     }
 }
 
@@ -125,6 +161,15 @@ mod tests {
             bytes.extend_from_slice(message);
         }
         bytes
+    }
+
+    #[test]
+    fn the_length_of_a_framed_message_is_read_back() {
+        for framing in [Framing::Tcp, Framing::Ipc] {
+            let wire = framed(framing, &[b"three", b"more"]);
+            assert_eq!(framing.length(&wire), Some(5));
+            assert_eq!(framing.length(&wire[..framing.prefix_bytes() - 1]), None);
+        }
     }
 
     /// The messages are split at every possible byte, and the same messages must come out.

@@ -5,9 +5,9 @@ use bytes::Bytes;
 use wigwag_conformance::fuzz::driver::{Driver, run_check};
 use wigwag_conformance::fuzz::{Verdict, forward, framing, header, protocol, session};
 use wigwag_sim::peer::Faults;
+use wigwag_sp::stream::BatchBuilder;
 use wigwag_sp::{
-    CloseReason, Counters, Message, PipeId, Protocol, ProtocolEvent, Pull, Received, RecvError,
-    Refused,
+    CloseReason, Counters, PipeId, Protocol, ProtocolEvent, Pull, Received, RecvError, Refused,
 };
 use wigwag_wire::{Header, HeaderError, ProtocolNumber, Time};
 
@@ -111,8 +111,8 @@ impl Protocol for Doubling {
         self.0.send(body, now)
     }
 
-    fn transmit(&mut self, pipe: PipeId) -> Option<Message> {
-        self.0.transmit(pipe)
+    fn fill(&mut self, pipe: PipeId, out: &mut BatchBuilder<'_>) {
+        self.0.fill(pipe, out);
     }
 
     fn receive(&mut self, pipe: PipeId, message: Bytes, now: Time) -> Received {

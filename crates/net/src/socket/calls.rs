@@ -137,42 +137,71 @@ impl Core {
     pub(super) async fn send<P: SocketMessage>(
         self: &Arc<Core>,
         caller: Caller,
-        message: P,
+        mut message: P,
     ) -> Result<u64, SendError<P>> {
-        let mut slot = Some(message);
-        let (first, limit) = self.with(|state| {
-            let first = attempt_send(state, caller, &mut slot);
-            if first.is_some() {
+        match self.send_now(caller, &mut message) {
+            Some(Ok(round)) => Ok(round),
+            Some(Err(kind)) => Err(self.refuse(message, kind)),
+            None => self.send_later(caller, message).await,
+        }
+    }
+
+    /// The first attempt of [`send`](Self::send), which suffices for most messages; `None` if the
+    /// message must wait. Only a message that is sent is taken.
+    #[inline]
+    fn send_now<P: SocketMessage>(
+        self: &Arc<Core>,
+        caller: Caller,
+        message: &mut P,
+    ) -> Option<Result<u64, SocketErrorKind>> {
+        self.with(|state| {
+            let outcome = attempt_send(state, caller, message);
+            if outcome.is_some() {
                 state.wake_next(caller.sends);
             }
-            (first, state.send_timeout)
+            outcome
+        })
+    }
+
+    async fn send_later<P: SocketMessage>(
+        self: &Arc<Core>,
+        caller: Caller,
+        mut message: P,
+    ) -> Result<u64, SendError<P>> {
+        let limit = self.with(|state| state.send_timeout);
+        let mut waiter = Waiter::new(self, caller.sends);
+        let waiting = self.within(limit, |context| {
+            waiter.poll(context, |state| attempt_send(state, caller, &mut message))
         });
-        let outcome = match first {
-            Some(outcome) => outcome,
-            None => {
-                let mut waiter = Waiter::new(self, caller.sends);
-                let waiting = self.within(limit, |context| {
-                    waiter.poll(context, |state| attempt_send(state, caller, &mut slot))
-                });
-                waiting.await.unwrap_or_else(Err)
-            }
-        };
-        outcome.map_err(|kind| self.refuse(slot.unwrap_or_default(), kind))
+        let outcome = waiting.await.unwrap_or_else(Err);
+        outcome.map_err(|kind| self.refuse(message, kind))
     }
 
     /// Sends `message` now or not at all.
     pub(super) fn try_send<P: SocketMessage>(
         self: &Arc<Core>,
         caller: Caller,
-        message: P,
+        mut message: P,
     ) -> Result<(), SendError<P>> {
-        let mut slot = Some(message);
         let outcome = self.with(|state| {
-            attempt_send(state, caller, &mut slot).unwrap_or_else(|| Err(no_room(state)))
+            let outcome = attempt_send(state, caller, &mut message);
+            outcome.unwrap_or_else(|| Err(no_room(state)))
         });
-        match outcome {
-            Ok(_) => Ok(()),
-            Err(kind) => Err(self.refuse(slot.unwrap_or_default(), kind)),
+        outcome.map(drop).map_err(|kind| self.refuse(message, kind))
+    }
+
+    /// [`send`](Self::send) on the calling thread, which enters the runtime only to wait.
+    pub(super) fn blocking_send<P: SocketMessage>(
+        self: &Arc<Core>,
+        caller: Caller,
+        mut message: P,
+    ) -> Result<(), SendError<P>> {
+        if let Some(outcome) = self.send_now(caller, &mut message) {
+            return outcome.map(drop).map_err(|kind| self.refuse(message, kind));
+        }
+        match self.runtime() {
+            Ok(runtime) => runtime.block_on(self.send_later(caller, message)).map(drop),
+            Err(error) => Err(self.refuse(message, SocketErrorKind::NoRuntime(error))),
         }
     }
 
@@ -183,24 +212,44 @@ impl Core {
         caller: Caller,
         mut round: Option<u64>,
     ) -> Result<P, SocketError> {
-        let (first, limit) = self.with(|state| {
-            let first = attempt_recv(state, caller, &mut round);
-            if first.is_some() {
+        let mut place = P::default();
+        match self.recv_now(caller, &mut round, &mut place) {
+            Some(Ok(())) => Ok(place),
+            Some(Err(kind)) => Err(self.error(kind)),
+            None => self.recv_later(caller, round).await,
+        }
+    }
+
+    /// The first attempt of [`recv`](Self::recv); `None` if it must wait.
+    #[inline]
+    fn recv_now<P: SocketMessage>(
+        self: &Arc<Core>,
+        caller: Caller,
+        round: &mut Option<u64>,
+        place: &mut P,
+    ) -> Option<Result<(), SocketErrorKind>> {
+        self.with(|state| {
+            let outcome = attempt_recv(state, caller, round, place);
+            if outcome.is_some() {
                 state.wake_next(caller.receives);
             }
-            (first, state.receive_timeout)
+            outcome
+        })
+    }
+
+    async fn recv_later<P: SocketMessage>(
+        self: &Arc<Core>,
+        caller: Caller,
+        mut round: Option<u64>,
+    ) -> Result<P, SocketError> {
+        let mut place = P::default();
+        let limit = self.with(|state| state.receive_timeout);
+        let mut waiter = Waiter::new(self, caller.receives);
+        let waiting = self.within(limit, |context| {
+            waiter.poll(context, |state| attempt_recv(state, caller, &mut round, &mut place))
         });
-        let outcome = match first {
-            Some(outcome) => outcome,
-            None => {
-                let mut waiter = Waiter::new(self, caller.receives);
-                let waiting = self.within(limit, |context| {
-                    waiter.poll(context, |state| attempt_recv(state, caller, &mut round))
-                });
-                waiting.await.unwrap_or_else(Err)
-            }
-        };
-        outcome.map_err(|kind| self.error(kind))
+        let outcome = waiting.await.unwrap_or_else(Err);
+        outcome.map(|()| place).map_err(|kind| self.error(kind))
     }
 
     /// Receives a message that has already arrived.
@@ -208,8 +257,25 @@ impl Core {
         self: &Arc<Core>,
         caller: Caller,
     ) -> Result<P, SocketError> {
-        let outcome = self.with(|state| attempt_recv(state, caller, &mut None));
-        outcome.unwrap_or(Err(SocketErrorKind::Empty)).map_err(|kind| self.error(kind))
+        let mut place = P::default();
+        let outcome = self.with(|state| attempt_recv(state, caller, &mut None, &mut place));
+        let outcome = outcome.unwrap_or(Err(SocketErrorKind::Empty));
+        outcome.map(|()| place).map_err(|kind| self.error(kind))
+    }
+
+    /// [`recv`](Self::recv) on the calling thread, which enters the runtime only to wait.
+    pub(super) fn blocking_recv<P: SocketMessage>(
+        self: &Arc<Core>,
+        caller: Caller,
+    ) -> Result<P, SocketError> {
+        let (mut round, mut place) = (None, P::default());
+        match self.recv_now(caller, &mut round, &mut place) {
+            Some(Ok(())) => return Ok(place),
+            Some(Err(kind)) => return Err(self.error(kind)),
+            None => {}
+        }
+        let waiting = self.block_on(self.recv_later(caller, round));
+        waiting.unwrap_or_else(|kind| Err(self.error(kind)))
     }
 
     /// Sends a request and receives its reply. If the caller gives up, or the time limit passes,
@@ -292,24 +358,22 @@ impl Drop for Unanswered<'_> {
     }
 }
 
-/// Takes the message out of `slot` if it can be sent; `None` if it can be sent later.
+/// Sends the message if it can be sent; `None` if it can be sent later. A message that is not sent
+/// stays where it is.
+#[inline]
 pub(super) fn attempt_send<P: SocketMessage>(
     state: &mut State,
     caller: Caller,
-    slot: &mut Option<P>,
+    message: &mut P,
 ) -> Option<Result<u64, SocketErrorKind>> {
     if state.closing {
         return Some(Err(SocketErrorKind::Closed));
     }
-    let message = slot.take().unwrap_or_default();
     let now = state.now();
     match message.put(&mut *state.protocol, caller.context, now) {
         Ok(()) => Some(Ok(state.protocol.round_in(caller.context))),
-        Err((message, why)) => {
-            *slot = Some(message);
-            let later = why.is_temporary();
-            (!later).then(|| Err(why.into()))
-        }
+        Err(why) if why.is_temporary() => None,
+        Err(why) => Some(Err(why.into())),
     }
 }
 
@@ -323,12 +387,14 @@ fn no_room(state: &State) -> SocketErrorKind {
     }
 }
 
-/// Receives a message; `None` if none has arrived yet.
+/// Receives a message into `place`; `None` if none has arrived yet.
+#[inline]
 pub(super) fn attempt_recv<P: SocketMessage>(
     state: &mut State,
     caller: Caller,
     round: &mut Option<u64>,
-) -> Option<Result<P, SocketErrorKind>> {
+    place: &mut P,
+) -> Option<Result<(), SocketErrorKind>> {
     if state.closing {
         return Some(Err(SocketErrorKind::Closed));
     }
@@ -337,8 +403,8 @@ pub(super) fn attempt_recv<P: SocketMessage>(
         return Some(Err(SocketErrorKind::Cancelled));
     }
     let now = state.now();
-    match P::take(&mut *state.protocol, caller.context, now) {
-        Ok(message) => Some(Ok(message)),
+    match place.take(&mut *state.protocol, caller.context, now) {
+        Ok(()) => Some(Ok(())),
         Err(RecvError::Empty) => None,
         Err(error) => Some(Err(error.into())),
     }

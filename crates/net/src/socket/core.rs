@@ -59,6 +59,8 @@ pub(super) struct Core {
 /// The state behind the lock.
 pub(super) struct State {
     pub(super) protocol: Box<dyn Protocol>,
+    /// What the protocol says of itself, without a call for each message.
+    pub(super) uses_time: bool,
     pub(super) pipes: HashMap<PipeId, PipeEntry>,
     last_pipe: u32,
     pub(super) senders: WakerQueue,
@@ -294,6 +296,7 @@ impl Core {
 impl State {
     fn new(protocol: Box<dyn Protocol>) -> State {
         State {
+            uses_time: protocol.uses_time(),
             protocol,
             pipes: HashMap::new(),
             last_pipe: 0,
@@ -383,7 +386,7 @@ impl State {
 
     /// The current time, if the protocol uses it.
     pub(super) fn now(&self) -> Time {
-        if self.protocol.uses_time() { clock::now() } else { Time::START }
+        if self.uses_time { clock::now() } else { Time::START }
     }
 }
 

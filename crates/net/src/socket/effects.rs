@@ -108,6 +108,9 @@ impl State {
     }
 
     fn timer_action(&mut self) -> Option<TimerAction> {
+        if !self.uses_time {
+            return None;
+        }
         let due = self.protocol.deadline()?;
         if !self.timer_runs {
             self.timer_runs = true;

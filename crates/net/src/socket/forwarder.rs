@@ -313,19 +313,21 @@ fn receive_when_room<'a>(
         if let Err(closed) = open {
             return Poll::Ready(Err(closed));
         }
-        incoming.poll(context, |state| attempt_recv(state, Caller::SOCKET, &mut round))
+        let mut message = RawMessage::default();
+        let received = incoming
+            .poll(context, |state| attempt_recv(state, Caller::SOCKET, &mut round, &mut message));
+        received.map_ok(|()| message)
     })
 }
 
 /// Sends the message to `to`, which has room unless another sender has taken it since.
-async fn forward_to(to: &Arc<Core>, message: RawMessage) -> Result<(), SocketErrorKind> {
-    let mut slot = Some(message);
-    if let Some(outcome) = to.with(|state| attempt_send(state, Caller::SOCKET, &mut slot)) {
+async fn forward_to(to: &Arc<Core>, mut message: RawMessage) -> Result<(), SocketErrorKind> {
+    if let Some(outcome) = to.with(|state| attempt_send(state, Caller::SOCKET, &mut message)) {
         return outcome.map(drop);
     }
     let mut waiter = Waiter::new(to, QueueKey::Send);
     let outcome = poll_fn(|context| {
-        waiter.poll(context, |state| attempt_send(state, Caller::SOCKET, &mut slot))
+        waiter.poll(context, |state| attempt_send(state, Caller::SOCKET, &mut message))
     });
     outcome.await.map(drop)
 }

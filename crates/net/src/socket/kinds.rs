@@ -192,11 +192,7 @@ macro_rules! send_calls {
 
         /// [`send`](Self::send) on the calling thread.
         pub fn blocking_send(&self, message: impl IntoBytes) -> Result<(), SendError> {
-            let (core, message) = (&self.0.0, message.into_bytes());
-            match core.block_on(core.send(self.0.caller(), message.clone())) {
-                Ok(outcome) => outcome.map(drop),
-                Err(kind) => Err(SendError { message, error: core.error(kind) }),
-            }
+            self.0.0.blocking_send(self.0.caller(), message.into_bytes())
         }
     };
 }
@@ -235,9 +231,7 @@ macro_rules! receive_calls {
 
         /// [`recv`](Self::recv) on the calling thread.
         pub fn blocking_recv(&self) -> Result<Bytes, SocketError> {
-            let core = &self.0.0;
-            core.block_on(core.recv(self.0.caller(), None))
-                .unwrap_or_else(|kind| Err(core.error(kind)))
+            self.0.0.blocking_recv(self.0.caller())
         }
     };
 }

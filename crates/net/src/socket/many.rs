@@ -84,8 +84,7 @@ macro_rules! many {
 
         /// [`recv`](Self::recv) on the calling thread.
         pub fn blocking_recv(&self) -> Result<(PipeId, Bytes), SocketError> {
-            let core = &self.0.0;
-            core.block_on(self.recv()).unwrap_or_else(|kind| Err(core.error(kind)))
+            self.0.0.blocking_recv(Caller::SOCKET).map(with_peer)
         }
     };
 }
@@ -146,10 +145,8 @@ fn try_send(core: &Arc<Core>, peer: Option<PipeId>, body: Bytes) -> Result<(), S
 }
 
 fn blocking_send(core: &Arc<Core>, peer: Option<PipeId>, body: Bytes) -> Result<(), SendError> {
-    match core.block_on(send(core, peer, body.clone())) {
-        Ok(outcome) => outcome,
-        Err(kind) => Err(SendError { message: body, error: core.error(kind) }),
-    }
+    let (caller, message) = addressed(peer, body);
+    core.blocking_send(caller, message).map_err(without_header)
 }
 
 /// Splits a received message, whose header is the number of the peer.

@@ -1,60 +1,71 @@
 //! The two forms of a message in calls to the protocol: a body, or header and body apart.
 
+use std::mem;
+
 use bytes::Bytes;
 use wigwag_sp::{ContextId, Protocol, RawMessage, RecvError, Refusal};
 use wigwag_wire::Time;
 
 /// A message that is sent and received as a whole.
 pub(super) trait SocketMessage: Default {
-    /// Gives the message to the protocol, or returns it unchanged.
+    /// Gives the message to the protocol; it stays here if it is refused.
     fn put(
-        self,
+        &mut self,
         protocol: &mut dyn Protocol,
         context: ContextId,
         now: Time,
-    ) -> Result<(), (Self, Refusal)>;
+    ) -> Result<(), Refusal>;
 
     /// Takes the next message from the protocol.
-    fn take(protocol: &mut dyn Protocol, context: ContextId, now: Time) -> Result<Self, RecvError>;
+    fn take(
+        &mut self,
+        protocol: &mut dyn Protocol,
+        context: ContextId,
+        now: Time,
+    ) -> Result<(), RecvError>;
 }
 
 impl SocketMessage for Bytes {
     fn put(
-        self,
+        &mut self,
         protocol: &mut dyn Protocol,
         context: ContextId,
         now: Time,
-    ) -> Result<(), (Bytes, Refusal)> {
-        let outcome = protocol.send_in(context, self, now);
-        outcome.map_err(|refused| (refused.body, refused.why))
+    ) -> Result<(), Refusal> {
+        protocol.send_from(context, self, now)
     }
 
     fn take(
+        &mut self,
         protocol: &mut dyn Protocol,
         context: ContextId,
         now: Time,
-    ) -> Result<Bytes, RecvError> {
-        protocol.recv_in(context, now)
+    ) -> Result<(), RecvError> {
+        protocol.recv_into(context, self, now)
     }
 }
 
 /// Sockets with raw messages have no contexts.
 impl SocketMessage for RawMessage {
     fn put(
-        self,
+        &mut self,
         protocol: &mut dyn Protocol,
         _context: ContextId,
         now: Time,
-    ) -> Result<(), (RawMessage, Refusal)> {
-        let outcome = protocol.send_raw(self, now);
-        outcome.map_err(|refused| (refused.message, refused.why))
+    ) -> Result<(), Refusal> {
+        protocol.send_raw(mem::take(self), now).map_err(|refused| {
+            *self = refused.message;
+            refused.why
+        })
     }
 
     fn take(
+        &mut self,
         protocol: &mut dyn Protocol,
         _context: ContextId,
         now: Time,
-    ) -> Result<RawMessage, RecvError> {
-        protocol.recv_raw(now)
+    ) -> Result<(), RecvError> {
+        *self = protocol.recv_raw(now)?;
+        Ok(())
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::sync::Notify;
-use wigwag_sp::stream::{BatchBuilder, cut};
-use wigwag_sp::{CloseReason, DropReason, PipeId, Received};
+use wigwag_sp::stream::{BatchBuilder, Tally, cut};
+use wigwag_sp::{CloseReason, DropReason, InboundRun, PipeId, Received};
 use wigwag_wire::{Batch, Framing, FramingError, ReadBuf, Time};
 
 use super::core::{Core, PipeEntry, State};
@@ -242,7 +242,21 @@ impl ConnectionHandler for Pipe {
                     stopped = input.is_ready();
                     break Ok(());
                 }
-                let message = match cut(self.framing, input, limit) {
+                let run = match state.protocol.run_room(self.id) {
+                    Some(room) => InboundRun::cut(self.framing, input, limit, room),
+                    None => Ok(None),
+                };
+                let message = match run {
+                    Ok(Some(run)) => {
+                        traffic.messages_received += run.messages() as u64;
+                        traffic.bytes_received += run.received_bytes() as u64;
+                        state.protocol.receive_run(self.id, run, now);
+                        continue;
+                    }
+                    Ok(None) => cut(self.framing, input, limit),
+                    Err(error) => Err(error),
+                };
+                let message = match message {
                     Ok(Some(message)) => message,
                     Ok(None) => break Ok(()),
                     Err(error) => break Err(PipeError::Framing(error)),
@@ -273,24 +287,16 @@ impl ConnectionHandler for Pipe {
 
     fn fill(&self, batch: &mut Batch, now: Time) {
         self.core.with(|state| {
-            let mut gather = BatchBuilder::new(batch, self.framing);
-            let mut traffic = Traffic::default();
-            let mut longest = 0;
-            while gather.has_room() {
-                let Some(message) = state.protocol.transmit(self.id) else {
-                    break;
-                };
-                traffic.messages_sent += 1;
-                traffic.bytes_sent += message.len() as u64;
-                longest = longest.max(message.len());
-                gather.put(message);
-            }
-            self.count(state, traffic);
+            let mut out = BatchBuilder::new(batch, self.framing);
+            state.protocol.fill(self.id, &mut out);
+            let Tally { messages, bytes, longest } = out.tally();
+            let (messages_sent, bytes_sent) = (messages as u64, bytes as u64);
+            self.count(state, Traffic { messages_sent, bytes_sent, ..Traffic::default() });
             if let Some(entry) = state.pipes.get_mut(&self.id) {
                 // The driver calls `fill` only when the kernel has the last batch.
-                entry.writing = traffic.messages_sent;
+                entry.writing = messages_sent;
                 entry.longest_sent.fill(longest, now);
-                entry.written = traffic.messages_sent == 0;
+                entry.written = messages == 0;
             }
         });
     }

@@ -74,11 +74,7 @@ macro_rules! sends {
 
         /// [`send`](Self::send) on the calling thread.
         pub fn blocking_send(&self, message: RawMessage) -> Result<(), SendError<RawMessage>> {
-            let core = &self.0.0;
-            match core.block_on(core.send(Caller::SOCKET, message.clone())) {
-                Ok(outcome) => outcome.map(drop),
-                Err(kind) => Err(SendError { message, error: core.error(kind) }),
-            }
+            self.0.0.blocking_send(Caller::SOCKET, message)
         }
 
         send_limit!();
@@ -100,8 +96,7 @@ macro_rules! receives {
 
         /// [`recv`](Self::recv) on the calling thread.
         pub fn blocking_recv(&self) -> Result<RawMessage, SocketError> {
-            let core = &self.0.0;
-            core.block_on(self.recv()).unwrap_or_else(|kind| Err(core.error(kind)))
+            self.0.0.blocking_recv(Caller::SOCKET)
         }
 
         receive_limit!();

@@ -76,7 +76,7 @@ fn unsent_messages_wait_for_the_next_peer() {
     pair.open(PipeId(2), NOW).unwrap();
     assert_eq!(pair.next_event(), Some(ProtocolEvent::Transmit(PipeId(2))));
     assert_eq!(pair.transmit(PEER), None);
-    assert_eq!(pair.transmit(PipeId(2)).unwrap().body.as_ref(), b"late");
+    assert_eq!(pair.transmit(PipeId(2)).unwrap().to_vec(), b"\0\0\0\x01late");
 }
 
 #[test]
