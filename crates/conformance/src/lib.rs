@@ -137,6 +137,7 @@ macro_rules! protocol_conformance {
                 each_subscriber_receives_its_topics
                 a_topic_can_be_taken_back
                 a_slow_subscriber_loses_alone
+                a_publisher_that_does_not_pause_loses_nothing
                 publishing_without_subscribers_is_no_error;
             survey:
                 all_respondents_are_asked_and_answer

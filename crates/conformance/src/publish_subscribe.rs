@@ -74,6 +74,28 @@ pub async fn a_slow_subscriber_loses_alone(env: &TestEnv) {
     assert_eq!(slow.statistics().counters.dropped(), 0);
 }
 
+/// A publisher that sends more than its queue holds, without letting another task run, loses
+/// nothing that the connections take: it writes before its queue overflows.
+pub async fn a_publisher_that_does_not_pause_loses_nothing(env: &TestEnv) {
+    // 280 KiB: 24 more than the queue holds.
+    const MESSAGES: usize = 140;
+    const LENGTH: usize = 2048;
+    let (publisher, address) = publishing(env).await;
+    let subs = [
+        subscribed(&publisher, &address, &[""]).await,
+        subscribed(&publisher, &address, &[""]).await,
+    ];
+    for number in 0..MESSAGES {
+        publisher.try_send(body(number, LENGTH)).expect("sent");
+    }
+    assert_eq!(publisher.statistics().counters.dropped_peer_slow, 0);
+    for sub in &subs {
+        for number in 0..MESSAGES {
+            check(&sub.recv().await.expect("a message"), number, LENGTH);
+        }
+    }
+}
+
 /// Without subscribers a message is discarded, which is no error.
 pub async fn publishing_without_subscribers_is_no_error(env: &TestEnv) {
     let (publisher, address) = publishing(env).await;

@@ -116,7 +116,13 @@ impl OutboundQueues {
     }
 
     /// The pipe for the next message; the call itself takes no turn.
+    #[inline]
     pub(crate) fn choose(&self) -> Result<PipeId, Refusal> {
+        // An idle pipe is open too.
+        self.open.only().map_or_else(|| self.choose_in_turn(), Ok)
+    }
+
+    fn choose_in_turn(&self) -> Result<PipeId, Refusal> {
         let Some(priority) = self.open.first_priority() else {
             let nobody = self.outboxes.is_empty();
             return Err(if nobody { Refusal::NoPipe } else { Refusal::Full });
@@ -185,7 +191,8 @@ impl OutboundQueues {
     }
 
     /// Appends a copy to the outbox of each pipe that `may` have it; a pipe without room misses it,
-    /// which is counted. Bodies are shared, not copied.
+    /// which is counted. Long bodies are shared, not copied. An outbox that becomes more than half
+    /// full is to be written at once, because nothing holds the sender back until it is written.
     pub(crate) fn broadcast(
         &mut self,
         message: &Message,
@@ -193,9 +200,13 @@ impl OutboundQueues {
         may: impl Fn(PipeId) -> bool,
     ) {
         for (pipe, outbox) in self.outboxes.iter_mut().filter(|(pipe, _)| may(**pipe)) {
+            let was_half_empty = outbox.queue.is_half_empty();
             if outbox.queue.push(message.clone()).is_err() {
                 counters.drop_one(DropReason::PeerSlow);
                 continue;
+            }
+            if was_half_empty && !outbox.queue.is_half_empty() {
+                self.events.push_back(ProtocolEvent::TransmitNow(*pipe));
             }
             if !outbox.queue.has_room() {
                 self.open.remove(outbox.priority, *pipe);

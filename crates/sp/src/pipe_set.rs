@@ -41,6 +41,13 @@ impl PipeSet {
         self.pipes.is_empty()
     }
 
+    /// The pipe, if the set has one pipe only.
+    #[inline]
+    pub(crate) fn only(&self) -> Option<PipeId> {
+        let [(_, pipe)] = self.pipes[..] else { return None };
+        Some(pipe)
+    }
+
     /// The first priority that has a pipe in the set.
     pub(crate) fn first_priority(&self) -> Option<Priority> {
         self.pipes.first().map(|(priority, _)| *priority)

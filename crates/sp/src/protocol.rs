@@ -243,6 +243,9 @@ pub enum SettingError {
 pub enum ProtocolEvent {
     /// The pipe's outbox is no longer empty: call [`Protocol::fill`].
     Transmit(PipeId),
+    /// The pipe's outbox is more than half full, and messages beyond its bounds are dropped: call
+    /// [`Protocol::fill`] before the next [`Protocol::send`] if the connection has room.
+    TransmitNow(PipeId),
     /// The pipe was paused and has room: read from it again.
     Resume(PipeId),
     /// A sender that was refused with [`Refusal::NoPipe`] or [`Refusal::Full`] may try again.

@@ -100,6 +100,26 @@ mod tests {
     }
 
     #[test]
+    fn an_outbox_that_becomes_more_than_half_full_is_to_be_written_at_once() {
+        let mut publisher = Pub::new();
+        publisher.open(PipeId(1), NOW).unwrap();
+        while publisher.next_event().is_some() {}
+        let pipe = PipeId(1);
+        for _ in 0..2 {
+            let mut events = [0; OUTBOX_MESSAGES_MAX].map(|_| {
+                send(&mut publisher, b"a");
+                publisher.next_event()
+            });
+            assert_eq!(events[0].take(), Some(ProtocolEvent::Transmit(pipe)));
+            let over_half = OUTBOX_MESSAGES_MAX / 2;
+            assert_eq!(events[over_half].take(), Some(ProtocolEvent::TransmitNow(pipe)));
+            assert_eq!(events, [None; OUTBOX_MESSAGES_MAX]);
+            while publisher.transmit(pipe).is_some() {}
+            while publisher.next_event().is_some() {}
+        }
+    }
+
+    #[test]
     fn every_peer_gets_every_message_and_sending_without_peers_is_no_error() {
         let mut publisher = Pub::new();
         send(&mut publisher, b"unheard");

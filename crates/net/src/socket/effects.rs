@@ -49,6 +49,8 @@ impl<T> Extend<T> for SmallList<T> {
 #[derive(Default)]
 pub(super) struct Effects {
     write: SmallList<Arc<Pipe>>,
+    /// Pipes that the calling thread flushes: what they do not take is dropped.
+    write_now: SmallList<Arc<Pipe>>,
     read: SmallList<Arc<Pipe>>,
     wakes: SmallList<Waker>,
     /// Pipes are flushed by the calling thread, not by the driver.
@@ -66,6 +68,7 @@ enum TimerAction {
 impl State {
     /// Collects the effects; `None` in the common case, when a message changes nothing for other
     /// tasks.
+    #[inline]
     pub(super) fn effects(&mut self) -> Option<Effects> {
         let first = self.protocol.next_event();
         let timer_action = self.timer_action();
@@ -73,6 +76,14 @@ impl State {
         if nothing && !self.closing {
             return None;
         }
+        Some(self.collect(first, timer_action))
+    }
+
+    fn collect(
+        &mut self,
+        first: Option<ProtocolEvent>,
+        timer_action: Option<TimerAction>,
+    ) -> Effects {
         let mut effects = Effects {
             timer_action,
             write_inline: self.protocol.in_lock_step(),
@@ -85,7 +96,7 @@ impl State {
         }
         effects.wakes = mem::take(&mut self.wakes);
         effects.closed = self.closing && self.pipes.values().all(|entry| entry.written);
-        Some(effects)
+        effects
     }
 
     fn apply_event(&mut self, event: ProtocolEvent, effects: &mut Effects) {
@@ -95,6 +106,10 @@ impl State {
                     entry.written = false;
                     effects.write.push(entry.pipe.clone());
                 }
+            }
+            ProtocolEvent::TransmitNow(pipe) => {
+                let entry = self.pipes.get(&pipe);
+                effects.write_now.extend(entry.map(|entry| entry.pipe.clone()));
             }
             ProtocolEvent::Resume(pipe) => {
                 let entry = self.pipes.get(&pipe);
@@ -107,6 +122,7 @@ impl State {
         }
     }
 
+    #[inline]
     fn timer_action(&mut self) -> Option<TimerAction> {
         if !self.uses_time {
             return None;
@@ -136,6 +152,9 @@ impl Effects {
             } else {
                 pipe.flusher.wake_driver();
             }
+        }
+        for pipe in self.write_now.into_items() {
+            pipe.flusher.flush(&*pipe);
         }
         for pipe in self.read.into_items() {
             pipe.flusher.wake_driver();
