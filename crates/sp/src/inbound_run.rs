@@ -9,7 +9,7 @@
 use alloc::collections::VecDeque;
 use core::mem;
 
-use bytes::{Buf, Bytes};
+use bytes::Bytes;
 use wigwag_wire::framing::Peeked;
 use wigwag_wire::slab_copier::SLAB_BYTES;
 use wigwag_wire::{Framing, FramingError, ReadBuf};
@@ -46,6 +46,8 @@ impl RunRoom {
 #[derive(Debug)]
 pub struct InboundRun {
     framed: Bytes,
+    /// Bytes of `framed` in front of the first message and its framing.
+    start: usize,
     /// `None`: `framed` is one message without framing.
     framing: Option<Framing>,
     messages: usize,
@@ -90,7 +92,7 @@ impl InboundRun {
             return Ok(None);
         }
         let (framed, framing) = (input.copy(end), Some(framing));
-        Ok(Some(InboundRun { framed, framing, messages, bytes, header_bytes }))
+        Ok(Some(InboundRun { framed, start: 0, framing, messages, bytes, header_bytes }))
     }
 
     /// The number of messages.
@@ -106,16 +108,15 @@ impl InboundRun {
     /// Takes the first message: one reference count, no copy.
     #[inline(always)]
     pub(crate) fn next(&mut self) -> Option<Bytes> {
-        let mut message = match self.framing {
+        let message = match self.framing {
             None => mem::take(&mut self.framed),
             Some(framing) => {
-                let end = framing.prefix_bytes() + framing.length(&self.framed)?;
-                let mut frame = self.framed.split_to(end);
-                frame.advance(framing.prefix_bytes());
-                frame
+                let body = self.start + framing.prefix_bytes();
+                let end = body + framing.length(self.framed.get(self.start..)?)?;
+                self.start = end;
+                self.framed.slice(body + self.header_bytes..end)
             }
         };
-        message.advance(self.header_bytes);
         self.messages -= 1;
         self.bytes -= message.len();
         Some(message)
@@ -149,7 +150,7 @@ impl Entry for InboundRun {
 impl From<Bytes> for InboundRun {
     fn from(message: Bytes) -> InboundRun {
         let bytes = message.len();
-        InboundRun { framed: message, framing: None, messages: 1, bytes, header_bytes: 0 }
+        InboundRun { framed: message, start: 0, framing: None, messages: 1, bytes, header_bytes: 0 }
     }
 }
 

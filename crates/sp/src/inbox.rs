@@ -156,14 +156,17 @@ impl<T: Entry> Inbox<T> {
         if let Some(left) = self.left.pop_front() {
             return Some(left);
         }
-        let (turns, pipe) = self.turns.values_mut().find_map(|turns| {
+        let (turns, place) = self.turns.values_mut().find_map(|turns| {
             let place = turns.iter().position(|pipe| may(*pipe))?;
-            let pipe = turns.remove(place)?;
-            Some((turns, pipe))
+            Some((turns, place))
         })?;
+        let pipe = *turns.get(place)?;
         let inbound = self.queues.get_mut(&pipe)?;
         let item = inbound.queue.pop()?;
-        if !inbound.queue.is_empty() {
+        if inbound.queue.is_empty() {
+            turns.remove(place);
+        } else if turns.len() > 1 {
+            turns.remove(place);
             turns.push_back(pipe);
         }
         if inbound.paused && inbound.queue.is_half_empty() {

@@ -79,6 +79,7 @@ impl Batch {
     }
 
     /// Appends small bytes; `write` must only append.
+    #[inline]
     pub fn head(&mut self, write: impl FnOnce(&mut Buffer)) {
         let start = self.head.len();
         write(&mut self.head);

@@ -73,13 +73,16 @@ impl State {
         }
     }
 
+    #[inline]
     pub(super) fn wake_next(&mut self, queue: QueueKey) {
         let next = match queue {
             QueueKey::Send => self.senders.next(),
             QueueKey::Receive => self.receivers.next(),
             other => self.others.next(other),
         };
-        self.wakes.extend(next);
+        if next.is_some() {
+            self.wakes.extend(next);
+        }
     }
 }
 

@@ -31,6 +31,7 @@ impl WakerQueue {
     }
 
     /// Removes the next call from the queue and returns its waker.
+    #[inline]
     pub(super) fn next(&mut self) -> Option<Waker> {
         self.queue.pop_front().map(|(_, waker)| waker)
     }
