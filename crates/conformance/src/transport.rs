@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bytes::BytesMut;
 use tokio::io::AsyncReadExt;
 use wigwag_net::handshake::{read_message, send_message};
+use wigwag_net::transport::ByteInlet;
 use wigwag_net::{Address, Connection, ListenOptions, Listener, NetErrorKind, Outlet, transport};
 use wigwag_wire::ReadBuf;
 
@@ -56,7 +57,7 @@ pub(crate) async fn read_to_end(connection: &mut Connection) -> Vec<u8> {
 /// The writing half alone, as far as sending messages needs a connection.
 fn writing_half(connection: &Connection) -> Connection {
     Connection {
-        reader: Box::new(tokio::io::empty()),
+        reader: Box::new(ByteInlet(tokio::io::empty())),
         outlet: connection.outlet.clone(),
         framing: connection.framing,
         peer: connection.peer.clone(),

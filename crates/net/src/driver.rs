@@ -5,23 +5,19 @@
 //! involved. The driver waits for the socket only when it has no room.
 
 use std::future::{Future, poll_fn};
-use std::io::{self, IoSlice};
-use std::pin::{Pin, pin};
+use std::io;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::time::{Instant, Sleep};
 use wigwag_wire::{Batch, ReadBuf, Time};
 
 use crate::clock;
 use crate::handover::Handover;
 use crate::sync::{AtomicBool, Mutex, Ordering};
-use crate::transport::Outlet;
-
-/// Slices of one vectored write. Linux takes 1,024; few batches have more than a handful.
-const SLICES_MAX: usize = 64;
+use crate::transport::{Inlet, Outlet};
 
 /// Silence after which a connection releases its read buffer at its next deadline.
 const IDLE_AFTER: Duration = Duration::from_millis(500);
@@ -221,8 +217,8 @@ impl Flusher {
                     return;
                 }
             }
-            match write_once(writing.outlet.as_deref(), &writing.batch) {
-                Ok(written) => writing.batch.advance(written),
+            match write_once(writing) {
+                Ok(()) => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     self.blocked.store(true, Ordering::SeqCst);
                     self.signal.raise();
@@ -249,27 +245,16 @@ impl Flusher {
     }
 }
 
-fn write_once(outlet: Option<&dyn Outlet>, batch: &Batch) -> io::Result<usize> {
-    let Some(outlet) = outlet else {
-        return Err(io::ErrorKind::NotConnected.into());
-    };
-    let mut parts = [IoSlice::new(&[]); SLICES_MAX];
-    let mut used = 0;
-    for (part, slice) in parts.iter_mut().zip(batch.slices()) {
-        *part = IoSlice::new(slice);
-        used += 1;
-    }
-    match outlet.try_write(&parts[..used]) {
-        Ok(0) => Err(io::ErrorKind::WriteZero.into()),
-        other => other,
-    }
+fn write_once(writing: &mut Writing) -> io::Result<()> {
+    let outlet = writing.outlet.as_ref().ok_or(io::ErrorKind::NotConnected)?;
+    outlet.try_write_batch(&mut writing.batch)
 }
 
 /// Drives a connection until it ends. Dropping the future leaves the connection open and silent;
 /// [`Flusher::retire`] closes it.
 pub async fn drive<C: ConnectionHandler>(
     handler: &C,
-    reader: &mut (dyn AsyncRead + Send + Unpin),
+    reader: &mut dyn Inlet,
     input: &mut ReadBuf,
     flusher: &Flusher,
 ) -> Ending<C::Error> {
@@ -307,7 +292,7 @@ pub async fn drive<C: ConnectionHandler>(
             }
         }
         match handler.flow() {
-            Flow::Open => match pin!(reader.read_buf(input.space())).poll(context) {
+            Flow::Open => match reader.poll_fill(context, input) {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(Err(error)) => return Poll::Ready(Ending::Io(error)),
                 Poll::Ready(Ok(0)) => return Poll::Ready(Ending::PeerClosed),
@@ -339,13 +324,13 @@ pub async fn drive<C: ConnectionHandler>(
 /// sent its reason. Returns the error that the handler found, which also covers an orderly end.
 fn read_remaining<C: ConnectionHandler>(
     handler: &C,
-    reader: &mut (dyn AsyncRead + Send + Unpin),
+    reader: &mut dyn Inlet,
     input: &mut ReadBuf,
     context: &mut Context<'_>,
 ) -> Option<C::Error> {
     for _ in 0..LAST_READS_MAX {
         match handler.flow() {
-            Flow::Open => match pin!(reader.read_buf(input.space())).poll(context) {
+            Flow::Open => match reader.poll_fill(context, input) {
                 Poll::Ready(Ok(1..)) => handler.received(clock::now()),
                 _ => return None,
             },

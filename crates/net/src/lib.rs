@@ -29,4 +29,4 @@ pub mod socket;
 pub use address::Address;
 pub use error::{NetError, NetErrorKind};
 pub use options::{DialOptions, KeepAlive, ListenOptions, Permissions, Redial, TcpOptions};
-pub use transport::{Connection, Credentials, Listener, Outlet, Transport};
+pub use transport::{Connection, Credentials, Inlet, Listener, Outlet, Transport};

@@ -7,13 +7,13 @@
 
 use std::future::{Future, poll_fn};
 use std::io::{self, IoSlice};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use tokio::io::AsyncRead;
-use wigwag_wire::Framing;
+use tokio::io::{AsyncRead, AsyncReadExt};
+use wigwag_wire::{Batch, Framing, ReadBuf};
 
 use crate::address::Address;
 use crate::error::{NetError, NetErrorKind};
@@ -39,6 +39,9 @@ pub type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Connections that may wait to be accepted. The kernel limits it to `net.core.somaxconn`.
 pub const BACKLOG: u32 = 1024;
+
+/// Slices of one vectored write. Linux takes 1,024; few batches have more than a handful.
+pub const SLICES_MAX: usize = 64;
 
 /// A way to reach peers, chosen by the scheme of an address.
 pub trait Transport: Send + Sync {
@@ -82,7 +85,7 @@ pub trait Listener: Send + Sync {
 /// A connection with one peer: two directions of bytes.
 pub struct Connection {
     /// The bytes that the peer sends.
-    pub reader: Box<dyn AsyncRead + Send + Sync + Unpin>,
+    pub reader: Box<dyn Inlet>,
     /// The writing half.
     pub outlet: Arc<dyn Outlet>,
     /// The framing of SP messages.
@@ -103,8 +106,18 @@ impl Connection {
         framing: Framing,
         peer: impl Into<Arc<str>>,
     ) -> Connection {
+        Connection::with_inlet(ByteInlet(reader), outlet, framing, peer)
+    }
+
+    /// [`new`](Self::new) with a reading half that hands over memory.
+    pub fn with_inlet(
+        inlet: impl Inlet + 'static,
+        outlet: impl Outlet + 'static,
+        framing: Framing,
+        peer: impl Into<Arc<str>>,
+    ) -> Connection {
         Connection {
-            reader: Box::new(reader),
+            reader: Box::new(inlet),
             outlet: Arc::new(outlet),
             framing,
             peer: peer.into(),
@@ -127,10 +140,72 @@ pub struct Credentials {
     pub pid: Option<i32>,
 }
 
+/// The reading half of a connection.
+pub trait Inlet: AsyncRead + Send + Sync + Unpin {
+    /// Appends what has arrived to `input`, and returns the number of bytes; 0 at the end of the
+    /// stream. Only a transport within one process, which hands over memory, needs its own.
+    fn poll_fill(
+        &mut self,
+        context: &mut Context<'_>,
+        input: &mut ReadBuf,
+    ) -> Poll<io::Result<usize>>;
+}
+
+impl dyn Inlet {
+    /// [`poll_fill`](Self::poll_fill) as a future. A future dropped before it is ready has read
+    /// nothing.
+    pub async fn fill(&mut self, input: &mut ReadBuf) -> io::Result<usize> {
+        poll_fn(|context| self.poll_fill(context, input)).await
+    }
+}
+
+/// The reading half of a transport whose bytes are read into memory of this side: of every one
+/// that leaves the process.
+pub struct ByteInlet<R>(pub R);
+
+impl<R: AsyncRead + Unpin> AsyncRead for ByteInlet<R> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        into: &mut tokio::io::ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_read(context, into)
+    }
+}
+
+impl<R: AsyncRead + Send + Sync + Unpin> Inlet for ByteInlet<R> {
+    fn poll_fill(
+        &mut self,
+        context: &mut Context<'_>,
+        input: &mut ReadBuf,
+    ) -> Poll<io::Result<usize>> {
+        pin!(self.0.read_buf(input.space())).poll(context)
+    }
+}
+
 /// The writing half of a connection, usable from any thread without waiting.
 pub trait Outlet: Send + Sync {
     /// Writes as much as there is room for; `WouldBlock` if there is none.
     fn try_write(&self, parts: &[IoSlice<'_>]) -> io::Result<usize>;
+
+    /// [`try_write`](Self::try_write) of the front of `batch`, which it removes from it: one call of
+    /// at most [`SLICES_MAX`] slices. Only a transport within one process, which hands over memory,
+    /// needs its own.
+    fn try_write_batch(&self, batch: &mut Batch) -> io::Result<()> {
+        let mut parts = [IoSlice::new(&[]); SLICES_MAX];
+        let mut used = 0;
+        for (part, slice) in parts.iter_mut().zip(batch.slices()) {
+            *part = IoSlice::new(slice);
+            used += 1;
+        }
+        match self.try_write(&parts[..used])? {
+            0 => Err(io::ErrorKind::WriteZero.into()),
+            written => {
+                batch.advance(written);
+                Ok(())
+            }
+        }
+    }
 
     /// Ready if a write may succeed; otherwise the task is woken then. One waiter at a time: only
     /// the last one is woken.

@@ -5,12 +5,13 @@
 //! a segment that must be kept for resending is not copied either.
 
 use alloc::vec::Vec;
+use core::mem;
 use core::ops::Range;
 
 use bytes::Bytes;
 
 use crate::gathered::Slices;
-use crate::{Buffer, BufferSlice};
+use crate::{Buffer, BufferSlice, ReadBuf};
 
 #[derive(Debug)]
 enum Part {
@@ -30,6 +31,14 @@ impl Part {
             Part::Segment(segment) => segment.len(),
         }
     }
+}
+
+/// Bytes that leave a batch.
+enum Piece<'b> {
+    /// Bytes that stay where they are.
+    Copied(&'b [u8]),
+    /// A body that is handed over.
+    Body(Bytes),
 }
 
 /// The slices of one part.
@@ -167,6 +176,39 @@ impl Batch {
         taken
     }
 
+    /// Moves all bytes of `other` to the end of this batch, bodies by reference.
+    pub fn append(&mut self, other: &mut Batch) {
+        other.drain(|piece| match piece {
+            Piece::Copied(slice) => self.head(|out| out.extend(slice)),
+            Piece::Body(body) => self.body(body),
+        });
+    }
+
+    /// Moves all bytes to the end of `input`, bodies by reference.
+    pub fn pour(&mut self, input: &mut ReadBuf) {
+        self.drain(|piece| match piece {
+            Piece::Copied(slice) => input.append(slice),
+            Piece::Body(body) => input.append_shared(body),
+        });
+    }
+
+    /// Shows all bytes in order; the batch is then empty and keeps its memory.
+    fn drain(&mut self, mut each: impl FnMut(Piece<'_>)) {
+        for (index, part) in self.parts[self.part..].iter_mut().enumerate() {
+            let at = if index == 0 { self.offset } else { 0 };
+            match part {
+                Part::Head(range) => {
+                    each(Piece::Copied(&self.head.as_slice()[range.start + at..range.end]));
+                }
+                Part::Body(body) => each(Piece::Body(mem::take(body).split_off(at))),
+                Part::Segment(segment) => {
+                    segment.slices_from(at).for_each(|slice| each(Piece::Copied(slice)));
+                }
+            }
+        }
+        self.clear();
+    }
+
     /// Removes all bytes.
     pub fn clear(&mut self) {
         self.head.clear();
@@ -210,9 +252,10 @@ mod tests {
 
     #[test]
     fn bytes_are_taken_across_parts_and_a_body_is_shared() {
-        let whole = b"abcdefghijk";
-        for first in 0..=whole.len() {
-            for second in 0..=whole.len() - first + 1 {
+        let whole = [&b"abcdefghijk"[..], &long(), b"m"].concat();
+        let cuts = (0..14).chain(whole.len() - 3..=whole.len());
+        for first in cuts.clone() {
+            for second in cuts.clone().filter(|second| first + second <= whole.len() + 1) {
                 let mut batch = sample();
                 assert_eq!(batch.take(first), &whole[..first]);
                 let end = (first + second).min(whole.len());
@@ -226,6 +269,27 @@ mod tests {
         assert_eq!(batch.take(1).as_ptr(), body.as_ptr());
         assert_eq!(batch.take(3).as_ptr(), body[1..].as_ptr());
         assert!(batch.is_empty() && batch.take(1).is_empty());
+    }
+
+    #[test]
+    fn a_batch_is_moved_from_where_its_writer_is_and_its_bodies_are_not_copied() {
+        let whole = [&b"abcdefghijk"[..], &long(), b"m"].concat();
+        let body = long();
+        for written in 0..12 {
+            let mut batch = sample();
+            batch.body(body.clone());
+            batch.advance(written);
+            let mut onward = Batch::new();
+            onward.append(&mut batch);
+            assert!(batch.is_empty() && batch.slices().next().is_none());
+            let mut input = ReadBuf::new().sharing();
+            onward.pour(&mut input);
+            assert!(onward.is_empty());
+            let left = whole.len() - written;
+            assert_eq!(input.take(left), whole[written..]);
+            assert_eq!(input.take(body.len()).as_ptr(), body.as_ptr());
+            assert!(input.is_empty());
+        }
     }
 
     #[test]

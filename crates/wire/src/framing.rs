@@ -96,7 +96,7 @@ impl Framing {
     }
 
     /// The length of the next message if all of it, including [`prefix_bytes`](Self::prefix_bytes),
-    /// is at the front of `input`, where it stays. `None` means that more bytes are needed; `input`
+    /// is at the front of `input`, where it stays; the body may be shared. `None` means that more bytes are needed; `input`
     /// then knows how many.
     ///
     /// # Errors
@@ -105,6 +105,13 @@ impl Framing {
     pub fn next(self, input: &mut ReadBuf, limit: usize) -> Result<Option<usize>, FramingError> {
         Ok(match self.peek(input.as_slice(), limit)? {
             Peeked::Whole { length } => Some(length),
+            Peeked::Wants { bytes } if bytes <= input.len() => {
+                if input.as_slice().len() < self.prefix_bytes() && input.join_front() {
+                    return self.next(input, limit);
+                }
+                // The body is shared.
+                Some(bytes - self.prefix_bytes())
+            }
             Peeked::Wants { bytes } => {
                 input.want(bytes);
                 None
@@ -189,6 +196,28 @@ mod tests {
                 }
                 assert_eq!(seen, messages, "{framing:?} torn at {cut}");
                 assert_eq!(input.len(), 0);
+            }
+        }
+    }
+
+    /// As a sender of the same process hands them over, also if it splits the framing.
+    #[test]
+    fn shared_bodies_are_cut_off_wherever_they_begin() {
+        for framing in [Framing::Tcp, Framing::Ipc] {
+            let messages: [&[u8]; 3] = [b"one", b"long body", b""];
+            let wire = framed(framing, &messages);
+            for from in 0..wire.len() {
+                for to in from..=wire.len() {
+                    let mut input = ReadBuf::new().sharing();
+                    input.append(&wire[..from]);
+                    input.append_shared(Bytes::copy_from_slice(&wire[from..to]));
+                    input.append(&wire[to..]);
+                    for message in messages {
+                        let cut = framing.cut(&mut input, 9).expect("well formed");
+                        assert_eq!(cut.as_deref(), Some(message), "{framing:?} {from} {to}");
+                    }
+                    assert!(input.is_empty() && framing.cut(&mut input, 9).unwrap().is_none());
+                }
             }
         }
     }

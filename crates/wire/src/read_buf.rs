@@ -4,12 +4,19 @@
 //! reference is dropped. Then the block is filled again. Short messages can be copied into slabs
 //! instead, so that they do not hold a whole block ([`ReadBuf::copy`]). Blocks and slabs are both
 //! reused, so a connection whose messages are dropped as fast as they arrive allocates nothing.
+//!
+//! A sender of the same process can hand over long bodies without copying them
+//! ([`ReadBuf::append_shared`]).
 
+use alloc::vec::Vec;
 use core::mem;
 
 use bytes::{Buf, Bytes, BytesMut};
+use interleaved::Interleaved;
 
 use crate::slab_copier::{BufferPool, SlabCopier};
+
+mod interleaved;
 
 /// Preferred room for a read: one read of this size takes one or several whole batches.
 pub const READ_BYTES: usize = 256 * 1024;
@@ -40,6 +47,10 @@ pub struct ReadBuf {
     is_busy: bool,
     blocks: BufferPool,
     slabs: SlabCopier,
+    /// Shared bytes between those of `block`.
+    shared: Interleaved,
+    /// The reader finds bytes behind those of [`as_slice`](Self::as_slice).
+    shares: bool,
 }
 
 impl Default for ReadBuf {
@@ -59,22 +70,53 @@ impl ReadBuf {
             is_busy: false,
             blocks: BufferPool::new(READ_BYTES, BLOCKS_MAX),
             slabs: SlabCopier::new(),
+            shared: Interleaved::default(),
+            shares: false,
         }
     }
 
+    /// Lets shared bytes stay where they are: for a reader that looks only at
+    /// [`as_slice`](Self::as_slice) for lengths and headers, and [takes](Self::take) what follows.
+    #[must_use]
+    pub fn sharing(self) -> ReadBuf {
+        ReadBuf { shares: true, ..self }
+    }
+
     /// Bytes received and not consumed.
+    #[inline]
     pub fn len(&self) -> usize {
-        self.block.len()
+        self.block.len() + self.shared.bytes()
     }
 
     /// Returns true if no received bytes are left.
+    #[inline]
     pub fn is_empty(&self) -> bool {
-        self.block.is_empty()
+        self.len() == 0
     }
 
-    /// The bytes received and not consumed.
+    /// The bytes received and not consumed; if the buffer is [sharing](Self::sharing), those in
+    /// front of the first shared ones.
+    #[inline]
     pub fn as_slice(&self) -> &[u8] {
-        &self.block
+        match self.shared.gap() {
+            None => &self.block,
+            Some(gap) => &self.block[..gap],
+        }
+    }
+
+    /// Copies the first shared bytes behind those of [`as_slice`](Self::as_slice), which then has
+    /// them too. False if there are none.
+    pub fn join_front(&mut self) -> bool {
+        let Some(gap) = self.shared.gap() else { return false };
+        let rest = self.block.split_off(gap);
+        self.shared.block_advanced(gap);
+        let joined = self.shared.take(usize::MAX).unwrap_or_default();
+        // The part is gone, and with it the gap: the bytes of the block are counted anew.
+        self.block.extend_from_slice(&joined);
+        self.shared.block_grew(gap + joined.len());
+        self.block.extend_from_slice(&rest);
+        self.pooled = false;
+        true
     }
 
     /// Records that the reader needs `total` bytes before it can continue.
@@ -84,19 +126,50 @@ impl ReadBuf {
 
     /// Returns true if the bytes that the last reader asked for have arrived.
     pub fn is_ready(&self) -> bool {
-        self.block.len() >= self.wanted.max(1)
+        self.len() >= self.wanted.max(1)
     }
 
     /// Takes `length` bytes off the front (all of them if there are fewer), without copying. They
-    /// hold the whole block, [`READ_BYTES`] or their own length, until they are dropped.
+    /// hold the whole block, [`READ_BYTES`] or their own length, until they are dropped. Bytes that
+    /// are shared in part are copied.
     pub fn take(&mut self, length: usize) -> Bytes {
         self.wanted = 0;
+        if !self.shared.is_empty() {
+            return self.take_shared(length);
+        }
         self.block.split_to(length.min(self.block.len())).freeze()
+    }
+
+    fn take_shared(&mut self, length: usize) -> Bytes {
+        let first = self.take_piece(length);
+        if first.len() == length || self.is_empty() {
+            return first;
+        }
+        let mut joined = Vec::with_capacity(length.min(first.len() + self.len()));
+        joined.extend_from_slice(&first);
+        while joined.len() < length && !self.is_empty() {
+            joined.extend_from_slice(&self.take_piece(length - joined.len()));
+        }
+        Bytes::from(joined)
+    }
+
+    /// Takes up to `length` bytes that lie together.
+    fn take_piece(&mut self, length: usize) -> Bytes {
+        if let Some(part) = self.shared.take(length) {
+            return part;
+        }
+        let here = length.min(self.as_slice().len());
+        self.shared.block_advanced(here);
+        self.block.split_to(here).freeze()
     }
 
     /// Takes `length` bytes off the front (all of them if there are fewer) as a copy, which holds
     /// [`SLAB_BYTES`](crate::slab_copier::SLAB_BYTES) or its own length instead of the block.
+    /// Shared bytes are not copied.
     pub fn copy(&mut self, length: usize) -> Bytes {
+        if self.shared.gap().is_some_and(|gap| gap < length) {
+            return self.take(length);
+        }
         let length = length.min(self.block.len());
         let copy = self.slabs.copy(&self.block[..length]);
         self.skip(length);
@@ -106,12 +179,41 @@ impl ReadBuf {
     /// Drops `length` bytes off the front (all of them if there are fewer).
     pub fn skip(&mut self, length: usize) {
         self.wanted = 0;
-        self.block.advance(length.min(self.block.len()));
+        let mut left = length;
+        loop {
+            let here = left.min(self.as_slice().len());
+            self.block.advance(here);
+            self.shared.block_advanced(here);
+            left -= here;
+            match self.shared.take(left) {
+                Some(part) if left > 0 => left -= part.len(),
+                _ => return,
+            }
+        }
     }
 
     /// Appends a copy of `bytes`, for tests and the simulator.
     pub fn fill(&mut self, bytes: &[u8]) {
         self.block.extend_from_slice(bytes);
+    }
+
+    /// Appends a copy of `bytes`, as a read would.
+    pub fn append(&mut self, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            let space = self.space();
+            let (now, rest) = bytes.split_at(bytes.len().min(space.capacity() - space.len()));
+            space.extend_from_slice(now);
+            bytes = rest;
+        }
+    }
+
+    /// Appends `bytes`: by reference if the buffer is [sharing](Self::sharing), otherwise a copy.
+    pub fn append_shared(&mut self, bytes: Bytes) {
+        if self.shares && !bytes.is_empty() {
+            self.shared.push(self.block.len(), bytes);
+        } else {
+            self.append(&bytes);
+        }
     }
 
     /// The memory to read into, with room for about [`READ_BYTES`] and for the bytes that are
@@ -167,7 +269,7 @@ impl ReadBuf {
 
     /// Frees the memory if no received bytes are left; for a connection that has become idle.
     pub fn release(&mut self) {
-        if self.block.is_empty() {
+        if self.is_empty() {
             self.block = BytesMut::new();
             self.pooled = false;
             (self.has_begun, self.is_busy) = (false, false);
@@ -197,6 +299,60 @@ mod tests {
         input.fill(b"ghi");
         assert_eq!(first.as_ref(), b"abc");
         assert_eq!(input.as_slice(), b"defghi");
+    }
+
+    /// Bytes of the stream in turn: copied, shared, shared, copied.
+    fn mixed(input: &mut ReadBuf) -> Bytes {
+        let long = Bytes::from(vec![b'l'; 5]);
+        input.append(b"abc");
+        input.append_shared(long.clone());
+        input.append_shared(Bytes::from_static(b"mn"));
+        input.append(b"xyz");
+        long
+    }
+
+    #[test]
+    fn shared_bytes_keep_their_place_and_are_not_copied() {
+        let mut input = ReadBuf::new().sharing();
+        let long = mixed(&mut input);
+        assert_eq!((input.len(), input.as_slice()), (13, &b"abc"[..]));
+        assert_eq!(input.take(3).as_ref(), b"abc");
+        assert_eq!(input.as_slice(), b"");
+        let taken = input.copy(5);
+        assert_eq!((taken.as_ref(), taken.as_ptr()), (&b"lllll"[..], long.as_ptr()));
+        input.append_shared(Bytes::from_static(b"end"));
+        input.append(b"!");
+        assert_eq!(input.take(4).as_ref(), b"mnxy");
+        assert_eq!((input.as_slice(), input.len()), (&b"z"[..], 5));
+        assert!(input.join_front());
+        assert_eq!(input.as_slice(), b"zend!");
+        assert!(!input.join_front());
+    }
+
+    #[test]
+    fn shared_bytes_are_taken_skipped_and_joined_at_any_place() {
+        let whole = b"abclllllmnxyz";
+        for first in 0..=whole.len() + 1 {
+            for second in 0..=whole.len() + 1 {
+                let mut input = ReadBuf::new().sharing();
+                mixed(&mut input);
+                let [at, end] = [first, first + second].map(|place| place.min(whole.len()));
+                assert_eq!(input.take(first), whole[..at]);
+                input.skip(second);
+                assert_eq!(input.len(), whole.len() - end);
+                while input.join_front() {}
+                assert_eq!(input.as_slice(), &whole[end..], "{first} {second}");
+                assert_eq!(input.copy(100), whole[end..]);
+                assert!(input.is_empty());
+            }
+        }
+    }
+
+    #[test]
+    fn a_buffer_that_does_not_share_copies_everything() {
+        let mut input = ReadBuf::new();
+        mixed(&mut input);
+        assert_eq!(input.as_slice(), b"abclllllmnxyz");
     }
 
     #[test]

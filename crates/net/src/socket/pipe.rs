@@ -3,7 +3,6 @@
 use std::io;
 use std::sync::Arc;
 
-use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::sync::Notify;
 use wigwag_sp::stream::{BatchBuilder, Tally, cut};
 use wigwag_sp::{CloseReason, DropReason, InboundRun, PipeId, Received};
@@ -15,6 +14,7 @@ use super::race::until;
 use super::refusals::PipeEnding;
 use super::statistics::Traffic;
 use crate::driver::{self, ConnectionHandler, Ending, Flow, Flusher};
+use crate::transport::Inlet;
 
 /// A connection that the socket's protocol knows.
 pub(super) struct Pipe {
@@ -47,7 +47,7 @@ pub(super) enum PipeError {
 /// A pipe and its reading half. Dropping it closes the pipe, whatever the reason.
 pub(super) struct OpenPipe {
     pipe: Arc<Pipe>,
-    reader: Box<dyn AsyncRead + Send + Unpin>,
+    reader: Box<dyn Inlet>,
     input: ReadBuf,
     /// Messages that arrived after the socket was closed.
     unread: usize,
@@ -60,11 +60,8 @@ pub(super) struct OpenPipe {
 }
 
 impl OpenPipe {
-    pub(super) fn new(
-        pipe: Arc<Pipe>,
-        reader: Box<dyn AsyncRead + Send + Unpin>,
-        input: ReadBuf,
-    ) -> OpenPipe {
+    pub(super) fn new(pipe: Arc<Pipe>, reader: Box<dyn Inlet>, input: ReadBuf) -> OpenPipe {
+        let input = input.sharing();
         OpenPipe { pipe, reader, input, unread: 0, end: None, refuses: false, was_reset: false }
     }
 
@@ -107,7 +104,7 @@ impl OpenPipe {
         let reading = async {
             loop {
                 self.unread += self.cut_unread(limit);
-                match self.reader.read_buf(self.input.space()).await {
+                match self.reader.fill(&mut self.input).await {
                     Ok(1..) => {}
                     Ok(0) => return Ok(()),
                     Err(error) => return Err(error),
@@ -328,6 +325,7 @@ mod tests {
     use std::io::IoSlice;
     use std::time::Duration;
 
+    use tokio::io::AsyncReadExt;
     use tokio::time::Instant;
     use wigwag_wire::ProtocolNumber;
 
