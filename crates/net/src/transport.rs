@@ -152,7 +152,7 @@ pub trait Inlet: AsyncRead + Send + Sync + Unpin {
 }
 
 impl dyn Inlet {
-    /// [`poll_fill`](Self::poll_fill) as a future. A future dropped before it is ready has read
+    /// [`poll_fill`](Inlet::poll_fill) as a future. A future dropped before it is ready has read
     /// nothing.
     pub async fn fill(&mut self, input: &mut ReadBuf) -> io::Result<usize> {
         poll_fn(|context| self.poll_fill(context, input)).await

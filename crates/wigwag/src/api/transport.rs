@@ -10,4 +10,5 @@ pub use wigwag_net::{
     Credentials, DialOptions, KeepAlive, ListenOptions, NetError, NetErrorKind, Permissions,
     Redial, TcpOptions,
 };
-pub use wigwag_wire::{Framing, FramingError, ReadBuf};
+pub use wigwag_wire::framing::Peeked;
+pub use wigwag_wire::{Batch, Framing, FramingError, ReadBuf};
