@@ -101,8 +101,8 @@ impl SpinPolicy {
         let now = (self.readings.now)();
         let begun = window.begun.take();
         if (self.readings.are_busy)(now) {
+            // Until the next step, each ask that may spin finds the machine busy by itself.
             window.trials.void_window();
-            self.allowed.store(false, Ordering::Relaxed);
             return;
         }
         if let Some(begun) = begun {

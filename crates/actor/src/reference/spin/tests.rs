@@ -81,14 +81,14 @@ fn asks_spin_once_a_trial_has_shown_that_it_pays() {
 /// pays.
 #[test]
 fn asks_sleep_once_a_trial_has_shown_that_spinning_is_dear() {
-    for (pause_us, dearer_us) in [(0, 90), (5_000, 90), (5_000, 61)] {
+    for (pause_us, dearer_us) in [(0, 90), (5_000, 90), (5_000, 46)] {
         let spinning_us = (60, 30 + dearer_us);
         let world = World { sleeping_us: (120, 30), spinning_us, pause_us };
         let policy = policy();
         assert_eq!(world.ask(&policy, TRIAL_ASKS), TRIAL_ASKS / 2);
         assert_eq!(world.ask(&policy, TRIAL_ASKS), 0, "{pause_us} {dearer_us}");
     }
-    let world = World { sleeping_us: (120, 30), spinning_us: (60, 89), pause_us: 5_000 };
+    let world = World { sleeping_us: (120, 30), spinning_us: (60, 74), pause_us: 5_000 };
     let policy = policy();
     world.ask(&policy, TRIAL_ASKS);
     assert_eq!(world.ask(&policy, TRIAL_ASKS), TRIAL_ASKS);
