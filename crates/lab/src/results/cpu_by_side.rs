@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn one_program_has_no_sides_and_a_side_beside_the_labs_own_is_the_whole() {
         let alone = Run { sides: Vec::new(), ..run(1.0, 2.0) };
-        let one = CpuBySide::of(&[alone.clone()], 1).unwrap();
+        let one = CpuBySide::of(std::slice::from_ref(&alone), 1).unwrap();
         assert_eq!(one, CpuBySide { one_program: true, sides: Vec::new() });
         assert_eq!(CpuBySide::of(&[alone], 2), None);
         assert_eq!(CpuBySide::of(&[], 1), None);
