@@ -79,10 +79,10 @@ impl SpinPolicy {
         // Not atomic together: an ask that is not counted does no harm.
         let asks = self.asks.load(Ordering::Relaxed);
         self.asks.store(asks.wrapping_add(1), Ordering::Relaxed);
-        if asks % STEP_ASKS == 0 {
+        if asks.is_multiple_of(STEP_ASKS) {
             self.step(asks);
         }
-        let timed = asks % TIMED_EVERY == 0;
+        let timed = asks.is_multiple_of(TIMED_EVERY);
         let spins = self.allowed.load(Ordering::Relaxed) && self.misses.may_try();
         if !spins && !timed {
             return None;

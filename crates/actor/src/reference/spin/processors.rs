@@ -12,11 +12,11 @@
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use crate::sync::{AtomicU8, AtomicU64, Ordering};
+use crate::sync::{AtomicU32, AtomicU64, Ordering};
 
-/// Time between two looks. A look takes 8 µs, so all of them take 0.2 % of a processor, and eight
-/// take 40 ms.
-const LOOK_EVERY: Duration = Duration::from_millis(5);
+/// Time between two looks. A look takes 8 µs, or 20 µs on a busy machine, so all of them take 0.2 %
+/// of a processor at most, and eight take 80 ms.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// Of eight looks, those that must see too many threads before the machine counts as busy, and
 /// those that may see them when it no longer does. Of a lone asker and its answerer one look in ten
@@ -28,13 +28,13 @@ const CALM_LOOKS_MAX: u32 = 3;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Looks {
     /// One bit for each look, set if there were too many threads.
-    crowded: u8,
+    crowded: u32,
     busy: bool,
 }
 
 impl Looks {
     fn after(self, crowded: bool) -> Looks {
-        let crowded = self.crowded << 1 | u8::from(crowded);
+        let crowded = (self.crowded << 1 | u32::from(crowded)) & 0xff;
         let least = if self.busy { CALM_LOOKS_MAX + 1 } else { BUSY_LOOKS_MIN };
         Looks { crowded, busy: crowded.count_ones() >= least }
     }
@@ -46,9 +46,10 @@ struct Processors {
     began: Instant,
     /// When the next look is due, in microseconds since `began`.
     due_us: AtomicU64,
-    crowded: AtomicU8,
+    /// The bits of [`Looks`].
+    crowded: AtomicU32,
     /// 1 while the machine is busy.
-    busy: AtomicU8,
+    busy: AtomicU32,
 }
 
 fn shared() -> &'static Processors {
@@ -56,8 +57,8 @@ fn shared() -> &'static Processors {
     SHARED.get_or_init(|| Processors {
         began: Instant::now(),
         due_us: AtomicU64::new(0),
-        crowded: AtomicU8::new(0),
-        busy: AtomicU8::new(0),
+        crowded: AtomicU32::new(0),
+        busy: AtomicU32::new(0),
     })
 }
 
@@ -80,7 +81,7 @@ pub(super) fn are_busy(now: Instant) -> bool {
     }
     let after = before.after(is_crowded());
     shared.crowded.store(after.crowded, Ordering::Relaxed);
-    shared.busy.store(u8::from(after.busy), Ordering::Relaxed);
+    shared.busy.store(u32::from(after.busy), Ordering::Relaxed);
     after.busy
 }
 
@@ -110,8 +111,6 @@ pub(super) fn own_time() -> Duration {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::AtomicBool;
-
     use super::*;
 
     /// Whether the machine is busy after each look.
@@ -156,9 +155,9 @@ mod tests {
     /// As many busy threads as processors, and the one that looks: the machine is found busy.
     #[test]
     fn threads_that_take_all_processors_are_noticed() {
-        let stop = AtomicBool::new(false);
+        let stop = AtomicU32::new(0);
         let busy = || {
-            while !stop.load(Ordering::Relaxed) {
+            while stop.load(Ordering::Relaxed) == 0 {
                 std::hint::spin_loop();
             }
         };
@@ -170,7 +169,7 @@ mod tests {
                 std::thread::yield_now();
             }
             let found = are_busy(Instant::now());
-            stop.store(true, Ordering::Relaxed);
+            stop.store(1, Ordering::Relaxed);
             assert!(found);
         });
     }
