@@ -5,10 +5,14 @@
 //! processor time too. So the asker lets the other tasks of its runtime run first and then polls
 //! again, for a fraction of a millisecond.
 //!
-//! Where that does not pay, asks sleep. Whether it does is measured: [`trials`] compares asks that
+//! Where that does not pay, asks sleep. Whether it does is measured: `trials.rs` compares asks that
 //! spin with asks that do not. While other threads want all processors, no ask spins
-//! ([`processors`]). A spin without an answer in time is retried ever more rarely; one asker of a
+//! (`processors.rs`). A spin without an answer in time is retried ever more rarely; one asker of a
 //! reference spins at a time; and with a single processor, which the answerer may need, none does.
+//!
+//! Measured gain: over loopback on an idle machine with two processors, asks one at a time take
+//! 0.67 to 1.00 of the time of asks that sleep, at 0.89 to 1.05 of the processor time of both sides;
+//! `docs/decisions.md` has the cases.
 
 mod trials;
 mod processors;
