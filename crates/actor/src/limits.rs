@@ -67,9 +67,9 @@ pub const HANDLER_WAIT_MAX: Duration = Duration::from_secs(5);
 /// answered before the thread makes another one: 20 KiB.
 pub(crate) const TIMERS_KEPT_MAX: usize = 64;
 
-/// How long an ask spins for its answer before its thread parks: longer than a round trip over
-/// loopback takes when the answerer must be woken (60 µs on a virtual machine), and far below what
-/// a person notices.
+/// How long an ask spins for its answer before its thread parks, where spinning pays: longer than a
+/// round trip over loopback takes when the answerer must be woken (60 µs on a virtual machine), and
+/// far below what a person notices.
 pub const ANSWER_SPIN_MAX: Duration = Duration::from_micros(100);
 
 /// Asks that skip spinning, at most, before one tries again whether it pays: a failed try costs

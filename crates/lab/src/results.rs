@@ -2,6 +2,7 @@
 //!
 //! The verdict stands before the number: a row that is `Void` has no number at all.
 
+pub mod cpu_by_side;
 pub mod reasons;
 pub mod schema;
 pub mod environment;
@@ -12,6 +13,7 @@ use crate::figures::curve::Curve;
 use crate::figures::digest::Verified;
 use crate::figures::statistics::Spread;
 use crate::relay::RelayCut;
+use crate::results::cpu_by_side::{CpuBySide, SideName};
 
 /// The version of the document.
 pub const SCHEMA: &str = "wigwag.lab/1";
@@ -117,6 +119,9 @@ pub struct Row {
     pub rate: Option<Spread>,
     /// Processor seconds of the process tree for a million messages.
     pub cpu_s_per_million: Option<Spread>,
+    /// The part of that which each side took; `None` if only one side is the participant's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_by_side: Option<CpuBySide>,
     /// Round trips in microseconds, where one is in flight on a connection: a closed loop, so no
     /// latency under a load.
     pub rtt_us: Option<RttPercentiles>,
@@ -229,6 +234,9 @@ pub struct Cuts {
 pub struct Side {
     /// The participant, and the role.
     pub program: String,
+    /// Its side; `None` in documents of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub side: Option<SideName>,
     /// Processor time.
     pub cpu_seconds: f64,
     /// Resident memory at its highest.

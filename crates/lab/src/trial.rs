@@ -14,6 +14,7 @@ use crate::process::timeline::WireTimeline;
 use crate::process::tree::{Cost, MachineCpu, ProcessTree, own_seconds};
 use crate::relay::RelayAccount;
 use crate::results::Side;
+use crate::results::cpu_by_side::SideName;
 use crate::trial::bystander::{Bystander, BystanderSpec, Lives};
 use crate::trial::relay_program::RelayProgram;
 
@@ -62,6 +63,8 @@ const fn deadlines(ready: u64, work: u64, end: u64, answer_ms: u64) -> Deadlines
 pub struct ProgramSpec {
     /// The participant and the role, for reasons: `go, its server`.
     pub title: String,
+    /// Its side, if it is one.
+    pub side: Option<SideName>,
     /// How.
     pub command: Command,
     /// Its environment.
@@ -135,6 +138,8 @@ pub struct Outcome {
     pub foreign_cpu_share: f64,
     /// The cost of each measured program.
     pub sides: Vec<Side>,
+    /// Programs that ran, with the lab's own counterpart and without those beside the two.
+    pub programs: usize,
     /// Bytes on the wire, or why they were not counted; `None` where they are not asked for.
     pub wire: Option<Result<WireTimeline, String>>,
     /// The account of a relay between them.
@@ -162,6 +167,7 @@ pub enum TrialError {
 /// A program of a trial, and what is read of it.
 struct RunningProgram {
     title: String,
+    side: Option<SideName>,
     program: Program,
     tree: ProcessTree,
     measured: bool,
@@ -179,8 +185,16 @@ impl RunningProgram {
         deadlines: Deadlines,
         listens: bool,
     ) -> Result<(Self, u16), TrialError> {
-        let ProgramSpec { title, command, orders, measured, stops_clock, accounts, memory_max } =
-            launch;
+        let ProgramSpec {
+            title,
+            side,
+            command,
+            orders,
+            measured,
+            stops_clock,
+            accounts,
+            memory_max,
+        } = launch;
         let broke = |fault| TrialError::Broke { title: title.clone(), fault, ours: !measured };
         let command = match stage {
             Some(stage) => stage.enter(&command),
@@ -194,6 +208,7 @@ impl RunningProgram {
         let (account, afterword) = (None, None);
         let player = RunningProgram {
             title,
+            side,
             program,
             tree,
             measured,
@@ -369,7 +384,7 @@ fn work(
 }
 
 fn read(players: &mut [RunningProgram], began: Instant) -> Outcome {
-    let mut outcome = Outcome::default();
+    let mut outcome = Outcome { programs: players.len(), ..Outcome::default() };
     for player in players {
         let mut cost = player.tree.end();
         if player.measured {
@@ -377,6 +392,7 @@ fn read(players: &mut [RunningProgram], began: Instant) -> Outcome {
             cost.threads.iter_mut().for_each(|thread| thread.side = Some(side));
             outcome.sides.push(Side {
                 program: player.title.clone(),
+                side: player.side,
                 cpu_seconds: cost.cpu_seconds,
                 peak_rss_bytes: cost.peak_rss_bytes,
             });
@@ -447,3 +463,6 @@ impl Cost {
         self
     }
 }
+
+#[cfg(test)]
+mod tests;

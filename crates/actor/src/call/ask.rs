@@ -205,7 +205,9 @@ impl<I: Interface, R: Answerable<I>> Future for Ask<'_, I, R> {
             this.limit.met();
             return Poll::Ready(outcome.map_err(AskError::Failed));
         }
-        this.spin.take_if(|spin| !spin.again(context));
+        if let Some(spin) = &mut this.spin {
+            spin.again(context);
+        }
         this.limit.poll(context).map(|kind| Err(this.give_up(kind)))
     }
 }

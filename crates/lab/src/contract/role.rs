@@ -2,6 +2,8 @@
 
 use serde::Deserialize;
 
+use crate::results::cpu_by_side::SideName;
+
 /// The part of a program in a workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
@@ -63,6 +65,21 @@ impl Role {
             Role::SpInproc => "sp.inproc",
             Role::SpSender => "sp.sender",
             Role::SpReceiver => "sp.receiver",
+        }
+    }
+
+    /// The side that it is; `None` of a program that has both.
+    pub fn side(self) -> Option<SideName> {
+        match self {
+            Role::PingpongServer | Role::RemoteServer | Role::HttpServer | Role::SpServer => {
+                Some(SideName::Server)
+            }
+            Role::PingpongClient | Role::RemoteClient | Role::HttpClient | Role::SpClient => {
+                Some(SideName::Client)
+            }
+            Role::SpSender => Some(SideName::Sender),
+            Role::SpReceiver => Some(SideName::Receiver),
+            Role::Counter | Role::SpInproc => None,
         }
     }
 

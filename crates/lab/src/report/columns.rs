@@ -6,6 +6,7 @@
 use crate::figures::digest::Verified;
 pub(crate) use crate::figures::numbers::{bytes, grouped, microseconds, rate, significant};
 use crate::figures::statistics::Spread;
+use crate::results::cpu_by_side::SideCpu;
 use crate::results::reasons::is_lower_bound;
 use crate::results::{Interval, Row, Run, Verdict};
 use crate::workload::counter::{FLAT_BYTES, ONE_BY_ONE, SLOW, SPAWN};
@@ -142,6 +143,13 @@ const COLUMNS: &[Column] = &[
         meaning: "Processor seconds of all its processes for a million messages.",
         terminal: TerminalDetail::Figure,
         value: |row| row.cpu_s_per_million.map(|spread| spread_of(spread, significant)),
+    },
+    Column {
+        title: "CPU by side",
+        meaning: "The part of CPU s / M that each side took in the round of its median: they add up \
+                  to it. One program: both sides are within it and cannot be told apart.",
+        terminal: TerminalDetail::Figure,
+        value: |row| Figure::plain(cpu_of_sides(row)?),
     },
     Column {
         title: "rate",
@@ -357,6 +365,17 @@ fn short(time: f64) -> String {
     if time < 1.0 { format!("{} ns", significant(time * 1e3)) } else { microseconds(time) }
 }
 
+/// The processor time of each side with its name; `None` if the row does not tell.
+fn cpu_of_sides(row: &Row) -> Option<String> {
+    let by_side = row.cpu_by_side.as_ref()?;
+    if by_side.one_program {
+        return Some("one program".to_owned());
+    }
+    let one =
+        |side: &SideCpu| format!("{} {}", side.side.word(), significant(side.cpu_s_per_million));
+    Some(by_side.sides.iter().map(one).collect::<Vec<_>>().join(" + "))
+}
+
 /// Memory of server and client in the round in which both together held most.
 pub(crate) fn memory_of_sides(row: &Row) -> Option<(u64, u64)> {
     let most = row.runs.iter().max_by_key(|run| run.peak_rss_bytes)?;
@@ -438,6 +457,22 @@ mod tests {
         assert_eq!(column.of(&row).unwrap().line(), "32.8 (16.4–65.5)");
         row.message_bytes = None;
         assert!(column.of(&row).is_none());
+    }
+
+    #[test]
+    fn processor_time_is_told_side_by_side_and_one_program_is_called_so() {
+        let results: crate::results::Results =
+            serde_json::from_str(include_str!("../../tests/fixtures/lab-1.json")).unwrap();
+        let column = Column::all().iter().find(|column| column.title == "CPU by side").unwrap();
+        let of = |workload: &str, cell: &str| {
+            let here = |row: &&Row| (row.workload.as_str(), row.cell.as_str()) == (workload, cell);
+            let row = results.rows.iter().find(|row| here(row) && row.participant == "raw");
+            column.of(row.unwrap()).map(|figure| figure.line())
+        };
+        assert_eq!(of("remote", "tell").unwrap(), "server 0.0845 + client 0.0855");
+        assert_eq!(of("counter", "1 sender").unwrap(), "one program");
+        assert_eq!(of("pingpong", "server"), None, "the lab's own client stood beside it");
+        assert!(column.terminal != TerminalDetail::None, "a terminal shows it too");
     }
 
     #[test]

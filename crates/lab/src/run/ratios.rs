@@ -62,6 +62,7 @@ fn make_void(row: &mut Row, reasons: Vec<String>) {
     row.reasons = reasons;
     row.rate = None;
     row.cpu_s_per_million = None;
+    row.cpu_by_side = None;
     row.rtt_us = None;
     row.rate_ordered = None;
     row.latency_us = None;
@@ -184,6 +185,7 @@ mod tests {
             message_bytes: None,
             rate: rate.map(|rate| Spread { median: rate, min: rate, max: rate }),
             cpu_s_per_million: None,
+            cpu_by_side: None,
             rtt_us: None,
             rate_ordered: None,
             latency_us: None,

@@ -5,6 +5,7 @@ use crate::figures::digest::Verified;
 use crate::figures::statistics::{SAMPLES_BEYOND_MIN, Spread};
 use crate::process::timeline::WireTimeline;
 use crate::relay::RelayAccount;
+use crate::results::cpu_by_side::CpuBySide;
 use crate::results::reasons::{INNOCENT, is_against};
 use crate::results::{Cuts, Row, RttPercentiles, Run, Verdict};
 use crate::trial::Outcome;
@@ -35,6 +36,8 @@ pub struct Series<'a> {
     latency: LatencyHistogram,
     threads: u64,
     switches: Vec<f64>,
+    /// Programs of a trial.
+    programs: usize,
     starts: StartupCosts,
     /// Trials that were begun.
     trials: usize,
@@ -60,6 +63,7 @@ impl<'a> Series<'a> {
             latency: LatencyHistogram::default(),
             threads: 0,
             switches: Vec::new(),
+            programs: 0,
             starts: StartupCosts::default(),
             trials: 0,
             loud: (0, 0.0),
@@ -138,6 +142,7 @@ impl<'a> Series<'a> {
         if let Some(latency) = judged.latency {
             self.latency = std::mem::take(&mut self.latency).with(latency);
         }
+        self.programs = outcome.programs;
         self.threads = self.threads.max(outcome.cost.threads_max);
         self.switches.push(outcome.cost.switches as f64 * 1e3 / self.messages.max(1) as f64);
         let relayed = outcome.relay;
@@ -230,9 +235,8 @@ impl<'a> Series<'a> {
             verified: self.verified,
             message_bytes: self.entry.cell.message_bytes(),
             rate: Spread::of(&counts(Run::rate)),
-            cpu_s_per_million: Spread::of(&counts(|run| {
-                run.cpu_seconds * 1e6 / run.messages as f64
-            })),
+            cpu_s_per_million: Spread::of(&counts(Run::cpu_s_per_million)),
+            cpu_by_side: CpuBySide::of(&self.runs, self.programs),
             rtt_us: percentiles(&self.times, self.messages),
             rate_ordered: (measured && self.rate > 0).then_some(self.rate),
             latency_us: self.latency.to_document(),

@@ -172,6 +172,7 @@ pub(super) fn launch(
 ) -> Option<ProgramSpec> {
     Some(ProgramSpec {
         title: format!("{} ({})", participant.name(), role.name()),
+        side: role.side(),
         command: participant.command(role)?,
         orders: Vec::new(),
         measured: true,

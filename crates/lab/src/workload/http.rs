@@ -71,6 +71,7 @@ pub(super) fn programs(entry: &Entry<'_>, order: Order) -> Option<TrialPrograms>
         let stops_clock = role == Role::HttpClient;
         ProgramSpec {
             title,
+            side: role.side(),
             command,
             orders,
             measured: false,

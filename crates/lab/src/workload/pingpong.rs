@@ -85,6 +85,7 @@ pub(super) fn programs(entry: &Entry<'_>, order: Order) -> Option<TrialPrograms>
         let title = format!("the lab's own {}", role.name());
         ProgramSpec {
             title,
+            side: role.side(),
             command,
             orders: Vec::new(),
             measured: false,

@@ -58,12 +58,29 @@ fn ratios(table: &Table<'_>) -> Option<String> {
 }
 
 fn cpu(table: &Table<'_>) -> Option<String> {
-    let bars = bars(table, |row| {
+    let mut bars = bars(table, |row| {
         let cpu = row.cpu_s_per_million?;
         Some((cpu.median, Some((cpu.min, cpu.max)), format!("{} s", significant(cpu.median))))
     });
-    let note = "Processor seconds for a million messages: less is better. Lines: least and most \
-                of the rounds.";
+    let has_bar = |row: &&Row| row.cpu_s_per_million.is_some_and(|cpu| cpu.median.is_finite());
+    let rows = table.rows().into_iter().filter(|row| earned(row).is_some()).filter(has_bar);
+    for (bar, row) in bars.iter_mut().zip(rows) {
+        let sides = row.cpu_by_side.as_ref().map_or(&[][..], |by_side| &by_side.sides);
+        let [first, second] = sides else { continue };
+        bar.first = Some(first.cpu_s_per_million).filter(|seconds| seconds.is_finite());
+        let [a, b] = [first, second].map(|side| significant(side.cpu_s_per_million));
+        bar.words = format!("{a} + {b} s");
+    }
+    let note = match bars.iter().any(|bar| bar.first.is_some()) {
+        true => {
+            "Processor seconds for a million messages, of the side that listens and behind it of \
+             the one that dials: less is better. Lines: least and most of the rounds."
+        }
+        false => {
+            "Processor seconds for a million messages: less is better. Lines: least and most of \
+             the rounds."
+        }
+    };
     plot(table, "What a message costs", note, &bars, None, significant)
 }
 

@@ -203,6 +203,15 @@ fn a_known_bad_participant_that_only_noise_flagged_has_escaped() {
     assert!(crate::report::text::tables(&results).contains("NO: it got a number"));
 }
 
+/// In the table, and in the bars, whose first part is that of the server.
+#[test]
+fn processor_time_is_shown_side_by_side() {
+    let page = page(&rich());
+    for words in ["server 0.0845 + client 0.0855", "0.0845 + 0.0855 s", "one program"] {
+        assert!(visible(&page).contains(words), "{words}");
+    }
+}
+
 #[test]
 fn a_cell_without_its_limit_says_so() {
     let mut results = rich();

@@ -1,0 +1,184 @@
+use std::cell::Cell;
+use std::sync::OnceLock;
+use std::task::Waker;
+
+use super::*;
+
+thread_local! {
+    static NOW: Cell<Duration> = const { Cell::new(Duration::ZERO) };
+    static OWN_TIME: Cell<Duration> = const { Cell::new(Duration::ZERO) };
+    static BUSY: Cell<bool> = const { Cell::new(false) };
+}
+
+/// A clock that stands still until a test moves it.
+fn now() -> Instant {
+    static BEGAN: OnceLock<Instant> = OnceLock::new();
+    *BEGAN.get_or_init(Instant::now) + NOW.get()
+}
+
+const READINGS: Readings = Readings { now, are_busy: |_| BUSY.get(), own_time: || OWN_TIME.get() };
+
+/// A policy in its first window.
+fn policy() -> SpinPolicy {
+    let limit = Duration::from_micros(100);
+    SpinPolicy { limit, readings: READINGS, ..SpinPolicy::new(Duration::ZERO) }
+}
+
+/// A policy that lets asks spin until its window ends.
+fn spinning() -> SpinPolicy {
+    let policy = policy();
+    policy.allowed.store(true, Ordering::Relaxed);
+    policy.asks.store(1, Ordering::Relaxed);
+    policy
+}
+
+fn again(spin: &mut Spin<'_>) {
+    spin.again(&mut Context::from_waker(Waker::noop()));
+}
+
+fn pass(wait_us: u64, cpu_us: u64) {
+    NOW.set(NOW.get() + Duration::from_micros(wait_us));
+    OWN_TIME.set(OWN_TIME.get() + Duration::from_micros(cpu_us));
+}
+
+/// Time and processor time of an ask that sleeps and of one that spins, and the pause after it.
+struct World {
+    sleeping_us: (u64, u64),
+    spinning_us: (u64, u64),
+    pause_us: u64,
+}
+
+impl World {
+    /// Makes asks, and returns how many of them spun.
+    fn ask(&self, policy: &SpinPolicy, asks: u32) -> u32 {
+        let one = |_| {
+            let spin = policy.begin();
+            let spins = spin.as_ref().is_some_and(|spin| spin.spins);
+            let (wait_us, cpu_us) = if spins { self.spinning_us } else { self.sleeping_us };
+            pass(wait_us, cpu_us);
+            if let Some(spin) = spin {
+                spin.found();
+            }
+            pass(self.pause_us, 0);
+            u32::from(spins)
+        };
+        (0..asks).map(one).sum()
+    }
+}
+
+/// Asks of a whole trial, of windows that are long enough.
+const TRIAL_ASKS: u32 = WINDOW_ASKS * 10;
+
+#[test]
+fn asks_spin_once_a_trial_has_shown_that_it_pays() {
+    let world = World { sleeping_us: (90, 30), spinning_us: (60, 40), pause_us: 0 };
+    let policy = policy();
+    assert_eq!(world.ask(&policy, TRIAL_ASKS), TRIAL_ASKS / 2, "half of the windows spin");
+    assert_eq!(world.ask(&policy, TRIAL_ASKS), TRIAL_ASKS);
+}
+
+/// Pauses between asks are in no cost: neither do they hide that spinning is dear, nor that it
+/// pays.
+#[test]
+fn asks_sleep_once_a_trial_has_shown_that_spinning_is_dear() {
+    for (pause_us, dearer_us) in [(0, 90), (5_000, 90), (5_000, 46)] {
+        let spinning_us = (60, 30 + dearer_us);
+        let world = World { sleeping_us: (120, 30), spinning_us, pause_us };
+        let policy = policy();
+        assert_eq!(world.ask(&policy, TRIAL_ASKS), TRIAL_ASKS / 2);
+        assert_eq!(world.ask(&policy, TRIAL_ASKS), 0, "{pause_us} {dearer_us}");
+    }
+    let world = World { sleeping_us: (120, 30), spinning_us: (60, 74), pause_us: 5_000 };
+    let policy = policy();
+    world.ask(&policy, TRIAL_ASKS);
+    assert_eq!(world.ask(&policy, TRIAL_ASKS), TRIAL_ASKS);
+}
+
+/// The kernel counts processor time late, so a window has a length too.
+#[test]
+fn a_window_of_quick_asks_has_more_of_them() {
+    let world = World { sleeping_us: (6, 6), spinning_us: (3, 3), pause_us: 0 };
+    let policy = policy();
+    assert_eq!(world.ask(&policy, 2_000), 0);
+    assert!(world.ask(&policy, WINDOW_ASKS) > 0);
+}
+
+#[test]
+fn no_ask_spins_while_the_machine_is_busy() {
+    let world = World { sleeping_us: (90, 30), spinning_us: (60, 20), pause_us: 0 };
+    let policy = policy();
+    world.ask(&policy, TRIAL_ASKS);
+    assert_eq!(world.ask(&policy, 100), 100);
+    BUSY.set(true);
+    assert_eq!(world.ask(&policy, 1_000), 0);
+    BUSY.set(false);
+    assert!(world.ask(&policy, 2 * STEP_ASKS) >= STEP_ASKS, "the result of the trial still holds");
+}
+
+/// What a pair of windows shows that the machine disturbed is forgotten.
+#[test]
+fn a_trial_on_a_busy_machine_shows_nothing() {
+    let world = World { sleeping_us: (90, 30), spinning_us: (60, 20), pause_us: 0 };
+    let policy = policy();
+    world.ask(&policy, WINDOW_ASKS + 1);
+    assert!(policy.allowed.load(Ordering::Relaxed), "the second window spins");
+    BUSY.set(true);
+    world.ask(&policy, WINDOW_ASKS);
+    BUSY.set(false);
+    world.ask(&policy, STEP_ASKS);
+    assert!(!policy.allowed.load(Ordering::Relaxed), "the pair begins anew");
+}
+
+#[test]
+fn one_asker_spins_at_a_time() {
+    let policy = spinning();
+    let spins = || policy.begin().filter(|spin| spin.spins);
+    let first = spins().expect("it is the first");
+    assert!(spins().is_none());
+    first.found();
+    let mut late = spins().expect("the first has ended");
+    pass(100, 0);
+    again(&mut late);
+    assert!(!policy.taken.load(Ordering::Relaxed), "one whose time is over has ended");
+}
+
+#[test]
+fn no_ask_spins_longer_than_the_limit_and_none_if_that_is_zero() {
+    assert!(SpinPolicy::new(Duration::ZERO).begin().is_none());
+    let policy = spinning();
+    let mut spin = policy.begin().expect("it is the first");
+    pass(99, 0);
+    again(&mut spin);
+    assert!(spin.spins);
+    pass(1, 0);
+    again(&mut spin);
+    assert!(!spin.spins);
+    spin.found();
+    assert!(policy.begin().is_none(), "one that was late is a miss");
+}
+
+#[test]
+fn an_ask_that_is_given_up_while_it_spins_is_a_miss() {
+    let policy = spinning();
+    drop(policy.begin().expect("it is the first"));
+    assert!(!policy.taken.load(Ordering::Relaxed));
+    assert!(policy.begin().is_none());
+}
+
+#[test]
+fn a_miss_is_followed_by_ever_longer_rests() {
+    let misses = Misses::default();
+    let until_next = || (0..).find(|_| misses.may_try()).expect("it ends");
+    let skips: Vec<u32> = (0..14)
+        .map(|_| {
+            let skips = until_next();
+            misses.note(false);
+            skips
+        })
+        .collect();
+    let most = SPIN_SKIPS_MAX;
+    assert_eq!(skips, [0, 1, 3, 7, 15, 31, 63, 127, 255, 511, 1023, most, most, most]);
+    until_next();
+    misses.note(true);
+    assert_eq!(until_next(), 0, "it pays again");
+}
