@@ -11,4 +11,4 @@ pub use wigwag_net::{
     Redial, TcpOptions,
 };
 pub use wigwag_wire::framing::Peeked;
-pub use wigwag_wire::{Batch, Framing, FramingError, ReadBuf};
+pub use wigwag_wire::{Batch, BufferSlice, Framing, FramingError, ReadBuf};
