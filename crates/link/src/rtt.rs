@@ -86,7 +86,7 @@ impl Rtt {
     /// Bytes of parts of long messages that a sender may keep unacknowledged at this RTT beside
     /// other frames, which wait behind them.
     ///
-    /// More than the minimum only after [`SAMPLES_ENOUGH`] samples. A busy peer answers a few PINGs
+    /// More than the minimum only after eight samples. A busy peer answers a few PINGs
     /// late on the shortest way, and behind the parts of a large window all later ones are late,
     /// so a window that was too large would never become smaller.
     pub fn unacked_parts_bytes(&self) -> usize {
