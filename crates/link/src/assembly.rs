@@ -6,6 +6,7 @@
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::mem;
 use core::time::Duration;
 
 use bytes::Bytes;
@@ -15,7 +16,7 @@ use crate::budget::Pools;
 use crate::code::Code;
 use crate::error::LinkError;
 use crate::frame::kind;
-use crate::limits::{IDLE_HEARTBEAT, PARTS_PATIENCE, units};
+use crate::limits::{PARTS_PATIENCE, units};
 use crate::outbox::long::ANSWERS;
 
 mod memory;
@@ -27,6 +28,10 @@ const FIRST_BYTES: usize = 128 * 1024;
 
 /// Time without a part after which no memory is kept for further messages.
 const UNUSED_AFTER: Duration = Duration::from_secs(1);
+
+/// The part of a pause between two batches that counts. A peer that seldom gets to write, because
+/// it is stopped or its way is very slow, is not one that goes on with everything else.
+const PAUSE_COUNTED_MAX: Duration = Duration::from_secs(5);
 
 /// How often messages are checked for progress.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
@@ -91,8 +96,9 @@ pub(crate) struct Assemblies {
     /// When the last batch was read, and when the batch before the last part.
     last_batch: Time,
     last_part: Time,
-    /// The time for which batches have come: a pause counts no more than a heartbeat, because the
-    /// connection may have been cut.
+    /// The connection was lost since the last batch.
+    is_paused: bool,
+    /// The time for which batches have come, of each pause [`PAUSE_COUNTED_MAX`] at most.
     time: Duration,
     /// When the messages were checked last, in the same time.
     checked: Duration,
@@ -123,6 +129,7 @@ impl Assemblies {
             message_max,
             last_batch: Time::START,
             last_part: Time::START,
+            is_paused: false,
             time: Duration::ZERO,
             checked: Duration::ZERO,
         }
@@ -148,15 +155,17 @@ impl Assemblies {
         self.memory.reclaim(whole.frame);
     }
 
-    /// Frees the memory that waits for messages.
-    pub(crate) fn free_kept(&mut self) {
+    /// Frees the memory that waits for messages, and does not count the time until the next batch:
+    /// no part can come.
+    pub(crate) fn connection_lost(&mut self) {
         self.memory.clear();
+        self.is_paused = true;
     }
 
     /// Frees the memory that waits for messages if no part has come for a while.
     pub(crate) fn free_unused(&mut self, now: Time) {
         if now.since(self.last_part) >= UNUSED_AFTER {
-            self.free_kept();
+            self.memory.clear();
         }
     }
 
@@ -234,7 +243,9 @@ impl Assemblies {
     ///
     /// Fails if the peer goes on with everything except a message that it has begun.
     pub(crate) fn batch_read(&mut self, now: Time) -> Result<(), LinkError> {
-        self.time += now.since(self.last_batch).min(IDLE_HEARTBEAT);
+        if !mem::take(&mut self.is_paused) {
+            self.time += now.since(self.last_batch).min(PAUSE_COUNTED_MAX);
+        }
         self.last_batch = now;
         // Not with each batch: there may be many messages.
         if self.messages.is_empty() || self.time < self.checked + CHECK_INTERVAL {

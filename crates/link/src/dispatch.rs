@@ -66,10 +66,10 @@ impl<C> Dispatcher<C> {
         self.assemblies.free_unused(now);
     }
 
-    /// Frees the memory that is kept for further long messages: none comes before the next
-    /// connection.
+    /// No part of a long message can come before the next connection: memory that is kept for
+    /// further ones is freed, and the time does not count as a lack of progress.
     pub fn connection_lost(&mut self) {
-        self.assemblies.free_kept();
+        self.assemblies.connection_lost();
     }
 
     /// The number of the next frame that was not accepted yet.
@@ -103,6 +103,7 @@ impl<C> Dispatcher<C> {
     ) -> Result<Buffer, LinkError> {
         outbox.check_resume(claim.recv_next)?;
         self.is_unconfirmed = true;
+        self.connection_lost();
         Ok(Opening::resumed(claim, self.recv_next(), token))
     }
 

@@ -121,6 +121,18 @@ fn memory_that_no_part_has_used_for_a_second_is_freed() {
     assemblies.free_unused(at(11));
     assert!(!assemblies.memory.is_waiting());
     message(&mut assemblies, 12);
-    assemblies.free_kept();
+    assemblies.connection_lost();
     assert!(!assemblies.memory.is_waiting());
+}
+
+/// Connections that are cut before a part comes over them, again and again.
+#[test]
+fn time_without_a_connection_is_no_fault() {
+    let mut assemblies = assemblies();
+    assemblies.begin(&first(1000, &[7])).unwrap();
+    for cut in 1..100 {
+        assemblies.connection_lost();
+        assemblies.batch_read(at(30 * cut)).unwrap();
+    }
+    assert!(assemblies.add(SOURCE, &[7]).unwrap().is_none());
 }
