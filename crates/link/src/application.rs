@@ -6,6 +6,9 @@
 use alloc::vec::Vec;
 use core::ops::DerefMut;
 
+use bytes::Bytes;
+use wigwag_wire::BufferSlice;
+
 use crate::code::Code;
 use crate::credit::{ActorBound, Grant};
 use crate::error::LinkError;
@@ -74,7 +77,7 @@ pub struct LongCall {
     /// The credit units that it costs.
     pub units: u64,
     /// The call, as [`ChannelCalls::bytes`] would hold it.
-    pub frame: Vec<u8>,
+    pub frame: Bytes,
 }
 
 impl LongCall {
@@ -105,6 +108,10 @@ pub trait Application {
     /// A batch begins: the send half has taken its ack. `has_room` says that calls have room again
     /// that had none, `is_settled` that everything we published is acknowledged.
     fn acknowledged(&mut self, has_room: bool, is_settled: bool);
+
+    /// The memory of long messages that the peer has acknowledged. To free it takes a millisecond
+    /// for 16 MiB, for which an application may have another thread.
+    fn released(&mut self, _messages: Vec<BufferSlice>) {}
 
     /// A frame comes that is neither part of a run of calls nor of replies, before its meaning is
     /// looked at.

@@ -4,19 +4,34 @@
 //! Memory grows with the bytes that have arrived, and never with a length that was only announced.
 
 use alloc::collections::BTreeMap;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::mem;
 use core::time::Duration;
 
+use bytes::Bytes;
 use wigwag_wire::{Buffer, Time, varint};
 
+use crate::budget::Pools;
 use crate::code::Code;
 use crate::error::LinkError;
 use crate::frame::kind;
-use crate::limits::{IDLE_HEARTBEAT, PARTS_PATIENCE, units};
+use crate::limits::{PARTS_PATIENCE, units};
 use crate::outbox::long::ANSWERS;
+
+mod memory;
+
+use memory::UsedMemory;
 
 /// The first allocation for a message.
 const FIRST_BYTES: usize = 128 * 1024;
+
+/// Time without a part after which no memory is kept for further messages.
+const UNUSED_AFTER: Duration = Duration::from_secs(1);
+
+/// The part of a pause between two batches that counts. A peer that seldom gets to write, because
+/// it is stopped or its way is very slow, is not one that goes on with everything else.
+const PAUSE_COUNTED_MAX: Duration = Duration::from_secs(5);
 
 /// How often messages are checked for progress.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
@@ -54,11 +69,6 @@ impl Assembly {
         self.frame.get(self.body..).unwrap_or_default()
     }
 
-    /// The frame, with its type and length.
-    pub(crate) fn into_frame(self) -> Vec<u8> {
-        self.frame
-    }
-
     fn add(&mut self, bytes: &[u8]) -> Result<(), LinkError> {
         let after = self.frame.len() + bytes.len();
         if bytes.is_empty() || after > self.whole {
@@ -81,11 +91,14 @@ impl Assembly {
 #[derive(Debug)]
 pub(crate) struct Assemblies {
     messages: BTreeMap<u64, Assembly>,
+    memory: UsedMemory,
     message_max: u64,
-    /// When the last batch was read.
+    /// When the last batch was read, and when the batch before the last part.
     last_batch: Time,
-    /// The time for which batches have come: a pause counts no more than a heartbeat, because the
-    /// connection may have been cut.
+    last_part: Time,
+    /// The connection was lost since the last batch.
+    is_paused: bool,
+    /// The time for which batches have come, of each pause [`PAUSE_COUNTED_MAX`] at most.
     time: Duration,
     /// When the messages were checked last, in the same time.
     checked: Duration,
@@ -112,15 +125,48 @@ impl Assemblies {
     pub(crate) fn new(message_max: u64) -> Assemblies {
         Assemblies {
             messages: BTreeMap::new(),
+            memory: UsedMemory::default(),
             message_max,
             last_batch: Time::START,
+            last_part: Time::START,
+            is_paused: false,
             time: Duration::ZERO,
             checked: Duration::ZERO,
         }
     }
 
+    /// Bounds the memory that this session keeps together with others.
+    pub(crate) fn set_pools(&mut self, pools: Arc<Pools>) {
+        self.memory.set_pools(pools);
+    }
+
     pub(crate) fn clear(&mut self) {
         self.messages.clear();
+        self.memory.clear();
+    }
+
+    /// Hands over the frame of a whole message, with its type and length.
+    pub(crate) fn share(&mut self, whole: Assembly) -> Bytes {
+        self.memory.share(whole.frame)
+    }
+
+    /// Takes back the memory of a whole message that was handled.
+    pub(crate) fn reclaim(&mut self, whole: Assembly) {
+        self.memory.reclaim(whole.frame);
+    }
+
+    /// Frees the memory that waits for messages, and does not count the time until the next batch:
+    /// no part can come.
+    pub(crate) fn connection_lost(&mut self) {
+        self.memory.clear();
+        self.is_paused = true;
+    }
+
+    /// Frees the memory that waits for messages if no part has come for a while.
+    pub(crate) fn free_unused(&mut self, now: Time) {
+        if now.since(self.last_part) >= UNUSED_AFTER {
+            self.memory.clear();
+        }
     }
 
     /// Checks that a message may begin, before it is paid for.
@@ -150,13 +196,16 @@ impl Assemblies {
         head.push(first.kind);
         varint::put(&mut head, first.total);
         let body = head.len();
-        let total = usize::try_from(first.total).unwrap_or(usize::MAX);
+        self.last_part = self.last_batch;
+        let whole = body.saturating_add(usize::try_from(first.total).unwrap_or(usize::MAX));
+        let mut frame = self.memory.take(whole);
+        frame.extend_from_slice(head.as_slice());
         let mut message = Assembly {
             source: first.source,
             kind: first.kind,
-            frame: head.as_slice().to_vec(),
+            frame,
             body,
-            whole: body.saturating_add(total),
+            whole,
             units: first.call().map_or(0, |(_, units)| units),
             progress: self.time,
         };
@@ -173,6 +222,7 @@ impl Assemblies {
         let message = self.messages.get_mut(&source).ok_or_else(not_begun)?;
         message.add(bytes)?;
         message.progress = self.time;
+        self.last_part = self.last_batch;
         Ok(if message.is_whole() { self.messages.remove(&source) } else { None })
     }
 
@@ -193,7 +243,9 @@ impl Assemblies {
     ///
     /// Fails if the peer goes on with everything except a message that it has begun.
     pub(crate) fn batch_read(&mut self, now: Time) -> Result<(), LinkError> {
-        self.time += now.since(self.last_batch).min(IDLE_HEARTBEAT);
+        if !mem::take(&mut self.is_paused) {
+            self.time += now.since(self.last_batch).min(PAUSE_COUNTED_MAX);
+        }
         self.last_batch = now;
         // Not with each batch: there may be many messages.
         if self.messages.is_empty() || self.time < self.checked + CHECK_INTERVAL {

@@ -30,6 +30,8 @@ pub struct Pools {
     pub scaled: UnitPool,
     /// Units for calls that are longer than a frame may be, each until its actor has taken it.
     pub long_calls: UnitPool,
+    /// Units for the memory of long messages that sessions keep to fill it again.
+    pub used_memory: UnitPool,
     /// Peers' channels that are open or have unhandled calls; each holds an initial window.
     pub channels: UnitPool,
     /// Bytes that outboxes retain beyond the amount that each may always retain.
@@ -90,7 +92,16 @@ impl UnitPool {
         take_units(&self.left, wanted)
     }
 
-    fn give_back(&self, units: u64) {
+    /// Takes `wanted` units, or none. Returns false if there are not as many.
+    pub(crate) fn take_all(&self, wanted: u64) -> bool {
+        let taken = self.take(wanted);
+        if taken < wanted {
+            self.give_back(taken);
+        }
+        taken == wanted
+    }
+
+    pub(crate) fn give_back(&self, units: u64) {
         self.left.fetch_add(units, Ordering::Relaxed);
     }
 }
@@ -105,7 +116,8 @@ pub(crate) fn take_units(left: &AtomicU64, wanted: u64) -> u64 {
 
 impl Pools {
     /// Creates pools that bound the memory which all peers together can make a node hold to
-    /// `bytes`: a quarter for each pool, except that base windows and long calls share one.
+    /// `bytes`: a quarter for each pool, except that base windows and long calls share one. A
+    /// sixteenth comes on top, for the memory of long messages that sessions keep to fill it again.
     pub fn of(bytes: u64) -> Pools {
         let quarter = bytes / 4;
         let units = quarter / UNIT_BYTES as u64;
@@ -113,6 +125,7 @@ impl Pools {
         Pools {
             base: UnitPool::new(units / 2),
             long_calls: UnitPool::new(units - units / 2),
+            used_memory: UnitPool::new(units / 4),
             scaled: UnitPool::new(units),
             channels: UnitPool::new(units / first_window),
             retained: RetainedBytes { now: AtomicU64::new(0), most: quarter },
@@ -168,9 +181,7 @@ impl Budget {
         if needed > self.long_call_max || self.long_calls.saturating_add(more) > most {
             return false;
         }
-        let taken = self.pools.long_calls.take(more);
-        if taken < more {
-            self.pools.long_calls.give_back(taken);
+        if !self.pools.long_calls.take_all(more) {
             return false;
         }
         self.long_calls += more;
@@ -288,6 +299,7 @@ mod tests {
         let pools = Pools::of(4 * unit * first_window * 10);
         assert_eq!(pools.base.left(), first_window * 5);
         assert_eq!(pools.long_calls.left(), first_window * 5);
+        assert_eq!(pools.used_memory.left(), first_window * 10 / 4);
         assert_eq!(pools.scaled.left(), first_window * 10);
         assert_eq!(pools.channels.left(), 10);
         assert_eq!(pools.retained.most, unit * first_window * 10);

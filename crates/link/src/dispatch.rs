@@ -9,6 +9,7 @@
 //! A node, the simulator, the fuzz targets and the model test drive this same type.
 
 use alloc::string::String;
+use alloc::sync::Arc;
 use core::time::Duration;
 
 use wigwag_wire::{Buffer, Reader, Time, varint};
@@ -16,6 +17,7 @@ use wigwag_wire::{Buffer, Reader, Time, varint};
 use crate::application::{Application, Attach, Attached, LongCall, Rejected};
 use crate::assembly::{Assemblies, Assembly, FirstPart};
 use crate::batch;
+use crate::budget::Pools;
 use crate::error::LinkError;
 use crate::features;
 use crate::frame::Frame;
@@ -52,6 +54,24 @@ impl<C> Dispatcher<C> {
         }
     }
 
+    /// Shares `pools` with other sessions: the memory that they keep for long messages is bounded
+    /// over all of them.
+    pub fn with_pools(mut self, pools: Arc<Pools>) -> Dispatcher<C> {
+        self.assemblies.set_pools(pools);
+        self
+    }
+
+    /// Frees memory that is kept for further long messages if none has come for a second.
+    pub fn free_unused(&mut self, now: Time) {
+        self.assemblies.free_unused(now);
+    }
+
+    /// No part of a long message can come before the next connection: memory that is kept for
+    /// further ones is freed, and the time does not count as a lack of progress.
+    pub fn connection_lost(&mut self) {
+        self.assemblies.connection_lost();
+    }
+
     /// The number of the next frame that was not accepted yet.
     pub fn recv_next(&self) -> u64 {
         self.receiver.recv_next()
@@ -83,6 +103,7 @@ impl<C> Dispatcher<C> {
     ) -> Result<Buffer, LinkError> {
         outbox.check_resume(claim.recv_next)?;
         self.is_unconfirmed = true;
+        self.connection_lost();
         Ok(Opening::resumed(claim, self.recv_next(), token))
     }
 
@@ -126,9 +147,13 @@ impl<C> Dispatcher<C> {
         let mut incoming = receiver.open(batch)?;
         let mut send = app.send_half();
         let has_room = send.outbox.acknowledge(incoming.ack)?;
+        let released = send.outbox.take_released();
         send.outbox.check_written()?;
         let is_settled = send.outbox.is_settled();
         drop(send);
+        if !released.is_empty() {
+            app.released(released);
+        }
         app.acknowledged(has_room, is_settled);
         loop {
             while let Some(run) = incoming.next_calls(*calls_max) {
@@ -156,7 +181,7 @@ impl<C> Dispatcher<C> {
                 Frame::Parts { .. } | Frame::Part { .. } | Frame::PartsDrop { .. } => {
                     app.send_half().has_parts();
                     let Some(whole) = assemble(assemblies, channels, frame, app)? else { continue };
-                    dispatch_whole(&mut incoming, channels, whole, now, app)?;
+                    dispatch_whole(&mut incoming, channels, assemblies, whole, now, app)?;
                     continue;
                 }
                 Frame::Attach { channel, .. } | Frame::Detach { channel } => {
@@ -207,6 +232,7 @@ fn assemble<A: Application>(
 fn dispatch_whole<A: Application>(
     incoming: &mut Incoming<'_>,
     channels: &mut InboundChannels<A::Channel>,
+    assemblies: &mut Assemblies,
     whole: Assembly,
     now: Time,
     app: &mut A,
@@ -230,9 +256,12 @@ fn dispatch_whole<A: Application>(
     if let Frame::Tell { channel, method: 1.., .. } | Frame::Ask { channel, method: 1.., .. } =
         frame
     {
-        return channels.long_call(LongCall { channel, units, frame: whole.into_frame() }, app);
+        let frame = assemblies.share(whole);
+        return channels.long_call(LongCall { channel, units, frame }, app);
     }
-    dispatch(channels, frame, units, now, app)
+    dispatch(channels, frame, units, now, app)?;
+    assemblies.reclaim(whole);
+    Ok(())
 }
 
 /// Decides on one frame that costs `units` if it is a call.

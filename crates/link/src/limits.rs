@@ -88,10 +88,17 @@ pub const REVOKES_PENDING_MAX: u64 = 1024;
 /// frequent acks would cost a write per 64 KiB; less frequent ones would stall the sender.
 pub const ACK_BYTES: usize = 1024 * 1024;
 
+/// Bytes of a part of a long message beside other frames, which wait while it is copied.
+pub const PART_BYTES_BESIDE: usize = 32 * 1024;
+
 /// Bytes of parts of long messages that are unacknowledged when a sender of other frames sends no
-/// more parts, at a round-trip time of at most 1 ms. The other frames wait behind them, and so many
-/// bytes take about as long as a round trip.
-pub const UNACKED_PARTS_MIN: usize = SEGMENT_BYTES;
+/// more parts: any part of full length. Two parts would keep both ends busy, and the other frames
+/// would wait for both of them.
+pub const UNACKED_PARTS_MIN: usize = PART_BYTES_BESIDE / 2;
+
+/// The growth of this window with the round-trip time up to 1 ms: the rate of a network of
+/// 1 Gbit/s.
+pub const PARTS_BYTES_PER_MS: u64 = 128 * 1024;
 
 /// Bytes of parts after the last other frame from which on a sender counts as one of parts alone.
 pub const PARTS_ALONE_BYTES: usize = 4 * 1024 * 1024;

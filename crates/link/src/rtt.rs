@@ -10,15 +10,16 @@ use core::time::Duration;
 use wigwag_wire::Time;
 
 use crate::limits::{
-    SCALED_BYTES_PER_MS, SCALED_UNACKED_BYTES_MAX, SCALED_UNITS_PER_MS, SCALED_WINDOW_UNITS_MAX,
-    UNACKED_BYTES_MAX, UNACKED_PARTS_MIN,
+    PARTS_BYTES_PER_MS, SCALED_BYTES_PER_MS, SCALED_UNACKED_BYTES_MAX, SCALED_UNITS_PER_MS,
+    SCALED_WINDOW_UNITS_MAX, UNACKED_BYTES_MAX, UNACKED_PARTS_MIN,
 };
 
 /// RTT up to which the base windows suffice.
 const BASE_RTT_MAX: Duration = Duration::from_millis(1);
 
-/// PINGs of a connection that are sent only to measure: enough that one of them meets an idle peer.
-const MEASUREMENTS_MAX: u32 = 8;
+/// Samples of a connection from which on none is taken only to measure: enough that one of them
+/// meets an idle peer.
+const SAMPLES_ENOUGH: u32 = 8;
 
 /// The RTT of one connection.
 #[derive(Clone, Copy, Debug, Default)]
@@ -28,13 +29,13 @@ pub struct Rtt {
     shortest: Option<Duration>,
     /// A PING must be sent.
     ping_wanted: bool,
-    measurements: u32,
+    samples: u32,
 }
 
 impl Rtt {
     /// Requests a measurement, because a sender is blocked.
     pub fn request(&mut self) {
-        if self.in_flight.is_none() && self.measurements < MEASUREMENTS_MAX {
+        if self.in_flight.is_none() && self.samples < SAMPLES_ENOUGH {
             self.ping_wanted = true;
         }
     }
@@ -51,7 +52,6 @@ impl Rtt {
 
     /// The PING with this number was sent, for whatever reason.
     pub fn ping_sent(&mut self, id: u64, now: Time) {
-        self.measurements = self.measurements.saturating_add(u32::from(self.ping_wanted));
         self.ping_wanted = false;
         self.in_flight = Some((id, now));
     }
@@ -60,6 +60,7 @@ impl Rtt {
     pub fn pong_received(&mut self, id: u64, now: Time) {
         if let Some((_, since)) = self.in_flight.take_if(|(asked, _)| *asked == id) {
             let rtt_sample = now.since(since);
+            self.samples = self.samples.saturating_add(1);
             self.shortest =
                 Some(self.shortest.map_or(rtt_sample, |shortest| shortest.min(rtt_sample)));
         }
@@ -84,10 +85,18 @@ impl Rtt {
 
     /// Bytes of parts of long messages that a sender may keep unacknowledged at this RTT beside
     /// other frames, which wait behind them.
+    ///
+    /// More than the minimum only after eight samples. A busy peer answers a few PINGs
+    /// late on the shortest way, and behind the parts of a large window all later ones are late,
+    /// so a window that was too large would never become smaller.
     pub fn unacked_parts_bytes(&self) -> usize {
-        match self.shortest {
+        match self.shortest.filter(|_| self.samples >= SAMPLES_ENOUGH) {
+            None => UNACKED_PARTS_MIN,
             Some(rtt_sample) if rtt_sample > BASE_RTT_MAX => self.unacked_bytes(),
-            _ => UNACKED_PARTS_MIN,
+            Some(_) => {
+                let bytes = self.bandwidth_delay(PARTS_BYTES_PER_MS);
+                usize::try_from(bytes).unwrap_or(usize::MAX).max(UNACKED_PARTS_MIN)
+            }
         }
     }
 
@@ -130,11 +139,37 @@ mod tests {
         assert_eq!(Rtt::default().window_units(), 0, "nothing was measured");
     }
 
+    /// An RTT after one sample of each of these, in milliseconds.
+    fn after(samples: &[u64]) -> Rtt {
+        let mut rtt = Rtt::default();
+        for (id, ms) in (1..).zip(samples) {
+            rtt.ping_sent(id, at(1000 * id));
+            rtt.pong_received(id, at(1000 * id + ms));
+        }
+        rtt
+    }
+
     #[test]
     fn parts_beside_other_frames_have_a_small_window_on_a_short_way_only() {
         assert_eq!(Rtt::default().unacked_parts_bytes(), UNACKED_PARTS_MIN);
-        for (ms, bytes) in [(0, UNACKED_PARTS_MIN), (1, UNACKED_PARTS_MIN), (5, 10 << 20)] {
-            assert_eq!(measured(ms).unacked_parts_bytes(), bytes, "{ms}");
+        for (ms, bytes) in [(0, UNACKED_PARTS_MIN), (1, 128 << 10), (5, 10 << 20)] {
+            let rtt = after(&[ms; SAMPLES_ENOUGH as usize]);
+            assert_eq!(rtt.unacked_parts_bytes(), bytes, "{ms}");
+        }
+    }
+
+    /// A peer that was busy when the first PINGs came does not make the window large.
+    #[test]
+    fn a_few_late_answers_do_not_make_the_window_of_parts_large() {
+        let late = [5; SAMPLES_ENOUGH as usize];
+        for samples in 1..late.len() {
+            let rtt = after(&late[..samples]);
+            assert_eq!(rtt.unacked_parts_bytes(), UNACKED_PARTS_MIN, "{samples}");
+        }
+        for in_time in 0..late.len() {
+            let mut samples = late;
+            samples[in_time] = 0;
+            assert_eq!(after(&samples).unacked_parts_bytes(), UNACKED_PARTS_MIN, "{in_time}");
         }
     }
 
@@ -157,7 +192,7 @@ mod tests {
         let mut rtt = Rtt::default();
         for id in 0..20 {
             rtt.request();
-            assert_eq!(rtt.wants_ping(), id < u64::from(MEASUREMENTS_MAX));
+            assert_eq!(rtt.wants_ping(), id < u64::from(SAMPLES_ENOUGH));
             if rtt.wants_ping() {
                 rtt.ping_sent(id, at(id));
                 rtt.request();

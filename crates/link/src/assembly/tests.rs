@@ -35,7 +35,7 @@ fn parts_of_any_length_make_the_frame_that_was_cut() {
         let whole = whole.unwrap();
         assert_eq!((whole.channel(), whole.units, whole.kind()), (Some(2), 16, kind::TELL));
         assert_eq!(whole.body(), body);
-        let frame = whole.into_frame();
+        let frame = assemblies.share(whole);
         let mut reader = Reader::new(&frame);
         assert_eq!(Frame::next(&mut reader, 1000), Ok((kind::TELL, &body[..])));
         assert!(reader.is_empty() && assemblies.messages.is_empty());
@@ -99,4 +99,40 @@ fn what_was_dropped_or_forgotten_may_begin_again() {
     let answer = FirstPart { source: ANSWERS, kind: kind::REPLY, total: 9, bytes: &[7] };
     assemblies.begin(&answer).unwrap();
     assert!(assemblies.drop_call(ANSWERS).is_err(), "an answer always comes whole");
+}
+
+/// A message that the program has dropped leaves its memory to the next one.
+#[test]
+fn memory_that_no_part_has_used_for_a_second_is_freed() {
+    let mut assemblies = assemblies();
+    let message = |assemblies: &mut Assemblies, seconds| {
+        assemblies.batch_read(at(seconds)).unwrap();
+        assemblies.begin(&first(100_000, &[7])).unwrap();
+        let whole = assemblies.add(SOURCE, &vec![7; 99_999]).unwrap().unwrap();
+        let place = whole.frame.as_ptr();
+        drop(assemblies.share(whole));
+        place
+    };
+    let place = message(&mut assemblies, 1);
+    assert_eq!(message(&mut assemblies, 2), place);
+    assemblies.free_unused(at(2));
+    assert!(assemblies.memory.is_waiting(), "it was used in the last second");
+    assert_eq!(message(&mut assemblies, 10), place);
+    assemblies.free_unused(at(11));
+    assert!(!assemblies.memory.is_waiting());
+    message(&mut assemblies, 12);
+    assemblies.connection_lost();
+    assert!(!assemblies.memory.is_waiting());
+}
+
+/// Connections that are cut before a part comes over them, again and again.
+#[test]
+fn time_without_a_connection_is_no_fault() {
+    let mut assemblies = assemblies();
+    assemblies.begin(&first(1000, &[7])).unwrap();
+    for cut in 1..100 {
+        assemblies.connection_lost();
+        assemblies.batch_read(at(30 * cut)).unwrap();
+    }
+    assert!(assemblies.add(SOURCE, &[7]).unwrap().is_none());
 }

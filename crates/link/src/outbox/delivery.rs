@@ -159,8 +159,7 @@ impl Outbox {
 
     fn recycle(&mut self, segment: Segment) {
         if segment.is_part() {
-            self.longs.part_bytes -= segment.len();
-            return;
+            return self.part_acknowledged(segment);
         }
         if self.spare.len() >= self.room_bytes / SEGMENT_BYTES + SPARE_MORE {
             return;

@@ -7,13 +7,15 @@
 use alloc::borrow::Cow;
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::mem;
 use core::ops::Range;
 
 use wigwag_wire::{Buffer, BufferSlice, Reader, varint};
 
 use super::{Outbox, Segment};
 use crate::frame::{Frame, kind};
-use crate::limits::{FRAME_HEAD_BYTES_MAX, PARTS_ALONE_BYTES};
+use crate::limits::{FRAME_HEAD_BYTES_MAX, PART_BYTES_BESIDE, PARTS_ALONE_BYTES};
 
 /// The source of the parts of an answer; those of a call have one more than their channel.
 pub(crate) const ANSWERS: u64 = 0;
@@ -22,6 +24,10 @@ pub(crate) const ANSWERS: u64 = 0;
 pub(crate) fn source_of(channel: u64) -> u64 {
     channel.saturating_add(1)
 }
+
+/// Bytes of a message whose memory is not freed while the send half is locked. The system takes
+/// 0.1 ms to take back 1 MiB.
+const RELEASED_BYTES_MIN: usize = 1024 * 1024;
 
 /// Bytes that a part takes of its body for its source, its type and the length of the message.
 const PART_HEAD_BYTES_MAX: usize = 21;
@@ -114,6 +120,8 @@ pub(super) struct LongMessages {
     numbered: VecDeque<(u64, u64)>,
     /// The messages that were not numbered to their end when the session ended.
     lost: VecDeque<u64>,
+    /// Large messages that are acknowledged, until [`Outbox::take_released`] is called.
+    released: Vec<BufferSlice>,
     /// The messages that have ended since [`Outbox::next_ended`] was last asked for them.
     ended: VecDeque<EndedMessage>,
 }
@@ -218,8 +226,9 @@ impl Outbox {
     /// window at most, so that other frames find room. While there are other frames, parts take no
     /// more than their own window, so that the others wait behind few bytes.
     ///
-    /// Measured gain: asks beside calls of 16 MiB between two processes, p50 0.3 ms, p99 1.2 ms;
-    /// with a window of two round trips, as measured under that load, 1.8 and 8.1 ms.
+    /// Measured gain: asks beside calls of 16 MiB between two processes, p50 0.12 ms, p99 0.55 ms,
+    /// at 422 MiB/s; with two parts of 64 KiB unacknowledged 0.09 and 1.5 ms at 676 MiB/s, medians
+    /// of six rounds in turn.
     #[inline]
     pub(super) fn has_part(&self) -> bool {
         if self.longs.active.is_empty() {
@@ -244,7 +253,12 @@ impl Outbox {
     pub(super) fn number_part(&mut self) {
         let Some(mut message) = self.longs.active.pop_front() else { return };
         self.seal();
-        let part = message.left().min(self.part_bytes_max.saturating_sub(PART_HEAD_BYTES_MAX));
+        let most = if self.are_parts_alone() {
+            self.part_bytes_max
+        } else {
+            self.part_bytes_max.min(PART_BYTES_BESIDE)
+        };
+        let part = message.left().min(most.saturating_sub(PART_HEAD_BYTES_MAX));
         let (head, range) = (message.head(part), message.next..message.next + part);
         message.next += part;
         *self.longs.bytes_of(message.source) -= part;
@@ -275,6 +289,19 @@ impl Outbox {
         if self.retained > self.charged {
             self.charge();
         }
+    }
+
+    /// Forgets a part that was acknowledged. The last one of a large message is the last that refers
+    /// to its memory.
+    pub(super) fn part_acknowledged(&mut self, part: Segment) {
+        self.longs.part_bytes -= part.len();
+        let whole = part.whole.map(|message| message.body);
+        self.longs.released.extend(whole.filter(|body| body.len() >= RELEASED_BYTES_MIN));
+    }
+
+    /// Takes the memory of large messages that were acknowledged since the last call.
+    pub(crate) fn take_released(&mut self) -> Vec<BufferSlice> {
+        mem::take(&mut self.longs.released)
     }
 
     /// Forgets the long messages that were acknowledged.

@@ -27,8 +27,11 @@ impl World {
             node.location.connection = None;
             let end = &mut connections[at].ends[side as usize];
             node.location.parked = end.peer.take_session();
-            if let (false, Some(session)) = (end.batch.is_empty(), &mut node.location.parked) {
-                session.sender.outbox.mark_torn();
+            if let Some(session) = &mut node.location.parked {
+                session.dispatcher.connection_lost();
+                if !end.batch.is_empty() {
+                    session.sender.outbox.mark_torn();
+                }
             }
             let ttl = Duration::from_millis(setup.fault_plan.ttl_ms);
             if ttl.is_zero() {

@@ -67,6 +67,11 @@ impl ConnectionHandler for DrivenSession<'_> {
         outcome.map_err(StopReason::Error)
     }
 
+    fn has_delivered(&self) -> bool {
+        let reading = self.session.reading.enter(self.connection.epoch);
+        reading.is_none_or(|reading| reading.has_delivered)
+    }
+
     fn fill(&self, batch: &mut Batch, now: Time) {
         self.session.publish_between_turns();
         let mut sending = self.session.sending();
@@ -89,6 +94,9 @@ impl ConnectionHandler for DrivenSession<'_> {
     }
 
     fn tick(&self, now: Time) -> Result<(), StopReason> {
+        if let Some(mut reading) = self.session.reading.enter(self.connection.epoch) {
+            reading.dispatcher.free_unused(now);
+        }
         let mut sending = self.session.sending();
         if sending.epoch != self.connection.epoch {
             return Err(StopReason::Superseded);

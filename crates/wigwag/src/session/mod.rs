@@ -271,6 +271,7 @@ impl Session {
             SendHalf::new(&ours.limits, identity.limits, clock::now()).with_features(features);
         let sender = sender.with_pools(pools.clone());
         let message_max = sender.message_max();
+        let recv_pools = pools.clone();
         Arc::new_cyclic(|me: &Weak<Session>| Session {
             runs: features & features::RUNS != 0
                 && identity.limits.body_max() >= RUN_BODY_BYTES_MAX as u64,
@@ -291,7 +292,13 @@ impl Session {
             announcer,
             asks: AskTable::new(identity.limits.slots_max),
             attaches: attach::attaches(&identity.limits),
-            reading: Fence::new(RecvState::new(me.clone(), features, &ours.limits, exports)),
+            reading: Fence::new(RecvState::new(
+                me.clone(),
+                features,
+                &ours.limits,
+                exports,
+                recv_pools,
+            )),
             sending: Mutex::new(SendState {
                 sender,
                 channels: Vec::new(),

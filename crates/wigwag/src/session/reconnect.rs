@@ -28,6 +28,9 @@ impl Session {
     /// Handles a cut: frames that the connection did not write whole have not arrived.
     pub(crate) fn connection_lost(&self, lost: &SessionConnection, why: &str) {
         let was_torn = lost.flusher.retire();
+        if let Some(mut reading) = self.reading.enter(lost.epoch) {
+            reading.dispatcher.connection_lost();
+        }
         let mut sending = self.sending();
         if sending.epoch != lost.epoch || sending.ended.is_some() {
             return;

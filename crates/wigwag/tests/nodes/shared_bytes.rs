@@ -198,10 +198,15 @@ async fn a_session_keeps_the_memory_of_the_program_until_the_ack() {
                 true => in_time(PATIENCE, wigwag::spawn(telling)).await.unwrap(),
                 false => in_time(PATIENCE, telling).await,
             }
-            let frames =
-                if length > 65_536 { &[kind::PARTS, kind::PART][..] } else { &[kind::TELL] };
-            for wanted in frames {
-                in_time(PATIENCE, peer.until(*wanted)).await;
+            let is_long = length > 65_536;
+            let first = if is_long { kind::PARTS } else { kind::TELL };
+            in_time(PATIENCE, peer.until(first)).await;
+            // Each further part comes when the one before it is acknowledged.
+            for _ in 0..if is_long { 3 } else { 0 } {
+                peer.acknowledges = true;
+                peer.tell(&[]).await;
+                peer.acknowledges = false;
+                in_time(PATIENCE, peer.until(kind::PART)).await;
             }
             assert!(is_in_use(&handle), "{length} bytes were copied, in a turn: {is_turn}");
             acknowledge_until_given_up(&mut peer, &handle).await;

@@ -1,4 +1,7 @@
 //! Round trips beside long messages, over one session: plain tasks under `#[tokio::main]`.
+//!
+//! A message is made and checked by `spawn_blocking`, as tokio advises for work of milliseconds; in
+//! the raw program, threads of their own do that.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tokio::runtime::Builder;
+use tokio::task::spawn_blocking;
 use wigwag::{Actor, Bytes, Node};
 
 use super::clerk::{Clerk, CountedRef, serve_node};
@@ -40,8 +44,9 @@ pub(super) struct Store {
 
 #[wigwag::actor]
 impl Store {
-    pub fn put(&mut self, number: u64, bytes: Bytes) {
-        self.tally.take(number, blob::payload(&bytes).unwrap_or(0));
+    pub async fn put(&mut self, number: u64, bytes: Bytes) {
+        let payload = spawn_blocking(move || blob::payload(&bytes)).await;
+        self.tally.take(number, payload.ok().flatten().unwrap_or(0));
     }
 
     pub fn counts(&self) -> Vec<Counts> {
@@ -86,7 +91,9 @@ pub(super) fn drive(orders: &Orders) -> Result<(), Failure> {
 async fn send(store: StoreRef, seed: u32, is_over: Arc<AtomicBool>) -> Result<u64, Failure> {
     let (mut draws, mut sent) = (PayloadDraws::of(seed, 1), 0);
     while sent < blob::LEAST || !is_over.load(Ordering::Relaxed) {
-        store.put(sent, blob::of(draws.next()).into()).tell().await?;
+        let payload = draws.next();
+        let bytes = spawn_blocking(move || blob::of(payload)).await?;
+        store.put(sent, bytes.into()).tell().await?;
         sent += 1;
     }
     // The account is asked for behind them, of another actor.

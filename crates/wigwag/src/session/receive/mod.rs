@@ -9,14 +9,16 @@ use std::sync::{Arc, MutexGuard, Weak};
 use std::task::Waker;
 
 use bytes::Bytes;
+use tokio::runtime::Handle;
 use wigwag_actor::limits::RUN_CALLS_MAX;
 use wigwag_actor::{CallErrorKind, Exported, InboundQueue, InboundQueueOwner};
 use wigwag_link::application::{self, Application, Attach, Found, LongCall, Rejected};
+use wigwag_link::budget::Pools;
 use wigwag_link::credit::{ActorBound, Grant};
 use wigwag_link::recv_half::{ChannelCalls, ReplyRun};
 use wigwag_link::{Code, Dispatcher, Limits, LinkError};
 use wigwag_wire::gathered::part_of;
-use wigwag_wire::{Framing, ReadBuf, Time};
+use wigwag_wire::{BufferSlice, Framing, ReadBuf, Time};
 
 use crate::exports::Exports;
 use crate::limits::{CODEC_MESSAGEPACK, SHARED_CALLS_BYTES_MIN};
@@ -36,6 +38,8 @@ pub(crate) struct RecvState {
     ours: Limits,
     exports: Arc<Exports>,
     replies: PipelinedReplies,
+    /// The messages that were read last have given a task something to do.
+    pub(crate) has_delivered: bool,
 }
 
 /// An inbound channel: the way from the peer into the mailbox of an actor.
@@ -51,13 +55,15 @@ impl RecvState {
         features: u64,
         ours: &Limits,
         exports: Arc<Exports>,
+        pools: Arc<Pools>,
     ) -> RecvState {
         RecvState {
             session,
-            dispatcher: Dispatcher::new(ours, features, RUN_CALLS_MAX),
+            dispatcher: Dispatcher::new(ours, features, RUN_CALLS_MAX).with_pools(pools),
             ours: *ours,
             exports,
             replies: PipelinedReplies::default(),
+            has_delivered: false,
         }
     }
 
@@ -74,10 +80,12 @@ impl RecvState {
             rule: "a batch is longer than batch_max, or its framing is broken",
         };
         let most = usize::try_from(self.ours.batch_max).unwrap_or(usize::MAX);
-        let RecvState { session: weak, dispatcher, ours, exports, replies } = self;
+        let RecvState { session: weak, dispatcher, ours, exports, replies, has_delivered } = self;
+        *has_delivered = false;
         while let Some(message) = framing.cut(input, most).map_err(|_| too_long())? {
             let (floor, message) = (u32::MAX, &message);
-            let mut inbound = Inbound { session, weak, ours, exports, replies, floor, message };
+            let mut inbound =
+                Inbound { session, weak, ours, exports, replies, has_delivered, floor, message };
             dispatcher.receive(message, now, &mut inbound)?;
         }
         Ok(())
@@ -91,6 +99,7 @@ struct Inbound<'a> {
     ours: &'a Limits,
     exports: &'a Exports,
     replies: &'a mut PipelinedReplies,
+    has_delivered: &'a mut bool,
     /// Slots from this one on belong to pipelines.
     floor: u32,
     /// The message that is read.
@@ -125,6 +134,14 @@ impl Application for Inbound<'_> {
         }
         if is_settled || self.session.is_flushing() {
             self.session.progress.notify_waiters();
+        }
+    }
+
+    fn released(&mut self, messages: Vec<BufferSlice>) {
+        // Asks wait for this thread, which reads their answers. A session without a runtime, as at
+        // the end of a program, frees the memory itself.
+        if let Ok(runtime) = Handle::try_current() {
+            runtime.spawn_blocking(move || drop(messages));
         }
     }
 
@@ -185,11 +202,12 @@ impl Application for Inbound<'_> {
     }
 
     fn long_call(&mut self, channel: &mut InboundChannel, call: LongCall) -> Result<(), LinkError> {
-        channel.queue.accept_shared(call.frame.into(), 1, call.units);
+        channel.queue.accept_shared(call.frame, 1, call.units);
         Ok(())
     }
 
     fn publish(&mut self, channel: &mut InboundChannel) {
+        *self.has_delivered = true;
         channel.queue.publish();
     }
 
@@ -225,6 +243,7 @@ impl Application for Inbound<'_> {
 
     #[inline(always)]
     fn reply(&mut self, asker: (u32, u32), value: &[u8]) -> Result<bool, LinkError> {
+        *self.has_delivered = true;
         let asks = &self.session.asks;
         if asker.0 >= self.floor {
             return Ok(self.replies.complete(asks, asker, value));
@@ -233,6 +252,7 @@ impl Application for Inbound<'_> {
     }
 
     fn replies(&mut self, run: &ReplyRun<'_>) -> Result<bool, LinkError> {
+        *self.has_delivered = true;
         if run.slot >= self.floor {
             return Ok(self.replies.complete_run(&self.session.asks, run));
         }
@@ -245,6 +265,7 @@ impl Application for Inbound<'_> {
     }
 
     fn failed(&mut self, asker: (u32, u32), code: Code, text: &[u8]) -> Result<bool, LinkError> {
+        *self.has_delivered = true;
         let text = String::from_utf8_lossy(text).into_owned().into();
         let kind = match CallErrorKind::from_code(code.0) {
             // It says nothing about a call that may have begun.
@@ -278,7 +299,7 @@ impl Application for Inbound<'_> {
         has_risen: bool,
     ) -> Result<(), LinkError> {
         let woken = self.session.sending().credited(channel, handled, has_risen);
-        woken.into_iter().for_each(Waker::wake);
+        self.wake(woken);
         Ok(())
     }
 
@@ -295,14 +316,14 @@ impl Application for Inbound<'_> {
 
     fn detached(&mut self, channel: u64, code: Code, _accepted: u64) -> Result<(), LinkError> {
         let (parked, end_watchers) = self.session.sending().detached(channel, code);
-        parked.into_iter().for_each(Waker::wake);
+        self.wake(parked);
         end_watchers.tell();
         Ok(())
     }
 
     fn has_room(&mut self) {
         let front_wakers = self.session.sending().front_wakers();
-        front_wakers.into_iter().for_each(Waker::wake);
+        self.wake(front_wakers);
     }
 
     fn draining(&mut self) {
@@ -313,6 +334,14 @@ impl Application for Inbound<'_> {
 }
 
 impl Inbound<'_> {
+    /// Wakes senders that have waited for the peer.
+    fn wake(&mut self, senders: impl IntoIterator<Item = Waker>) {
+        for sender in senders {
+            *self.has_delivered = true;
+            sender.wake();
+        }
+    }
+
     /// When few channels are left, ends the session that has been cut for longest and holds some.
     fn free_channels(&self) {
         if self.session.pools.channels.is_low()

@@ -119,7 +119,7 @@ async fn a_long_ask_that_is_given_up_within_it_is_not_sent_to_its_end() {
         let store = store.clone();
         tokio::spawn(async move { store.swap(1, payload(LONGEST, 1)).ask().await })
     };
-    in_time(PATIENCE, peer.until(kind::PART)).await;
+    in_time(PATIENCE, peer.until(kind::PARTS)).await;
     given_up.abort();
     in_time(PATIENCE, given_up).await.unwrap_err();
     let dropped = in_time(PATIENCE, peer.until(kind::PARTS_DROP)).await;
