@@ -10,14 +10,14 @@
 /// Pairs of windows that decide, an odd number.
 const PAIRS: usize = 5;
 
-/// Windows between two trials: the first time, and at most if asks sleep meanwhile. A trial has
-/// [`PAIRS`] windows that spin, so at most one window in fifty spins where that does not pay.
-const REST_FIRST: u32 = 16;
-const REST_SLEEPING_MAX: u32 = 256;
-
-/// Windows between two trials at most if asks spin meanwhile. It is small because a spin that no
-/// longer pays goes on for so long.
-const REST_SPINNING_MAX: u32 = 64;
+/// Windows between two trials: the first time, and at most. A trial has [`PAIRS`] windows that
+/// spin, so at most one window in fifty spins where that does not pay, or sleeps where it does. A
+/// window has 12 ms at least, so the longest rest has 3 s or more.
+///
+/// Measured gain of 64 windows instead of 16 the first time: `rtt` of the lab, 23.0 instead of 21.4
+/// thousand asks a second, of 23.7 if every ask spins.
+const REST_FIRST: u32 = 64;
+const REST_MAX: u32 = 256;
 
 /// What an ask of a window cost on average.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,8 +104,7 @@ impl SpinTrials {
         self.saved_ns.sort_unstable();
         let pays = self.saved_ns[PAIRS / 2] > 0;
         self.saved_ns.clear();
-        let most = if pays { REST_SPINNING_MAX } else { REST_SLEEPING_MAX };
-        self.rest = if pays == self.pays { self.rest_next.min(most) } else { REST_FIRST };
+        self.rest = if pays == self.pays { self.rest_next.min(REST_MAX) } else { REST_FIRST };
         self.rest_next = self.rest * 2;
         self.pays = pays;
     }
@@ -184,10 +183,10 @@ mod tests {
             };
             (0..count).map(one).collect()
         };
-        assert_eq!(rests(&mut trials, DEARER, 6), [16, 32, 64, 128, 256, 256]);
-        assert_eq!(rests(&mut trials, CHEAPER, 4), [16, 32, 64, 64]);
+        assert_eq!(rests(&mut trials, DEARER, 4), [64, 128, 256, 256]);
+        assert_eq!(rests(&mut trials, CHEAPER, 4), [64, 128, 256, 256]);
         assert!(trials.spins());
-        assert_eq!(rests(&mut trials, DEARER, 2), [16, 32]);
+        assert_eq!(rests(&mut trials, DEARER, 2), [64, 128]);
         assert!(!trials.spins());
     }
 
