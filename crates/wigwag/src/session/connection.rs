@@ -67,11 +67,6 @@ impl ConnectionHandler for DrivenSession<'_> {
         outcome.map_err(StopReason::Error)
     }
 
-    fn has_delivered(&self) -> bool {
-        let reading = self.session.reading.enter(self.connection.epoch);
-        reading.is_none_or(|reading| reading.has_delivered)
-    }
-
     fn fill(&self, batch: &mut Batch, now: Time) {
         self.session.publish_between_turns();
         let mut sending = self.session.sending();

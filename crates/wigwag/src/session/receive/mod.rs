@@ -38,8 +38,6 @@ pub(crate) struct RecvState {
     ours: Limits,
     exports: Arc<Exports>,
     replies: PipelinedReplies,
-    /// The messages that were read last have given a task something to do.
-    pub(crate) has_delivered: bool,
 }
 
 /// An inbound channel: the way from the peer into the mailbox of an actor.
@@ -63,7 +61,6 @@ impl RecvState {
             ours: *ours,
             exports,
             replies: PipelinedReplies::default(),
-            has_delivered: false,
         }
     }
 
@@ -80,12 +77,10 @@ impl RecvState {
             rule: "a batch is longer than batch_max, or its framing is broken",
         };
         let most = usize::try_from(self.ours.batch_max).unwrap_or(usize::MAX);
-        let RecvState { session: weak, dispatcher, ours, exports, replies, has_delivered } = self;
-        *has_delivered = false;
+        let RecvState { session: weak, dispatcher, ours, exports, replies } = self;
         while let Some(message) = framing.cut(input, most).map_err(|_| too_long())? {
             let (floor, message) = (u32::MAX, &message);
-            let mut inbound =
-                Inbound { session, weak, ours, exports, replies, has_delivered, floor, message };
+            let mut inbound = Inbound { session, weak, ours, exports, replies, floor, message };
             dispatcher.receive(message, now, &mut inbound)?;
         }
         Ok(())
@@ -99,7 +94,6 @@ struct Inbound<'a> {
     ours: &'a Limits,
     exports: &'a Exports,
     replies: &'a mut PipelinedReplies,
-    has_delivered: &'a mut bool,
     /// Slots from this one on belong to pipelines.
     floor: u32,
     /// The message that is read.
@@ -207,7 +201,6 @@ impl Application for Inbound<'_> {
     }
 
     fn publish(&mut self, channel: &mut InboundChannel) {
-        *self.has_delivered = true;
         channel.queue.publish();
     }
 
@@ -243,7 +236,6 @@ impl Application for Inbound<'_> {
 
     #[inline(always)]
     fn reply(&mut self, asker: (u32, u32), value: &[u8]) -> Result<bool, LinkError> {
-        *self.has_delivered = true;
         let asks = &self.session.asks;
         if asker.0 >= self.floor {
             return Ok(self.replies.complete(asks, asker, value));
@@ -252,7 +244,6 @@ impl Application for Inbound<'_> {
     }
 
     fn replies(&mut self, run: &ReplyRun<'_>) -> Result<bool, LinkError> {
-        *self.has_delivered = true;
         if run.slot >= self.floor {
             return Ok(self.replies.complete_run(&self.session.asks, run));
         }
@@ -265,7 +256,6 @@ impl Application for Inbound<'_> {
     }
 
     fn failed(&mut self, asker: (u32, u32), code: Code, text: &[u8]) -> Result<bool, LinkError> {
-        *self.has_delivered = true;
         let text = String::from_utf8_lossy(text).into_owned().into();
         let kind = match CallErrorKind::from_code(code.0) {
             // It says nothing about a call that may have begun.
@@ -337,7 +327,6 @@ impl Inbound<'_> {
     /// Wakes senders that have waited for the peer.
     fn wake(&mut self, senders: impl IntoIterator<Item = Waker>) {
         for sender in senders {
-            *self.has_delivered = true;
             sender.wake();
         }
     }
