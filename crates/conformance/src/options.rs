@@ -135,7 +135,8 @@ pub async fn without_lingering_the_rest_is_dropped_and_counted(env: &TestEnv) {
     push.close().await;
     let numbers = push.statistics();
     let left = numbers.counters.dropped_unsent;
-    assert!(left > 0, "nothing was left");
+    // A transport that takes the long message as a whole leaves room for the rest in one write.
+    assert!(left + numbers.messages_cut_off > 0, "nothing was left: {numbers:?}");
     assert_eq!(accepted, numbers.traffic.messages_sent + left, "{numbers:?}");
     // Messages that were written to the connection have arrived, except for the truncated one.
     let certain = numbers.traffic.messages_sent - numbers.messages_cut_off;
