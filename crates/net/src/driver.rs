@@ -122,6 +122,13 @@ impl Flusher {
         self.writing.run(|writing| self.write_all(writing, handler));
     }
 
+    /// [`flush`](Self::flush) for a sender whose messages are dropped if they are not written: waits
+    /// for a thread that is writing, which does not wait for room, and tries again where the socket
+    /// had none.
+    pub fn flush_here(&self, handler: &(impl ConnectionHandler + ?Sized)) {
+        self.writing.run_here(|writing| self.write_all(writing, handler));
+    }
+
     /// True while the driver is queued behind the tasks that it has woken: what they send, it can
     /// write together.
     pub fn is_driver_queued(&self) -> bool {

@@ -154,7 +154,7 @@ impl Effects {
             }
         }
         for pipe in self.write_now.into_items() {
-            pipe.flusher.flush(&*pipe);
+            pipe.flusher.flush_here(&*pipe);
         }
         for pipe in self.read.into_items() {
             pipe.flusher.wake_driver();
