@@ -75,7 +75,7 @@ impl CpuBySide {
         }
         let mut sorted: Vec<&Run> = runs.iter().collect();
         sorted.sort_by(|a, b| a.cpu_s_per_million().total_cmp(&b.cpu_s_per_million()));
-        // Of an even number of rounds the median lies between two.
+        // With an even number of rounds, the median lies between two of them.
         let (low, high) = (sorted[(sorted.len() - 1) / 2], sorted[sorted.len() / 2]);
         let pairs = low.sides.iter().zip(&high.sides);
         let both = |(a, b): (&Side, &Side)| {

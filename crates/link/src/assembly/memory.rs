@@ -99,7 +99,7 @@ impl Drop for UsedMemory {
     }
 }
 
-/// What a block costs.
+/// The units that a block costs.
 fn units(block: &Vec<u8>) -> u64 {
     block.capacity().div_ceil(UNIT_BYTES) as u64
 }

@@ -137,7 +137,7 @@ impl SpinPolicy {
     }
 }
 
-/// What a policy reads of the machine; tests have their own.
+/// The readings of the machine that a policy uses; tests have their own.
 #[derive(Debug)]
 struct Readings {
     now: fn() -> Instant,

@@ -152,7 +152,7 @@ mod tests {
         assert!(own_time() - before >= Duration::from_millis(2));
     }
 
-    /// As many busy threads as processors, and the one that looks: the machine is found busy.
+    /// As many busy threads as processors, beside the one that looks, make the machine busy.
     #[test]
     fn threads_that_take_all_processors_are_noticed() {
         let stop = AtomicU32::new(0);
