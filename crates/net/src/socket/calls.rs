@@ -145,7 +145,9 @@ impl Core {
         match self.send_now(caller, &mut message) {
             Some(Ok(round)) => Ok(round),
             Some(Err(kind)) => Err(self.refuse(message, kind)),
-            None => self.send_later(caller, message).await,
+            // Boxed: most calls do not wait, and a future is copied into that of each caller above it.
+            // 16 B over tcp: 0.105 to 0.092 us of the sender, 0.082 to 0.069 us of the receiver.
+            None => Box::pin(self.send_later(caller, message)).await,
         }
     }
 
@@ -219,7 +221,7 @@ impl Core {
         match self.recv_now(caller, &mut round, &mut place) {
             Some(Ok(())) => Ok(place),
             Some(Err(kind)) => Err(self.error(kind)),
-            None => self.recv_later(caller, round).await,
+            None => Box::pin(self.recv_later(caller, round)).await,
         }
     }
 
