@@ -201,10 +201,12 @@ impl Flusher {
         self.blocked.store(true, Ordering::SeqCst);
         self.writing.run_alone(|writing| {
             writing.failed.get_or_insert(io::ErrorKind::NotConnected.into());
-            if let Some(outlet) = writing.outlet.take() {
+            let outlet = writing.outlet.take();
+            let is_held = outlet.as_ref().is_some_and(|outlet| outlet.try_flush().is_err());
+            if let Some(outlet) = outlet {
                 close(&*outlet);
             }
-            !writing.batch.is_empty()
+            is_held || !writing.batch.is_empty()
         })
     }
 
@@ -220,12 +222,10 @@ impl Flusher {
         loop {
             if writing.batch.is_empty() {
                 handler.fill(&mut writing.batch, clock::now());
-                if writing.batch.is_empty() {
-                    return;
-                }
             }
             match write_once(writing) {
-                Ok(()) => {}
+                Ok(Written::All) => return,
+                Ok(Written::Some) => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     self.blocked.store(true, Ordering::SeqCst);
                     self.signal.raise();
@@ -252,9 +252,19 @@ impl Flusher {
     }
 }
 
-fn write_once(writing: &mut Writing) -> io::Result<()> {
+enum Written {
+    /// More may be waiting.
+    Some,
+    /// Nothing was left to write.
+    All,
+}
+
+fn write_once(writing: &mut Writing) -> io::Result<Written> {
     let outlet = writing.outlet.as_ref().ok_or(io::ErrorKind::NotConnected)?;
-    outlet.try_write_batch(&mut writing.batch)
+    if writing.batch.is_empty() {
+        return outlet.try_flush().map(|()| Written::All);
+    }
+    outlet.try_write_batch(&mut writing.batch).map(|()| Written::Some)
 }
 
 /// Drives a connection until it ends. Dropping the future leaves the connection open and silent;

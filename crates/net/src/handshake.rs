@@ -130,8 +130,13 @@ fn send_all(
 }
 
 async fn write_all(outlet: &dyn Outlet, mut bytes: &[u8]) -> io::Result<()> {
-    while !bytes.is_empty() {
-        match outlet.try_write(&[IoSlice::new(bytes)]) {
+    loop {
+        let written = match bytes {
+            [] => outlet.try_flush().map(|()| 0),
+            _ => outlet.try_write(&[IoSlice::new(bytes)]),
+        };
+        match written {
+            Ok(_) if bytes.is_empty() => return Ok(()),
             Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
             Ok(written) => bytes = &bytes[written..],
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => outlet.writable().await?,
@@ -139,5 +144,4 @@ async fn write_all(outlet: &dyn Outlet, mut bytes: &[u8]) -> io::Result<()> {
             Err(error) => return Err(error),
         }
     }
-    Ok(())
 }

@@ -207,8 +207,14 @@ pub trait Outlet: Send + Sync {
         }
     }
 
-    /// Ready if a write may succeed; otherwise the task is woken then. One waiter at a time: only
-    /// the last one is woken.
+    /// Writes what an earlier call has accepted and could not pass on; `WouldBlock` while some of it
+    /// is left. Only a transport that changes the bytes on their way, as TLS does, holds any.
+    fn try_flush(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Ready if a write or [`try_flush`](Self::try_flush) may succeed; otherwise the task is woken
+    /// then. One waiter at a time: only the last one is woken.
     fn poll_writable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>>;
 
     /// Waits until a write may succeed. One waiter at a time.
