@@ -11,6 +11,7 @@ pub mod options;
 pub mod backoff;
 pub mod transport;
 mod stream;
+pub mod layered;
 mod interface;
 pub mod tcp;
 pub mod ipc;

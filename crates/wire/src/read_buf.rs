@@ -104,6 +104,13 @@ impl ReadBuf {
         }
     }
 
+    /// [`as_slice`](Self::as_slice), to change them in place: a layer decrypts its input there.
+    #[inline]
+    pub fn as_mut_slice(&mut self) -> &mut [u8] {
+        let end = self.shared.gap().unwrap_or(self.block.len());
+        &mut self.block[..end]
+    }
+
     /// Copies the first shared bytes behind those of [`as_slice`](Self::as_slice), which then has
     /// them too. False if there are none.
     pub fn join_front(&mut self) -> bool {
