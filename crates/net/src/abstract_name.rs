@@ -18,6 +18,7 @@ use wigwag_wire::Framing;
 use crate::address::Address;
 use crate::error::{NetError, NetErrorKind};
 use crate::ipc::{self, BoundUnixListener};
+use crate::stream;
 use crate::transport::{Boxed, Connection, DialOptions, ListenOptions, Listener, Transport};
 
 /// The `abstract://` transport.
@@ -33,7 +34,10 @@ impl Transport for Abstract {
         address: &'a Address,
         options: ListenOptions,
     ) -> Boxed<'a, Result<Box<dyn Listener>, NetError>> {
-        Box::pin(async move { listen(address, &unescape(address)?, options) })
+        Box::pin(async move {
+            let listener = listen(address, &unescape(address)?, options)?;
+            Ok(Box::new(listener) as Box<dyn Listener>)
+        })
     }
 
     fn dial<'a>(
@@ -41,7 +45,10 @@ impl Transport for Abstract {
         address: &'a Address,
         _options: DialOptions,
     ) -> Boxed<'a, Result<Connection, NetError>> {
-        Box::pin(async move { dial(address, &unescape(address)?).await })
+        Box::pin(async move {
+            let stream = ipc::connect(address, &path(&unescape(address)?)).await?;
+            Ok(stream::unix(stream, Framing::Ipc, address.to_string()))
+        })
     }
 }
 
@@ -50,7 +57,7 @@ pub(crate) fn listen(
     address: &Address,
     name: &[u8],
     options: ListenOptions,
-) -> Result<Box<dyn Listener>, NetError> {
+) -> Result<BoundUnixListener, NetError> {
     let begin = || {
         let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
         socket.bind(&SockAddr::unix(path(name))?)?;
@@ -58,16 +65,11 @@ pub(crate) fn listen(
     };
     let listener = begin().map_err(|error| NetError::new(address, ipc::listen_kind(error)))?;
     let address = address.clone();
-    Ok(Box::new(BoundUnixListener { listener, address, framing: Framing::Ipc, _file: None }))
-}
-
-/// Connects to an abstract name; `address` may spell it as `abstract://` or as `ipc://@`.
-pub(crate) async fn dial(address: &Address, name: &[u8]) -> Result<Connection, NetError> {
-    ipc::connect(address, &path(name)).await
+    Ok(BoundUnixListener { listener, address, framing: Framing::Ipc, _file: None })
 }
 
 /// The name in the form of the socket calls: after a zero byte.
-fn path(name: &[u8]) -> PathBuf {
+pub(crate) fn path(name: &[u8]) -> PathBuf {
     Path::new(OsStr::from_bytes(&[&[0], name].concat())).to_owned()
 }
 

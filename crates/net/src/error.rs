@@ -56,6 +56,9 @@ pub enum NetErrorKind {
     /// The connection was evicted before its handshake was complete, to make room for a newer one.
     #[error("the connection was closed for a newer one before its handshake was complete")]
     Evicted,
+    /// The other end of a shm address does not share memory.
+    #[error("the peer does not share memory")]
+    NotShared,
     /// The peer's first eight bytes are wrong.
     #[error("{0}")]
     Header(HeaderError),
@@ -101,6 +104,7 @@ impl NetError {
         match &self.kind {
             NetErrorKind::BadAddress { .. }
             | NetErrorKind::UnknownScheme
+            | NetErrorKind::NotShared
             | NetErrorKind::TurnedAway { .. }
             | NetErrorKind::ClosedHere
             | NetErrorKind::TooMany { .. } => Fault::Caller,
@@ -164,6 +168,7 @@ impl NetErrorKind {
             NetErrorKind::Denied => "check the rights on the path, or take a port above 1023",
             NetErrorKind::TimedOut(_) => "check that the peer is alive and is an SP program",
             NetErrorKind::Evicted => "have the peer send its first bytes at once",
+            NetErrorKind::NotShared => "use shm:// at both ends, or ipc:// at both",
             NetErrorKind::Header(HeaderError::WrongProtocol { .. }) => {
                 "use the partner's socket type at one of the two ends"
             }
@@ -202,6 +207,10 @@ impl NetErrorKind {
 /// Maps an error of a dial, or of a connection.
 impl From<io::Error> for NetErrorKind {
     fn from(error: io::Error) -> NetErrorKind {
+        let error = match error.downcast::<NetErrorKind>() {
+            Ok(known) => return known,
+            Err(error) => error,
+        };
         match error.kind() {
             io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound => {
                 NetErrorKind::NobodyListens

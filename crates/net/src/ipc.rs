@@ -36,18 +36,8 @@ impl Transport for Ipc {
         options: ListenOptions,
     ) -> Boxed<'a, Result<Box<dyn Listener>, NetError>> {
         Box::pin(async move {
-            if let Some(name) = address.rest().strip_prefix('@') {
-                return abstract_name::listen(address, name.as_bytes(), options);
-            }
-            let path = PathBuf::from(address.rest());
-            let listener = take_over(&path)
-                .and_then(|()| bind(&path, options))
-                .map_err(|error| NetError::new(address, listen_kind(error)))?;
-            let address = address.clone();
-            let file = Some(SocketFile(path));
-            let framing = Framing::Ipc;
-            Ok(Box::new(BoundUnixListener { listener, address, framing, _file: file })
-                as Box<dyn Listener>)
+            let listener = listen_at(address, options)?;
+            Ok(Box::new(listener) as Box<dyn Listener>)
         })
     }
 
@@ -57,19 +47,40 @@ impl Transport for Ipc {
         _options: DialOptions,
     ) -> Boxed<'a, Result<Connection, NetError>> {
         Box::pin(async move {
-            if let Some(name) = address.rest().strip_prefix('@') {
-                return abstract_name::dial(address, name.as_bytes()).await;
-            }
-            connect(address, Path::new(address.rest())).await
+            let stream = dial_at(address).await?;
+            Ok(stream::unix(stream, Framing::Ipc, address.to_string()))
         })
     }
 }
 
+/// Listens at the path of `address`, or at the abstract name behind `@`.
+pub(crate) fn listen_at(
+    address: &Address,
+    options: ListenOptions,
+) -> Result<BoundUnixListener, NetError> {
+    if let Some(name) = address.rest().strip_prefix('@') {
+        return abstract_name::listen(address, name.as_bytes(), options);
+    }
+    let path = PathBuf::from(address.rest());
+    let listener = take_over(&path)
+        .and_then(|()| bind(&path, options))
+        .map_err(|error| NetError::new(address, listen_kind(error)))?;
+    let (address, file) = (address.clone(), Some(SocketFile(path)));
+    Ok(BoundUnixListener { listener, address, framing: Framing::Ipc, _file: file })
+}
+
+/// Connects to the path of `address`, or to the abstract name behind `@`.
+pub(crate) async fn dial_at(address: &Address) -> Result<UnixStream, NetError> {
+    match address.rest().strip_prefix('@') {
+        Some(name) => connect(address, &abstract_name::path(name.as_bytes())).await,
+        None => connect(address, Path::new(address.rest())).await,
+    }
+}
+
 /// Connects to a path, or to an abstract name with its zero byte in front.
-pub(crate) async fn connect(address: &Address, path: &Path) -> Result<Connection, NetError> {
+pub(crate) async fn connect(address: &Address, path: &Path) -> Result<UnixStream, NetError> {
     let connected = UnixStream::connect(path).await;
-    let stream = connected.map_err(|error| NetError::new(address, dial_kind(error)))?;
-    Ok(stream::unix(stream, Framing::Ipc, address.to_string()))
+    connected.map_err(|error| NetError::new(address, dial_kind(error)))
 }
 
 /// The error for a path or name that is too long.
@@ -141,22 +152,25 @@ impl Listener for BoundUnixListener {
 
     fn accept(&self) -> Boxed<'_, Result<Connection, NetError>> {
         Box::pin(async move {
-            match self.listener.accept().await {
-                Ok((stream, _)) => {
-                    let who = match stream.peer_cred() {
-                        Ok(of) => format!(
-                            "{} (uid {}, pid {})",
-                            self.address,
-                            of.uid(),
-                            of.pid().unwrap_or(0)
-                        ),
-                        Err(_) => self.address.to_string(),
-                    };
-                    Ok(stream::unix(stream, self.framing, who))
-                }
-                Err(error) => Err(NetError::new(&self.address, NetErrorKind::Io(error))),
-            }
+            let (stream, peer) = self.accept_stream().await?;
+            Ok(stream::unix(stream, self.framing, peer))
         })
+    }
+}
+
+impl BoundUnixListener {
+    /// Accepts the next peer, with its name in errors.
+    pub(crate) async fn accept_stream(&self) -> Result<(UnixStream, String), NetError> {
+        let accepted = self.listener.accept().await;
+        let failed = |error| NetError::new(&self.address, NetErrorKind::Io(error));
+        let (stream, _) = accepted.map_err(failed)?;
+        let peer = match stream.peer_cred() {
+            Ok(of) => {
+                format!("{} (uid {}, pid {})", self.address, of.uid(), of.pid().unwrap_or(0))
+            }
+            Err(_) => self.address.to_string(),
+        };
+        Ok((stream, peer))
     }
 }
 

@@ -17,6 +17,8 @@ pub mod tcp;
 pub mod ipc;
 pub mod abstract_name;
 pub mod inproc;
+#[cfg(feature = "shm")]
+pub mod shm;
 pub mod descriptor;
 mod sync;
 pub mod source;
@@ -30,4 +32,6 @@ pub mod socket;
 pub use address::Address;
 pub use error::{NetError, NetErrorKind};
 pub use options::{DialOptions, KeepAlive, ListenOptions, Permissions, Redial, TcpOptions};
+#[cfg(feature = "shm")]
+pub use shm::ShmOptions;
 pub use transport::{Connection, Credentials, Inlet, Listener, Outlet, Transport};

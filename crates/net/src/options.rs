@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use wigwag_sp::{OutOfRange, Priority};
 
+#[cfg(feature = "shm")]
+use crate::shm::ShmOptions;
 use crate::transport::BACKLOG;
 
 /// Options of a dialer.
@@ -31,6 +33,8 @@ pub struct DialOptions {
     pub(crate) send_priority: Priority,
     pub(crate) receive_priority: Priority,
     pub(crate) tcp: TcpOptions,
+    #[cfg(feature = "shm")]
+    pub(crate) shm: ShmOptions,
 }
 
 impl DialOptions {
@@ -82,6 +86,14 @@ impl DialOptions {
     pub fn get_tcp(&self) -> TcpOptions {
         self.tcp
     }
+
+    /// Sets the options for shared memory.
+    #[cfg(feature = "shm")]
+    #[must_use]
+    pub fn shm(mut self, options: ShmOptions) -> DialOptions {
+        self.shm = options;
+        self
+    }
 }
 
 /// Options of a listener. A node uses those of the transport; priorities and the receive limit are
@@ -94,6 +106,8 @@ pub struct ListenOptions {
     pub(crate) send_priority: Priority,
     pub(crate) receive_priority: Priority,
     pub(crate) tcp: TcpOptions,
+    #[cfg(feature = "shm")]
+    pub(crate) shm: ShmOptions,
 }
 
 impl Default for ListenOptions {
@@ -105,6 +119,8 @@ impl Default for ListenOptions {
             send_priority: Priority::default(),
             receive_priority: Priority::default(),
             tcp: TcpOptions::default(),
+            #[cfg(feature = "shm")]
+            shm: ShmOptions::default(),
         }
     }
 }
@@ -167,6 +183,14 @@ impl ListenOptions {
     /// Returns the options for tcp, for a transport.
     pub fn get_tcp(&self) -> TcpOptions {
         self.tcp
+    }
+
+    /// Sets the options for shared memory.
+    #[cfg(feature = "shm")]
+    #[must_use]
+    pub fn shm(mut self, options: ShmOptions) -> ListenOptions {
+        self.shm = options;
+        self
     }
 }
 

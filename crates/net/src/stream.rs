@@ -17,7 +17,7 @@ use crate::sync::{AtomicBool, Ordering};
 use crate::transport::{Connection, Credentials, Outlet};
 
 /// Pause between two attempts of a blocking write: short beside the time it may wait.
-const WRITE_PAUSE: Duration = Duration::from_millis(1);
+pub(crate) const WRITE_PAUSE: Duration = Duration::from_millis(1);
 
 /// A connection over tcp; `peer` is the name of the other end in errors.
 pub(crate) fn tcp(
@@ -39,18 +39,20 @@ pub(crate) fn tcp(
 
 /// A connection over a Unix socket.
 pub(crate) fn unix(stream: UnixStream, framing: Framing, peer: impl Into<Arc<str>>) -> Connection {
-    let credentials = stream.peer_cred().ok();
-    let credentials = credentials.map(|of| Credentials {
-        uid: of.uid(),
-        gid: of.gid(),
-        pid: of.pid().filter(|pid| *pid != 0),
-    });
+    let credentials = credentials(&stream);
     let local = stream.local_addr().ok().and_then(|address| name(&address));
     let (reader, writer) = stream.into_split();
     let mut connection = Connection::new(reader, UnixOutlet::new(writer), framing, peer);
     connection.local = local.map(Arc::from);
     connection.credentials = credentials;
     connection
+}
+
+/// The peer of a Unix socket, if the kernel tells.
+pub(crate) fn credentials(stream: &UnixStream) -> Option<Credentials> {
+    let of = stream.peer_cred().ok()?;
+    let pid = of.pid().filter(|pid| *pid != 0);
+    Some(Credentials { uid: of.uid(), gid: of.gid(), pid })
 }
 
 /// A Unix address in our notation; `None` for a socket without a name.
