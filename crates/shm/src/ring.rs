@@ -28,11 +28,13 @@ const ENDING: usize = 512;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Broken {
     /// Its count is impossible.
-    #[error("the peer's counter says {distance} bytes, the ring has {capacity}")]
-    Counter {
-        /// The bytes in the ring according to the counters.
-        distance: u64,
-        /// The bytes that it can hold.
+    #[error("the counters say {written} bytes written and {read} read, the ring has {capacity}")]
+    Counters {
+        /// The producer's count.
+        written: u64,
+        /// The consumer's count.
+        read: u64,
+        /// The bytes that the ring can hold.
         capacity: usize,
     },
     /// The flag for the end of a direction has no meaning.
@@ -80,11 +82,10 @@ impl Place {
 
     /// The bytes between two counts of which one is the peer's.
     fn distance(&self, written: u64, read: u64) -> Result<usize, Broken> {
-        let distance = written.wrapping_sub(read);
-        match usize::try_from(distance) {
-            Ok(bytes) if bytes <= self.capacity => Ok(bytes),
-            _ => Err(Broken::Counter { distance, capacity: self.capacity }),
-        }
+        // Counts of 64 bits do not wrap.
+        let distance = written.checked_sub(read).and_then(|bytes| usize::try_from(bytes).ok());
+        let possible = distance.filter(|bytes| *bytes <= self.capacity);
+        possible.ok_or(Broken::Counters { written, read, capacity: self.capacity })
     }
 }
 

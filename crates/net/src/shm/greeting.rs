@@ -38,7 +38,12 @@ pub(super) async fn offer(socket: &UnixStream, ring_bytes: usize) -> Result<Segm
     bytes[8..].copy_from_slice(&(ring_bytes as u64).to_be_bytes());
     let send = || pass::send(socket.as_fd(), &bytes, segment.descriptor());
     // A fresh socket has room for so few bytes: they go as a whole or not at all.
-    socket.async_io(Interest::WRITABLE, send).await?;
+    socket.async_io(Interest::WRITABLE, send).await.map_err(|error| match error.kind() {
+        io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset => {
+            NetErrorKind::Closed { when: "before it had taken the shared memory" }
+        }
+        _ => error.into(),
+    })?;
     Ok(segment)
 }
 
