@@ -108,6 +108,14 @@ impl Participant {
         }
     }
 
+    /// True if its sockets of sp have this transport.
+    pub fn has_transport(&self, name: &str) -> bool {
+        match self {
+            Participant::Embedded { it, .. } => it.transports.contains(&name),
+            Participant::Peer(peer) => peer.transports.iter().any(|it| it == name),
+        }
+    }
+
     /// The reason why it lacks `cell` of counter or sp, if it runs others.
     pub fn why_no_cell(&self, cell: &str) -> String {
         let said = match self {

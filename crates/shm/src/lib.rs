@@ -17,5 +17,5 @@ pub mod pass;
 mod ring;
 mod segment;
 
-pub use ring::{Broken, Consumer, Direction, Producer};
+pub use ring::{Broken, Consumer, Direction, Producer, Progress};
 pub use segment::{RING_BYTES, RING_BYTES_MAX, RING_BYTES_MIN, Segment, SegmentError, Side};

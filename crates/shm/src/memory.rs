@@ -76,6 +76,14 @@ impl Memory {
         unsafe { out.set_len(out.len() + length) }
     }
 
+    /// Fills `out` with a copy of the bytes at `at`.
+    #[inline]
+    pub(crate) fn copy_to(&self, at: usize, out: &mut [u8]) {
+        let place = self.place(at, out.len());
+        // SAFETY: as in `append_to`; `out` is memory of this process alone, and initialised.
+        unsafe { ptr::copy_nonoverlapping(place.as_ptr(), out.as_mut_ptr(), out.len()) }
+    }
+
     /// The place of `length` bytes at `at`.
     #[inline]
     fn place(&self, at: usize, length: usize) -> NonNull<u8> {

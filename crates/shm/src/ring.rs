@@ -191,12 +191,29 @@ impl Consumer {
         for (at, length) in self.place.parts(self.read, bytes) {
             self.place.memory.append_to(at, length, out);
         }
+        Ok(self.consume(bytes))
+    }
+
+    /// Copies what is in the ring to the front of `out`, as much as fits.
+    pub fn read_to(&mut self, out: &mut [u8]) -> Result<Progress, Broken> {
+        let bytes = self.available()?.min(out.len());
+        if bytes == 0 {
+            return Ok(Progress::default());
+        }
+        let [(at, first), (begin, second)] = self.place.parts(self.read, bytes);
+        let (front, rest) = out.split_at_mut(first);
+        self.place.memory.copy_to(at, front);
+        self.place.memory.copy_to(begin, &mut rest[..second]);
+        Ok(self.consume(bytes))
+    }
+
+    fn consume(&mut self, bytes: usize) -> Progress {
         self.read += bytes as u64;
         let memory = &self.place.memory;
         // Sequential: the flag is looked at behind the store. Pairs with `Producer::wait`.
         memory.counter(self.place.header + READ).store(self.read, Ordering::SeqCst);
         let wake = take(memory.flag(self.place.header + WRITER_WAITS));
-        Ok(Progress { bytes, wake })
+        Progress { bytes, wake }
     }
 
     /// Returns true if there is something to read.

@@ -165,3 +165,9 @@ impl Payload {
         self == other || self == Payload::Both || other == Payload::Both
     }
 }
+
+/// The names of the transports of sp.
+pub const TRANSPORT_NAMES: [&str; 5] = ["tcp", "ipc", "inproc", "shm", "shm-spin"];
+
+/// The transports of a peer whose file names none.
+pub const TRANSPORTS_AT_LEAST: [&str; 3] = ["tcp", "ipc", "inproc"];

@@ -1,6 +1,6 @@
 //! The messages of sp from a program's side: how they are filled, and how they are checked.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -86,6 +86,9 @@ impl Stamp {
         right.then_some(stamp)
     }
 }
+
+/// How long an end of `shm-spin` looks at empty memory before it sleeps.
+pub(crate) const SHM_SPIN: Duration = Duration::from_micros(200);
 
 /// What a receiver saw.
 pub(crate) struct Receipts {

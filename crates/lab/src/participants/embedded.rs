@@ -3,7 +3,7 @@
 
 use crate::contract::role::{
     COUNTER_CELLS, COUNTER_CELLS_AT_LEAST, Payload, REMOTE_CELLS, REMOTE_CELLS_AT_LEAST, Role,
-    SP_CELLS,
+    SP_CELLS, TRANSPORT_NAMES, TRANSPORTS_AT_LEAST,
 };
 
 /// A participant within the lab's own program.
@@ -23,6 +23,8 @@ pub struct Embedded {
     pub inside: &'static [&'static str],
     /// Cells of sp that it can be ordered to do.
     pub sp: &'static [&'static str],
+    /// Transports of its sockets of sp.
+    pub transports: &'static [&'static str],
     /// Whether its sessions outlive their connections.
     pub resumes: bool,
     /// The reasons why it does not run the other cells, by cell.
@@ -104,6 +106,7 @@ pub const ALL: [Embedded; 49] = [
         ],
         inside: &["count", "slow", "ask", "bounce", "actors"],
         sp: &["req", "push", "pair", "threads", "connections", "thousand-connections"],
+        transports: &TRANSPORT_NAMES,
         resumes: false,
         lacks: &[
             ("ring", "a ring has no limit but the hand-over, which is the one of bounce"),
@@ -122,6 +125,7 @@ pub const ALL: [Embedded; 49] = [
                 + lines(include_str!("raw/sp.rs"))
                 + lines(include_str!("raw/sp/inproc.rs"))
                 + lines(include_str!("raw/sp/stream.rs"))
+                + lines(include_str!("raw/sp/shm.rs"))
                 + lines(include_str!("raw/pingpong.rs"))
                 + lines(include_str!("raw/pingpong_client.rs"))
                 + HTTP_RAW_LINES,
@@ -135,6 +139,7 @@ pub const ALL: [Embedded; 49] = [
         cells: &REMOTE_CELLS,
         inside: &COUNTER_CELLS,
         sp: &SP_CELLS,
+        transports: &TRANSPORT_NAMES,
         resumes: true,
         lacks: &[],
         source_lines: Some(
@@ -212,6 +217,7 @@ const HTTP: [Embedded; 19] = [
         cells: &[],
         inside: &[],
         sp: &[],
+        transports: &[],
         resumes: false,
         lacks: &[],
         source_lines: Some(
@@ -254,6 +260,7 @@ const fn broken(name: &'static str, roles: &'static [Role]) -> Embedded {
         cells: &REMOTE_CELLS_AT_LEAST,
         inside: &COUNTER_CELLS_AT_LEAST,
         sp: &["push"],
+        transports: &TRANSPORTS_AT_LEAST,
         resumes: false,
         lacks: &[],
         source_lines: None,

@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use crate::contract::role::{
     COUNTER_CELLS, COUNTER_CELLS_AT_LEAST, Payload, REMOTE_CELLS, REMOTE_CELLS_AT_LEAST, ROLES,
-    Role, SP_CELLS, SP_CELLS_AT_LEAST,
+    Role, SP_CELLS, SP_CELLS_AT_LEAST, TRANSPORT_NAMES, TRANSPORTS_AT_LEAST,
 };
 
 /// The time that a program may take to print its version, enough for a virtual machine to start.
@@ -45,6 +45,8 @@ pub struct Peer {
     pub inside: Vec<String>,
     /// Cells of sp that it can be ordered to do.
     pub sp: Vec<String>,
+    /// Transports of its sockets of sp.
+    pub transports: Vec<String>,
     /// The reasons why it cannot run the other cells, by cell.
     pub lacks: BTreeMap<String, String>,
     /// The command of each role.
@@ -82,9 +84,15 @@ struct File {
     inside: Vec<String>,
     #[serde(default = "sp_at_least")]
     sp: Vec<String>,
+    #[serde(default = "transports_at_least")]
+    transports: Vec<String>,
     #[serde(default)]
     lacks: BTreeMap<String, String>,
     role: BTreeMap<String, Vec<String>>,
+}
+
+fn transports_at_least() -> Vec<String> {
+    TRANSPORTS_AT_LEAST.map(str::to_owned).to_vec()
 }
 
 fn yes() -> bool {
@@ -129,6 +137,13 @@ pub enum PeerError {
         /// The names that are known.
         cells: &'static [&'static str],
     },
+    /// A transport that sp has not.
+    NoSuchTransport {
+        /// Where.
+        file: PathBuf,
+        /// The unknown name.
+        name: String,
+    },
     /// A command without a word.
     EmptyCommand {
         /// Where.
@@ -151,6 +166,10 @@ impl fmt::Display for PeerError {
             PeerError::NoSuchCell { file, cell, workload, cells } => {
                 let (file, names) = (file.display(), cells.join(", "));
                 write!(f, "{file}: {workload} has no cell {cell:?}; cells are {names}")
+            }
+            PeerError::NoSuchTransport { file, name } => {
+                let (file, names) = (file.display(), TRANSPORT_NAMES.join(", "));
+                write!(f, "{file}: sp has no transport {name:?}; transports are {names}")
             }
             PeerError::EmptyCommand { file, of } => {
                 write!(f, "{}: the command of {of} is empty", file.display())
@@ -203,7 +222,8 @@ impl Peer {
         let in_counter = file.inside.iter().chain(in_counter);
         let refused = no_such_cell("remote", &REMOTE_CELLS, &path, file.cells.iter())
             .or_else(|| no_such_cell("counter", &COUNTER_CELLS, &path, in_counter))
-            .or_else(|| no_such_cell("sp", &SP_CELLS, &path, file.sp.iter()));
+            .or_else(|| no_such_cell("sp", &SP_CELLS, &path, file.sp.iter()))
+            .or_else(|| no_such_transport(&path, &file.transports));
         if let Some(refused) = refused {
             return Err(refused);
         }
@@ -222,6 +242,7 @@ impl Peer {
             cells: file.cells,
             inside: file.inside,
             sp: file.sp,
+            transports: file.transports,
             lacks: file.lacks,
             roles,
             installed: file.installed,
@@ -337,6 +358,11 @@ fn no_such_cell<'a>(
 ) -> Option<PeerError> {
     let cell = named.find(|it| !cells.contains(&it.as_str()))?.clone();
     Some(PeerError::NoSuchCell { file: file.to_owned(), cell, workload, cells })
+}
+
+fn no_such_transport(file: &Path, named: &[String]) -> Option<PeerError> {
+    let name = named.iter().find(|it| !TRANSPORT_NAMES.contains(&it.as_str()))?.clone();
+    Some(PeerError::NoSuchTransport { file: file.to_owned(), name })
 }
 
 /// The names that `name` may be a misspelling of, nearest first.

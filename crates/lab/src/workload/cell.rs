@@ -327,6 +327,14 @@ impl Cell {
         }
     }
 
+    /// What lies between the sockets of sp.
+    pub fn sp_transport(self) -> Option<&'static str> {
+        match self {
+            Cell::Sp(cell) => Some(cell.transport.name()),
+            _ => None,
+        }
+    }
+
     /// Bytes of each message, where its length is a question of the cell.
     pub fn message_bytes(self) -> Option<u64> {
         match self {
@@ -364,6 +372,7 @@ impl Cell {
             && self.order().is_none_or(|order| participant.knows_remote_cell(order))
             && self.counter_order().is_none_or(|order| participant.knows_counter_cell(order))
             && self.sp_order().is_none_or(|order| participant.knows_sp_cell(order))
+            && self.sp_transport().is_none_or(|name| participant.has_transport(name))
             && (self != Cell::Cuts || participant.resumes())
     }
 

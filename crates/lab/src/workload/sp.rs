@@ -59,9 +59,14 @@ pub enum Transport {
     Ipc,
     /// Both sockets in one process.
     Inproc,
+    /// Two processes, over memory that they share.
+    Shm,
+    /// The same; an end looks at empty memory for [`SHM_SPIN`] before it sleeps.
+    ShmSpin,
 }
 
-const TRANSPORTS: [Transport; 3] = [Transport::Tcp, Transport::Ipc, Transport::Inproc];
+const TRANSPORTS: [Transport; 4] =
+    [Transport::Tcp, Transport::Ipc, Transport::Inproc, Transport::Shm];
 
 /// The length of a request and its reply, as a comparison of 2014 had it.
 const REQUEST_BYTES: u64 = 111;
@@ -89,8 +94,9 @@ pub(super) fn cells(brief: bool) -> Vec<SpCell> {
         let first = cell(Pattern::Push, Transport::Tcp, PUSH_BYTES[0]);
         return [first].into_iter().chain(fan_out::cells()).collect();
     }
+    let requests = TRANSPORTS.into_iter().chain([Transport::ShmSpin]);
     let mut cells: Vec<SpCell> =
-        TRANSPORTS.map(|transport| cell(Pattern::Request, transport, REQUEST_BYTES)).to_vec();
+        requests.map(|transport| cell(Pattern::Request, transport, REQUEST_BYTES)).collect();
     for transport in TRANSPORTS {
         cells.extend(PUSH_BYTES.map(|size| cell(Pattern::Push, transport, size)));
     }
@@ -182,18 +188,32 @@ impl SpCell {
         match self.transport {
             _ if self.is_fan_out() => SEVERAL,
             Transport::Inproc => &[Role::SpInproc],
-            Transport::Tcp | Transport::Ipc => PROCESSES,
+            _ => PROCESSES,
         }
     }
 }
 
 impl fmt::Display for Transport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+        f.write_str(self.name())
+    }
+}
+
+impl Transport {
+    /// Its name in orders, and in the files of peers.
+    pub fn name(self) -> &'static str {
+        match self {
             Transport::Tcp => "tcp",
             Transport::Ipc => "ipc",
             Transport::Inproc => "inproc",
-        })
+            Transport::Shm => "shm",
+            Transport::ShmSpin => "shm-spin",
+        }
+    }
+
+    /// Whether a socket file is its address.
+    fn has_file(self) -> bool {
+        matches!(self, Transport::Ipc | Transport::Shm | Transport::ShmSpin)
     }
 }
 
@@ -228,7 +248,7 @@ pub(super) fn programs(entry: &Entry<'_>, order: Order) -> Option<TrialPrograms>
     if let Pattern::FanOut { source, third } = cell.pattern {
         return fan_out::programs(entry, order, (source, third));
     }
-    let file = (cell.transport == Transport::Ipc).then(SocketFile::unused);
+    let file = cell.transport.has_file().then(SocketFile::unused);
     let mut common = vec![
         ("CELL", cell.order().to_owned()),
         ("TRANSPORT", cell.transport.to_string()),
@@ -270,7 +290,7 @@ pub(super) fn judge(
     // In one process there is one account, with the fields of both.
     let server = match cell.transport {
         Transport::Inproc => &outcome.worker,
-        Transport::Tcp | Transport::Ipc => &outcome.server,
+        _ => &outcome.server,
     };
     let served: SpServerAccount = parse_account("receiver", server)?;
     let drove: RemoteClientAccount = parse_account("sender", &outcome.worker)?;

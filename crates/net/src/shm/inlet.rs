@@ -6,14 +6,20 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
-use bytes::BytesMut;
 use tokio::io::AsyncRead;
-use wigwag_shm::Direction;
+use wigwag_shm::{Broken, Consumer, Direction, Progress};
 use wigwag_wire::ReadBuf;
 
 use super::bell::Half;
 use super::link::{Link, broken};
 use crate::transport::Inlet;
+
+/// How long an empty ring is looked at before other tasks of the runtime have their turn. Measured
+/// gain: round trips of 111 bytes with both ends spinning, X us and Y us without.
+const LOOK: Duration = Duration::from_micros(5);
+
+/// Looks between two readings of the clock.
+const LOOKS: u32 = 32;
 
 pub(super) struct ShmInlet {
     link: Arc<Link>,
@@ -27,39 +33,45 @@ impl ShmInlet {
         ShmInlet { link, spin, since: None }
     }
 
-    /// Appends what is in the ring, as much as `out` has room for. 0 at the end.
-    fn poll_into(
+    /// Reads what is in the ring with `read`. 0 at the end.
+    fn poll_with(
         &mut self,
-        context: &mut Context<'_>,
-        out: &mut BytesMut,
+        context: &Context<'_>,
+        mut read: impl FnMut(&mut Consumer) -> Result<Progress, Broken>,
     ) -> Poll<io::Result<usize>> {
         ready!(self.link.poll_open(Half::Reader, context))?;
         loop {
-            if let Some(outcome) = self.read(out)? {
+            if let Some(outcome) = self.read(&mut read)? {
                 self.since = None;
                 return Poll::Ready(Ok(outcome));
             }
-            if self.goes_on_looking() {
-                context.waker().wake_by_ref();
-                return Poll::Pending;
+            match self.look_on()? {
+                Looked::Found => continue,
+                Looked::Empty => {
+                    context.waker().wake_by_ref();
+                    return Poll::Pending;
+                }
+                Looked::LongEnough => {}
             }
             let Some(waits) = self.link.consumer().map(|consumer| consumer.wait()) else {
                 return Poll::Pending;
             };
             if waits.map_err(broken)? && !ready!(self.link.bell.poll_rung(Half::Reader, context))? {
                 // The peer has closed the connection, perhaps behind its last bytes.
-                return Poll::Ready(Ok(self.read(out)?.unwrap_or(0)));
+                return Poll::Ready(Ok(self.read(&mut read)?.unwrap_or(0)));
             }
         }
     }
 
     /// Reads once; `None` if nothing is there yet.
-    fn read(&self, out: &mut BytesMut) -> io::Result<Option<usize>> {
+    fn read(
+        &self,
+        read: impl FnOnce(&mut Consumer) -> Result<Progress, Broken>,
+    ) -> io::Result<Option<usize>> {
         let Some(mut consumer) = self.link.consumer() else { return Ok(None) };
         // Before the bytes: those that are written before the end are in the ring then.
         let direction = consumer.direction().map_err(broken)?;
-        let room = out.capacity() - out.len();
-        let progress = consumer.read(out, room).map_err(broken)?;
+        let progress = read(&mut consumer).map_err(broken)?;
         drop(consumer);
         if progress.wake {
             self.link.bell.ring();
@@ -72,14 +84,37 @@ impl ShmInlet {
         }
     }
 
-    /// True as long as the ring has been empty for less than the time to spin.
-    fn goes_on_looking(&mut self) -> bool {
+    /// Looks at the empty ring for [`LOOK`], if it has not done so for the time to spin yet.
+    fn look_on(&mut self) -> io::Result<Looked> {
         if self.spin.is_zero() {
-            return false;
+            return Ok(Looked::LongEnough);
         }
-        let since = *self.since.get_or_insert_with(Instant::now);
-        since.elapsed() < self.spin
+        let now = Instant::now();
+        let since = *self.since.get_or_insert(now);
+        if now.duration_since(since) >= self.spin {
+            return Ok(Looked::LongEnough);
+        }
+        let Some(consumer) = self.link.consumer() else { return Ok(Looked::LongEnough) };
+        while now.elapsed() < LOOK {
+            for _ in 0..LOOKS {
+                if consumer.has_more().map_err(broken)? {
+                    return Ok(Looked::Found);
+                }
+                std::hint::spin_loop();
+            }
+        }
+        Ok(Looked::Empty)
     }
+}
+
+/// What came of looking at an empty ring for a moment.
+enum Looked {
+    /// There are bytes.
+    Found,
+    /// It is empty; other tasks have their turn.
+    Empty,
+    /// This end goes to sleep.
+    LongEnough,
 }
 
 impl Inlet for ShmInlet {
@@ -88,7 +123,9 @@ impl Inlet for ShmInlet {
         context: &mut Context<'_>,
         input: &mut ReadBuf,
     ) -> Poll<io::Result<usize>> {
-        self.poll_into(context, input.space())
+        let out = input.space();
+        let room = out.capacity() - out.len();
+        self.poll_with(context, |consumer| consumer.read(out, room))
     }
 }
 
@@ -99,9 +136,9 @@ impl AsyncRead for ShmInlet {
         context: &mut Context<'_>,
         into: &mut tokio::io::ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let mut part = BytesMut::with_capacity(into.remaining());
-        ready!(self.poll_into(context, &mut part))?;
-        into.put_slice(&part);
+        let out = into.initialize_unfilled();
+        let bytes = ready!(self.poll_with(context, |consumer| consumer.read_to(out)))?;
+        into.advance(bytes);
         Poll::Ready(Ok(()))
     }
 }

@@ -4,6 +4,8 @@
 //! [`ListenOptions`] set what a single dialer or listener does differently; `docs/transports.md` leads
 //! through a transport of your own.
 
+#[cfg(feature = "shm")]
+pub use wigwag_net::ShmOptions;
 pub use wigwag_net::descriptor::{HandedOver, hand_over};
 pub use wigwag_net::transport::*;
 pub use wigwag_net::{

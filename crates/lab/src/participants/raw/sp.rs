@@ -14,6 +14,7 @@ use crate::contract::{
 };
 
 pub(in crate::participants) mod inproc;
+mod shm;
 mod stream;
 
 use stream::{Frames, Inbox, Listener, Stream};
@@ -35,9 +36,9 @@ pub(crate) fn serve(orders: &Orders) -> Result<(), Failure> {
     let mut receipts = Receipts::new(orders.size, orders.senders);
     let many = connections(orders);
     if orders.cell == "req" {
-        answer(listener.accept()?, orders, &mut receipts)?;
+        answer(listener.accept(orders)?, orders, &mut receipts)?;
     } else if many == 1 {
-        let mut stream = listener.accept()?;
+        let mut stream = listener.accept(orders)?;
         let mut inbox = Inbox::new(orders, BATCH_BYTES);
         while !receipts.are_complete() {
             inbox.read(&mut stream, &mut receipts)?;

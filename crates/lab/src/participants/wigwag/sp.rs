@@ -3,15 +3,16 @@
 
 use std::future::Future;
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tokio::runtime::Builder;
 use wigwag::Bytes;
 use wigwag::sp::{Pair, Pub, Pull, Push, Rep, Req, SendError, SocketError, Sub};
+use wigwag::transport::{DialOptions, ListenOptions, ShmOptions};
 
 use crate::contract::Failure;
-use crate::contract::sp::{Receipts, RoundTrips, Stamp, merged};
+use crate::contract::sp::{Receipts, RoundTrips, SHM_SPIN, Stamp, merged};
 use crate::contract::{
     Orders, PayloadDraws, print_line, print_line_and_wait, ready_and_go, ready_until_input_ends,
 };
@@ -67,11 +68,23 @@ impl Receives for Pair {
     }
 }
 
-pub(crate) fn serve(orders: &Orders) -> Result<(), Failure> {
-    let address = match orders.transport.as_str() {
+/// Where the server listens, or the client dials.
+fn address(orders: &Orders, port: u16) -> String {
+    match orders.transport.as_str() {
         "ipc" => format!("ipc://{}", orders.socket),
-        _ => "tcp://127.0.0.1:0".to_owned(),
-    };
+        "shm" | "shm-spin" => format!("shm://{}", orders.socket),
+        _ => format!("tcp://127.0.0.1:{port}"),
+    }
+}
+
+fn shm_options(orders: &Orders) -> Result<ShmOptions, Failure> {
+    let spin = if orders.transport == "shm-spin" { SHM_SPIN } else { Duration::ZERO };
+    Ok(ShmOptions::default().spin(spin)?)
+}
+
+pub(crate) fn serve(orders: &Orders) -> Result<(), Failure> {
+    let address = address(orders, 0);
+    let options = ListenOptions::default().shm(shm_options(orders)?);
     let ready = |bound: String| {
         // An ipc address has no port.
         let port = bound.rsplit(':').next().and_then(|port| port.parse().ok());
@@ -81,20 +94,20 @@ pub(crate) fn serve(orders: &Orders) -> Result<(), Failure> {
         match orders.cell.as_str() {
             "req" => {
                 let rep = Rep::new();
-                ready(rep.listen(&address).await?.to_string())?;
+                ready(rep.listen_with(&address, options).await?.to_string())?;
                 let account = answer(&rep, orders, |account| print_line(&account.to_string()));
                 account.await?;
                 std::future::pending::<Result<(), Failure>>().await
             }
             "pair" => {
                 let pair = Pair::new();
-                ready(pair.listen(&address).await?.to_string())?;
+                ready(pair.listen_with(&address, options).await?.to_string())?;
                 print_line(&receive(&pair, orders).await?.to_string())?;
                 std::future::pending().await
             }
             _ => {
                 let pull = Pull::new();
-                ready(pull.listen(&address).await?.to_string())?;
+                ready(pull.listen_with(&address, options).await?.to_string())?;
                 print_line(&receive(&pull, orders).await?.to_string())?;
                 std::future::pending().await
             }
@@ -103,10 +116,8 @@ pub(crate) fn serve(orders: &Orders) -> Result<(), Failure> {
 }
 
 pub(crate) fn drive(orders: &Orders) -> Result<(), Failure> {
-    let address = match orders.transport.as_str() {
-        "ipc" => format!("ipc://{}", orders.socket),
-        _ => format!("tcp://127.0.0.1:{}", orders.port),
-    };
+    let address = address(orders, orders.port);
+    let options = DialOptions::default().shm(shm_options(orders)?);
     if orders.cell == "threads" {
         return send_from_threads(&address, orders);
     }
@@ -114,14 +125,14 @@ pub(crate) fn drive(orders: &Orders) -> Result<(), Failure> {
         match orders.cell.as_str() {
             "req" => {
                 let req = Req::new();
-                req.dial(&address).await?;
+                req.dial_with(&address, options).await?;
                 ready_and_go()?;
                 let account = ask(&req, orders).await?;
                 finish(account).await
             }
             "pair" => {
                 let pair = Pair::new();
-                pair.dial(&address).await?;
+                pair.dial_with(&address, options).await?;
                 ready_and_go()?;
                 let account = send(&[pair], orders).await?;
                 finish(account).await
@@ -130,7 +141,7 @@ pub(crate) fn drive(orders: &Orders) -> Result<(), Failure> {
                 let mut sockets = Vec::new();
                 for _ in 0..orders.senders {
                     let push = Push::new();
-                    push.dial(&address).await?;
+                    push.dial_with(&address, options.clone()).await?;
                     sockets.push(push);
                 }
                 ready_and_go()?;

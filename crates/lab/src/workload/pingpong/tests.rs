@@ -21,7 +21,7 @@ const ORDER: Order = Order {
 
 fn judged(cell: Cell, payload: Payload, server: &Value, client: &Value, busy: f64) -> Judgement {
     let (name, roles, cells, source_lines) = ("x", &[], &[], None);
-    let (inside, sp, lacks) = (&[], &[], &[]);
+    let (inside, sp, transports, lacks) = (&[], &[], &[], &[]);
     let it = Embedded {
         name,
         known_bad: false,
@@ -30,6 +30,7 @@ fn judged(cell: Cell, payload: Payload, server: &Value, client: &Value, busy: f6
         cells,
         inside,
         sp,
+        transports,
         resumes: false,
         lacks,
         source_lines,

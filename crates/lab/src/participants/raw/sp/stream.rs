@@ -5,6 +5,7 @@ use std::net::{TcpListener, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 
+use super::shm::Rings;
 use crate::contract::poller::Poller;
 use crate::contract::sp::Receipts;
 use crate::contract::{Failure, Orders};
@@ -16,18 +17,21 @@ const BACKLOG: i32 = 1_024;
 pub(super) enum Listener {
     Tcp(TcpListener),
     Ipc(UnixListener),
+    Shm(UnixListener),
 }
 
 /// A connection.
 pub(super) enum Stream {
     Tcp(TcpStream),
     Ipc(UnixStream),
+    Shm(Box<Rings>),
 }
 
 impl Listener {
     pub(super) fn bind(orders: &Orders) -> Result<Listener, Failure> {
         Ok(match orders.transport.as_str() {
             "ipc" => Listener::Ipc(UnixListener::bind(&orders.socket)?),
+            "shm" | "shm-spin" => Listener::Shm(UnixListener::bind(&orders.socket)?),
             _ => {
                 let listener = TcpListener::bind("127.0.0.1:0")?;
                 // A thousand may come at once.
@@ -40,11 +44,11 @@ impl Listener {
     pub(super) fn port(&self) -> Result<u16, Failure> {
         Ok(match self {
             Listener::Tcp(listener) => listener.local_addr()?.port(),
-            Listener::Ipc(_) => 0,
+            Listener::Ipc(_) | Listener::Shm(_) => 0,
         })
     }
 
-    pub(super) fn accept(&self) -> Result<Stream, Failure> {
+    pub(super) fn accept(&self, orders: &Orders) -> Result<Stream, Failure> {
         Ok(match self {
             Listener::Tcp(listener) => {
                 let (stream, _) = listener.accept()?;
@@ -52,6 +56,9 @@ impl Listener {
                 Stream::Tcp(stream)
             }
             Listener::Ipc(listener) => Stream::Ipc(listener.accept()?.0),
+            Listener::Shm(listener) => {
+                Stream::Shm(Box::new(Rings::take(listener.accept()?.0, orders)?))
+            }
         })
     }
 }
@@ -60,6 +67,10 @@ impl Stream {
     pub(super) fn connect(orders: &Orders) -> Result<Stream, Failure> {
         Ok(match orders.transport.as_str() {
             "ipc" => Stream::Ipc(UnixStream::connect(&orders.socket)?),
+            "shm" | "shm-spin" => {
+                let bell = UnixStream::connect(&orders.socket)?;
+                Stream::Shm(Box::new(Rings::offer(bell, orders)?))
+            }
             _ => {
                 let stream = TcpStream::connect(("127.0.0.1", orders.port))?;
                 stream.set_nodelay(true)?;
@@ -74,6 +85,7 @@ impl Read for Stream {
         match self {
             Stream::Tcp(stream) => stream.read(bytes),
             Stream::Ipc(stream) => stream.read(bytes),
+            Stream::Shm(rings) => rings.read(bytes),
         }
     }
 }
@@ -83,6 +95,7 @@ impl Write for Stream {
         match self {
             Stream::Tcp(stream) => stream.write(bytes),
             Stream::Ipc(stream) => stream.write(bytes),
+            Stream::Shm(rings) => rings.write(bytes),
         }
     }
 
@@ -96,6 +109,7 @@ impl AsFd for Stream {
         match self {
             Stream::Tcp(stream) => stream.as_fd(),
             Stream::Ipc(stream) => stream.as_fd(),
+            Stream::Shm(rings) => rings.as_fd(),
         }
     }
 }
@@ -199,7 +213,7 @@ pub(super) fn receive_from_many(
     let mut poller = Poller::new()?;
     let mut streams = Vec::new();
     for index in 0..u64::from(many) {
-        let stream = listener.accept()?;
+        let stream = listener.accept(orders)?;
         poller.add(&stream, index)?;
         streams.push((stream, Inbox::new(orders, INBOX_BYTES)));
     }
