@@ -1,7 +1,8 @@
 //! The reading half.
 
+use std::future::Future;
 use std::io;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
@@ -36,7 +37,7 @@ impl ShmInlet {
     /// Reads what is in the ring with `read`. 0 at the end.
     fn poll_with(
         &mut self,
-        context: &Context<'_>,
+        context: &mut Context<'_>,
         mut read: impl FnMut(&mut Consumer) -> Result<Progress, Broken>,
     ) -> Poll<io::Result<usize>> {
         ready!(self.link.poll_open(Half::Reader, context))?;
@@ -48,8 +49,9 @@ impl ShmInlet {
             match self.look_on()? {
                 Looked::Found => continue,
                 Looked::Empty => {
-                    context.waker().wake_by_ref();
-                    return Poll::Pending;
+                    // A task that only wakes itself would keep the future of `block_on` waiting for
+                    // 61 of its turns; this one lets all others run first.
+                    ready!(pin!(tokio::task::yield_now()).poll(context));
                 }
                 Looked::LongEnough => {}
             }
@@ -90,7 +92,11 @@ impl ShmInlet {
             return Ok(Looked::LongEnough);
         }
         let now = Instant::now();
-        let since = *self.since.get_or_insert(now);
+        let Some(since) = self.since else {
+            // What has just been read may let another task send: that one is first.
+            self.since = Some(now);
+            return Ok(Looked::Empty);
+        };
         if now.duration_since(since) >= self.spin {
             return Ok(Looked::LongEnough);
         }

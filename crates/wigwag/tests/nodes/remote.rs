@@ -92,6 +92,12 @@ async fn a_counter_over_ipc() {
 }
 
 #[tokio::test]
+async fn a_counter_over_shared_memory() {
+    let path = std::env::temp_dir().join(format!("wigwag-remote-{}.shm", std::process::id()));
+    over(&format!("shm://{}", path.display())).await;
+}
+
+#[tokio::test]
 async fn a_counter_over_inproc() {
     over("inproc://remote-counter").await;
 }
