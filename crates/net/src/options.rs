@@ -23,7 +23,7 @@ use crate::transport::BACKLOG;
 /// # let _ = options;
 /// # Ok::<(), wigwag_sp::OutOfRange>(())
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DialOptions {
     pub(crate) redial: Option<Redial>,
     pub(crate) in_background: bool,
@@ -86,7 +86,7 @@ impl DialOptions {
 
 /// Options of a listener. A node uses those of the transport; priorities and the receive limit are
 /// for sockets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListenOptions {
     pub(crate) backlog: u32,
     pub(crate) permissions: Permissions,
