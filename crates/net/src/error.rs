@@ -85,6 +85,10 @@ pub enum NetErrorKind {
         /// The limit.
         most: usize,
     },
+    /// The WebSocket of a ws address failed.
+    #[cfg(feature = "ws")]
+    #[error("{0}")]
+    WebSocket(crate::ws::WsError),
     /// Any other error of the operating system.
     #[error("{0}")]
     Io(io::Error),
@@ -114,6 +118,10 @@ impl NetError {
             }
             NetErrorKind::Header(HeaderError::WrongProtocol { .. }) => Fault::Caller,
             NetErrorKind::Header(_) | NetErrorKind::Framing(_) => Fault::Peer,
+            #[cfg(feature = "ws")]
+            NetErrorKind::WebSocket(error) if error.is_by_caller() => Fault::Caller,
+            #[cfg(feature = "ws")]
+            NetErrorKind::WebSocket(_) => Fault::Peer,
             NetErrorKind::Io(error) => match error.kind() {
                 io::ErrorKind::ConnectionReset
                 | io::ErrorKind::BrokenPipe
@@ -182,6 +190,8 @@ impl NetErrorKind {
             NetErrorKind::TurnedAway { .. } => "see to the rule, or dial with another socket",
             NetErrorKind::ClosedHere => "make a new one",
             NetErrorKind::TooMany { .. } => "let go of those that are not used",
+            #[cfg(feature = "ws")]
+            NetErrorKind::WebSocket(error) => error.hint(),
             NetErrorKind::Io(_) => "the operating system's message tells more",
         }
     }
@@ -202,6 +212,10 @@ impl NetErrorKind {
 /// Maps an error of a dial, or of a connection.
 impl From<io::Error> for NetErrorKind {
     fn from(error: io::Error) -> NetErrorKind {
+        #[cfg(feature = "ws")]
+        if let Some(kind) = crate::ws::kind_of(&error) {
+            return kind;
+        }
         match error.kind() {
             io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound => {
                 NetErrorKind::NobodyListens

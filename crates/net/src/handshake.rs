@@ -111,8 +111,10 @@ async fn read_some(
 /// Maps an error of a lost connection: a peer may leave with a reset, and that counts as closing.
 fn lost(peer: &str, error: io::Error, when: &'static str) -> NetError {
     let kind = match error.kind() {
+        // A layer's error has a reason of its own.
+        _ if error.get_ref().is_some() => error.into(),
         io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => NetErrorKind::Closed { when },
-        _ => NetErrorKind::Io(error),
+        _ => error.into(),
     };
     NetError::new(peer, kind)
 }

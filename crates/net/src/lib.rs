@@ -14,6 +14,8 @@ mod stream;
 pub mod layered;
 mod interface;
 pub mod tcp;
+#[cfg(feature = "ws")]
+pub mod ws;
 pub mod ipc;
 pub mod abstract_name;
 pub mod inproc;
@@ -31,3 +33,5 @@ pub use address::Address;
 pub use error::{NetError, NetErrorKind};
 pub use options::{DialOptions, KeepAlive, ListenOptions, Permissions, Redial, TcpOptions};
 pub use transport::{Connection, Credentials, Inlet, Listener, Outlet, Transport};
+#[cfg(feature = "ws")]
+pub use ws::{WsDialOptions, WsListenOptions};

@@ -9,6 +9,8 @@ use std::time::Duration;
 use wigwag_sp::{OutOfRange, Priority};
 
 use crate::transport::BACKLOG;
+#[cfg(feature = "ws")]
+use crate::ws::{WsDialOptions, WsListenOptions};
 
 /// Options of a dialer.
 ///
@@ -31,6 +33,8 @@ pub struct DialOptions {
     pub(crate) send_priority: Priority,
     pub(crate) receive_priority: Priority,
     pub(crate) tcp: TcpOptions,
+    #[cfg(feature = "ws")]
+    pub(crate) ws: WsDialOptions,
 }
 
 impl DialOptions {
@@ -78,6 +82,14 @@ impl DialOptions {
         self
     }
 
+    /// Sets the options for ws.
+    #[cfg(feature = "ws")]
+    #[must_use]
+    pub fn ws(mut self, options: WsDialOptions) -> DialOptions {
+        self.ws = options;
+        self
+    }
+
     /// Returns the options for tcp, for a transport.
     pub fn get_tcp(&self) -> TcpOptions {
         self.tcp
@@ -94,6 +106,8 @@ pub struct ListenOptions {
     pub(crate) send_priority: Priority,
     pub(crate) receive_priority: Priority,
     pub(crate) tcp: TcpOptions,
+    #[cfg(feature = "ws")]
+    pub(crate) ws: WsListenOptions,
 }
 
 impl Default for ListenOptions {
@@ -105,6 +119,8 @@ impl Default for ListenOptions {
             send_priority: Priority::default(),
             receive_priority: Priority::default(),
             tcp: TcpOptions::default(),
+            #[cfg(feature = "ws")]
+            ws: WsListenOptions::default(),
         }
     }
 }
@@ -151,6 +167,14 @@ impl ListenOptions {
     #[must_use]
     pub fn tcp(mut self, options: TcpOptions) -> ListenOptions {
         self.tcp = options;
+        self
+    }
+
+    /// Sets the options for ws.
+    #[cfg(feature = "ws")]
+    #[must_use]
+    pub fn ws(mut self, options: WsListenOptions) -> ListenOptions {
+        self.ws = options;
         self
     }
 

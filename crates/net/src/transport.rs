@@ -26,6 +26,8 @@ pub static TRANSPORTS: &[&dyn Transport] = &[
     &crate::abstract_name::Abstract,
     &crate::inproc::Inproc,
     &crate::descriptor::Descriptors,
+    #[cfg(feature = "ws")]
+    &crate::ws::WS,
 ];
 
 /// Transports that a process may [`register`].

@@ -27,6 +27,14 @@ macro_rules! protocols {
                 }
             }
 
+            /// The protocol of this name, in letters of either case.
+            pub const fn from_name(name: &str) -> Option<ProtocolNumber> {
+                $(if name.eq_ignore_ascii_case($name) {
+                    return Some(ProtocolNumber($number));
+                })*
+                None
+            }
+
             /// The name in capitals, as in the specifications; `None` for an unknown number.
             pub const fn name(self) -> Option<&'static str> {
                 match self.0 {
@@ -181,10 +189,14 @@ mod tests {
     }
 
     #[test]
-    fn partners_are_mutual() {
+    fn partners_are_mutual_and_have_names() {
         for number in 0..=0x700 {
             if let Some(partner) = ProtocolNumber(number).partner() {
                 assert_eq!(partner.partner(), Some(ProtocolNumber(number)));
+                let name = ProtocolNumber(number).name().unwrap();
+                for name in [name, &name.to_ascii_lowercase()] {
+                    assert_eq!(ProtocolNumber::from_name(name), Some(ProtocolNumber(number)));
+                }
             }
         }
     }

@@ -4,3 +4,4 @@ wigwag_conformance::protocol_conformance!(tcp, "tcp://127.0.0.1:0");
 wigwag_conformance::protocol_conformance!(ipc, "ipc://{dir}/socket");
 wigwag_conformance::protocol_conformance!(abstract_name, "abstract://{name}");
 wigwag_conformance::protocol_conformance!(inproc, "inproc://{name}");
+wigwag_conformance::protocol_conformance!(ws, "ws://127.0.0.1:0");
