@@ -7,7 +7,9 @@ use bytes::BytesMut;
 use tokio::io::AsyncReadExt;
 use wigwag_net::handshake::{greet, read_message, send_message};
 use wigwag_net::transport::ByteInlet;
-use wigwag_net::{Address, Connection, ListenOptions, Listener, NetErrorKind, Outlet, transport};
+use wigwag_net::{
+    Address, Connection, DialOptions, ListenOptions, Listener, NetErrorKind, Outlet, transport,
+};
 use wigwag_wire::{Framing, ProtocolNumber, ReadBuf};
 
 use crate::TestEnv;
@@ -21,7 +23,8 @@ const FLOOD_BYTES: usize = 64 * 1024 * 1024;
 
 pub(crate) async fn listen(env: &TestEnv) -> (Box<dyn Listener>, Address) {
     let wanted: Address = env.address().parse().expect("an address");
-    let listener = transport::listen(&wanted, ListenOptions::default()).await.expect("a listener");
+    let options = ListenOptions::default().receive_limit(FLOOD_BYTES);
+    let listener = transport::listen(&wanted, options).await.expect("a listener");
     let address = listener.address().clone();
     (listener, address)
 }
@@ -30,7 +33,8 @@ pub(crate) async fn listen(env: &TestEnv) -> (Box<dyn Listener>, Address) {
 /// follows, so it must be SP messages.
 async fn connected(env: &TestEnv) -> (Connection, Connection) {
     let (listener, address) = listen(env).await;
-    let mut dialled = transport::dial(&address).await.expect("a connection");
+    let options = DialOptions::default().receive_limit(FLOOD_BYTES);
+    let mut dialled = transport::dial_with(&address, options).await.expect("a connection");
     let mut accepted = listener.accept().await.expect("a connection");
     tokio::join!(greeted(&mut dialled), greeted(&mut accepted));
     (dialled, accepted)

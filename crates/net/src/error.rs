@@ -209,11 +209,32 @@ impl NetErrorKind {
     }
 }
 
+impl NetErrorKind {
+    /// The error that a layer of the connection has put into that of a read or write.
+    pub(crate) fn of_layer(error: &io::Error) -> Option<NetErrorKind> {
+        #[cfg(feature = "ws")]
+        if let Some(kind) = crate::ws::kind_of(error) {
+            return Some(kind);
+        }
+        let _ = error;
+        None
+    }
+
+    /// True if the peer broke the rules of the connection.
+    pub(crate) fn is_punished(&self) -> bool {
+        match self {
+            NetErrorKind::Framing(_) => true,
+            #[cfg(feature = "ws")]
+            NetErrorKind::WebSocket(error) => matches!(error, crate::ws::WsError::BadFrame { .. }),
+            _ => false,
+        }
+    }
+}
+
 /// Maps an error of a dial, or of a connection.
 impl From<io::Error> for NetErrorKind {
     fn from(error: io::Error) -> NetErrorKind {
-        #[cfg(feature = "ws")]
-        if let Some(kind) = crate::ws::kind_of(&error) {
+        if let Some(kind) = NetErrorKind::of_layer(&error) {
             return kind;
         }
         match error.kind() {

@@ -4,10 +4,12 @@
 //! and not where it is used. `docs/options.md` lists all options with the names that nanomsg, NNG
 //! and mangos use.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use wigwag_sp::{OutOfRange, Priority};
 
+use crate::sync::{AtomicUsize, Ordering};
 use crate::transport::BACKLOG;
 #[cfg(feature = "ws")]
 use crate::ws::{WsDialOptions, WsListenOptions};
@@ -30,6 +32,8 @@ pub struct DialOptions {
     pub(crate) redial: Option<Redial>,
     pub(crate) in_background: bool,
     pub(crate) receive_limit: Option<usize>,
+    /// That of the socket, which counts without one of this.
+    pub(crate) socket_limit: Option<ReceiveLimit>,
     pub(crate) send_priority: Priority,
     pub(crate) receive_priority: Priority,
     pub(crate) tcp: TcpOptions,
@@ -103,6 +107,8 @@ pub struct ListenOptions {
     pub(crate) backlog: u32,
     pub(crate) permissions: Permissions,
     pub(crate) receive_limit: Option<usize>,
+    /// That of the socket, which counts without one of this.
+    pub(crate) socket_limit: Option<ReceiveLimit>,
     pub(crate) send_priority: Priority,
     pub(crate) receive_priority: Priority,
     pub(crate) tcp: TcpOptions,
@@ -116,6 +122,7 @@ impl Default for ListenOptions {
             backlog: BACKLOG,
             permissions: Permissions::default(),
             receive_limit: None,
+            socket_limit: None,
             send_priority: Priority::default(),
             receive_priority: Priority::default(),
             tcp: TcpOptions::default(),
@@ -193,6 +200,42 @@ impl ListenOptions {
         self.tcp
     }
 }
+
+/// A limit of received messages that may change while connections use it.
+#[derive(Clone, Debug)]
+pub(crate) struct ReceiveLimit(Arc<AtomicUsize>);
+
+impl ReceiveLimit {
+    pub(crate) fn new(bytes: usize) -> ReceiveLimit {
+        ReceiveLimit(Arc::new(AtomicUsize::new(bytes)))
+    }
+
+    /// The limit that applies to a connection with an option and a socket of its own.
+    #[cfg(feature = "ws")]
+    pub(crate) fn of(option: Option<usize>, socket: Option<&ReceiveLimit>) -> ReceiveLimit {
+        let default = || ReceiveLimit::new(wigwag_sp::limits::RECEIVE_BYTES_MAX);
+        option.map_or_else(|| socket.cloned().unwrap_or_else(default), ReceiveLimit::new)
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        // Pairs with the store in `set`; no other data depends on it.
+        self.0.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set(&self, bytes: usize) {
+        // Pairs with the load in `bytes`.
+        self.0.store(bytes, Ordering::Relaxed);
+    }
+}
+
+/// Equal if a change of one changes the other.
+impl PartialEq for ReceiveLimit {
+    fn eq(&self, other: &ReceiveLimit) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for ReceiveLimit {}
 
 /// Options of tcp connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

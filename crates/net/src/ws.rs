@@ -21,8 +21,6 @@ mod upgrade;
 use std::io;
 use std::sync::Arc;
 
-use wigwag_sp::limits::RECEIVE_BYTES_MAX;
-
 pub use self::error::WsError;
 pub(crate) use self::error::kind_of;
 use self::layer::{Place, WebSocket};
@@ -30,6 +28,7 @@ pub use self::options::{BadHeader, WsDialOptions, WsListenOptions};
 use crate::address::Address;
 use crate::error::{NetError, NetErrorKind};
 use crate::layered;
+use crate::options::ReceiveLimit;
 use crate::tcp::Tcp;
 use crate::transport::{Boxed, Connection, DialOptions, ListenOptions, Listener, Transport};
 
@@ -75,7 +74,7 @@ impl Transport for Ws {
     ) -> Boxed<'a, Result<Connection, NetError>> {
         Box::pin(async move {
             let (authority, target) = split(address)?;
-            let limit = options.receive_limit.unwrap_or(RECEIVE_BYTES_MAX);
+            let limit = ReceiveLimit::of(options.receive_limit, options.socket_limit.as_ref());
             let ws = options.ws.clone();
             let below = Address::new(self.below.scheme(), authority);
             let dialling = self.below.dial(&below, options);
@@ -136,10 +135,11 @@ impl Listener for WsListener {
         Box::pin(async move {
             let accepting = self.below.accept();
             let below = accepting.await.map_err(|error| at(&self.address, error))?;
-            let limit = self.options.receive_limit.unwrap_or(RECEIVE_BYTES_MAX);
-            let layer =
-                WebSocket::listener(self.path.clone(), self.options.ws.origins.clone(), limit);
-            over(self.address.scheme(), below, layer).map_err(|error| NetError::new(&self.address, error))
+            let options = &self.options;
+            let limit = ReceiveLimit::of(options.receive_limit, options.socket_limit.as_ref());
+            let layer = WebSocket::listener(self.path.clone(), options.ws.origins.clone(), limit);
+            over(self.address.scheme(), below, layer)
+                .map_err(|error| NetError::new(&self.address, error))
         })
     }
 

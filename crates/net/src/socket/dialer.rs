@@ -61,7 +61,7 @@ impl Core {
         let text = endpoint.address.to_string();
         let mut options = options.clone();
         // A transport that assembles messages must bound them as the socket does.
-        options.receive_limit.get_or_insert_with(|| self.with(|state| state.receive_limit));
+        options.socket_limit = Some(self.with(|state| state.receive_limit.clone()));
         let (connection, input) = within(&text, async {
             let mut connection = transport::dial_with(&endpoint.address, options).await?;
             let mut input = ReadBuf::new();

@@ -40,7 +40,7 @@ impl Core {
                 receive_priority: options.receive_priority,
             };
             // A transport that assembles messages must bound them as the socket does.
-            options.receive_limit.get_or_insert_with(|| core.with(|state| state.receive_limit));
+            options.socket_limit = Some(core.with(|state| state.receive_limit.clone()));
             let listener = transport::listen(&address, options).await?;
             let guard =
                 core.add_endpoint(Side::Accepted, listener.address().clone(), pipe_options)?;

@@ -58,7 +58,9 @@ impl WsError {
     pub(crate) fn hint(&self) -> &'static str {
         match self {
             WsError::Refused { .. } => "check the address's path, and what the server's text says",
-            WsError::BadAnswer { .. } => "check the port: the server there does not serve SP over ws",
+            WsError::BadAnswer { .. } => {
+                "check the port: the server there does not serve SP over ws"
+            }
             WsError::BadRequest { .. } => "our answer tells the peer what to change",
             WsError::BadFrame { .. } => "the peer is broken or hostile: look at its version",
             WsError::ClosedByPeer { code: close::TOO_LONG, .. } => {

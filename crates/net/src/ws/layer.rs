@@ -18,6 +18,7 @@ use super::receiving::{Deframer, Event};
 use super::sending::Framer;
 use super::upgrade::{self, Asked, Refusal, Request};
 use crate::layered::{Layer, Received, SEND_BYTES_MAX};
+use crate::options::ReceiveLimit;
 
 /// Unwritten bytes beyond which a ping gets its answer later: a peer that pings and does not read
 /// must not fill the memory.
@@ -41,11 +42,17 @@ pub(super) struct WebSocket {
 
 enum State {
     /// A dialer whose SP header has not been sent.
-    Idle { place: Place, options: WsDialOptions },
+    Idle {
+        place: Place,
+        options: WsDialOptions,
+    },
     /// A dialer that has sent its request.
     Asked(Asked),
     /// A listener without a whole request.
-    Listening { path: String, origins: Origins },
+    Listening {
+        path: String,
+        origins: Origins,
+    },
     /// A listener whose own SP header has not been sent.
     Requested(Request),
     Open,
@@ -63,13 +70,13 @@ pub(super) struct Place {
 
 impl WebSocket {
     /// The end of a dialer. `limit` bounds a fragmented message.
-    pub(super) fn dialer(place: Place, options: WsDialOptions, limit: usize) -> WebSocket {
+    pub(super) fn dialer(place: Place, options: WsDialOptions, limit: ReceiveLimit) -> WebSocket {
         let framer = Framer::new(Some(Masks::new()));
         WebSocket::new(State::Idle { place, options }, framer, Deframer::new(false, limit))
     }
 
     /// The end of a listener at `path`.
-    pub(super) fn listener(path: String, origins: Origins, limit: usize) -> WebSocket {
+    pub(super) fn listener(path: String, origins: Origins, limit: ReceiveLimit) -> WebSocket {
         let state = State::Listening { path, origins };
         WebSocket::new(state, Framer::new(None), Deframer::new(true, limit))
     }
@@ -179,7 +186,9 @@ impl WebSocket {
         let Some(start) = received.first_chunk::<HEADER_BYTES>() else { return Ok(()) };
         let other = match Header::parse(*start) {
             Ok(_) => io::Error::from(WsError::SpeaksSp),
-            Err(error @ HeaderError::SpeaksTls) => io::Error::new(io::ErrorKind::InvalidData, error),
+            Err(error @ HeaderError::SpeaksTls) => {
+                io::Error::new(io::ErrorKind::InvalidData, error)
+            }
             // A method or a version.
             Err(_) if start[0].is_ascii_alphabetic() => return Ok(()),
             Err(_) if is_request => self.refuse(Refusal::NOT_HTTP, out),

@@ -50,7 +50,8 @@ impl WsDialOptions {
     /// head would become too long.
     pub fn header(mut self, name: &str, value: &str) -> Result<WsDialOptions, BadHeader> {
         let bad = |rule| Err(BadHeader { name: name.to_owned(), rule });
-        let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+        let is_token =
+            |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
         if name.is_empty() || !name.bytes().all(is_token) {
             return bad("a name is letters, digits and a few signs");
         }
@@ -124,9 +125,8 @@ impl Origins {
             let authority = origin.strip_prefix(b"http://").or(origin.strip_prefix(b"https://"));
             authority.is_some_and(|authority| authority.eq_ignore_ascii_case(host))
         };
-        let is_named = || {
-            self.allowed.iter().any(|allowed| allowed.as_bytes().eq_ignore_ascii_case(origin))
-        };
+        let is_named =
+            || self.allowed.iter().any(|allowed| allowed.as_bytes().eq_ignore_ascii_case(origin));
         self.any || is_same_host() || is_named()
     }
 }
@@ -138,7 +138,8 @@ mod tests {
     #[test]
     fn a_header_that_would_break_the_request_is_refused() {
         let refused = |name, value| WsDialOptions::default().header(name, value).unwrap_err().rule;
-        for (name, value) in [("", "x"), ("a b", "x"), ("a:", "x"), ("a", "x\r\ny: z"), ("a", "\u{e4}")]
+        for (name, value) in
+            [("", "x"), ("a b", "x"), ("a:", "x"), ("a", "x\r\ny: z"), ("a", "\u{e4}")]
         {
             assert!(refused(name, value).contains("is "), "{name} {value}");
         }

@@ -12,6 +12,7 @@ use wigwag_wire::{FramingError, ReadBuf};
 use super::close::{self, Reason};
 use super::error::WsError;
 use super::frame::{Head, Opcode, apply_mask};
+use crate::options::ReceiveLimit;
 
 /// Empty fragments of a message: nobody needs any, and they take time without an end.
 const EMPTY_FRAGMENTS_MAX: u32 = 1024;
@@ -53,7 +54,7 @@ pub(super) struct Deframer {
     /// Frames of a client are masked, those of a server are not.
     from_client: bool,
     /// Bytes of an assembled message.
-    limit: usize,
+    limit: ReceiveLimit,
     /// The rest of a data frame.
     frame: Option<Frame>,
     /// The message whose fragments come.
@@ -77,7 +78,7 @@ struct Assembly {
 }
 
 impl Deframer {
-    pub(super) fn new(from_client: bool, limit: usize) -> Deframer {
+    pub(super) fn new(from_client: bool, limit: ReceiveLimit) -> Deframer {
         Deframer { from_client, limit, frame: None, assembly: None, gathered: Vec::new() }
     }
 
@@ -135,6 +136,7 @@ impl Deframer {
     /// Begins a data frame.
     #[inline]
     fn begin(&mut self, head: &Head) -> Result<(), Broken> {
+        let limit = self.limit.bytes();
         let protocol_error = |rule| Err(Broken::rule(close::PROTOCOL_ERROR, rule));
         match (head.opcode, &self.assembly) {
             (Opcode::Text, _) => {
@@ -146,9 +148,9 @@ impl Deframer {
             }
             (Opcode::Binary, None) if head.is_last => {
                 self.gathered.extend_from_slice(&head.length.to_be_bytes());
-                if head.length > self.limit as u64 {
+                if head.length > limit as u64 {
                     // The length alone goes up, where it is counted and refused.
-                    return Err(Broken::too_long(head.length, self.limit));
+                    return Err(Broken::too_long(head.length, limit));
                 }
             }
             (Opcode::Binary, None) => self.assembly = Some(Assembly::default()),
@@ -157,8 +159,8 @@ impl Deframer {
         }
         if let Some(assembly) = &mut self.assembly {
             let length = head.length.saturating_add(assembly.bytes.len() as u64);
-            if length > self.limit as u64 {
-                return Err(Broken::too_long(length, self.limit));
+            if length > limit as u64 {
+                return Err(Broken::too_long(length, limit));
             }
             assembly.empty += u32::from(head.length == 0);
             if assembly.empty > EMPTY_FRAGMENTS_MAX {
@@ -173,7 +175,8 @@ impl Deframer {
     #[inline]
     fn take_body(&mut self, received: &mut [u8], input: &mut ReadBuf) -> usize {
         let Some(frame) = &mut self.frame else { return 0 };
-        let here = usize::try_from(frame.left).map_or(received.len(), |left| left.min(received.len()));
+        let here =
+            usize::try_from(frame.left).map_or(received.len(), |left| left.min(received.len()));
         let body = &mut received[..here];
         if let Some(mask) = &mut frame.mask {
             apply_mask(body, *mask, 0);

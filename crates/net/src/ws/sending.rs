@@ -92,7 +92,8 @@ impl Framer {
 
     #[inline]
     fn write_body<'a>(&mut self, bytes: &'a [u8], out: &mut Vec<u8>) -> &'a [u8] {
-        let here = usize::try_from(self.frame_left).map_or(bytes.len(), |left| left.min(bytes.len()));
+        let here =
+            usize::try_from(self.frame_left).map_or(bytes.len(), |left| left.min(bytes.len()));
         let (body, rest) = bytes.split_at(here);
         let from = out.len();
         out.extend_from_slice(body);

@@ -128,7 +128,8 @@ impl Asked {
         }
         let status = answer.code.unwrap_or_default();
         let headers = Headers(answer.headers);
-        let named = headers.one("Sec-WebSocket-Protocol").and_then(|of| std::str::from_utf8(of).ok());
+        let named =
+            headers.one("Sec-WebSocket-Protocol").and_then(|of| std::str::from_utf8(of).ok());
         if status != 101 {
             let other = named.and_then(protocol).filter(|named| *named != self.server);
             let text = String::from_utf8_lossy(&behind[..behind.len().min(TEXT_BYTES_MAX)]);
@@ -265,7 +266,8 @@ impl Request {
     /// The header of a client that wants this, for the protocol above. If `ours` is known and among
     /// what it wants, that counts, otherwise what it names first.
     pub(super) fn header(&self, ours: Option<ProtocolNumber>) -> Option<Header> {
-        let server = ours.filter(|ours| self.wanted.contains(ours)).or(self.wanted.first().copied());
+        let server =
+            ours.filter(|ours| self.wanted.contains(ours)).or(self.wanted.first().copied());
         Some(Header { protocol: server?.partner()? })
     }
 
