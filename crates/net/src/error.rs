@@ -199,9 +199,14 @@ impl NetErrorKind {
     }
 }
 
-/// Maps an error of a dial, or of a connection.
+/// Maps an error of a dial, or of a connection. A transport that knows the reason, as a
+/// [layer](crate::layered) does, returns it within the error of a read or write.
 impl From<io::Error> for NetErrorKind {
     fn from(error: io::Error) -> NetErrorKind {
+        let error = match error.downcast::<NetErrorKind>() {
+            Ok(known) => return known,
+            Err(error) => error,
+        };
         match error.kind() {
             io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound => {
                 NetErrorKind::NobodyListens

@@ -110,9 +110,14 @@ async fn read_some(
 
 /// Maps an error of a lost connection: a peer may leave with a reset, and that counts as closing.
 fn lost(peer: &str, error: io::Error, when: &'static str) -> NetError {
-    let kind = match error.kind() {
-        io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => NetErrorKind::Closed { when },
-        _ => NetErrorKind::Io(error),
+    let kind = match error.downcast::<NetErrorKind>() {
+        Ok(known) => known,
+        Err(error) => match error.kind() {
+            io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => {
+                NetErrorKind::Closed { when }
+            }
+            _ => NetErrorKind::Io(error),
+        },
     };
     NetError::new(peer, kind)
 }
