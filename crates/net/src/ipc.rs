@@ -41,7 +41,7 @@ impl Transport for Ipc {
             }
             let path = PathBuf::from(address.rest());
             let listener = take_over(&path)
-                .and_then(|()| bind(&path, options))
+                .and_then(|()| bind(&path, &options))
                 .map_err(|error| NetError::new(address, listen_kind(error)))?;
             let address = address.clone();
             let file = Some(SocketFile(path));
@@ -105,12 +105,12 @@ fn take_over(path: &Path) -> io::Result<()> {
     }
 }
 
-fn bind(path: &Path, options: ListenOptions) -> io::Result<UnixListener> {
+fn bind(path: &Path, options: &ListenOptions) -> io::Result<UnixListener> {
     listen(make(path, options)?, options.backlog)
 }
 
 /// Creates a socket with its name and permissions. No peer can connect before it listens.
-fn make(path: &Path, options: ListenOptions) -> io::Result<Socket> {
+fn make(path: &Path, options: &ListenOptions) -> io::Result<Socket> {
     let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
     socket.bind(&SockAddr::unix(path)?)?;
     let rights = std::fs::Permissions::from_mode(options.permissions.mode());
@@ -213,7 +213,7 @@ mod tests {
     async fn permissions_are_set_before_a_peer_can_connect() {
         let path = std::env::temp_dir().join(format!("wigwag-before-{}", std::process::id()));
         let options = ListenOptions::default().permissions(Permissions::new(0o600).unwrap());
-        let socket = make(&path, options).unwrap();
+        let socket = make(&path, &options).unwrap();
         let mode = || std::fs::metadata(&path).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode(), 0o600);
         let refused = std::os::unix::net::UnixStream::connect(&path).unwrap_err();

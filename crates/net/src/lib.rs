@@ -14,6 +14,8 @@ mod stream;
 pub mod layered;
 mod interface;
 pub mod tcp;
+#[cfg(feature = "tls")]
+pub mod tls;
 pub mod ipc;
 pub mod abstract_name;
 pub mod inproc;
@@ -30,4 +32,6 @@ pub mod socket;
 pub use address::Address;
 pub use error::{NetError, NetErrorKind};
 pub use options::{DialOptions, KeepAlive, ListenOptions, Permissions, Redial, TcpOptions};
-pub use transport::{Connection, Credentials, Inlet, Listener, Outlet, Transport};
+#[cfg(feature = "tls")]
+pub use tls::{TlsClientConfig, TlsError, TlsServerConfig, TlsSource};
+pub use transport::{Connection, Credentials, Inlet, Listener, Outlet, PeerCertificate, Transport};

@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use wigwag_sp::{OutOfRange, Priority};
 
+#[cfg(feature = "tls")]
+use crate::tls::{TlsClientConfig, TlsServerConfig};
 use crate::transport::BACKLOG;
 
 /// Options of a dialer.
@@ -23,7 +25,7 @@ use crate::transport::BACKLOG;
 /// # let _ = options;
 /// # Ok::<(), wigwag_sp::OutOfRange>(())
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DialOptions {
     pub(crate) redial: Option<Redial>,
     pub(crate) in_background: bool,
@@ -31,6 +33,8 @@ pub struct DialOptions {
     pub(crate) send_priority: Priority,
     pub(crate) receive_priority: Priority,
     pub(crate) tcp: TcpOptions,
+    #[cfg(feature = "tls")]
+    pub(crate) tls: Option<TlsClientConfig>,
 }
 
 impl DialOptions {
@@ -78,6 +82,15 @@ impl DialOptions {
         self
     }
 
+    /// Sets what is trusted and presented with TLS; by default the authorities of the system are
+    /// trusted, and nothing is presented.
+    #[cfg(feature = "tls")]
+    #[must_use]
+    pub fn tls(mut self, config: TlsClientConfig) -> DialOptions {
+        self.tls = Some(config);
+        self
+    }
+
     /// Returns the options for tcp, for a transport.
     pub fn get_tcp(&self) -> TcpOptions {
         self.tcp
@@ -86,7 +99,7 @@ impl DialOptions {
 
 /// Options of a listener. A node uses those of the transport; priorities and the receive limit are
 /// for sockets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListenOptions {
     pub(crate) backlog: u32,
     pub(crate) permissions: Permissions,
@@ -94,6 +107,8 @@ pub struct ListenOptions {
     pub(crate) send_priority: Priority,
     pub(crate) receive_priority: Priority,
     pub(crate) tcp: TcpOptions,
+    #[cfg(feature = "tls")]
+    pub(crate) tls: Option<TlsServerConfig>,
 }
 
 impl Default for ListenOptions {
@@ -105,6 +120,8 @@ impl Default for ListenOptions {
             send_priority: Priority::default(),
             receive_priority: Priority::default(),
             tcp: TcpOptions::default(),
+            #[cfg(feature = "tls")]
+            tls: None,
         }
     }
 }
@@ -151,6 +168,14 @@ impl ListenOptions {
     #[must_use]
     pub fn tcp(mut self, options: TcpOptions) -> ListenOptions {
         self.tcp = options;
+        self
+    }
+
+    /// Sets the certificate and the accepted clients with TLS; a listener with TLS needs it.
+    #[cfg(feature = "tls")]
+    #[must_use]
+    pub fn tls(mut self, config: TlsServerConfig) -> ListenOptions {
+        self.tls = Some(config);
         self
     }
 

@@ -44,7 +44,7 @@ impl Core {
             let dialer = Dialer::new(&core, &guard.endpoint);
             let first = match options.in_background {
                 true => None,
-                false => Some(core.connect(&guard.endpoint, options).await?),
+                false => Some(core.connect(&guard.endpoint, options.clone()).await?),
             };
             core.spawn(core.clone().keep_dialled(guard, options, first));
             Ok(dialer)
@@ -98,7 +98,7 @@ impl Core {
                 tokio::time::sleep(backoff.next(random())).await;
                 let again = std::mem::replace(&mut dialled, true);
                 self.with(|state| state.statistics.redials += u64::from(again));
-                self.connect(endpoint, options).await
+                self.connect(endpoint, options.clone()).await
             };
             match until(self.endpoint_closed(endpoint), next).await {
                 None => return,

@@ -34,12 +34,12 @@ impl Core {
         let core = self.clone();
         let place = address.clone();
         self.on_runtime(&place, async move {
-            let listener = transport::listen(&address, options).await?;
             let pipe_options = PipeOptions {
                 receive_limit: options.receive_limit,
                 send_priority: options.send_priority,
                 receive_priority: options.receive_priority,
             };
+            let listener = transport::listen(&address, options).await?;
             let guard =
                 core.add_endpoint(Side::Accepted, listener.address().clone(), pipe_options)?;
             let handle = Listener::new(&core, &guard.endpoint);
