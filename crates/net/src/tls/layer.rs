@@ -413,3 +413,6 @@ fn append(
 fn into_io(error: Error) -> io::Error {
     TlsError::from(error).into_io()
 }
+
+#[cfg(test)]
+mod tests;
