@@ -8,6 +8,9 @@ use std::time::Duration;
 use wigwag_wire::hint::{write_debug, write_error};
 use wigwag_wire::{Fault, FramingError, HeaderError};
 
+#[cfg(feature = "tls")]
+use crate::tls::TlsError;
+
 /// An error of one connection or listener, with its address.
 ///
 /// `{}` prints the address and the reason in one line; `{:#}` prints the reason, the address and a
@@ -62,6 +65,10 @@ pub enum NetErrorKind {
     /// The peer's bytes cannot be split into messages.
     #[error("{0}")]
     Framing(FramingError),
+    /// TLS refused or lost the connection, or its configuration is wrong.
+    #[cfg(feature = "tls")]
+    #[error("{0}")]
+    Tls(TlsError),
     /// The peer closed the connection.
     #[error("the peer closed the connection {when}")]
     Closed {
@@ -122,6 +129,8 @@ impl NetError {
             NetErrorKind::WebSocket(error) if error.is_by_caller() => Fault::Caller,
             #[cfg(feature = "ws")]
             NetErrorKind::WebSocket(_) => Fault::Peer,
+            #[cfg(feature = "tls")]
+            NetErrorKind::Tls(error) => error.fault(),
             NetErrorKind::Io(error) => match error.kind() {
                 io::ErrorKind::ConnectionReset
                 | io::ErrorKind::BrokenPipe
@@ -161,7 +170,9 @@ impl NetErrorKind {
             NetErrorKind::BadAddress { .. } => {
                 "write it like tcp://127.0.0.1:7001, ipc:///run/app.sock or inproc://name"
             }
-            NetErrorKind::UnknownScheme => "use tcp://, ipc://, abstract:// or inproc://",
+            NetErrorKind::UnknownScheme => {
+                "use tcp://, ipc://, abstract:// or inproc://; tls+tcp:// needs the feature `tls`"
+            }
             NetErrorKind::UnknownHost => "check the spelling, or give the address in numbers",
             NetErrorKind::NobodyListens => "start the peer there, or dial again once it is up",
             NetErrorKind::InUse => "stop the other program, or listen on port 0 for a free one",
@@ -179,13 +190,15 @@ impl NetErrorKind {
                 "this port belongs to a web server: dial the SP port instead"
             }
             NetErrorKind::Header(HeaderError::SpeaksTls) => {
-                "this port wants TLS: dial the plain SP port instead"
+                "this port speaks TLS: dial tls+tcp://, or have the peer use tcp://"
             }
             NetErrorKind::Header(_) => "check the port: the program there is not an SP peer",
             NetErrorKind::Framing(FramingError::TooLong { .. }) => {
                 "raise the receive limit here, or send smaller messages there"
             }
             NetErrorKind::Framing(_) => "the peer is broken or hostile: look at its version",
+            #[cfg(feature = "tls")]
+            NetErrorKind::Tls(error) => error.hint(),
             NetErrorKind::Closed { .. } => "look at the peer's log for its reason",
             NetErrorKind::TurnedAway { .. } => "see to the rule, or dial with another socket",
             NetErrorKind::ClosedHere => "make a new one",
@@ -211,13 +224,8 @@ impl NetErrorKind {
 
 impl NetErrorKind {
     /// The error that a layer of the connection has put into that of a read or write.
-    pub(crate) fn of_layer(error: &io::Error) -> Option<NetErrorKind> {
-        #[cfg(feature = "ws")]
-        if let Some(kind) = crate::ws::kind_of(error) {
-            return Some(kind);
-        }
-        let _ = error;
-        None
+    pub(crate) fn of_layer(error: &io::Error) -> Option<&NetErrorKind> {
+        error.get_ref()?.downcast_ref()
     }
 
     /// True if the peer broke the rules of the connection.
@@ -231,12 +239,14 @@ impl NetErrorKind {
     }
 }
 
-/// Maps an error of a dial, or of a connection.
+/// Maps an error of a dial, or of a connection. A transport that knows the reason, as a
+/// [layer](crate::layered) does, returns it within the error of a read or write.
 impl From<io::Error> for NetErrorKind {
     fn from(error: io::Error) -> NetErrorKind {
-        if let Some(kind) = NetErrorKind::of_layer(&error) {
-            return kind;
-        }
+        let error = match error.downcast::<NetErrorKind>() {
+            Ok(known) => return known,
+            Err(error) => error,
+        };
         match error.kind() {
             io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound => {
                 NetErrorKind::NobodyListens
@@ -251,6 +261,13 @@ impl From<io::Error> for NetErrorKind {
 impl From<HeaderError> for NetErrorKind {
     fn from(error: HeaderError) -> NetErrorKind {
         NetErrorKind::Header(error)
+    }
+}
+
+#[cfg(feature = "tls")]
+impl From<TlsError> for NetErrorKind {
+    fn from(error: TlsError) -> NetErrorKind {
+        NetErrorKind::Tls(error)
     }
 }
 

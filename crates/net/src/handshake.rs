@@ -53,7 +53,11 @@ pub async fn read_header(
     input: &mut ReadBuf,
 ) -> Result<[u8; HEADER_BYTES], NetError> {
     while input.len() < HEADER_BYTES {
-        read_some(connection, input, "before its SP header was whole").await?;
+        let outcome = read_some(connection, input, "before its SP header was whole").await;
+        outcome.map_err(|error| match Header::of_part(input.as_slice()) {
+            Some(known) => NetError::new(&connection.peer, known),
+            None => error,
+        })?;
     }
     let mut bytes = [0; HEADER_BYTES];
     bytes.copy_from_slice(&input.take(HEADER_BYTES));
@@ -110,11 +114,14 @@ async fn read_some(
 
 /// Maps an error of a lost connection: a peer may leave with a reset, and that counts as closing.
 fn lost(peer: &str, error: io::Error, when: &'static str) -> NetError {
-    let kind = match error.kind() {
-        // A layer's error has a reason of its own.
-        _ if error.get_ref().is_some() => error.into(),
-        io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => NetErrorKind::Closed { when },
-        _ => error.into(),
+    let kind = match error.downcast::<NetErrorKind>() {
+        Ok(known) => known,
+        Err(error) => match error.kind() {
+            io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => {
+                NetErrorKind::Closed { when }
+            }
+            _ => NetErrorKind::Io(error),
+        },
     };
     NetError::new(peer, kind)
 }

@@ -2,7 +2,8 @@
 //!
 //! A [`Layer`] is the state of both directions, without a socket. Its handshake belongs to it, so a
 //! connection is there before it is complete: bytes that are sent early wait in the layer, which
-//! bounds them, and an error of the handshake is that of a read. Who dials or accepts sees it in the
+//! bounds them, and an error of the handshake is that of a read, within which a
+//! [`NetErrorKind`](crate::NetErrorKind) tells the reason. Who dials or accepts sees it in the
 //! handshake of the protocol above, within its time limit.
 
 use std::io::{self, IoSlice};

@@ -14,6 +14,8 @@ mod stream;
 pub mod layered;
 mod interface;
 pub mod tcp;
+#[cfg(feature = "tls")]
+pub mod tls;
 #[cfg(feature = "ws")]
 pub mod ws;
 pub mod ipc;
@@ -32,6 +34,8 @@ pub mod socket;
 pub use address::Address;
 pub use error::{NetError, NetErrorKind};
 pub use options::{DialOptions, KeepAlive, ListenOptions, Permissions, Redial, TcpOptions};
-pub use transport::{Connection, Credentials, Inlet, Listener, Outlet, Transport};
+#[cfg(feature = "tls")]
+pub use tls::{TlsClientConfig, TlsError, TlsServerConfig, TlsSource};
+pub use transport::{Connection, Credentials, Inlet, Listener, Outlet, PeerCertificate, Transport};
 #[cfg(feature = "ws")]
 pub use ws::{WsDialOptions, WsListenOptions};

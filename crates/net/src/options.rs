@@ -10,6 +10,8 @@ use std::time::Duration;
 use wigwag_sp::{OutOfRange, Priority};
 
 use crate::sync::{AtomicUsize, Ordering};
+#[cfg(feature = "tls")]
+use crate::tls::{TlsClientConfig, TlsServerConfig};
 use crate::transport::BACKLOG;
 #[cfg(feature = "ws")]
 use crate::ws::{WsDialOptions, WsListenOptions};
@@ -39,6 +41,8 @@ pub struct DialOptions {
     pub(crate) tcp: TcpOptions,
     #[cfg(feature = "ws")]
     pub(crate) ws: WsDialOptions,
+    #[cfg(feature = "tls")]
+    pub(crate) tls: Option<TlsClientConfig>,
 }
 
 impl DialOptions {
@@ -94,6 +98,15 @@ impl DialOptions {
         self
     }
 
+    /// Sets what is trusted and presented with TLS; by default the authorities of the system are
+    /// trusted, and nothing is presented.
+    #[cfg(feature = "tls")]
+    #[must_use]
+    pub fn tls(mut self, config: TlsClientConfig) -> DialOptions {
+        self.tls = Some(config);
+        self
+    }
+
     /// Returns the options for tcp, for a transport.
     pub fn get_tcp(&self) -> TcpOptions {
         self.tcp
@@ -114,6 +127,8 @@ pub struct ListenOptions {
     pub(crate) tcp: TcpOptions,
     #[cfg(feature = "ws")]
     pub(crate) ws: WsListenOptions,
+    #[cfg(feature = "tls")]
+    pub(crate) tls: Option<TlsServerConfig>,
 }
 
 impl Default for ListenOptions {
@@ -128,6 +143,8 @@ impl Default for ListenOptions {
             tcp: TcpOptions::default(),
             #[cfg(feature = "ws")]
             ws: WsListenOptions::default(),
+            #[cfg(feature = "tls")]
+            tls: None,
         }
     }
 }
@@ -182,6 +199,14 @@ impl ListenOptions {
     #[must_use]
     pub fn ws(mut self, options: WsListenOptions) -> ListenOptions {
         self.ws = options;
+        self
+    }
+
+    /// Sets the certificate and the accepted clients with TLS; a listener with TLS needs it.
+    #[cfg(feature = "tls")]
+    #[must_use]
+    pub fn tls(mut self, config: TlsServerConfig) -> ListenOptions {
+        self.tls = Some(config);
         self
     }
 

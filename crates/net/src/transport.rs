@@ -8,7 +8,7 @@
 use std::future::{Future, poll_fn};
 use std::io::{self, IoSlice};
 use std::pin::{Pin, pin};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -22,6 +22,8 @@ pub use crate::options::{DialOptions, ListenOptions};
 /// Every transport that comes with the crate.
 pub static TRANSPORTS: &[&dyn Transport] = &[
     &crate::tcp::Tcp,
+    #[cfg(feature = "tls")]
+    &crate::tls::TlsTcp,
     &crate::ipc::Ipc,
     &crate::abstract_name::Abstract,
     &crate::inproc::Inproc,
@@ -98,6 +100,8 @@ pub struct Connection {
     pub local: Option<Arc<str>>,
     /// The credentials of the peer, if the kernel vouches for them: on Unix sockets.
     pub credentials: Option<Credentials>,
+    /// The certificate of the peer, if the transport has one.
+    pub certificate: PeerCertificate,
 }
 
 impl Connection {
@@ -125,6 +129,7 @@ impl Connection {
             peer: peer.into(),
             local: None,
             credentials: None,
+            certificate: PeerCertificate::default(),
         }
     }
 }
@@ -140,6 +145,23 @@ pub struct Credentials {
     pub gid: u32,
     /// The process; `None` if it is in a namespace that this process cannot see.
     pub pid: Option<i32>,
+}
+
+/// The place for the certificate of a peer, which is there once a handshake of TLS is complete, and
+/// if the peer has presented one. Clones are the same place.
+#[derive(Clone, Debug, Default)]
+pub struct PeerCertificate(Arc<OnceLock<Arc<[u8]>>>);
+
+impl PeerCertificate {
+    /// The certificate of the end entity in DER.
+    pub fn get(&self) -> Option<Arc<[u8]>> {
+        self.0.get().cloned()
+    }
+
+    /// Leaves the certificate there, for a transport. Only the first one stays.
+    pub fn set(&self, der: &[u8]) {
+        let _ = self.0.set(der.into());
+    }
 }
 
 /// The reading half of a connection.

@@ -22,7 +22,6 @@ use std::io;
 use std::sync::Arc;
 
 pub use self::error::WsError;
-pub(crate) use self::error::kind_of;
 use self::layer::{Place, WebSocket};
 pub use self::options::{BadHeader, WsDialOptions, WsListenOptions};
 use crate::address::Address;

@@ -84,7 +84,7 @@ impl OpenPipe {
 
     fn lose(&mut self, error: &io::Error) {
         // A layer below has found the fault, and has told the peer if it could.
-        if let Some(kind) = NetErrorKind::of_layer(error).filter(NetErrorKind::is_punished) {
+        if let Some(kind) = NetErrorKind::of_layer(error).filter(|kind| kind.is_punished()) {
             self.refuses = matches!(kind, NetErrorKind::Framing(FramingError::TooLong { .. }));
             self.end = Some(PipeEnd::Punished(kind.to_string()));
             return;

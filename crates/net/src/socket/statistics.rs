@@ -88,6 +88,8 @@ pub struct HandshakeFailures {
     pub evicted: u64,
     /// The peer left before its header was complete.
     pub closed: u64,
+    /// The handshake of TLS has failed.
+    pub tls: u64,
     /// An error of the operating system.
     pub system: u64,
 }
@@ -100,6 +102,8 @@ impl HandshakeFailures {
             NetErrorKind::TimedOut(_) => &mut self.timed_out,
             NetErrorKind::Evicted => &mut self.evicted,
             NetErrorKind::Closed { .. } => &mut self.closed,
+            #[cfg(feature = "tls")]
+            NetErrorKind::Tls(_) => &mut self.tls,
             _ => &mut self.system,
         };
         *counter += 1;

@@ -2,8 +2,6 @@
 
 use std::io;
 
-use wigwag_wire::{FramingError, HeaderError};
-
 use super::close;
 use crate::error::NetErrorKind;
 
@@ -85,18 +83,6 @@ impl From<WsError> for io::Error {
             WsError::ClosedByPeer { code: close::TOO_LONG, .. } => io::ErrorKind::ConnectionReset,
             _ => io::ErrorKind::InvalidData,
         };
-        io::Error::new(kind, error)
+        io::Error::new(kind, NetErrorKind::WebSocket(error))
     }
-}
-
-/// The error that a layer has put into that of a read or write.
-pub(crate) fn kind_of(error: &io::Error) -> Option<NetErrorKind> {
-    let inner = error.get_ref()?;
-    if let Some(error) = inner.downcast_ref::<WsError>() {
-        return Some(NetErrorKind::WebSocket(error.clone()));
-    }
-    if let Some(error) = inner.downcast_ref::<FramingError>() {
-        return Some(NetErrorKind::Framing(*error));
-    }
-    inner.downcast_ref::<HeaderError>().map(|error| NetErrorKind::Header(*error))
 }

@@ -17,6 +17,7 @@ use super::options::{Origins, WsDialOptions};
 use super::receiving::{Deframer, Event};
 use super::sending::Framer;
 use super::upgrade::{self, Asked, Refusal, Request};
+use crate::error::NetErrorKind;
 use crate::layered::{Layer, Received, SEND_BYTES_MAX};
 use crate::options::ReceiveLimit;
 
@@ -187,7 +188,7 @@ impl WebSocket {
         let other = match Header::parse(*start) {
             Ok(_) => io::Error::from(WsError::SpeaksSp),
             Err(error @ HeaderError::SpeaksTls) => {
-                io::Error::new(io::ErrorKind::InvalidData, error)
+                io::Error::new(io::ErrorKind::InvalidData, NetErrorKind::Header(error))
             }
             // A method or a version.
             Err(_) if start[0].is_ascii_alphabetic() => return Ok(()),

@@ -12,6 +12,7 @@ use wigwag_wire::{FramingError, ReadBuf};
 use super::close::{self, Reason};
 use super::error::WsError;
 use super::frame::{Head, Opcode, apply_mask};
+use crate::error::NetErrorKind;
 use crate::options::ReceiveLimit;
 
 /// Empty fragments of a message: nobody needs any, and they take time without an end.
@@ -43,7 +44,7 @@ impl Broken {
     }
 
     fn too_long(length: u64, limit: usize) -> Broken {
-        let error = FramingError::TooLong { length, limit };
+        let error = NetErrorKind::Framing(FramingError::TooLong { length, limit });
         Broken { code: close::TOO_LONG, error: io::Error::new(io::ErrorKind::InvalidData, error) }
     }
 }
