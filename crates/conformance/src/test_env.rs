@@ -49,13 +49,13 @@ impl TestEnv {
     pub fn named_address(&self, name: &str) -> String {
         let address = self.address();
         // A port of 0 is another port each time.
-        if address.starts_with("tcp:") { address } else { format!("{address}-{name}") }
+        if address.contains("tcp:") { address } else { format!("{address}-{name}") }
     }
 
     /// An address without a listener, and the socket that keeps it reserved.
     pub fn unused_address(&self) -> (String, Option<TcpSocket>) {
         let address = self.address();
-        let Some(local) = address.strip_prefix("tcp://") else {
+        let Some((scheme, local)) = address.split_once("tcp://") else {
             return (address, None);
         };
         // A port that is bound without a listener cannot be assigned to another socket.
@@ -64,7 +64,7 @@ impl TestEnv {
         let socket = socket.expect("a socket");
         socket.bind(local).expect("a free port");
         let bound = socket.local_addr().expect("bound");
-        (format!("tcp://{bound}"), Some(socket))
+        (format!("{scheme}tcp://{bound}"), Some(socket))
     }
 }
 
