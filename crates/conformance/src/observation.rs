@@ -10,7 +10,7 @@ use wigwag_net::socket::{
 use wigwag_net::transport;
 use wigwag_wire::{ProtocolNumber, ReadBuf};
 
-use crate::transport::write_all;
+use crate::transport::{read_to_end, write_all};
 use crate::{TestEnv, eventually};
 
 /// An observer that records the events of all pipes, and accepts a limited number of peers.
@@ -158,11 +158,13 @@ pub async fn failed_handshakes_are_counted_by_reason(env: &TestEnv) {
             continue;
         }
         let before = pull.statistics().handshakes_failed;
-        let stranger = transport::dial(&address).await.expect("a connection");
+        let mut stranger = transport::dial(&address).await.expect("a connection");
         write_all(&*stranger.outlet, header).await.expect("written");
         if header.len() < 8 {
             stranger.outlet.close();
         }
+        // A handshake of the transport goes on while the stranger reads.
+        read_to_end(&mut stranger).await;
         eventually(|| pull.statistics().handshakes_failed == before + 1).await;
     }
     let numbers = pull.statistics();

@@ -70,13 +70,13 @@ impl TestEnv {
     }
 
     fn has_port(&self) -> bool {
-        ["tcp://", "ws://"].iter().any(|scheme| self.pattern.starts_with(scheme))
+        ["tcp://", "ws://", "wss://"].iter().any(|scheme| self.pattern.contains(scheme))
     }
 
     /// True if a connection opens with a request that names the protocol: only a valid SP header can
     /// be sent, and a peer that sends none gets none.
     pub(crate) fn opens_with_a_request(&self) -> bool {
-        self.pattern.starts_with("ws://")
+        ["ws://", "wss://"].iter().any(|scheme| self.pattern.contains(scheme))
     }
 }
 

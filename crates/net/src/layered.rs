@@ -78,7 +78,14 @@ pub fn over(below: Connection, mut layer: impl Layer) -> io::Result<Connection> 
     let mut out = Vec::new();
     layer.begin(&mut out)?;
     let shared = Arc::new(Shared {
-        sides: Mutex::new(Sides { layer, out, written: 0, finishing: false, writer: None }),
+        sides: Mutex::new(Sides {
+            layer,
+            out,
+            written: 0,
+            finishing: false,
+            writer: None,
+            reader: None,
+        }),
         below: below.outlet,
     });
     shared.flush(&mut shared.sides()).or_else(|error| match error.kind() {
@@ -108,8 +115,11 @@ struct Sides<L> {
     written: usize,
     /// The direction below ends behind the output.
     finishing: bool,
-    /// A writer that waits until the layer takes bytes.
+    /// A writer that waits until the layer takes bytes, or for room below.
     writer: Option<Waker>,
+    /// A reader that waits until the output is written. The outlet below wakes only the last one
+    /// that asks for room, so whoever has written the output wakes the other one.
+    reader: Option<Waker>,
 }
 
 impl<L: Layer> Shared<L> {
@@ -132,6 +142,14 @@ impl<L: Layer> Shared<L> {
         self.below.try_flush()?;
         if std::mem::take(&mut sides.finishing) {
             self.below.finish();
+        }
+        if let Some(reader) = sides.reader.take() {
+            reader.wake();
+        }
+        if sides.layer.is_open()
+            && let Some(writer) = sides.writer.take()
+        {
+            writer.wake();
         }
         Ok(())
     }
@@ -185,9 +203,10 @@ impl<L: Layer> LayeredInlet<L> {
     /// Writes what the layer answers. Pending without room, and then this task is woken.
     fn poll_flush(&self, context: &mut Context<'_>) -> Poll<()> {
         loop {
-            let flushed = self.shared.flush(&mut self.shared.sides());
-            match flushed {
+            let mut sides = self.shared.sides();
+            match self.shared.flush(&mut sides) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    sides.reader = Some(context.waker().clone());
                     // An error shows at the next write.
                     let _ = ready!(self.shared.below.poll_writable(context));
                 }
@@ -275,9 +294,10 @@ impl<L: Layer> Outlet for LayeredOutlet<L> {
 
     fn poll_writable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let mut sides = self.0.sides();
-        if sides.written < sides.out.len() || sides.layer.is_open() {
-            drop(sides);
-            return self.0.below.poll_writable(context);
+        if (sides.written < sides.out.len() || sides.layer.is_open())
+            && let Poll::Ready(outcome) = self.0.below.poll_writable(context)
+        {
+            return Poll::Ready(outcome);
         }
         sides.writer = Some(context.waker().clone());
         Poll::Pending

@@ -30,6 +30,8 @@ pub static TRANSPORTS: &[&dyn Transport] = &[
     &crate::descriptor::Descriptors,
     #[cfg(feature = "ws")]
     &crate::ws::WS,
+    #[cfg(all(feature = "ws", feature = "tls"))]
+    &crate::ws::WSS,
 ];
 
 /// Transports that a process may [`register`].

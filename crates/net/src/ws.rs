@@ -40,6 +40,10 @@ pub struct Ws {
 /// The `ws://` transport.
 pub static WS: Ws = Ws { scheme: "ws", below: &Tcp };
 
+/// The `wss://` transport: the same over TLS, with the certificates of its options.
+#[cfg(feature = "tls")]
+pub static WSS: Ws = Ws { scheme: "wss", below: &crate::tls::TlsTcp };
+
 impl Transport for Ws {
     fn scheme(&self) -> &'static str {
         self.scheme

@@ -18,7 +18,7 @@ pub(crate) const ALL: [&str; 4] = ["nanocat", "nngcat", "mangos", "pynng"];
 pub(crate) const NEWER: [&str; 3] = ["nngcat", "mangos", "pynng"];
 /// Our own programs around their libraries, with options of our choice.
 pub(crate) const OURS: [&str; 2] = ["mangos", "pynng"];
-const SCHEMES: [&str; 2] = ["tcp", "ipc"];
+const SCHEMES: [&str; 3] = ["tcp", "ipc", "ws"];
 
 pub(crate) fn wanted() -> bool {
     let wanted = std::env::var("WIGWAG_OUTSIDE").is_ok_and(|value| value == "1");
@@ -142,6 +142,7 @@ impl Folder {
     fn ours(&self, scheme: &str) -> String {
         match scheme {
             "tcp" => "tcp://127.0.0.1:0".to_owned(),
+            "ws" => "ws://127.0.0.1:0/sp".to_owned(),
             _ => format!("ipc://{}/ours", self.0.display()),
         }
     }
@@ -150,11 +151,12 @@ impl Folder {
     /// free a moment ago, on a loopback address that no other test uses.
     fn theirs(&self, scheme: &str) -> String {
         match scheme {
-            "tcp" => {
+            "tcp" | "ws" => {
                 let [.., high, low] = std::process::id().to_be_bytes();
                 let host = Ipv4Addr::new(127, 64 | (high & 63), low, fresh() as u8);
                 let probe = TcpListener::bind((host, 0)).expect("a free port");
-                format!("tcp://{}", probe.local_addr().expect("bound"))
+                let path = if scheme == "ws" { "/sp" } else { "" };
+                format!("{scheme}://{}{path}", probe.local_addr().expect("bound"))
             }
             _ => format!("ipc://{}/theirs", self.0.display()),
         }

@@ -35,6 +35,7 @@ import (
 	"go.nanomsg.org/mangos/v3/protocol/xsurveyor"
 	_ "go.nanomsg.org/mangos/v3/transport/ipc"
 	_ "go.nanomsg.org/mangos/v3/transport/tcp"
+	_ "go.nanomsg.org/mangos/v3/transport/ws"
 )
 
 var makers = map[string]func() (mangos.Socket, error){
