@@ -149,13 +149,14 @@ impl Folder {
 
     /// The address where a program can listen: it cannot report its port, so it gets one that was
     /// free a moment ago, on a loopback address that no other test uses.
-    fn theirs(&self, scheme: &str) -> String {
+    fn theirs(&self, program: &str, scheme: &str) -> String {
         match scheme {
             "tcp" | "ws" => {
                 let [.., high, low] = std::process::id().to_be_bytes();
                 let host = Ipv4Addr::new(127, 64 | (high & 63), low, fresh() as u8);
                 let probe = TcpListener::bind((host, 0)).expect("a free port");
-                let path = if scheme == "ws" { "/sp" } else { "" };
+                // nanomsg listens without a path.
+                let path = if scheme == "ws" && program != "nanocat" { "/sp" } else { "" };
                 format!("{scheme}://{}{path}", probe.local_addr().expect("bound"))
             }
             _ => format!("ipc://{}/theirs", self.0.display()),
@@ -217,7 +218,7 @@ pub(crate) fn each(name: &str, programs: &[&str], test: impl Fn(&str, &str, &str
         for scheme in SCHEMES {
             eprintln!("{name}: {program} over {scheme}");
             let folder = Folder::new(&format!("{name}-{program}"));
-            test(program, &folder.ours(scheme), &folder.theirs(scheme));
+            test(program, &folder.ours(scheme), &folder.theirs(program, scheme));
         }
     }
 }
