@@ -39,6 +39,8 @@ pub(super) struct WebSocket {
     /// The code of the peer's close frame, which ours repeats.
     closed_with: Option<Option<u16>>,
     has_closed: bool,
+    /// An end that we begin is said with a close frame.
+    says_close: bool,
 }
 
 enum State {
@@ -92,6 +94,7 @@ impl WebSocket {
             pinged: None,
             closed_with: None,
             has_closed: false,
+            says_close: true,
         }
     }
 
@@ -141,7 +144,10 @@ impl WebSocket {
         input: &mut ReadBuf,
         out: &mut Vec<u8>,
     ) -> io::Result<usize> {
-        let Some(end) = upgrade::end_of_head(received, &mut self.searched) else {
+        let end = upgrade::end_of_head(received, &mut self.searched);
+        let is_refusal =
+            || matches!(self.state, State::Asked(_)) && upgrade::is_endless_refusal(received);
+        let Some(end) = end.or_else(|| is_refusal().then_some(received.len())) else {
             return self.check_start(received, out).map(|()| 0);
         };
         let (head, behind) = received.split_at(end);
@@ -166,6 +172,7 @@ impl WebSocket {
                 // A client wants at least one protocol, and each known one has a partner.
                 let header = request.header(self.protocol()).ok_or(WsError::SpeaksSp)?;
                 input.append(&header.to_bytes());
+                self.says_close = request.is_named;
                 self.state = State::Requested(request);
                 self.advance(out)?;
                 Ok(end)
@@ -252,6 +259,15 @@ impl WebSocket {
         }
     }
 
+    /// Ends our direction, perhaps in answer to the peer's end.
+    fn end(&mut self, out: &mut Vec<u8>) {
+        if self.says_close || self.closed_with.is_some() {
+            self.send_close(out);
+        } else {
+            self.has_closed = matches!(self.state, State::Open);
+        }
+    }
+
     fn send_close(&mut self, out: &mut Vec<u8>) {
         if !self.has_closed && matches!(self.state, State::Open) {
             let code = self.closed_with.unwrap_or(Some(close::NORMAL));
@@ -319,7 +335,7 @@ impl Layer for WebSocket {
     }
 
     fn finish(&mut self, out: &mut Vec<u8>) -> bool {
-        self.send_close(out);
+        self.end(out);
         self.has_closed
     }
 
@@ -328,6 +344,6 @@ impl Layer for WebSocket {
             Refusal::TIMED_OUT.write(out);
             self.state = State::Refused;
         }
-        self.send_close(out);
+        self.end(out);
     }
 }

@@ -21,6 +21,9 @@ const TEXT_BYTES_MAX: usize = 256;
 /// What follows the protocol's name in `Sec-WebSocket-Protocol`.
 const SP_SUFFIX: &str = ".sp.nanomsg.org";
 
+/// What a dialer calls itself.
+const AGENT: &str = concat!("wigwag/", env!("CARGO_PKG_VERSION"));
+
 /// From RFC 6455: proves that a server understood the request.
 const ACCEPT_GUID: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
@@ -53,6 +56,11 @@ pub(super) fn end_of_head(bytes: &[u8], from: &mut usize) -> Option<usize> {
     *from = bytes.len();
     let found = bytes[begin..].windows(4).position(|end| end == b"\r\n\r\n");
     found.map(|place| begin + place + 4)
+}
+
+/// True if `bytes` are the whole lines of a refusal that was sent without the end of its head.
+pub(super) fn is_endless_refusal(bytes: &[u8]) -> bool {
+    bytes.ends_with(b"\r\n") && bytes.starts_with(b"HTTP/1.1 4")
 }
 
 /// A header's values, in which names have no case.
@@ -107,7 +115,7 @@ impl Asked {
         let mut text = format!(
             "GET {target} HTTP/1.1\r\nHost: {authority}\r\nUpgrade: websocket\r\n\
              Connection: Upgrade\r\nSec-WebSocket-Key: {key}\r\nSec-WebSocket-Version: 13\r\n\
-             Sec-WebSocket-Protocol: {subprotocol}\r\n"
+             Sec-WebSocket-Protocol: {subprotocol}\r\nUser-Agent: {AGENT}\r\n"
         );
         for (name, value) in options.lines() {
             text.extend([name, ": ", value, "\r\n"]);
@@ -123,7 +131,10 @@ impl Asked {
         let invalid = |rule| WsError::BadAnswer { rule };
         let mut lines = [httparse::EMPTY_HEADER; HEADERS_MAX];
         let mut answer = httparse::Response::new(&mut lines);
-        if !answer.parse(head).is_ok_and(|parsed| parsed.is_complete()) {
+        // nanomsg does not end the head of a refusal, so that one is parsed as far as it goes.
+        let parsed = answer.parse(head);
+        let is_refusal = parsed.is_ok() && answer.code.is_some_and(|code| code != 101);
+        if !is_refusal && !parsed.is_ok_and(|parsed| parsed.is_complete()) {
             return Err(invalid("it is no HTTP head of at most 64 lines"));
         }
         let status = answer.code.unwrap_or_default();
@@ -132,7 +143,8 @@ impl Asked {
             headers.one("Sec-WebSocket-Protocol").and_then(|of| std::str::from_utf8(of).ok());
         if status != 101 {
             let other = named.and_then(protocol).filter(|named| *named != self.server);
-            let text = String::from_utf8_lossy(&behind[..behind.len().min(TEXT_BYTES_MAX)]);
+            let body = String::from_utf8_lossy(&behind[..behind.len().min(TEXT_BYTES_MAX)]);
+            let text = format!("{} {body}", answer.reason.unwrap_or_default());
             let text = text.trim().replace(|letter: char| letter.is_control(), " ");
             let refused = WsError::Refused { status, text };
             return other.map(|protocol| (Header { protocol }, false)).ok_or(refused);
@@ -160,6 +172,9 @@ pub(super) struct Request {
     accept: String,
     /// The protocols that the client would talk to.
     wanted: Vec<ProtocolNumber>,
+    /// The client says what it is, which nanomsg does not: its dialers never dial again after a close
+    /// frame, and do so if the connection just ends.
+    pub(super) is_named: bool,
 }
 
 /// A request that is refused: its status, further header lines, and what is wrong with it.
@@ -260,7 +275,8 @@ impl Request {
                         rep.sp.nanomsg.org";
             return Err(Refusal::new(400, rule));
         }
-        Ok(Request { accept: accept_of(key), wanted })
+        let is_named = headers.has("User-Agent") || headers.has("Origin");
+        Ok(Request { accept: accept_of(key), wanted, is_named })
     }
 
     /// The header of a client that wants this, for the protocol above. If `ours` is known and among
