@@ -11,6 +11,7 @@ mod fixed_width;
 mod mixed_runs;
 mod peer_limits;
 mod sessions;
+mod tls;
 mod cancel;
 mod outcomes;
 mod versions;
