@@ -11,6 +11,8 @@ use wigwag::{
     transport::{NetError, NetErrorKind},
 };
 
+use crate::tls;
+
 /// The exit codes of every command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -71,7 +73,12 @@ impl fmt::Display for Failed {
 impl From<NodeError> for Failed {
     fn from(error: NodeError) -> Failed {
         let code = match &error {
-            NodeError::Net(net) => net_code(&net.kind),
+            NodeError::Net(net) => {
+                if let NetErrorKind::Tls(tls) = &net.kind {
+                    return tls::failed(tls, &net.address);
+                }
+                net_code(&net.kind)
+            }
             NodeError::Session { .. } => Code::WrongPeer,
             NodeError::Call(call) => call_code(call.kind),
             NodeError::Disconnected { .. } => Code::CannotConnect,
@@ -84,7 +91,10 @@ impl From<NodeError> for Failed {
 
 impl From<NetError> for Failed {
     fn from(error: NetError) -> Failed {
-        Failed::new(net_code(&error.kind), error)
+        match &error.kind {
+            NetErrorKind::Tls(tls) => tls::failed(tls, &error.address),
+            kind => Failed::new(net_code(kind), error),
+        }
     }
 }
 
