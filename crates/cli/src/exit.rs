@@ -1,5 +1,9 @@
 //! Exit codes, and the error of a command.
 
+mod tls;
+
+pub(crate) use tls::tls_failure;
+
 use std::error::Error;
 use std::fmt;
 use std::process::ExitCode;
@@ -10,8 +14,6 @@ use wigwag::{
     sp::SocketError,
     transport::{NetError, NetErrorKind},
 };
-
-use crate::tls;
 
 /// The exit codes of every command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,7 +77,7 @@ impl From<NodeError> for Failed {
         let code = match &error {
             NodeError::Net(net) => {
                 if let NetErrorKind::Tls(tls) = &net.kind {
-                    return tls::failed(tls, &net.address);
+                    return tls_failure(tls, &net.address);
                 }
                 net_code(&net.kind)
             }
@@ -92,7 +94,7 @@ impl From<NodeError> for Failed {
 impl From<NetError> for Failed {
     fn from(error: NetError) -> Failed {
         match &error.kind {
-            NetErrorKind::Tls(tls) => tls::failed(tls, &error.address),
+            NetErrorKind::Tls(tls) => tls_failure(tls, &error.address),
             kind => Failed::new(net_code(kind), error),
         }
     }

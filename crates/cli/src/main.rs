@@ -8,6 +8,7 @@ mod demo;
 mod lab;
 mod calls;
 mod tls;
+mod cert;
 mod arguments;
 mod reply;
 mod variables;
@@ -77,7 +78,7 @@ enum Command {
     /// Print the methods of an actor
     Describe(calls::Describe),
     /// Make certificates for tls+tcp://, for a first try
-    Cert(tls::Cert),
+    Cert(cert::Cert),
     /// Print the completion script for a shell
     Completions(shell::Completions),
     /// Print the manual page

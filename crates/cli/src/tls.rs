@@ -1,19 +1,12 @@
-//! The options of `tls+tcp://`, and what to do about its errors.
-
-mod certificates;
-
-pub(crate) use certificates::Cert;
+//! The options of `tls+tcp://`.
 
 use std::path::PathBuf;
 
 use clap::Args;
 use wigwag::NodeOptions;
-use wigwag::transport::{
-    CertificateFault, DialOptions, ListenOptions, PeerRefusal, TlsClientConfig, TlsError,
-    TlsServerConfig, TlsSource,
-};
+use wigwag::transport::{DialOptions, ListenOptions, TlsClientConfig, TlsServerConfig, TlsSource};
 
-use crate::exit::{Code, Failed};
+use crate::exit::{Failed, tls_failure};
 
 /// What an end presents and accepts. Which of it counts depends on whether an address is dialled or
 /// listened at.
@@ -63,7 +56,7 @@ impl TlsArguments {
         if let Some(name) = &self.tls_name {
             tls = tls.server_name(name);
         }
-        Ok(options.tls(tls.build().map_err(|error| failed(&error, address))?))
+        Ok(options.tls(tls.build().map_err(|error| tls_failure(&error, address))?))
     }
 
     /// The options to listen at `address`.
@@ -82,7 +75,7 @@ impl TlsArguments {
         for list in &self.tls_crl {
             tls = tls.revocations(TlsSource::file(list));
         }
-        Ok(options.tls(tls.build().map_err(|error| failed(&error, address))?))
+        Ok(options.tls(tls.build().map_err(|error| tls_failure(&error, address))?))
     }
 
     /// The options of a node that dials `address`.
@@ -98,54 +91,4 @@ impl TlsArguments {
 /// False if TLS has no part in `address`, so that its files are not read.
 fn is_tls(address: &str) -> bool {
     address.starts_with("tls+")
-}
-
-/// The error of TLS at `address`, with its exit code and a hint for the command line.
-pub(crate) fn failed(error: &TlsError, address: &str) -> Failed {
-    Failed::with_hint(code(error), &error.to_string(), address, hint(error))
-}
-
-fn code(error: &TlsError) -> Code {
-    match error {
-        TlsError::NoServerCertificate
-        | TlsError::Unreadable { .. }
-        | TlsError::Missing { .. }
-        | TlsError::Unusable { .. }
-        | TlsError::KeyMismatch { .. }
-        | TlsError::NoClientAuthority
-        | TlsError::NoRoots
-        | TlsError::BadName { .. } => Code::Usage,
-        TlsError::RefusedByPeer(_) => Code::Refused,
-        TlsError::CutOff => Code::CannotConnect,
-        _ => Code::WrongPeer,
-    }
-}
-
-/// The hint of the library, or the option of the command that it stands for.
-fn hint(error: &TlsError) -> &'static str {
-    match error {
-        TlsError::NoServerCertificate => {
-            "give --tls-cert FILE and --tls-key FILE; for a first try, make them: \
-             wigwag cert issue NAME"
-        }
-        TlsError::NoClientAuthority => "give --tls-client-ca FILE as well",
-        TlsError::NoRoots => "give the authority of the listener with --tls-ca FILE",
-        TlsError::BadName { .. } => "give the name in the certificate with --tls-name NAME",
-        TlsError::Untrusted(CertificateFault::UnknownIssuer) => {
-            "give the authority that issued it: --tls-ca FILE to dial, --tls-client-ca FILE to listen"
-        }
-        TlsError::Untrusted(CertificateFault::WrongName { .. }) => {
-            "dial by a name of the certificate, or give one with --tls-name NAME"
-        }
-        TlsError::NoPeerCertificate | TlsError::RefusedByPeer(PeerRefusal::CertificateRequired) => {
-            "the dialer needs --tls-cert FILE and --tls-key FILE"
-        }
-        TlsError::RefusedByPeer(PeerRefusal::UnknownAuthority) => {
-            "the peer needs the authority of our certificate: --tls-client-ca FILE to listen, --tls-ca FILE to dial"
-        }
-        TlsError::NothingInCommon(_) | TlsError::RefusedByPeer(PeerRefusal::OtherVersion) => {
-            "allow TLS 1.2 with --tls12, or update the peer"
-        }
-        other => other.hint(),
-    }
 }
