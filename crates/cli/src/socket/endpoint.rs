@@ -26,10 +26,14 @@ pub(crate) struct Endpoint {
 impl Endpoint {
     /// The endpoint at `address`; a missing host is filled in.
     pub(crate) fn new(mode: ConnectMode, address: &str) -> Endpoint {
-        let address = match (address.strip_prefix("tcp://:"), mode) {
-            (Some(port), ConnectMode::Listen) => format!("tcp://0.0.0.0:{port}"),
-            (Some(port), ConnectMode::Dial) => format!("tcp://127.0.0.1:{port}"),
-            (None, _) => address.to_owned(),
+        let address = match (address.split_once("tcp://:"), mode) {
+            (Some((layers @ ("" | "tls+"), port)), ConnectMode::Listen) => {
+                format!("{layers}tcp://0.0.0.0:{port}")
+            }
+            (Some((layers @ ("" | "tls+"), port)), ConnectMode::Dial) => {
+                format!("{layers}tcp://127.0.0.1:{port}")
+            }
+            _ => address.to_owned(),
         };
         Endpoint { mode, address }
     }
@@ -86,7 +90,11 @@ mod tests {
         let at = |mode| Endpoint::new(mode, "tcp://:7001").address;
         assert_eq!(at(ConnectMode::Listen), "tcp://0.0.0.0:7001");
         assert_eq!(at(ConnectMode::Dial), "tcp://127.0.0.1:7001");
-        assert_eq!(Endpoint::new(ConnectMode::Dial, "ipc://:7").address, "ipc://:7");
+        for same in ["ipc://:7", "ipc://tcp://:7", "tls+tcp://host:7"] {
+            assert_eq!(Endpoint::new(ConnectMode::Dial, same).address, same);
+        }
+        let with_tls = Endpoint::new(ConnectMode::Dial, "tls+tcp://:7001").address;
+        assert_eq!(with_tls, "tls+tcp://127.0.0.1:7001");
     }
 
     #[test]

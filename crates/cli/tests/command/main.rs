@@ -10,6 +10,7 @@ mod device;
 mod variables;
 mod bench;
 mod shell;
+mod tls;
 mod outside_sp;
 mod calls;
 mod calls_close;

@@ -190,13 +190,17 @@ impl TlsError {
             TlsError::KeyMismatch { .. } => "give the key that the certificate was issued for",
             TlsError::NoClientAuthority => "give the authority of the clients as well",
             TlsError::NoRoots => "give the peer's authority, in `TlsClientConfig::builder`",
-            TlsError::BadName { .. } => "dial a name or a number, or set `server_name`",
+            TlsError::BadName { .. } => {
+                "dial a name or a number, or set `TlsClientBuilder::server_name`"
+            }
             TlsError::Untrusted(fault) => fault.hint(),
             TlsError::NoPeerCertificate => {
                 "give the dialer a certificate, in its `TlsClientConfig`"
             }
             TlsError::RefusedByPeer(refusal) => refusal.hint(),
-            TlsError::NothingInCommon(_) => "allow TLS 1.2 here with `tls12`, or update the peer",
+            TlsError::NothingInCommon(_) => {
+                "allow TLS 1.2 here with `TlsClientBuilder::tls12`, or update the peer"
+            }
             TlsError::SpeaksSp => "dial tcp:// instead, or have the peer use tls+tcp://",
             TlsError::SpeaksHttp => "this port belongs to a web server: dial the SP port instead",
             TlsError::NotTls(_) => "check the port: the program there does not speak TLS",
@@ -239,10 +243,10 @@ impl CertificateFault {
                 "give the authority's present certificate, or issue the peer's anew"
             }
             CertificateFault::WrongName { .. } => {
-                "dial by a name of the certificate, or set `server_name` to one"
+                "dial by a name of the certificate, or set `TlsClientBuilder::server_name` to one"
             }
             CertificateFault::WrongPurpose => {
-                "issue it with clientAuth for a dialer, and serverAuth for a listener"
+                "issue it for clients if it is a dialer's, and for servers if it is a listener's"
             }
             CertificateFault::Revoked => "issue a new certificate for the peer",
             CertificateFault::NoRevocationList => "give the list of that authority as well",
@@ -260,13 +264,15 @@ impl PeerRefusal {
                 "dial by a name of the certificate; the peer's log has its reason"
             }
             PeerRefusal::WrongPurpose => {
-                "issue it with clientAuth for a dialer, and serverAuth for a listener"
+                "issue it for clients if it is a dialer's, and for servers if it is a listener's"
             }
             PeerRefusal::Revoked => "issue a new certificate for this end",
             PeerRefusal::CertificateRequired => {
                 "give the dialer a certificate, in its `TlsClientConfig`"
             }
-            PeerRefusal::OtherVersion => "allow TLS 1.2 here with `tls12`, or update the peer",
+            PeerRefusal::OtherVersion => {
+                "allow TLS 1.2 here with `TlsClientBuilder::tls12`, or update the peer"
+            }
             PeerRefusal::Other(_) => "look at the peer's log for its reason",
         }
     }

@@ -1,6 +1,6 @@
 //! Our sockets against other programs: nanocat of nanomsg, nngcat and pynng of NNG, and mangos.
 //!
-//! Each protocol, each direction of the connection, over tcp and ipc. The programs come with the
+//! Each protocol, each direction of the connection, over tcp and ipc, and a few over TLS. The programs come with the
 //! Debian packages nanomsg-utils and nng-utils, mangos by Go from its module proxy, and pynng as a
 //! Python package in an environment of the target folder. The tests run if `WIGWAG_OUTSIDE=1` is
 //! set; then a program that is not installed is a failure. nanomsg has no pair version 1, and only
@@ -16,3 +16,9 @@ mod sizes;
 mod exchanges;
 mod hops;
 mod restart;
+#[cfg(feature = "tls")]
+mod tls;
+
+#[cfg(feature = "tls")]
+#[path = "../support/certificates.rs"]
+mod certificates;

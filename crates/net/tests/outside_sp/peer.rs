@@ -141,8 +141,8 @@ impl Folder {
     /// The address where our socket can listen.
     fn ours(&self, scheme: &str) -> String {
         match scheme {
-            "tcp" => "tcp://127.0.0.1:0".to_owned(),
             "ws" => "ws://127.0.0.1:0/sp".to_owned(),
+            "tcp" | "tls+tcp" => format!("{scheme}://127.0.0.1:0"),
             _ => format!("ipc://{}/ours", self.0.display()),
         }
     }
@@ -151,7 +151,7 @@ impl Folder {
     /// free a moment ago, on a loopback address that no other test uses.
     fn theirs(&self, program: &str, scheme: &str) -> String {
         match scheme {
-            "tcp" | "ws" => {
+            "tcp" | "tls+tcp" | "ws" => {
                 let [.., high, low] = std::process::id().to_be_bytes();
                 let host = Ipv4Addr::new(127, 64 | (high & 63), low, fresh() as u8);
                 let probe = TcpListener::bind((host, 0)).expect("a free port");
@@ -211,11 +211,21 @@ pub(crate) fn eventually(mut holds: impl FnMut() -> bool) {
 
 /// Runs `test` for each program and scheme with our address and theirs.
 pub(crate) fn each(name: &str, programs: &[&str], test: impl Fn(&str, &str, &str)) {
+    each_over(&SCHEMES, name, programs, test);
+}
+
+/// [`each`] over other schemes.
+pub(crate) fn each_over(
+    schemes: &[&str],
+    name: &str,
+    programs: &[&str],
+    test: impl Fn(&str, &str, &str),
+) {
     if !wanted() {
         return;
     }
     for program in programs {
-        for scheme in SCHEMES {
+        for scheme in schemes {
             eprintln!("{name}: {program} over {scheme}");
             let folder = Folder::new(&format!("{name}-{program}"));
             test(program, &folder.ours(scheme), &folder.theirs(program, scheme));

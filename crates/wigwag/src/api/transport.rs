@@ -5,7 +5,14 @@
 //! through a transport of your own.
 
 pub use wigwag_net::descriptor::{HandedOver, hand_over};
+#[cfg(feature = "tls")]
+pub use wigwag_net::tls::{
+    CertificateFault, PeerRefusal, TlsClientBuilder, TlsClientConfig, TlsError, TlsServerBuilder,
+    TlsServerConfig, TlsSource,
+};
 pub use wigwag_net::transport::*;
+#[cfg(feature = "ws")]
+pub use wigwag_net::ws::{BadHeader, WsDialOptions, WsError, WsListenOptions};
 pub use wigwag_net::{
     Credentials, DialOptions, KeepAlive, ListenOptions, NetError, NetErrorKind, Permissions,
     Redial, TcpOptions,
