@@ -187,7 +187,7 @@ impl NetErrorKind {
                 "use the partner's socket type at one of the two ends"
             }
             NetErrorKind::Header(HeaderError::SpeaksHttp) => {
-                "this port belongs to a web server: dial the SP port instead"
+                "this port belongs to a web server: dial the SP port instead, or ws:// if SP is there"
             }
             NetErrorKind::Header(HeaderError::SpeaksTls) => {
                 "this port speaks TLS: dial tls+tcp://, or have the peer use tcp://"

@@ -99,6 +99,8 @@ impl HandshakeFailures {
         let counter = match kind {
             NetErrorKind::Header(HeaderError::WrongProtocol { .. }) => &mut self.wrong_protocol,
             NetErrorKind::Header(_) => &mut self.not_sp,
+            #[cfg(feature = "ws")]
+            NetErrorKind::WebSocket(_) => &mut self.not_sp,
             NetErrorKind::TimedOut(_) => &mut self.timed_out,
             NetErrorKind::Evicted => &mut self.evicted,
             NetErrorKind::Closed { .. } => &mut self.closed,

@@ -147,9 +147,9 @@ impl WebSocket {
         let end = upgrade::end_of_head(received, &mut self.searched);
         let is_refusal =
             || matches!(self.state, State::Asked(_)) && upgrade::is_endless_refusal(received);
-        let Some(end) = end.or_else(|| is_refusal().then_some(received.len())) else {
-            return self.check_start(received, out).map(|()| 0);
-        };
+        let end = end.or_else(|| is_refusal().then_some(received.len()));
+        self.check_start(received, end.unwrap_or(received.len()), out)?;
+        let Some(end) = end else { return Ok(0) };
         let (head, behind) = received.split_at(end);
         match &self.state {
             State::Asked(asked) => {
@@ -182,10 +182,10 @@ impl WebSocket {
         }
     }
 
-    /// Refuses what cannot become a head.
-    fn check_start(&mut self, received: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
+    /// Refuses what cannot become a head; so far it has `length` bytes.
+    fn check_start(&mut self, received: &[u8], length: usize, out: &mut Vec<u8>) -> io::Result<()> {
         let is_request = matches!(self.state, State::Listening { .. });
-        if received.len() > upgrade::HEAD_BYTES_MAX {
+        if length > upgrade::HEAD_BYTES_MAX {
             return Err(match is_request {
                 true => self.refuse(Refusal::HEAD_TOO_LONG, out),
                 false => WsError::BadAnswer { rule: "its head has more than 16 KiB" }.into(),
@@ -193,7 +193,13 @@ impl WebSocket {
         }
         let Some(start) = received.first_chunk::<HEADER_BYTES>() else { return Ok(()) };
         let other = match Header::parse(*start) {
-            Ok(_) => io::Error::from(WsError::SpeaksSp),
+            Ok(_) => {
+                // A dialer without WebSocket sees HTTP, and says so.
+                if is_request {
+                    Refusal::NOT_HTTP.write(out);
+                }
+                WsError::SpeaksSp.into()
+            }
             Err(error @ HeaderError::SpeaksTls) => {
                 io::Error::new(io::ErrorKind::InvalidData, NetErrorKind::Header(error))
             }

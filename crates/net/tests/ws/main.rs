@@ -1,0 +1,8 @@
+//! WebSocket byte by byte: what the sockets make of the requests, answers and frames of any peer.
+
+mod raw;
+mod frames;
+mod limits;
+mod requests;
+mod answers;
+mod noise;
