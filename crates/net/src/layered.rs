@@ -74,7 +74,12 @@ pub trait Layer: Send + 'static {
 }
 
 /// `layer` over `below`.
-pub fn over(below: Connection, mut layer: impl Layer) -> io::Result<Connection> {
+pub fn over(below: Connection, layer: impl Layer) -> io::Result<Connection> {
+    over_read(below, layer, &[])
+}
+
+/// [`over`] a connection of which `read` has been read already.
+pub fn over_read(below: Connection, mut layer: impl Layer, read: &[u8]) -> io::Result<Connection> {
     let mut out = Vec::new();
     layer.begin(&mut out)?;
     let shared = Arc::new(Shared {
@@ -92,9 +97,12 @@ pub fn over(below: Connection, mut layer: impl Layer) -> io::Result<Connection> 
         io::ErrorKind::WouldBlock => Ok(()),
         _ => Err(error),
     })?;
+    let mut received = ReadBuf::new();
+    received.append(read);
     let inlet = LayeredInlet {
         below: below.reader,
-        received: ReadBuf::new(),
+        received,
+        has_early: !read.is_empty(),
         spare: ReadBuf::new(),
         failed: None,
         has_ended: false,
@@ -159,6 +167,8 @@ struct LayeredInlet<L> {
     below: Box<dyn Inlet>,
     /// Bytes that the layer has not taken.
     received: ReadBuf,
+    /// Some were there from the beginning, and the layer has not seen them.
+    has_early: bool,
     /// Bytes for [`poll_read`](AsyncRead::poll_read), which takes few at a time.
     spare: ReadBuf,
     /// The layer's error, which is reported when its last output is written.
@@ -186,7 +196,10 @@ impl<L: Layer> Inlet for LayeredInlet<L> {
             if self.has_ended {
                 return flushed.map(|()| Ok(0));
             }
-            let arrived = ready!(self.below.poll_fill(context, &mut self.received))?;
+            let arrived = match std::mem::take(&mut self.has_early) {
+                true => self.received.len(),
+                false => ready!(self.below.poll_fill(context, &mut self.received))?,
+            };
             let before = input.len();
             self.give_to_layer(arrived, input);
             let gained = input.len() - before;

@@ -10,6 +10,7 @@
 //! protocol, such as the id of a request.
 
 mod close;
+mod endpoint;
 mod error;
 mod frame;
 mod layer;
@@ -21,6 +22,8 @@ mod upgrade;
 use std::io;
 use std::sync::Arc;
 
+use self::endpoint::{Arrival, Arrivals};
+pub use self::endpoint::{HttpEndpoint, NotTaken};
 pub use self::error::WsError;
 use self::layer::{Place, WebSocket};
 pub use self::options::{BadHeader, WsDialOptions, WsListenOptions};
@@ -60,11 +63,17 @@ impl Transport for Ws {
                 let rule = "a listener's path has no ? and no #";
                 return Err(NetError::new(address, NetErrorKind::BadAddress { rule }));
             }
+            if authority.starts_with('@') {
+                let (below, path) = (Below::Http(Arrivals::at(address)?), path.to_owned());
+                let listener = WsListener { below, address: address.clone(), path, options };
+                return Ok(Box::new(listener) as Box<dyn Listener>);
+            }
             let below = Address::new(self.below.scheme(), authority);
             let listening = self.below.listen(&below, options.clone());
             let below = listening.await.map_err(|error| at(address, error))?;
             let rest = format!("{}{}", below.address().rest(), &address.rest()[authority.len()..]);
             let address = Address::new(self.scheme, rest);
+            let below = Below::Transport(below);
             Ok(Box::new(WsListener { below, address, path: path.to_owned(), options })
                 as Box<dyn Listener>)
         })
@@ -87,20 +96,28 @@ impl Transport for Ws {
             let host = authority.split_once(';').map_or(authority, |(_, host)| host);
             let place = Place { authority: host.to_owned(), target: target.to_owned() };
             let layer = WebSocket::dialer(place, ws, limit);
-            over(self.scheme, below, layer).map_err(|error| NetError::new(address, error))
+            over(self.scheme, below, layer, &[]).map_err(|error| NetError::new(address, error))
         })
     }
 }
 
 /// `layer` over a connection whose ends get addresses of `scheme`.
-fn over(scheme: &str, mut below: Connection, layer: WebSocket) -> io::Result<Connection> {
-    let named = |text: Arc<str>| match text.split_once("://") {
+fn over(
+    scheme: &str,
+    mut below: Connection,
+    layer: WebSocket,
+    read: &[u8],
+) -> io::Result<Connection> {
+    below.peer = renamed(scheme, below.peer);
+    below.local = below.local.map(|local| renamed(scheme, local));
+    layered::over_read(below, layer, read)
+}
+
+fn renamed(scheme: &str, address: Arc<str>) -> Arc<str> {
+    match address.split_once("://") {
         Some((_, rest)) => format!("{scheme}://{rest}").into(),
-        None => text,
-    };
-    below.peer = named(below.peer);
-    below.local = below.local.map(named);
-    layered::over(below, layer)
+        None => address,
+    }
 }
 
 /// Splits an address into host and port, and the path with its query.
@@ -109,7 +126,11 @@ fn split(address: &Address) -> Result<(&str, &str), NetError> {
     let end = rest.find(['/', '?']).unwrap_or(rest.len());
     let (authority, target) = rest.split_at(end);
     let is_graphic = target.bytes().all(|byte| byte.is_ascii_graphic());
-    if !is_graphic || target.starts_with('?') || target.contains('#') || authority.contains('@') {
+    if !is_graphic
+        || target.starts_with('?')
+        || target.contains('#')
+        || authority.find('@').is_some_and(|at| at > 0)
+    {
         let rule = "the path of a ws address begins with / and is printable ASCII without #, and no \
                     user is named before the host";
         return Err(NetError::new(address, NetErrorKind::BadAddress { rule }));
@@ -122,8 +143,15 @@ fn at(address: &Address, error: NetError) -> NetError {
     NetError { address: address.to_string(), ..error }
 }
 
+/// Where the connections of a listener come from.
+enum Below {
+    Transport(Box<dyn Listener>),
+    /// An HTTP server, which has read the requests.
+    Http(Arrivals),
+}
+
 struct WsListener {
-    below: Box<dyn Listener>,
+    below: Below,
     address: Address,
     path: String,
     options: ListenOptions,
@@ -136,17 +164,26 @@ impl Listener for WsListener {
 
     fn accept(&self) -> Boxed<'_, Result<Connection, NetError>> {
         Box::pin(async move {
-            let accepting = self.below.accept();
-            let below = accepting.await.map_err(|error| at(&self.address, error))?;
+            let Arrival { below, read } = match &self.below {
+                Below::Http(arrivals) => arrivals.next().await,
+                Below::Transport(below) => {
+                    let below = below.accept().await.map_err(|error| at(&self.address, error))?;
+                    Arrival { below, read: Vec::new() }
+                }
+            };
             let options = &self.options;
             let limit = ReceiveLimit::of(options.receive_limit, options.socket_limit.as_ref());
             let layer = WebSocket::listener(self.path.clone(), options.ws.origins.clone(), limit);
-            over(self.address.scheme(), below, layer)
+            over(self.address.scheme(), below, layer, &read)
                 .map_err(|error| NetError::new(&self.address, error))
         })
     }
 
     fn takes_descriptors(&self) -> bool {
-        self.below.takes_descriptors()
+        match &self.below {
+            Below::Transport(below) => below.takes_descriptors(),
+            // They are open already.
+            Below::Http(_) => false,
+        }
     }
 }

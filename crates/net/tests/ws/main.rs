@@ -5,4 +5,5 @@ mod frames;
 mod limits;
 mod requests;
 mod answers;
+mod endpoint;
 mod noise;
