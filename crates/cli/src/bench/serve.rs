@@ -186,7 +186,9 @@ impl ReceivedMessages {
 /// same folder.
 fn push_address(bound: &Address, number: u64) -> String {
     match (bound.scheme(), bound.rest().rsplit_once(':')) {
-        (scheme @ ("tcp" | "tls+tcp"), Some((host, _))) => format!("{scheme}://{host}:0"),
+        (scheme @ ("tcp" | "tls+tcp" | "ws" | "wss"), Some((host, _))) => {
+            format!("{scheme}://{host}:0")
+        }
         _ => format!("{bound}.{number}"),
     }
 }
@@ -202,6 +204,7 @@ mod tests {
         assert_eq!(push_address("tcp://127.0.0.1:7001"), "tcp://127.0.0.1:0");
         assert_eq!(push_address("tcp://[::1]:7001"), "tcp://[::1]:0");
         assert_eq!(push_address("tls+tcp://127.0.0.1:7001"), "tls+tcp://127.0.0.1:0");
+        assert_eq!(push_address("ws://127.0.0.1:7001/path"), "ws://127.0.0.1:0");
         assert_eq!(push_address("ipc:///tmp/a"), "ipc:///tmp/a.2");
     }
 

@@ -26,12 +26,13 @@ pub(crate) struct Endpoint {
 impl Endpoint {
     /// The endpoint at `address`; a missing host is filled in.
     pub(crate) fn new(mode: ConnectMode, address: &str) -> Endpoint {
-        let address = match (address.split_once("tcp://:"), mode) {
-            (Some((layers @ ("" | "tls+"), port)), ConnectMode::Listen) => {
-                format!("{layers}tcp://0.0.0.0:{port}")
-            }
-            (Some((layers @ ("" | "tls+"), port)), ConnectMode::Dial) => {
-                format!("{layers}tcp://127.0.0.1:{port}")
+        let host = match mode {
+            ConnectMode::Listen => "0.0.0.0",
+            ConnectMode::Dial => "127.0.0.1",
+        };
+        let address = match address.split_once("://:") {
+            Some((scheme @ ("tcp" | "tls+tcp" | "ws" | "wss"), port)) => {
+                format!("{scheme}://{host}:{port}")
             }
             _ => address.to_owned(),
         };
@@ -95,6 +96,8 @@ mod tests {
         }
         let with_tls = Endpoint::new(ConnectMode::Dial, "tls+tcp://:7001").address;
         assert_eq!(with_tls, "tls+tcp://127.0.0.1:7001");
+        let over_ws = Endpoint::new(ConnectMode::Listen, "ws://:7001/path").address;
+        assert_eq!(over_ws, "ws://0.0.0.0:7001/path");
     }
 
     #[test]

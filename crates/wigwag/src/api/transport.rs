@@ -12,7 +12,9 @@ pub use wigwag_net::tls::{
 };
 pub use wigwag_net::transport::*;
 #[cfg(feature = "ws")]
-pub use wigwag_net::ws::{BadHeader, WsDialOptions, WsError, WsListenOptions};
+pub use wigwag_net::ws::{
+    BadHeader, HttpEndpoint, NotTaken, WsDialOptions, WsError, WsListenOptions,
+};
 pub use wigwag_net::{
     Credentials, DialOptions, KeepAlive, ListenOptions, NetError, NetErrorKind, Permissions,
     Redial, TcpOptions,
