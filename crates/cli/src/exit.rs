@@ -131,7 +131,9 @@ fn net_code(kind: &NetErrorKind) -> Code {
     match kind {
         NetErrorKind::BadAddress { .. } | NetErrorKind::UnknownScheme => Code::Usage,
         NetErrorKind::TimedOut(_) => Code::NoAnswer,
-        NetErrorKind::Header(_) | NetErrorKind::Framing(_) => Code::WrongPeer,
+        NetErrorKind::Header(_) | NetErrorKind::Framing(_) | NetErrorKind::WebSocket(_) => {
+            Code::WrongPeer
+        }
         _ => Code::CannotConnect,
     }
 }
@@ -185,6 +187,7 @@ mod tests {
             (3, NetErrorKind::UnknownHost),
             (4, NetErrorKind::TimedOut(SOME_TIME)),
             (5, NetErrorKind::Header(HeaderError::SpeaksHttp)),
+            (5, NetErrorKind::WebSocket(wigwag::transport::WsError::SpeaksSp)),
         ] {
             let failed = Failed::from(NetError::new("tcp://127.0.0.1:1", kind));
             assert_eq!(failed.code as u8, code, "{failed}");

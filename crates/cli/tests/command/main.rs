@@ -12,6 +12,7 @@ mod bench;
 mod shell;
 mod tls;
 mod outside_sp;
+mod ws;
 mod calls;
 mod calls_close;
 mod demo;
