@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use tokio::io::AsyncRead;
 use wigwag_wire::ReadBuf;
 
-use crate::transport::{Connection, Inlet, Outlet};
+use crate::transport::{ByteInlet, Connection, Inlet, Outlet};
 
 /// Bytes that a layer accepts to send at a time: its output is written before it gets more.
 pub const SEND_BYTES_MAX: usize = 64 * 1024;
@@ -79,7 +79,20 @@ pub fn over(below: Connection, layer: impl Layer) -> io::Result<Connection> {
 }
 
 /// [`over`] a connection of which `read` has been read already.
-pub fn over_read(below: Connection, mut layer: impl Layer, read: &[u8]) -> io::Result<Connection> {
+pub fn over_read(mut below: Connection, layer: impl Layer, read: &[u8]) -> io::Result<Connection> {
+    let reader = std::mem::replace(&mut below.reader, Box::new(ByteInlet(tokio::io::empty())));
+    let (mut inlet, outlet) = halves(reader, below.outlet.clone(), layer)?;
+    inlet.received.append(read);
+    inlet.has_early = !read.is_empty();
+    Ok(Connection { reader: Box::new(inlet), outlet: Arc::new(outlet), ..below })
+}
+
+/// Both halves of `layer` over those of a connection.
+fn halves<L: Layer>(
+    reader: Box<dyn Inlet>,
+    outlet: Arc<dyn Outlet>,
+    mut layer: L,
+) -> io::Result<(LayeredInlet<L>, LayeredOutlet<L>)> {
     let mut out = Vec::new();
     layer.begin(&mut out)?;
     let shared = Arc::new(Shared {
@@ -91,24 +104,22 @@ pub fn over_read(below: Connection, mut layer: impl Layer, read: &[u8]) -> io::R
             writer: None,
             reader: None,
         }),
-        below: below.outlet,
+        below: outlet,
     });
     shared.flush(&mut shared.sides()).or_else(|error| match error.kind() {
         io::ErrorKind::WouldBlock => Ok(()),
         _ => Err(error),
     })?;
-    let mut received = ReadBuf::new();
-    received.append(read);
     let inlet = LayeredInlet {
-        below: below.reader,
-        received,
-        has_early: !read.is_empty(),
+        below: reader,
+        received: ReadBuf::new(),
+        has_early: false,
         spare: ReadBuf::new(),
         failed: None,
         has_ended: false,
         shared: shared.clone(),
     };
-    Ok(Connection { reader: Box::new(inlet), outlet: Arc::new(LayeredOutlet(shared)), ..below })
+    Ok((inlet, LayeredOutlet(shared)))
 }
 
 struct Shared<L> {
@@ -208,6 +219,16 @@ impl<L: Layer> Inlet for LayeredInlet<L> {
                 let _ = self.poll_flush(context);
                 return Poll::Ready(Ok(gained));
             }
+        }
+    }
+
+    fn release(&mut self) {
+        self.below.release();
+        self.received.release();
+        self.spare.release();
+        let mut sides = self.shared.sides();
+        if sides.out.is_empty() {
+            sides.out = Vec::new();
         }
     }
 }
@@ -367,3 +388,6 @@ impl<L: Layer> Outlet for LayeredOutlet<L> {
         self.0.below.abort();
     }
 }
+
+#[cfg(test)]
+mod tests;

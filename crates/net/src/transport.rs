@@ -175,6 +175,9 @@ pub trait Inlet: AsyncRead + Send + Sync + Unpin {
         context: &mut Context<'_>,
         input: &mut ReadBuf,
     ) -> Poll<io::Result<usize>>;
+
+    /// Frees memory of its own that holds no bytes: nothing has arrived for a while.
+    fn release(&mut self) {}
 }
 
 impl dyn Inlet {

@@ -1,5 +1,14 @@
 //! Two ends that shake hands, and what each of them says.
 
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::sync::Arc;
+
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{
+    ClientConfig, ClientConnection, RootCertStore, StreamOwned, SupportedProtocolVersion,
+};
 use wigwag_net::error::NetErrorKind;
 use wigwag_net::handshake::{greet, within};
 use wigwag_net::tls::{TlsClientBuilder, TlsError, TlsServerBuilder};
@@ -101,4 +110,34 @@ pub(crate) fn tls_error(outcome: Result<Connection, NetErrorKind>) -> Result<Tls
         Err(NetErrorKind::Tls(error)) => Ok(error),
         Err(other) => Err(other.to_string()),
     }
+}
+
+/// A client of rustls alone, without a certificate: what it reads after it has sent `says`, until 8
+/// bytes have come or the connection has ended.
+pub(crate) async fn raw_client(
+    party: &Party,
+    place: &str,
+    versions: &'static [&'static SupportedProtocolVersion],
+    says: &'static [u8],
+) -> (Vec<u8>, io::Result<()>) {
+    let (root, place) = (party.authority.pem(), place.to_owned());
+    let talk = move || {
+        let mut roots = RootCertStore::empty();
+        roots.add(CertificateDer::from_pem_slice(root.as_bytes()).unwrap()).unwrap();
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = ClientConfig::builder_with_provider(provider)
+            .with_protocol_versions(versions)
+            .unwrap()
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        let name = ServerName::try_from("localhost").unwrap();
+        let connection = ClientConnection::new(Arc::new(config), name).unwrap();
+        let mut stream = StreamOwned::new(connection, TcpStream::connect(place).unwrap());
+        // If it is refused, the reason comes when it reads.
+        let _ = stream.write_all(says);
+        let mut got = Vec::new();
+        let ended = Read::by_ref(&mut stream).take(8).read_to_end(&mut got);
+        (got, ended.map(drop))
+    };
+    tokio::task::spawn_blocking(talk).await.unwrap()
 }

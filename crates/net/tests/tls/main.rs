@@ -4,6 +4,7 @@
 
 mod ends;
 mod refusals;
+mod versions;
 mod plain;
 mod sockets;
 mod reload;

@@ -147,19 +147,6 @@ async fn the_name_in_the_options_is_expected_instead_of_the_host() {
 }
 
 #[tokio::test]
-async fn an_end_with_tls12_only_meets_one_that_allows_it() {
-    // rustls has no configuration for 1.2 alone among ours, so the version shows in what is common.
-    let party = Party::new();
-    let both = |server: TlsServerBuilder, client: TlsClientBuilder| async move {
-        let (accepted, dialled) = meet(server.build().unwrap(), client.build().unwrap()).await;
-        accepted.is_ok() && dialled.is_ok()
-    };
-    assert!(both(party.server().tls12(true), party.client().tls12(true)).await);
-    assert!(both(party.server(), party.client().tls12(true)).await);
-    assert!(both(party.server().tls12(true), party.client()).await);
-}
-
-#[tokio::test]
 async fn each_end_knows_the_certificate_of_the_other() {
     let party = Party::new();
     let (server, client) = (party.server().build().unwrap(), party.client().build().unwrap());

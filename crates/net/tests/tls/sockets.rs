@@ -1,18 +1,13 @@
 //! SP sockets over `tls+tcp://`.
 
-use std::io::{Read, Write};
-use std::net::TcpStream;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use wigwag_net::error::NetErrorKind;
 use wigwag_net::socket::{PipeEnd, PipeInfo, PipeStatistics, PipeWatcher, Pull, Push, Rep, Req};
 use wigwag_net::tls::{PeerRefusal, TlsError};
 use wigwag_net::{DialOptions, ListenOptions};
 
-use crate::ends::Party;
+use crate::ends::{Party, raw_client};
 
 #[tokio::test]
 async fn a_request_is_answered_and_the_peer_is_known() {
@@ -68,28 +63,11 @@ async fn nothing_is_delivered_of_or_to_a_client_without_a_certificate() {
     let pull = Pull::new();
     let options = ListenOptions::default().tls(party.server().build().unwrap());
     let listener = pull.listen_with("tls+tcp://127.0.0.1:0", options).await.unwrap();
-    let root = party.authority.pem();
-    let place = listener.rest().to_owned();
-    let raw = std::thread::spawn(move || {
-        let mut roots = RootCertStore::empty();
-        roots.add(CertificateDer::from_pem_slice(root.as_bytes()).unwrap()).unwrap();
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let config = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_root_certificates(roots)
-            .with_no_client_auth();
-        let name = ServerName::try_from("localhost").unwrap();
-        let connection = ClientConnection::new(Arc::new(config), name).unwrap();
-        let mut stream = StreamOwned::new(connection, TcpStream::connect(place).unwrap());
-        // The header of a push socket, and a message of five bytes.
-        let _ = stream.write_all(b"\0SP\0\0\x50\0\0\0\0\0\0\0\0\0\x05hello");
-        let mut got = Vec::new();
-        let ended = stream.read_to_end(&mut got);
-        (got, ended.is_err())
-    });
-    let (got, failed) = tokio::task::spawn_blocking(|| raw.join().unwrap()).await.unwrap();
-    assert_eq!((got, failed), (Vec::new(), true));
+    // The header of a push socket, and a message of five bytes.
+    let says = b"\0SP\0\0\x50\0\0\0\0\0\0\0\0\0\x05hello";
+    let (got, ended) = raw_client(&party, listener.rest(), rustls::ALL_VERSIONS, says).await;
+    assert_eq!(got, [0; 0]);
+    assert!(ended.is_err());
     let statistics = pull.statistics();
     assert_eq!((statistics.handshakes.tls, statistics.pipes_opened), (1, 0));
     assert_eq!(statistics.counters.received, 0);
