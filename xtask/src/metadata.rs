@@ -26,6 +26,8 @@ pub(crate) enum DependencyKind {
 pub(crate) struct Dependency {
     pub(crate) name: String,
     pub(crate) kind: DependencyKind,
+    /// It is there only with a feature of the package.
+    pub(crate) optional: bool,
 }
 
 /// A resolved dependency, with target and features applied.
@@ -121,6 +123,12 @@ impl Metadata {
 
     /// All packages that are compiled for `from`, itself included, without test dependencies.
     pub(crate) fn closure(&self, from: &str) -> Closure {
+        self.closure_around(from, "")
+    }
+
+    /// [`closure`](Self::closure) without what is only there for the package `avoided`, and without
+    /// that.
+    pub(crate) fn closure_around(&self, from: &str, avoided: &str) -> Closure {
         let mut came_from = BTreeMap::from([(from.to_owned(), None)]);
         let mut queue = VecDeque::from([from.to_owned()]);
         while let Some(id) = queue.pop_front() {
@@ -128,7 +136,9 @@ impl Metadata {
                 continue;
             };
             for edge in package.edges.iter().filter(|edge| edge.kind != DependencyKind::Dev) {
-                if !came_from.contains_key(&edge.to) {
+                let is_avoided =
+                    self.packages.get(&edge.to).is_some_and(|package| package.name == avoided);
+                if !is_avoided && !came_from.contains_key(&edge.to) {
                     came_from.insert(edge.to.clone(), Some(id.clone()));
                     queue.push_back(edge.to.clone());
                 }
@@ -161,7 +171,8 @@ fn parse_package(value: &Value, member: bool) -> Option<Package> {
     let mut dependencies = Vec::new();
     for entry in value.get("dependencies")?.as_array()? {
         let name = entry.get("name")?.as_str()?.to_owned();
-        dependencies.push(Dependency { name, kind: parse_kind(entry.get("kind")?)? });
+        let optional = entry.get("optional").and_then(Value::as_bool).unwrap_or_default();
+        dependencies.push(Dependency { name, kind: parse_kind(entry.get("kind")?)?, optional });
     }
     let text = |key: &str| value.get(key).and_then(Value::as_str);
     Some(Package {
@@ -225,9 +236,21 @@ pub(crate) mod made_up {
             self
         }
 
+        /// Puts a dependency of `name` behind a feature.
+        pub(crate) fn with_optional(mut self, name: &str, needed: &str) -> Metadata {
+            let package = self.packages.get_mut(name).expect("added before");
+            for dependency in package.dependencies.iter_mut().filter(|one| one.name == needed) {
+                dependency.optional = true;
+            }
+            self
+        }
+
         fn with(mut self, name: &str, member: bool, needs: &[(&str, DependencyKind)]) -> Metadata {
-            let dependency =
-                |&(name, kind): &(&str, DependencyKind)| Dependency { name: name.into(), kind };
+            let dependency = |&(name, kind): &(&str, DependencyKind)| Dependency {
+                name: name.into(),
+                kind,
+                optional: false,
+            };
             let edge = |&(to, kind): &(&str, DependencyKind)| Edge { to: to.into(), kind };
             let package = Package {
                 name: name.to_owned(),

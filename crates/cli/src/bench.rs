@@ -22,6 +22,7 @@ use crate::exit::{Code, Failed};
 use crate::socket::{
     ConnectMode, ConnectPlan, Connectable, Endpoint, EventLog, Interrupt, Role, Socket, Verbosity,
 };
+use crate::tls::TlsArguments;
 use crate::{calls, print, units};
 use report::{Gate, Report};
 
@@ -93,6 +94,8 @@ struct RunArguments {
     /// Exit with code 7 if this condition holds, such as p99>5ms or rate<1000
     #[arg(long, value_name = "CONDITION")]
     fail_if: Vec<Gate>,
+    #[command(flatten)]
+    tls: TlsArguments,
 }
 
 #[derive(Args)]
@@ -126,6 +129,8 @@ struct Serve {
     /// Largest request, in bytes
     #[arg(long, value_name = "SIZE", value_parser = units::size, default_value = "1MiB")]
     receive_limit: usize,
+    #[command(flatten)]
+    tls: TlsArguments,
 }
 
 impl Bench {
@@ -209,7 +214,8 @@ impl RunArguments {
         log: &EventLog,
     ) -> Result<Vec<Socket>, Failed> {
         let endpoints = [Endpoint::new(ConnectMode::Dial, url)];
-        let plan = ConnectPlan { role, endpoints: &endpoints, wait: self.wait, text: "hello" };
+        let (wait, tls) = (self.wait, &self.tls);
+        let plan = ConnectPlan { role, endpoints: &endpoints, wait, text: "hello", tls };
         let mut sockets = Vec::new();
         for _ in 0..count {
             let socket = Socket::new(role);
@@ -322,10 +328,12 @@ impl Serve {
         let mut interrupt = Interrupt::new()?;
         let socket = Socket::new(Role::Rep);
         socket.set_receive_limit(self.receive_limit);
-        let bound = socket.listen(&Endpoint::new(ConnectMode::Listen, &self.url).address).await?;
+        let address = Endpoint::new(ConnectMode::Listen, &self.url).address;
+        let options = self.tls.listen_options(&address)?;
+        let bound = socket.listen(&address, options.clone()).await?;
         log.print(&format!("listening  {bound}  for wigwag bench latency or throughput"));
         tokio::select! {
-            ended = serve::serve(&socket, &bound) => ended?,
+            ended = serve::serve(&socket, &bound, options) => ended?,
             () = interrupt.recv() => {}
         }
         socket.close().await;

@@ -13,6 +13,7 @@ use wigwag::{
 };
 
 use crate::exit::{Code, Failed};
+use crate::tls::TlsArguments;
 use crate::{arguments, print, reply, units};
 
 /// Time limit for the peer to confirm the end of the session, once the result is known. A round trip
@@ -27,6 +28,8 @@ struct TargetArguments {
     /// Give up after this time, such as 200ms, 5s or 2m
     #[arg(long, value_name = "TIME", value_parser = units::time, default_value = "5s")]
     deadline: Duration,
+    #[command(flatten)]
+    tls: TlsArguments,
 }
 
 #[derive(Args)]
@@ -74,7 +77,7 @@ where
 impl Ask {
     pub(crate) async fn run(self) -> Result<Code, Failed> {
         let CallArguments { target, method, arguments } = self.call;
-        let caller = Caller::new(target);
+        let caller = Caller::new(target)?;
         let reply = caller
             .call(async |node, address| {
                 let actor = node.dynamic(address).await?;
@@ -95,7 +98,7 @@ impl Ask {
 impl Tell {
     pub(crate) async fn run(self) -> Result<Code, Failed> {
         let CallArguments { target, method, arguments } = self.call;
-        let caller = Caller::new(target);
+        let caller = Caller::new(target)?;
         let sent = caller
             .call(async |node, address| {
                 let actor = node.dynamic(address).await?;
@@ -113,7 +116,7 @@ impl Tell {
 
 impl Describe {
     pub(crate) async fn run(self) -> Result<Code, Failed> {
-        let caller = Caller::new(self.target);
+        let caller = Caller::new(self.target)?;
         let actor = caller.call(async |node, address| Ok(node.dynamic(address).await?)).await;
         let printed = actor.map(|actor| {
             print_description(&actor, self.json);
@@ -134,9 +137,10 @@ struct Caller {
 }
 
 impl Caller {
-    fn new(target: TargetArguments) -> Caller {
+    fn new(target: TargetArguments) -> Result<Caller, Failed> {
         let end = Instant::now() + target.deadline;
-        Caller { node: Node::new(), target, end }
+        let node = Node::with(target.tls.node_options(&target.address)?);
+        Ok(Caller { node, target, end })
     }
 
     /// Runs `call` with the node and the actor's address until the deadline.

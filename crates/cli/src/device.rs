@@ -12,7 +12,7 @@ use wigwag::sp::{Forwarded, Statistics};
 use wigwag::{
     Address,
     sp::{Forwarder, raw},
-    transport::NetError,
+    transport::{DialOptions, ListenOptions, NetError},
 };
 use wigwag_lab::numbers::grouped;
 
@@ -21,6 +21,7 @@ use crate::socket::{
     ConnectMode, ConnectPlan, Connectable, DIAL_WAIT, Endpoint, EventLog, Interrupt, Role,
     Verbosity,
 };
+use crate::tls::TlsArguments;
 use crate::{calls, print, units};
 
 /// The schema of the document that `--json` writes.
@@ -57,6 +58,8 @@ pub(crate) struct Device {
     /// Print every connection that opens or closes
     #[arg(short, long)]
     verbose: bool,
+    #[command(flatten)]
+    tls: TlsArguments,
 }
 
 const EXAMPLES: &str = "Examples:
@@ -150,12 +153,12 @@ impl RawSocket {
 }
 
 impl Connectable for RawSocket {
-    async fn dial(&self, address: &str) -> Result<(), NetError> {
-        each!(self, socket => socket.dial(address).await.map(drop))
+    async fn dial(&self, address: &str, options: DialOptions) -> Result<(), NetError> {
+        each!(self, socket => socket.dial_with(address, options).await.map(drop))
     }
 
-    async fn listen(&self, address: &str) -> Result<Address, NetError> {
-        each!(self, socket => socket.listen(address).await.map(Address::from))
+    async fn listen(&self, address: &str, options: ListenOptions) -> Result<Address, NetError> {
+        each!(self, socket => socket.listen_with(address, options).await.map(Address::from))
     }
 }
 
@@ -286,6 +289,9 @@ impl Device {
         socket.set_receive_limit(self.receive_limit);
         let endpoints = [Endpoint::new(mode, address)];
         let wait = self.wait.unwrap_or(DIAL_WAIT);
-        ConnectPlan { role, endpoints: &endpoints, wait, text: "hello" }.open(socket, log).await
+        let tls = &self.tls;
+        ConnectPlan { role, endpoints: &endpoints, wait, text: "hello", tls }
+            .open(socket, log)
+            .await
     }
 }

@@ -1,5 +1,9 @@
 //! Exit codes, and the error of a command.
 
+mod tls;
+
+pub(crate) use tls::tls_failure;
+
 use std::error::Error;
 use std::fmt;
 use std::process::ExitCode;
@@ -71,7 +75,12 @@ impl fmt::Display for Failed {
 impl From<NodeError> for Failed {
     fn from(error: NodeError) -> Failed {
         let code = match &error {
-            NodeError::Net(net) => net_code(&net.kind),
+            NodeError::Net(net) => {
+                if let NetErrorKind::Tls(tls) = &net.kind {
+                    return tls_failure(tls, &net.address);
+                }
+                net_code(&net.kind)
+            }
             NodeError::Session { .. } => Code::WrongPeer,
             NodeError::Call(call) => call_code(call.kind),
             NodeError::Disconnected { .. } => Code::CannotConnect,
@@ -84,7 +93,10 @@ impl From<NodeError> for Failed {
 
 impl From<NetError> for Failed {
     fn from(error: NetError) -> Failed {
-        Failed::new(net_code(&error.kind), error)
+        match &error.kind {
+            NetErrorKind::Tls(tls) => tls_failure(tls, &error.address),
+            kind => Failed::new(net_code(kind), error),
+        }
     }
 }
 
@@ -119,7 +131,9 @@ fn net_code(kind: &NetErrorKind) -> Code {
     match kind {
         NetErrorKind::BadAddress { .. } | NetErrorKind::UnknownScheme => Code::Usage,
         NetErrorKind::TimedOut(_) => Code::NoAnswer,
-        NetErrorKind::Header(_) | NetErrorKind::Framing(_) => Code::WrongPeer,
+        NetErrorKind::Header(_) | NetErrorKind::Framing(_) | NetErrorKind::WebSocket(_) => {
+            Code::WrongPeer
+        }
         _ => Code::CannotConnect,
     }
 }
@@ -173,6 +187,7 @@ mod tests {
             (3, NetErrorKind::UnknownHost),
             (4, NetErrorKind::TimedOut(SOME_TIME)),
             (5, NetErrorKind::Header(HeaderError::SpeaksHttp)),
+            (5, NetErrorKind::WebSocket(wigwag::transport::WsError::SpeaksSp)),
         ] {
             let failed = Failed::from(NetError::new("tcp://127.0.0.1:1", kind));
             assert_eq!(failed.code as u8, code, "{failed}");

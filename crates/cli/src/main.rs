@@ -7,6 +7,8 @@ mod bench;
 mod demo;
 mod lab;
 mod calls;
+mod tls;
+mod cert;
 mod arguments;
 mod reply;
 mod variables;
@@ -46,7 +48,7 @@ Sockets  req, rep          requests and replies       survey, respond   ask all 
 Actors   ask, tell         call a method              describe          list the methods
 Measure  demo              in two processes           lab               compare systems
          bench             measure and verify a peer
-Shell    completions, man, help
+Setup    cert              certificates for TLS       completions, man, help
 
 Options: -h, --help   -V, --version
 Exit codes: 0 ok; 1 internal error or failed --exec command; 2 usage; 3 cannot connect or bind;
@@ -75,6 +77,8 @@ enum Command {
     Tell(calls::Tell),
     /// Print the methods of an actor
     Describe(calls::Describe),
+    /// Make certificates for tls+tcp://, for a first try
+    Cert(cert::Cert),
     /// Print the completion script for a shell
     Completions(shell::Completions),
     /// Print the manual page
@@ -96,6 +100,7 @@ fn main() -> ExitCode {
         Command::Ask(ask) => calls::run(|| ask.run()),
         Command::Tell(tell) => calls::run(|| tell.run()),
         Command::Describe(describe) => calls::run(|| describe.run()),
+        Command::Cert(cert) => cert.run(),
         Command::Completions(completions) => completions.run(),
         Command::Man(man) => man.run(),
     };

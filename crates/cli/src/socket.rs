@@ -22,7 +22,7 @@ mod work;
 pub(crate) use any::Socket;
 pub(crate) use arguments::SocketCommand;
 pub(crate) use connect::{ConnectPlan, Connectable, DIAL_WAIT};
-pub(crate) use endpoint::{ConnectMode, Endpoint};
+pub(crate) use endpoint::{ConnectMode, Endpoint, quoted};
 pub(crate) use event_log::{EventLog, Verbosity};
 pub(crate) use role::Role;
 pub(crate) use session::Interrupt;

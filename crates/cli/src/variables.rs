@@ -23,7 +23,7 @@ const COMMANDS: [&str; 12] = [
 ];
 
 /// The options with a variable, without the dashes. A command reads those that it has.
-const OPTIONS: [&str; 14] = [
+const OPTIONS: [&str; 21] = [
     "listen",
     "dial",
     "wait",
@@ -38,6 +38,13 @@ const OPTIONS: [&str; 14] = [
     "jobs",
     "keep-line-end",
     "v0",
+    "tls-ca",
+    "tls-cert",
+    "tls-key",
+    "tls-client-ca",
+    "tls-crl",
+    "tls-name",
+    "tls12",
 ];
 
 /// Parses the command line and applies the environment. An invalid line ends the process here, as

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use wigwag_net::handshake::send_message;
+use wigwag_net::handshake::{greet, send_message};
 use wigwag_net::socket::{Pair, SocketErrorKind};
 use wigwag_net::{Address, transport};
+use wigwag_wire::{ProtocolNumber, ReadBuf};
 
 use crate::payload::{LENGTHS, body, check};
-use crate::transport::{read_to_end, write_all};
+use crate::transport::read_to_end;
 use crate::{TestEnv, eventually, pause};
 
 async fn pair(env: &TestEnv) -> (Pair, Pair, Address) {
@@ -127,7 +128,7 @@ pub async fn a_peer_that_sets_reserved_bits_is_disconnected(env: &TestEnv) {
     let listening = Pair::new();
     let address = listening.listen(&env.address()).await.expect("listens");
     let mut by_hand = transport::dial(&address).await.expect("a connection");
-    write_all(&*by_hand.outlet, b"\0SP\0\0\x11\0\0").await.expect("written");
+    greet(&mut by_hand, &mut ReadBuf::new(), ProtocolNumber::PAIR1).await.expect("a partner");
     for message in [b"\0\0\0\0none", b"\0\0\0\x09over", b"\0\0\0\x08last", b"\0\0\x01\0no!!"] {
         send_message(&by_hand, message).await.expect("sent");
     }

@@ -4,10 +4,12 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 use wigwag_net::Address;
+use wigwag_net::handshake::greet;
 use wigwag_net::socket::{Pull, Push, SocketErrorKind};
+use wigwag_wire::{ProtocolNumber, ReadBuf};
 
 use crate::payload::{LENGTHS, body, check};
-use crate::transport::{listen, read_to_end, write_all};
+use crate::transport::{listen, read_to_end};
 use crate::{TestEnv, eventually, pause};
 
 /// The time for which a close that must wait is observed. A longer time finds no more faults.
@@ -146,7 +148,7 @@ pub async fn a_closing_pusher_waits_until_its_peer_has_read(env: &TestEnv) {
         push
     });
     let mut peer = listener.accept().await.expect("a connection");
-    write_all(&*peer.outlet, b"\0SP\0\0\x51\0\0").await.expect("written");
+    greet(&mut peer, &mut ReadBuf::new(), ProtocolNumber::PULL).await.expect("a partner");
     let push = dialling.await.expect("connected");
     push.send("the last").await.expect("sent");
     let mut closing = tokio::spawn(async move { push.close().await });

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use wigwag_net::handshake::send_message;
+use wigwag_net::handshake::{greet, send_message};
 use wigwag_net::socket::raw::{self, RawMessage};
 use wigwag_net::socket::{Bus, Pub, Pull, Rep, Req, SocketErrorKind};
 use wigwag_net::transport;
+use wigwag_wire::{ProtocolNumber, ReadBuf};
 
-use crate::transport::write_all;
 use crate::{TestEnv, eventually, pause};
 
 fn message(header: &'static [u8], body: &'static str) -> RawMessage {
@@ -61,8 +61,8 @@ pub async fn a_raw_reply_to_a_peer_that_left_is_counted(env: &TestEnv) {
 pub async fn a_raw_rep_drops_messages_with_too_many_hops(env: &TestEnv) {
     let rep = raw::Rep::new();
     let address = rep.listen(&env.address()).await.expect("listens");
-    let by_hand = transport::dial(&address).await.expect("a connection");
-    write_all(&*by_hand.outlet, b"\0SP\0\0\x30\0\0").await.expect("written");
+    let mut by_hand = transport::dial(&address).await.expect("a connection");
+    greet(&mut by_hand, &mut ReadBuf::new(), ProtocolNumber::REQ).await.expect("a partner");
     for words in [7, 9, 8] {
         let mut request = vec![0; (words - 1) * 4];
         request.extend_from_slice(b"\x80\0\0\x01body");

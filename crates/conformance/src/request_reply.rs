@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use wigwag_net::Address;
-use wigwag_net::handshake::send_message;
+use wigwag_net::handshake::{greet, send_message};
 use wigwag_net::socket::{Rep, Req, SocketErrorKind};
 use wigwag_net::transport;
+use wigwag_wire::{ProtocolNumber, ReadBuf};
 
 use crate::TestEnv;
 use crate::payload::{LENGTHS, body, check};
-use crate::transport::write_all;
 
 async fn listening(env: &TestEnv) -> (Rep, Address) {
     let rep = Rep::new();
@@ -196,8 +196,8 @@ pub async fn a_reply_needs_a_request(env: &TestEnv) {
 /// eight words, which pass.
 pub async fn malformed_requests_are_counted_and_the_pipe_goes_on(env: &TestEnv) {
     let (rep, address) = listening(env).await;
-    let by_hand = transport::dial(&address).await.expect("a connection");
-    write_all(&*by_hand.outlet, b"\0SP\0\0\x30\0\0").await.expect("written");
+    let mut by_hand = transport::dial(&address).await.expect("a connection");
+    greet(&mut by_hand, &mut ReadBuf::new(), ProtocolNumber::REQ).await.expect("a partner");
     let mut nine = vec![0; 32];
     nine.extend_from_slice(b"\x80\0\0\x01body");
     let eight = nine[4..].to_vec();

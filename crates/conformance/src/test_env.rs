@@ -49,22 +49,34 @@ impl TestEnv {
     pub fn named_address(&self, name: &str) -> String {
         let address = self.address();
         // A port of 0 is another port each time.
-        if address.starts_with("tcp:") { address } else { format!("{address}-{name}") }
+        if self.has_port() { address } else { format!("{address}-{name}") }
     }
 
     /// An address without a listener, and the socket that keeps it reserved.
     pub fn unused_address(&self) -> (String, Option<TcpSocket>) {
         let address = self.address();
-        let Some(local) = address.strip_prefix("tcp://") else {
+        if !self.has_port() {
             return (address, None);
-        };
+        }
+        let (scheme, rest) = address.split_once("://").expect("an address");
+        let (local, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
         // A port that is bound without a listener cannot be assigned to another socket.
         let local: SocketAddr = local.parse().expect("numbers");
         let socket = if local.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() };
         let socket = socket.expect("a socket");
         socket.bind(local).expect("a free port");
         let bound = socket.local_addr().expect("bound");
-        (format!("tcp://{bound}"), Some(socket))
+        (format!("{scheme}://{bound}{path}"), Some(socket))
+    }
+
+    fn has_port(&self) -> bool {
+        ["tcp://", "ws://", "wss://"].iter().any(|scheme| self.pattern.contains(scheme))
+    }
+
+    /// True if a connection opens with a request that names the protocol: only a valid SP header can
+    /// be sent, and a peer that sends none gets none.
+    pub(crate) fn opens_with_a_request(&self) -> bool {
+        ["ws://", "wss://"].iter().any(|scheme| self.pattern.contains(scheme))
     }
 }
 

@@ -5,10 +5,12 @@ use std::sync::Arc;
 
 use bytes::BytesMut;
 use tokio::io::AsyncReadExt;
-use wigwag_net::handshake::{read_message, send_message};
-use wigwag_net::transport::ByteInlet;
-use wigwag_net::{Address, Connection, ListenOptions, Listener, NetErrorKind, Outlet, transport};
-use wigwag_wire::ReadBuf;
+use wigwag_net::handshake::{greet, read_message, send_message};
+use wigwag_net::transport::{ByteInlet, PeerCertificate};
+use wigwag_net::{
+    Address, Connection, DialOptions, ListenOptions, Listener, NetErrorKind, Outlet, transport,
+};
+use wigwag_wire::{Framing, ProtocolNumber, ReadBuf};
 
 use crate::TestEnv;
 use crate::payload::{LENGTHS, body, check};
@@ -21,17 +23,34 @@ const FLOOD_BYTES: usize = 64 * 1024 * 1024;
 
 pub(crate) async fn listen(env: &TestEnv) -> (Box<dyn Listener>, Address) {
     let wanted: Address = env.address().parse().expect("an address");
-    let listener = transport::listen(&wanted, ListenOptions::default()).await.expect("a listener");
+    let options = ListenOptions::default().receive_limit(FLOOD_BYTES);
+    let listener = transport::listen(&wanted, options).await.expect("a listener");
     let address = listener.address().clone();
     (listener, address)
 }
 
-/// Two ends of one connection.
+/// Two ends of one connection that have exchanged their SP headers: a transport may translate what
+/// follows, so it must be SP messages.
 async fn connected(env: &TestEnv) -> (Connection, Connection) {
     let (listener, address) = listen(env).await;
-    let dialled = transport::dial(&address).await.expect("a connection");
-    let accepted = listener.accept().await.expect("a connection");
+    let options = DialOptions::default().receive_limit(FLOOD_BYTES);
+    let mut dialled = transport::dial_with(&address, options).await.expect("a connection");
+    let mut accepted = listener.accept().await.expect("a connection");
+    tokio::join!(greeted(&mut dialled), greeted(&mut accepted));
     (dialled, accepted)
+}
+
+/// Exchanges the headers of pairs.
+async fn greeted(connection: &mut Connection) {
+    let mut input = ReadBuf::new();
+    greet(connection, &mut input, ProtocolNumber::PAIR0).await.expect("a partner");
+    assert!(input.is_empty(), "nothing follows the header yet");
+}
+
+/// A message as its framing puts it into the stream.
+fn framed(framing: Framing, message: &[u8]) -> Vec<u8> {
+    let (prefix, used) = framing.prefix(message.len());
+    [&prefix[..used], message].concat()
 }
 
 /// Writes all of `bytes` and waits for room.
@@ -63,6 +82,7 @@ fn writing_half(connection: &Connection) -> Connection {
         peer: connection.peer.clone(),
         local: None,
         credentials: None,
+        certificate: PeerCertificate::default(),
     }
 }
 
@@ -97,14 +117,13 @@ pub async fn both_directions_flow_at_once(env: &TestEnv) {
     const BYTES: usize = 8 * 1024 * 1024;
     let (left, right) = connected(env).await;
     let talk = |mut connection: Connection, number: usize| async move {
-        let outlet = connection.outlet.clone();
+        let (outlet, framing) = (connection.outlet.clone(), connection.framing);
         let writer = tokio::spawn(async move {
-            let bytes = body(number, BYTES);
+            let bytes = framed(framing, &body(number, BYTES));
             write_all(&*outlet, &bytes).await.expect("written");
         });
-        let mut bytes = vec![0; BYTES];
-        connection.reader.read_exact(&mut bytes).await.expect("read");
-        check(&bytes, 1 - number, BYTES);
+        let message = read_message(&mut connection, &mut ReadBuf::new(), BYTES).await;
+        check(&message.expect("a message"), 1 - number, BYTES);
         writer.await.expect("written");
         connection
     };
@@ -189,7 +208,7 @@ pub async fn an_address_is_listened_at_once(env: &TestEnv) {
 /// Bytes written one by one and read one by one are the same bytes.
 pub async fn single_bytes_come_through(env: &TestEnv) {
     let (left, mut right) = connected(env).await;
-    let sent = body(1, 2000);
+    let sent = framed(left.framing, &body(1, 2000));
     let expected = sent.clone();
     let writer = tokio::spawn(async move {
         for byte in &sent {
@@ -213,8 +232,9 @@ pub async fn a_thousand_dials_at_once_are_accepted(env: &TestEnv) {
         .map(|number| {
             let address = address.clone();
             tokio::spawn(async move {
-                let dialled = transport::dial(&address).await.expect("a connection");
-                write_all(&*dialled.outlet, &number.to_be_bytes()).await.expect("written");
+                let mut dialled = transport::dial(&address).await.expect("a connection");
+                greeted(&mut dialled).await;
+                send_message(&dialled, &number.to_be_bytes()).await.expect("sent");
                 dialled
             })
         })
@@ -222,7 +242,10 @@ pub async fn a_thousand_dials_at_once_are_accepted(env: &TestEnv) {
     let mut heard = Vec::new();
     for _ in 0..DIALS {
         let mut accepted = listener.accept().await.expect("a connection");
-        heard.push(accepted.reader.read_u32().await.expect("its number"));
+        let mut input = ReadBuf::new();
+        greet(&mut accepted, &mut input, ProtocolNumber::PAIR0).await.expect("a partner");
+        let number = read_message(&mut accepted, &mut input, 4).await.expect("its number");
+        heard.push(u32::from_be_bytes(number.as_ref().try_into().expect("four bytes")));
     }
     for dial in dials {
         dial.await.expect("dialled");
@@ -235,10 +258,10 @@ pub async fn a_thousand_dials_at_once_are_accepted(env: &TestEnv) {
 /// nothing is lost.
 pub async fn a_writer_stops_without_a_reader(env: &TestEnv) {
     let (left, mut right) = connected(env).await;
-    let chunk = body(3, 64 * 1024);
+    let chunk = framed(left.framing, &body(3, 64 * 1024));
     let mut written = 0;
     let stopped = loop {
-        match left.outlet.try_write(&[IoSlice::new(&chunk)]) {
+        match left.outlet.try_write(&[IoSlice::new(&chunk[written % chunk.len()..])]) {
             Ok(more) => written += more,
             Err(error) => break error,
         }
@@ -247,7 +270,8 @@ pub async fn a_writer_stops_without_a_reader(env: &TestEnv) {
     assert_eq!(stopped.kind(), io::ErrorKind::WouldBlock);
     let reading = tokio::spawn(async move { read_to_end(&mut right).await.len() });
     left.outlet.writable().await.expect("room again");
-    write_all(&*left.outlet, b"the end").await.expect("written");
+    let rest = &chunk[written % chunk.len()..];
+    write_all(&*left.outlet, rest).await.expect("written");
     left.outlet.close();
-    assert_eq!(reading.await.expect("read"), written + 7);
+    assert_eq!(reading.await.expect("read"), written + rest.len());
 }

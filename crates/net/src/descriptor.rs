@@ -196,7 +196,7 @@ fn connection(address: &Address, socket: Socket, options: DialOptions) -> io::Re
     }
     let stream = TcpStream::from_std(net::TcpStream::from(socket))?;
     let peer = format!("tcp://{}", stream.peer_addr()?);
-    stream::tcp(stream, peer, options.tcp)
+    stream::tcp(stream, "tcp", peer, options.tcp)
 }
 
 #[cfg(test)]

@@ -306,6 +306,7 @@ pub async fn drive<C: ConnectionHandler>(
             flusher.flush(handler);
             if clock::now().since(last_received) >= IDLE_AFTER {
                 input.release();
+                reader.release();
             }
         }
         match handler.flow() {

@@ -8,6 +8,9 @@ use std::time::Duration;
 use wigwag_wire::hint::{write_debug, write_error};
 use wigwag_wire::{Fault, FramingError, HeaderError};
 
+#[cfg(feature = "tls")]
+use crate::tls::TlsError;
+
 /// An error of one connection or listener, with its address.
 ///
 /// `{}` prints the address and the reason in one line; `{:#}` prints the reason, the address and a
@@ -65,6 +68,10 @@ pub enum NetErrorKind {
     /// The peer's bytes cannot be split into messages.
     #[error("{0}")]
     Framing(FramingError),
+    /// TLS refused or lost the connection, or its configuration is wrong.
+    #[cfg(feature = "tls")]
+    #[error("{0}")]
+    Tls(TlsError),
     /// The peer closed the connection.
     #[error("the peer closed the connection {when}")]
     Closed {
@@ -88,6 +95,10 @@ pub enum NetErrorKind {
         /// The limit.
         most: usize,
     },
+    /// The WebSocket of a ws address failed.
+    #[cfg(feature = "ws")]
+    #[error("{0}")]
+    WebSocket(crate::ws::WsError),
     /// Any other error of the operating system.
     #[error("{0}")]
     Io(io::Error),
@@ -118,6 +129,12 @@ impl NetError {
             }
             NetErrorKind::Header(HeaderError::WrongProtocol { .. }) => Fault::Caller,
             NetErrorKind::Header(_) | NetErrorKind::Framing(_) => Fault::Peer,
+            #[cfg(feature = "ws")]
+            NetErrorKind::WebSocket(error) if error.is_by_caller() => Fault::Caller,
+            #[cfg(feature = "ws")]
+            NetErrorKind::WebSocket(_) => Fault::Peer,
+            #[cfg(feature = "tls")]
+            NetErrorKind::Tls(error) => error.fault(),
             NetErrorKind::Io(error) => match error.kind() {
                 io::ErrorKind::ConnectionReset
                 | io::ErrorKind::BrokenPipe
@@ -157,7 +174,9 @@ impl NetErrorKind {
             NetErrorKind::BadAddress { .. } => {
                 "write it like tcp://127.0.0.1:7001, ipc:///run/app.sock or inproc://name"
             }
-            NetErrorKind::UnknownScheme => "use tcp://, ipc://, abstract:// or inproc://",
+            NetErrorKind::UnknownScheme => {
+                "use tcp://, ipc://, abstract:// or inproc://; tls+tcp:// needs the feature `tls`"
+            }
             NetErrorKind::UnknownHost => "check the spelling, or give the address in numbers",
             NetErrorKind::NobodyListens => "start the peer there, or dial again once it is up",
             NetErrorKind::InUse => "stop the other program, or listen on port 0 for a free one",
@@ -173,20 +192,24 @@ impl NetErrorKind {
                 "use the partner's socket type at one of the two ends"
             }
             NetErrorKind::Header(HeaderError::SpeaksHttp) => {
-                "this port belongs to a web server: dial the SP port instead"
+                "this port belongs to a web server: dial the SP port instead, or ws:// if SP is there"
             }
             NetErrorKind::Header(HeaderError::SpeaksTls) => {
-                "this port wants TLS: dial the plain SP port instead"
+                "this port speaks TLS: dial tls+tcp://, or have the peer use tcp://"
             }
             NetErrorKind::Header(_) => "check the port: the program there is not an SP peer",
             NetErrorKind::Framing(FramingError::TooLong { .. }) => {
                 "raise the receive limit here, or send smaller messages there"
             }
             NetErrorKind::Framing(_) => "the peer is broken or hostile: look at its version",
+            #[cfg(feature = "tls")]
+            NetErrorKind::Tls(error) => error.hint(),
             NetErrorKind::Closed { .. } => "look at the peer's log for its reason",
             NetErrorKind::TurnedAway { .. } => "see to the rule, or dial with another socket",
             NetErrorKind::ClosedHere => "make a new one",
             NetErrorKind::TooMany { .. } => "let go of those that are not used",
+            #[cfg(feature = "ws")]
+            NetErrorKind::WebSocket(error) => error.hint(),
             NetErrorKind::Io(_) => "the operating system's message tells more",
         }
     }
@@ -204,7 +227,25 @@ impl NetErrorKind {
     }
 }
 
-/// Maps an error of a dial, or of a connection.
+impl NetErrorKind {
+    /// The error that a layer of the connection has put into that of a read or write.
+    pub(crate) fn of_layer(error: &io::Error) -> Option<&NetErrorKind> {
+        error.get_ref()?.downcast_ref()
+    }
+
+    /// True if the peer broke the rules of the connection.
+    pub(crate) fn is_punished(&self) -> bool {
+        match self {
+            NetErrorKind::Framing(_) => true,
+            #[cfg(feature = "ws")]
+            NetErrorKind::WebSocket(error) => matches!(error, crate::ws::WsError::BadFrame { .. }),
+            _ => false,
+        }
+    }
+}
+
+/// Maps an error of a dial, or of a connection. A transport that knows the reason, as a
+/// [layer](crate::layered) does, returns it within the error of a read or write.
 impl From<io::Error> for NetErrorKind {
     fn from(error: io::Error) -> NetErrorKind {
         let error = match error.downcast::<NetErrorKind>() {
@@ -225,6 +266,13 @@ impl From<io::Error> for NetErrorKind {
 impl From<HeaderError> for NetErrorKind {
     fn from(error: HeaderError) -> NetErrorKind {
         NetErrorKind::Header(error)
+    }
+}
+
+#[cfg(feature = "tls")]
+impl From<TlsError> for NetErrorKind {
+    fn from(error: TlsError) -> NetErrorKind {
+        NetErrorKind::Tls(error)
     }
 }
 

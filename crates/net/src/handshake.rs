@@ -53,7 +53,11 @@ pub async fn read_header(
     input: &mut ReadBuf,
 ) -> Result<[u8; HEADER_BYTES], NetError> {
     while input.len() < HEADER_BYTES {
-        read_some(connection, input, "before its SP header was whole").await?;
+        let outcome = read_some(connection, input, "before its SP header was whole").await;
+        outcome.map_err(|error| match Header::of_part(input.as_slice()) {
+            Some(known) => NetError::new(&connection.peer, known),
+            None => error,
+        })?;
     }
     let mut bytes = [0; HEADER_BYTES];
     bytes.copy_from_slice(&input.take(HEADER_BYTES));

@@ -63,7 +63,7 @@ pub(crate) fn listen_at(
     }
     let path = PathBuf::from(address.rest());
     let listener = take_over(&path)
-        .and_then(|()| bind(&path, options))
+        .and_then(|()| bind(&path, &options))
         .map_err(|error| NetError::new(address, listen_kind(error)))?;
     let (address, file) = (address.clone(), Some(SocketFile(path)));
     Ok(BoundUnixListener { listener, address, framing: Framing::Ipc, _file: file })
@@ -116,12 +116,12 @@ fn take_over(path: &Path) -> io::Result<()> {
     }
 }
 
-fn bind(path: &Path, options: ListenOptions) -> io::Result<UnixListener> {
+fn bind(path: &Path, options: &ListenOptions) -> io::Result<UnixListener> {
     listen(make(path, options)?, options.backlog)
 }
 
 /// Creates a socket with its name and permissions. No peer can connect before it listens.
-fn make(path: &Path, options: ListenOptions) -> io::Result<Socket> {
+fn make(path: &Path, options: &ListenOptions) -> io::Result<Socket> {
     let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
     socket.bind(&SockAddr::unix(path)?)?;
     let rights = std::fs::Permissions::from_mode(options.permissions.mode());
@@ -227,7 +227,7 @@ mod tests {
     async fn permissions_are_set_before_a_peer_can_connect() {
         let path = std::env::temp_dir().join(format!("wigwag-before-{}", std::process::id()));
         let options = ListenOptions::default().permissions(Permissions::new(0o600).unwrap());
-        let socket = make(&path, options).unwrap();
+        let socket = make(&path, &options).unwrap();
         let mode = || std::fs::metadata(&path).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode(), 0o600);
         let refused = std::os::unix::net::UnixStream::connect(&path).unwrap_err();

@@ -2,7 +2,8 @@
 //!
 //! A [`Layer`] is the state of both directions, without a socket. Its handshake belongs to it, so a
 //! connection is there before it is complete: bytes that are sent early wait in the layer, which
-//! bounds them, and an error of the handshake is that of a read. Who dials or accepts sees it in the
+//! bounds them, and an error of the handshake is that of a read, within which a
+//! [`NetErrorKind`](crate::NetErrorKind) tells the reason. Who dials or accepts sees it in the
 //! handshake of the protocol above, within its time limit.
 
 use std::io::{self, IoSlice};
@@ -14,7 +15,7 @@ use std::time::{Duration, Instant};
 use tokio::io::AsyncRead;
 use wigwag_wire::ReadBuf;
 
-use crate::transport::{Connection, Inlet, Outlet};
+use crate::transport::{ByteInlet, Connection, Inlet, Outlet};
 
 /// Bytes that a layer accepts to send at a time: its output is written before it gets more.
 pub const SEND_BYTES_MAX: usize = 64 * 1024;
@@ -73,26 +74,52 @@ pub trait Layer: Send + 'static {
 }
 
 /// `layer` over `below`.
-pub fn over(below: Connection, mut layer: impl Layer) -> io::Result<Connection> {
+pub fn over(below: Connection, layer: impl Layer) -> io::Result<Connection> {
+    over_read(below, layer, &[])
+}
+
+/// [`over`] a connection of which `read` has been read already.
+pub fn over_read(mut below: Connection, layer: impl Layer, read: &[u8]) -> io::Result<Connection> {
+    let reader = std::mem::replace(&mut below.reader, Box::new(ByteInlet(tokio::io::empty())));
+    let (mut inlet, outlet) = halves(reader, below.outlet.clone(), layer)?;
+    inlet.received.append(read);
+    inlet.has_early = !read.is_empty();
+    Ok(Connection { reader: Box::new(inlet), outlet: Arc::new(outlet), ..below })
+}
+
+/// Both halves of `layer` over those of a connection.
+fn halves<L: Layer>(
+    reader: Box<dyn Inlet>,
+    outlet: Arc<dyn Outlet>,
+    mut layer: L,
+) -> io::Result<(LayeredInlet<L>, LayeredOutlet<L>)> {
     let mut out = Vec::new();
     layer.begin(&mut out)?;
     let shared = Arc::new(Shared {
-        sides: Mutex::new(Sides { layer, out, written: 0, finishing: false, writer: None }),
-        below: below.outlet,
+        sides: Mutex::new(Sides {
+            layer,
+            out,
+            written: 0,
+            finishing: false,
+            writer: None,
+            reader: None,
+        }),
+        below: outlet,
     });
     shared.flush(&mut shared.sides()).or_else(|error| match error.kind() {
         io::ErrorKind::WouldBlock => Ok(()),
         _ => Err(error),
     })?;
     let inlet = LayeredInlet {
-        below: below.reader,
+        below: reader,
         received: ReadBuf::new(),
+        has_early: false,
         spare: ReadBuf::new(),
         failed: None,
         has_ended: false,
         shared: shared.clone(),
     };
-    Ok(Connection { reader: Box::new(inlet), outlet: Arc::new(LayeredOutlet(shared)), ..below })
+    Ok((inlet, LayeredOutlet(shared)))
 }
 
 struct Shared<L> {
@@ -107,8 +134,11 @@ struct Sides<L> {
     written: usize,
     /// The direction below ends behind the output.
     finishing: bool,
-    /// A writer that waits until the layer takes bytes.
+    /// A writer that waits until the layer takes bytes, or for room below.
     writer: Option<Waker>,
+    /// A reader that waits until the output is written. The outlet below wakes only the last one
+    /// that asks for room, so whoever has written the output wakes the other one.
+    reader: Option<Waker>,
 }
 
 impl<L: Layer> Shared<L> {
@@ -132,6 +162,14 @@ impl<L: Layer> Shared<L> {
         if std::mem::take(&mut sides.finishing) {
             self.below.finish();
         }
+        if let Some(reader) = sides.reader.take() {
+            reader.wake();
+        }
+        if sides.layer.is_open()
+            && let Some(writer) = sides.writer.take()
+        {
+            writer.wake();
+        }
         Ok(())
     }
 }
@@ -140,6 +178,8 @@ struct LayeredInlet<L> {
     below: Box<dyn Inlet>,
     /// Bytes that the layer has not taken.
     received: ReadBuf,
+    /// Some were there from the beginning, and the layer has not seen them.
+    has_early: bool,
     /// Bytes for [`poll_read`](AsyncRead::poll_read), which takes few at a time.
     spare: ReadBuf,
     /// The layer's error, which is reported when its last output is written.
@@ -167,7 +207,10 @@ impl<L: Layer> Inlet for LayeredInlet<L> {
             if self.has_ended {
                 return flushed.map(|()| Ok(0));
             }
-            let arrived = ready!(self.below.poll_fill(context, &mut self.received))?;
+            let arrived = match std::mem::take(&mut self.has_early) {
+                true => self.received.len(),
+                false => ready!(self.below.poll_fill(context, &mut self.received))?,
+            };
             let before = input.len();
             self.give_to_layer(arrived, input);
             let gained = input.len() - before;
@@ -178,15 +221,26 @@ impl<L: Layer> Inlet for LayeredInlet<L> {
             }
         }
     }
+
+    fn release(&mut self) {
+        self.below.release();
+        self.received.release();
+        self.spare.release();
+        let mut sides = self.shared.sides();
+        if sides.out.is_empty() {
+            sides.out = Vec::new();
+        }
+    }
 }
 
 impl<L: Layer> LayeredInlet<L> {
     /// Writes what the layer answers. Pending without room, and then this task is woken.
     fn poll_flush(&self, context: &mut Context<'_>) -> Poll<()> {
         loop {
-            let flushed = self.shared.flush(&mut self.shared.sides());
-            match flushed {
+            let mut sides = self.shared.sides();
+            match self.shared.flush(&mut sides) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    sides.reader = Some(context.waker().clone());
                     // An error shows at the next write.
                     let _ = ready!(self.shared.below.poll_writable(context));
                 }
@@ -274,9 +328,10 @@ impl<L: Layer> Outlet for LayeredOutlet<L> {
 
     fn poll_writable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let mut sides = self.0.sides();
-        if sides.written < sides.out.len() || sides.layer.is_open() {
-            drop(sides);
-            return self.0.below.poll_writable(context);
+        if (sides.written < sides.out.len() || sides.layer.is_open())
+            && let Poll::Ready(outcome) = self.0.below.poll_writable(context)
+        {
+            return Poll::Ready(outcome);
         }
         sides.writer = Some(context.waker().clone());
         Poll::Pending
@@ -333,3 +388,6 @@ impl<L: Layer> Outlet for LayeredOutlet<L> {
         self.0.below.abort();
     }
 }
+
+#[cfg(test)]
+mod tests;

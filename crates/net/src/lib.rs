@@ -14,6 +14,10 @@ mod stream;
 pub mod layered;
 mod interface;
 pub mod tcp;
+#[cfg(feature = "tls")]
+pub mod tls;
+#[cfg(feature = "ws")]
+pub mod ws;
 pub mod ipc;
 pub mod abstract_name;
 pub mod inproc;
@@ -34,4 +38,8 @@ pub use error::{NetError, NetErrorKind};
 pub use options::{DialOptions, KeepAlive, ListenOptions, Permissions, Redial, TcpOptions};
 #[cfg(feature = "shm")]
 pub use shm::ShmOptions;
-pub use transport::{Connection, Credentials, Inlet, Listener, Outlet, Transport};
+#[cfg(feature = "tls")]
+pub use tls::{TlsClientConfig, TlsError, TlsServerConfig, TlsSource};
+pub use transport::{Connection, Credentials, Inlet, Listener, Outlet, PeerCertificate, Transport};
+#[cfg(feature = "ws")]
+pub use ws::{WsDialOptions, WsListenOptions};

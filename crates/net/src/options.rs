@@ -4,13 +4,19 @@
 //! and not where it is used. `docs/options.md` lists all options with the names that nanomsg, NNG
 //! and mangos use.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use wigwag_sp::{OutOfRange, Priority};
 
 #[cfg(feature = "shm")]
 use crate::shm::ShmOptions;
+use crate::sync::{AtomicUsize, Ordering};
+#[cfg(feature = "tls")]
+use crate::tls::{TlsClientConfig, TlsServerConfig};
 use crate::transport::BACKLOG;
+#[cfg(feature = "ws")]
+use crate::ws::{WsDialOptions, WsListenOptions};
 
 /// Options of a dialer.
 ///
@@ -25,16 +31,22 @@ use crate::transport::BACKLOG;
 /// # let _ = options;
 /// # Ok::<(), wigwag_sp::OutOfRange>(())
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DialOptions {
     pub(crate) redial: Option<Redial>,
     pub(crate) in_background: bool,
     pub(crate) receive_limit: Option<usize>,
+    /// That of the socket, which counts without one of this.
+    pub(crate) socket_limit: Option<ReceiveLimit>,
     pub(crate) send_priority: Priority,
     pub(crate) receive_priority: Priority,
     pub(crate) tcp: TcpOptions,
     #[cfg(feature = "shm")]
     pub(crate) shm: ShmOptions,
+    #[cfg(feature = "ws")]
+    pub(crate) ws: WsDialOptions,
+    #[cfg(feature = "tls")]
+    pub(crate) tls: Option<TlsClientConfig>,
 }
 
 impl DialOptions {
@@ -82,6 +94,23 @@ impl DialOptions {
         self
     }
 
+    /// Sets the options for ws.
+    #[cfg(feature = "ws")]
+    #[must_use]
+    pub fn ws(mut self, options: WsDialOptions) -> DialOptions {
+        self.ws = options;
+        self
+    }
+
+    /// Sets what is trusted and presented with TLS; by default the authorities of the system are
+    /// trusted, and nothing is presented.
+    #[cfg(feature = "tls")]
+    #[must_use]
+    pub fn tls(mut self, config: TlsClientConfig) -> DialOptions {
+        self.tls = Some(config);
+        self
+    }
+
     /// Returns the options for tcp, for a transport.
     pub fn get_tcp(&self) -> TcpOptions {
         self.tcp
@@ -98,16 +127,22 @@ impl DialOptions {
 
 /// Options of a listener. A node uses those of the transport; priorities and the receive limit are
 /// for sockets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListenOptions {
     pub(crate) backlog: u32,
     pub(crate) permissions: Permissions,
     pub(crate) receive_limit: Option<usize>,
+    /// That of the socket, which counts without one of this.
+    pub(crate) socket_limit: Option<ReceiveLimit>,
     pub(crate) send_priority: Priority,
     pub(crate) receive_priority: Priority,
     pub(crate) tcp: TcpOptions,
     #[cfg(feature = "shm")]
     pub(crate) shm: ShmOptions,
+    #[cfg(feature = "ws")]
+    pub(crate) ws: WsListenOptions,
+    #[cfg(feature = "tls")]
+    pub(crate) tls: Option<TlsServerConfig>,
 }
 
 impl Default for ListenOptions {
@@ -116,11 +151,16 @@ impl Default for ListenOptions {
             backlog: BACKLOG,
             permissions: Permissions::default(),
             receive_limit: None,
+            socket_limit: None,
             send_priority: Priority::default(),
             receive_priority: Priority::default(),
             tcp: TcpOptions::default(),
             #[cfg(feature = "shm")]
             shm: ShmOptions::default(),
+            #[cfg(feature = "ws")]
+            ws: WsListenOptions::default(),
+            #[cfg(feature = "tls")]
+            tls: None,
         }
     }
 }
@@ -170,6 +210,22 @@ impl ListenOptions {
         self
     }
 
+    /// Sets the options for ws.
+    #[cfg(feature = "ws")]
+    #[must_use]
+    pub fn ws(mut self, options: WsListenOptions) -> ListenOptions {
+        self.ws = options;
+        self
+    }
+
+    /// Sets the certificate and the accepted clients with TLS; a listener with TLS needs it.
+    #[cfg(feature = "tls")]
+    #[must_use]
+    pub fn tls(mut self, config: TlsServerConfig) -> ListenOptions {
+        self.tls = Some(config);
+        self
+    }
+
     /// Returns how many connections may wait to be accepted, for a transport.
     pub fn get_backlog(&self) -> u32 {
         self.backlog
@@ -193,6 +249,42 @@ impl ListenOptions {
         self
     }
 }
+
+/// A limit of received messages that may change while connections use it.
+#[derive(Clone, Debug)]
+pub(crate) struct ReceiveLimit(Arc<AtomicUsize>);
+
+impl ReceiveLimit {
+    pub(crate) fn new(bytes: usize) -> ReceiveLimit {
+        ReceiveLimit(Arc::new(AtomicUsize::new(bytes)))
+    }
+
+    /// The limit that applies to a connection with an option and a socket of its own.
+    #[cfg(feature = "ws")]
+    pub(crate) fn of(option: Option<usize>, socket: Option<&ReceiveLimit>) -> ReceiveLimit {
+        let default = || ReceiveLimit::new(wigwag_sp::limits::RECEIVE_BYTES_MAX);
+        option.map_or_else(|| socket.cloned().unwrap_or_else(default), ReceiveLimit::new)
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        // Pairs with the store in `set`; no other data depends on it.
+        self.0.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set(&self, bytes: usize) {
+        // Pairs with the load in `bytes`.
+        self.0.store(bytes, Ordering::Relaxed);
+    }
+}
+
+/// Equal if a change of one changes the other.
+impl PartialEq for ReceiveLimit {
+    fn eq(&self, other: &ReceiveLimit) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for ReceiveLimit {}
 
 /// Options of tcp connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -19,9 +19,11 @@ use crate::transport::{Connection, Credentials, Outlet};
 /// Pause between two attempts of a blocking write: short beside the time it may wait.
 pub(crate) const WRITE_PAUSE: Duration = Duration::from_millis(1);
 
-/// A connection over tcp; `peer` is the name of the other end in errors.
+/// A connection over tcp; `scheme` is that of its addresses, `peer` the name of the other end in
+/// errors.
 pub(crate) fn tcp(
     stream: TcpStream,
+    scheme: &str,
     peer: impl Into<Arc<str>>,
     options: TcpOptions,
 ) -> io::Result<Connection> {
@@ -30,7 +32,7 @@ pub(crate) fn tcp(
         let silence = TcpKeepalive::new().with_time(keep_alive.silence());
         SockRef::from(&stream).set_tcp_keepalive(&silence)?;
     }
-    let local = format!("tcp://{}", stream.local_addr()?);
+    let local = format!("{scheme}://{}", stream.local_addr()?);
     let (reader, writer) = stream.into_split();
     let mut connection = Connection::new(reader, TcpOutlet::new(writer), Framing::Tcp, peer);
     connection.local = Some(local.into());

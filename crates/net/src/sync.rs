@@ -10,3 +10,8 @@ pub(crate) use std::sync::{Mutex, atomic::Ordering};
 pub(crate) type AtomicBool = loom::sync::atomic::AtomicBool;
 #[cfg(not(wigwag_loom))]
 pub(crate) type AtomicBool = std::sync::atomic::AtomicBool;
+
+#[cfg(wigwag_loom)]
+pub(crate) type AtomicUsize = loom::sync::atomic::AtomicUsize;
+#[cfg(not(wigwag_loom))]
+pub(crate) type AtomicUsize = std::sync::atomic::AtomicUsize;

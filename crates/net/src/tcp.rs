@@ -40,13 +40,8 @@ impl Transport for Tcp {
         options: ListenOptions,
     ) -> Boxed<'a, Result<Box<dyn Listener>, NetError>> {
         Box::pin(async move {
-            let local = place_to_listen(address).await?;
-            let listener = bind(local, options.backlog)
-                .map_err(|error| NetError::new(address, NetErrorKind::of_listen(error)))?;
-            let bound = listener.local_addr().map_err(|error| NetError::new(address, error))?;
-            let address = Address::new("tcp", bound.to_string());
-            Ok(Box::new(BoundTcpListener { listener, address, options: options.tcp })
-                as Box<dyn Listener>)
+            let bound = listen(address, &options).await?;
+            Ok(Box::new(bound) as Box<dyn Listener>)
         })
     }
 
@@ -55,29 +50,58 @@ impl Transport for Tcp {
         address: &'a Address,
         options: DialOptions,
     ) -> Boxed<'a, Result<Connection, NetError>> {
-        Box::pin(async move {
-            let (from, to) = match address.rest().split_once(';') {
-                Some((from, to)) => (source(address, from)?, to),
-                None => (Vec::new(), address.rest()),
-            };
-            let (host, port) = split(address, to)?;
-            if host.is_empty() || host == "*" {
-                let rule = "to dial, the port needs a host before it: * is only for listening";
-                return Err(NetError::new(address, NetErrorKind::BadAddress { rule }));
-            }
-            let mut refused = None;
-            for target in resolve(address, host, port).await? {
-                match connect(&from, target).await {
-                    Ok(stream) => {
-                        return stream::tcp(stream, address.to_string(), options.tcp)
-                            .map_err(|error| NetError::new(address, error));
-                    }
-                    Err(error) => refused = Some(NetError::new(address, error)),
-                }
-            }
-            Err(refused.unwrap_or_else(|| NetError::new(address, NetErrorKind::UnknownHost)))
-        })
+        Box::pin(dial(address, options.tcp))
     }
+}
+
+/// Listens with a socket of tcp, whatever the scheme of `address`.
+pub(crate) async fn listen(
+    address: &Address,
+    options: &ListenOptions,
+) -> Result<BoundTcpListener, NetError> {
+    let local = place_to_listen(address).await?;
+    let listener = bind(local, options.backlog)
+        .map_err(|error| NetError::new(address, NetErrorKind::of_listen(error)))?;
+    let bound = listener.local_addr().map_err(|error| NetError::new(address, error))?;
+    let address = Address::new(address.scheme(), bound.to_string());
+    Ok(BoundTcpListener { listener, address, options: options.tcp })
+}
+
+/// Connects by tcp, whatever the scheme of `address`.
+pub(crate) async fn dial(address: &Address, options: TcpOptions) -> Result<Connection, NetError> {
+    let (from, (host, port)) = parts_to_dial(address)?;
+    let from = from.map_or(Ok(Vec::new()), |from| source(address, from))?;
+    let mut refused = None;
+    for target in resolve(address, host, port).await? {
+        match connect(&from, target).await {
+            Ok(stream) => {
+                return stream::tcp(stream, address.scheme(), address.to_string(), options)
+                    .map_err(|error| NetError::new(address, error));
+            }
+            Err(error) => refused = Some(NetError::new(address, error)),
+        }
+    }
+    Err(refused.unwrap_or_else(|| NetError::new(address, NetErrorKind::UnknownHost)))
+}
+
+/// The host in an address to dial, without brackets.
+#[cfg(feature = "tls")]
+pub(crate) fn host(address: &Address) -> Result<&str, NetError> {
+    parts_to_dial(address).map(|(_, (host, _))| host)
+}
+
+/// Splits an address to dial into the place to dial from, if it names one, and host and port.
+fn parts_to_dial(address: &Address) -> Result<(Option<&str>, (&str, u16)), NetError> {
+    let (from, to) = match address.rest().split_once(';') {
+        Some((from, to)) => (Some(from), to),
+        None => (None, address.rest()),
+    };
+    let (host, port) = split(address, to)?;
+    if host.is_empty() || host == "*" {
+        let rule = "to dial, the port needs a host before it: * is only for listening";
+        return Err(NetError::new(address, NetErrorKind::BadAddress { rule }));
+    }
+    Ok((from, (host, port)))
 }
 
 /// Splits text into a host without brackets and a port.
@@ -187,7 +211,8 @@ impl Listener for BoundTcpListener {
             let accepted = self.listener.accept().await;
             accepted
                 .and_then(|(stream, from)| {
-                    stream::tcp(stream, format!("tcp://{from}"), self.options)
+                    let scheme = self.address.scheme();
+                    stream::tcp(stream, scheme, format!("{scheme}://{from}"), self.options)
                 })
                 .map_err(|error| NetError::new(&self.address, NetErrorKind::Io(error)))
         })
@@ -266,7 +291,7 @@ mod tests {
         let listener = bind("127.0.0.1:0".parse().unwrap(), 1).unwrap();
         let dialled = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         let twin = socket2::SockRef::from(&dialled).try_clone().unwrap();
-        stream::tcp(dialled, "peer", tcp).unwrap();
+        stream::tcp(dialled, "tcp", "peer", tcp).unwrap();
         assert!(!twin.tcp_nodelay().unwrap() && twin.keepalive().unwrap());
         assert_eq!(twin.tcp_keepalive_time().unwrap().as_secs(), 77);
     }

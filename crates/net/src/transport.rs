@@ -8,7 +8,7 @@
 use std::future::{Future, poll_fn};
 use std::io::{self, IoSlice};
 use std::pin::{Pin, pin};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -22,12 +22,18 @@ pub use crate::options::{DialOptions, ListenOptions};
 /// Every transport that comes with the crate.
 pub static TRANSPORTS: &[&dyn Transport] = &[
     &crate::tcp::Tcp,
+    #[cfg(feature = "tls")]
+    &crate::tls::TlsTcp,
     &crate::ipc::Ipc,
     &crate::abstract_name::Abstract,
     &crate::inproc::Inproc,
     &crate::descriptor::Descriptors,
     #[cfg(feature = "shm")]
     &crate::shm::Shm,
+    #[cfg(feature = "ws")]
+    &crate::ws::WS,
+    #[cfg(all(feature = "ws", feature = "tls"))]
+    &crate::ws::WSS,
 ];
 
 /// Transports that a process may [`register`].
@@ -98,6 +104,8 @@ pub struct Connection {
     pub local: Option<Arc<str>>,
     /// The credentials of the peer, if the kernel vouches for them: on Unix sockets.
     pub credentials: Option<Credentials>,
+    /// The certificate of the peer, if the transport has one.
+    pub certificate: PeerCertificate,
 }
 
 impl Connection {
@@ -125,6 +133,7 @@ impl Connection {
             peer: peer.into(),
             local: None,
             credentials: None,
+            certificate: PeerCertificate::default(),
         }
     }
 }
@@ -142,6 +151,23 @@ pub struct Credentials {
     pub pid: Option<i32>,
 }
 
+/// The place for the certificate of a peer, which is there once a handshake of TLS is complete, and
+/// if the peer has presented one. Clones are the same place.
+#[derive(Clone, Debug, Default)]
+pub struct PeerCertificate(Arc<OnceLock<Arc<[u8]>>>);
+
+impl PeerCertificate {
+    /// The certificate of the end entity in DER.
+    pub fn get(&self) -> Option<Arc<[u8]>> {
+        self.0.get().cloned()
+    }
+
+    /// Leaves the certificate there, for a transport. Only the first one stays.
+    pub fn set(&self, der: &[u8]) {
+        let _ = self.0.set(der.into());
+    }
+}
+
 /// The reading half of a connection.
 pub trait Inlet: AsyncRead + Send + Sync + Unpin {
     /// Appends what has arrived to `input`, and returns the number of bytes; 0 at the end of the
@@ -151,6 +177,9 @@ pub trait Inlet: AsyncRead + Send + Sync + Unpin {
         context: &mut Context<'_>,
         input: &mut ReadBuf,
     ) -> Poll<io::Result<usize>>;
+
+    /// Frees memory of its own that holds no bytes: nothing has arrived for a while.
+    fn release(&mut self) {}
 }
 
 impl dyn Inlet {

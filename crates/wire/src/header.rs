@@ -27,6 +27,14 @@ macro_rules! protocols {
                 }
             }
 
+            /// The protocol of this name, in letters of either case.
+            pub const fn from_name(name: &str) -> Option<ProtocolNumber> {
+                $(if name.eq_ignore_ascii_case($name) {
+                    return Some(ProtocolNumber($number));
+                })*
+                None
+            }
+
             /// The name in capitals, as in the specifications; `None` for an unknown number.
             pub const fn name(self) -> Option<&'static str> {
                 match self.0 {
@@ -122,9 +130,21 @@ impl Header {
             }
             [0, b'S', b'P', 0, ..] => Err(HeaderError::ReservedBits),
             [0, b'S', b'P', version, ..] => Err(HeaderError::BadVersion(version)),
-            [0x16, 3, 0..=4, ..] => Err(HeaderError::SpeaksTls),
+            // A record of the handshake, or an alert.
+            [0x15 | 0x16, 3, 0..=4, ..] => Err(HeaderError::SpeaksTls),
             _ if is_http(&bytes) => Err(HeaderError::SpeaksHttp),
             _ => Err(HeaderError::BadMagic(bytes)),
+        }
+    }
+
+    /// What the first bytes of a peer show that has closed the connection before its header was
+    /// whole: an end with TLS answers a plain one with an alert of seven bytes.
+    pub fn of_part(bytes: &[u8]) -> Option<HeaderError> {
+        let mut first = [0; HEADER_BYTES];
+        first.get_mut(..bytes.len())?.copy_from_slice(bytes);
+        match Header::parse(first) {
+            Err(known @ (HeaderError::SpeaksTls | HeaderError::SpeaksHttp)) => Some(known),
+            _ => None,
         }
     }
 
@@ -171,6 +191,7 @@ mod tests {
         assert_eq!(parse(b"GET / HT"), Err(HeaderError::SpeaksHttp));
         assert_eq!(parse(b"HTTP/1.1"), Err(HeaderError::SpeaksHttp));
         assert_eq!(parse(b"\x16\x03\x01\x02\x00\x01\x00\x01"), Err(HeaderError::SpeaksTls));
+        assert_eq!(parse(b"\x15\x03\x03\0\x02\x02\x0a\0"), Err(HeaderError::SpeaksTls));
         assert_eq!(parse(b"SSH-2.0-"), Err(HeaderError::BadMagic(*b"SSH-2.0-")));
         assert_eq!(parse(b"\0SP\x01\0\x31\0\0"), Err(HeaderError::BadVersion(1)));
         assert_eq!(parse(b"\0SP\0\0\x31\0\x01"), Err(HeaderError::ReservedBits));
@@ -181,10 +202,24 @@ mod tests {
     }
 
     #[test]
-    fn partners_are_mutual() {
+    fn a_part_of_a_header_shows_only_other_protocols() {
+        let alert = b"\x15\x03\x03\0\x02\x02\x0a";
+        assert_eq!(Header::of_part(alert), Some(HeaderError::SpeaksTls));
+        assert_eq!(Header::of_part(b"HTTP/1"), Some(HeaderError::SpeaksHttp));
+        for nothing in [&b""[..], b"\0SP\0", b"SSH-2.0", &[0x15; 9]] {
+            assert_eq!(Header::of_part(nothing), None, "{nothing:02x?}");
+        }
+    }
+
+    #[test]
+    fn partners_are_mutual_and_have_names() {
         for number in 0..=0x700 {
             if let Some(partner) = ProtocolNumber(number).partner() {
                 assert_eq!(partner.partner(), Some(ProtocolNumber(number)));
+                let name = ProtocolNumber(number).name().unwrap();
+                for name in [name, &name.to_ascii_lowercase()] {
+                    assert_eq!(ProtocolNumber::from_name(name), Some(ProtocolNumber(number)));
+                }
             }
         }
     }

@@ -11,6 +11,7 @@ use tokio::task::JoinHandle;
 use wigwag::{
     Address, Bytes,
     sp::{Pull, Rep},
+    transport::ListenOptions,
 };
 use wigwag_lab::digest::{SentDigest, SequenceDigest, Verified};
 
@@ -25,9 +26,13 @@ use crate::socket::Socket;
 const SILENCE: Duration = Duration::from_secs(1);
 
 /// Answers requests until the future is dropped.
-pub(super) async fn serve(socket: &Socket, bound: &Address) -> Result<(), Failed> {
+pub(super) async fn serve(
+    socket: &Socket,
+    bound: &Address,
+    options: ListenOptions,
+) -> Result<(), Failed> {
     let Socket::Rep(rep) = socket else { return Ok(()) };
-    let mut service = Service { bound: bound.clone(), runs: 0, run: None };
+    let mut service = Service { bound: bound.clone(), options, runs: 0, run: None };
     loop {
         service.answer(rep).await?;
     }
@@ -35,6 +40,8 @@ pub(super) async fn serve(socket: &Socket, bound: &Address) -> Result<(), Failed
 
 struct Service {
     bound: Address,
+    /// The options of the addresses for pushed messages.
+    options: ListenOptions,
     runs: u64,
     run: Option<PullRun>,
 }
@@ -56,7 +63,9 @@ impl Service {
             {
                 self.run = None;
                 self.runs += 1;
-                match PullRun::start(&self.bound, self.runs, clients, size).await {
+                match PullRun::start(&self.bound, self.options.clone(), self.runs, clients, size)
+                    .await
+                {
                     Ok((run, address)) => {
                         self.run = Some(run);
                         ControlReply::Pull { run: self.runs, address }
@@ -99,13 +108,14 @@ struct ReceivedMessages {
 impl PullRun {
     async fn start(
         bound: &Address,
+        options: ListenOptions,
         number: u64,
         clients: usize,
         size: usize,
     ) -> Result<(PullRun, String), wigwag::transport::NetError> {
         let pull = Pull::new();
         pull.set_receive_limit(size);
-        let address = pull.listen(&push_address(bound, number)).await?.to_string();
+        let address = pull.listen_with(&push_address(bound, number), options).await?.to_string();
         let received = Arc::new(Mutex::new(ReceivedMessages {
             digest: SequenceDigest::new(clients),
             wrong: 0,
@@ -176,7 +186,9 @@ impl ReceivedMessages {
 /// same folder.
 fn push_address(bound: &Address, number: u64) -> String {
     match (bound.scheme(), bound.rest().rsplit_once(':')) {
-        ("tcp", Some((host, _))) => format!("tcp://{host}:0"),
+        (scheme @ ("tcp" | "tls+tcp" | "ws" | "wss"), Some((host, _))) => {
+            format!("{scheme}://{host}:0")
+        }
         _ => format!("{bound}.{number}"),
     }
 }
@@ -191,13 +203,16 @@ mod tests {
         let push_address = |text: &str| push_address(&text.parse().unwrap(), 2);
         assert_eq!(push_address("tcp://127.0.0.1:7001"), "tcp://127.0.0.1:0");
         assert_eq!(push_address("tcp://[::1]:7001"), "tcp://[::1]:0");
+        assert_eq!(push_address("tls+tcp://127.0.0.1:7001"), "tls+tcp://127.0.0.1:0");
+        assert_eq!(push_address("ws://127.0.0.1:7001/path"), "ws://127.0.0.1:0");
         assert_eq!(push_address("ipc:///tmp/a"), "ipc:///tmp/a.2");
     }
 
     #[tokio::test]
     async fn received_messages_are_verified_and_missing_ones_are_lost() {
         let bound: Address = "tcp://127.0.0.1:0".parse().unwrap();
-        let (run, address) = PullRun::start(&bound, 1, 1, 32).await.unwrap();
+        let (run, address) =
+            PullRun::start(&bound, ListenOptions::default(), 1, 1, 32).await.unwrap();
         let push = wigwag::sp::Push::new();
         push.dial(&address).await.unwrap();
         let mut stamper = Stamper::new(0, 32, 1);
@@ -220,7 +235,8 @@ mod tests {
     #[tokio::test]
     async fn orders_beyond_the_limits_and_of_other_runs_are_refused() {
         let bound: Address = "tcp://127.0.0.1:0".parse().unwrap();
-        let mut service = Service { bound, runs: 0, run: None };
+        let options = ListenOptions::default();
+        let mut service = Service { bound, options, runs: 0, run: None };
         for request in [
             ControlRequest::Pull { clients: CLIENTS_MAX + 1, size: 32 },
             ControlRequest::Pull { clients: 1, size: SIZE_MAX + 1 },

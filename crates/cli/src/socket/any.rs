@@ -6,7 +6,7 @@ use wigwag::{
     sp::{
         Bus, Pair, Pair0, Pub, Pull, Push, Rep, Req, Respondent, SocketError, Star, Sub, Surveyor,
     },
-    transport::NetError,
+    transport::{DialOptions, ListenOptions, NetError},
 };
 
 use super::connect::Connectable;
@@ -118,12 +118,12 @@ impl Socket {
 }
 
 impl Connectable for Socket {
-    async fn dial(&self, address: &str) -> Result<(), NetError> {
-        each!(self, socket => socket.dial(address).await.map(drop))
+    async fn dial(&self, address: &str, options: DialOptions) -> Result<(), NetError> {
+        each!(self, socket => socket.dial_with(address, options).await.map(drop))
     }
 
-    async fn listen(&self, address: &str) -> Result<Address, NetError> {
-        each!(self, socket => socket.listen(address).await.map(Address::from))
+    async fn listen(&self, address: &str, options: ListenOptions) -> Result<Address, NetError> {
+        each!(self, socket => socket.listen_with(address, options).await.map(Address::from))
     }
 }
 

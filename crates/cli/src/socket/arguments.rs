@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 
 use super::format::Format;
+use crate::tls::TlsArguments;
 use crate::units;
 
 /// Maximum number of `--exec` commands at once: each is a process with two pipes.
@@ -131,6 +132,8 @@ pub(crate) struct CommonArguments {
     /// Print every connection that opens or closes
     #[arg(short, long)]
     pub(super) verbose: bool,
+    #[command(flatten)]
+    pub(super) tls: TlsArguments,
 }
 
 /// Arguments for the messages to send.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use wigwag::{
     Address,
     sp::{Header, HeaderError, ProtocolNumber},
-    transport::{NetError, NetErrorKind},
+    transport::{DialOptions, ListenOptions, NetError, NetErrorKind},
 };
 
 use super::any::Socket;
@@ -13,6 +13,7 @@ use super::endpoint::{ConnectMode, Endpoint, quoted};
 use super::event_log::EventLog;
 use super::role::Role;
 use crate::exit::{Code, Failed};
+use crate::tls::TlsArguments;
 
 /// Default time that a dialer waits for its peer to start listening.
 pub(crate) const DIAL_WAIT: Duration = Duration::from_secs(1);
@@ -24,10 +25,10 @@ const PAUSE_MAX: Duration = Duration::from_secs(1);
 /// A socket, raw or not, that can be connected.
 pub(crate) trait Connectable {
     /// Dials once. If that succeeds, the socket reconnects to the address later.
-    async fn dial(&self, address: &str) -> Result<(), NetError>;
+    async fn dial(&self, address: &str, options: DialOptions) -> Result<(), NetError>;
 
     /// Listens, and returns the bound address.
-    async fn listen(&self, address: &str) -> Result<Address, NetError>;
+    async fn listen(&self, address: &str, options: ListenOptions) -> Result<Address, NetError>;
 }
 
 /// The addresses to connect a socket to, and how.
@@ -38,6 +39,7 @@ pub(crate) struct ConnectPlan<'a> {
     pub(crate) wait: Duration,
     /// The text to send, for the command that an error suggests.
     pub(crate) text: &'a str,
+    pub(crate) tls: &'a TlsArguments,
 }
 
 impl ConnectPlan<'_> {
@@ -50,7 +52,7 @@ impl ConnectPlan<'_> {
         for Endpoint { mode, address } in self.endpoints {
             match mode {
                 ConnectMode::Listen => {
-                    let bound = socket.listen(address).await?;
+                    let bound = socket.listen(address, self.tls.listen_options(address)?).await?;
                     let (role, partner) = (self.role, self.role.partner());
                     log.print(&format!(
                         "listening  {bound}  {}  (any {} {} can dial)",
@@ -67,10 +69,11 @@ impl ConnectPlan<'_> {
 
     /// Dials repeatedly until a peer listens at the address or the wait is over.
     async fn dial(&self, socket: &impl Connectable, address: &str) -> Result<(), Failed> {
+        let options = self.tls.dial_options(address)?;
         let (begun, mut tries, mut pause) = (Instant::now(), 0, PAUSE_MIN);
         loop {
             tries += 1;
-            let error = match socket.dial(address).await {
+            let error = match socket.dial(address, options.clone()).await {
                 Ok(()) => return Ok(()),
                 Err(error) => error,
             };
@@ -198,7 +201,8 @@ mod tests {
 
     #[test]
     fn the_error_for_a_wrong_peer_suggests_the_command_that_can_talk_to_it() {
-        let plan = |role| ConnectPlan { role, endpoints: &[], wait: DIAL_WAIT, text: "hi" };
+        let tls = &TlsArguments::default();
+        let plan = |role| ConnectPlan { role, endpoints: &[], wait: DIAL_WAIT, text: "hi", tls };
         let error = |role, theirs| plan(role).wrong_protocol("tcp://127.0.0.1:7002", theirs);
         assert_eq!(
             error(Role::Req, ProtocolNumber::PULL).to_string(),
@@ -223,7 +227,8 @@ mod tests {
 
     #[test]
     fn the_error_without_a_listener_suggests_the_command_that_starts_one() {
-        let plan = ConnectPlan { role: Role::Sub, endpoints: &[], wait: DIAL_WAIT, text: "" };
+        let (role, tls) = (Role::Sub, &TlsArguments::default());
+        let plan = ConnectPlan { role, endpoints: &[], wait: DIAL_WAIT, text: "", tls };
         let error = plan.no_listener("tcp://127.0.0.1:1", 3, Duration::from_secs(1)).to_string();
         assert!(error.contains("3 tries in 1.0 s"), "{error}");
         assert!(error.contains("start one:  wigwag pub tcp://127.0.0.1:1 hello"), "{error}");

@@ -26,10 +26,15 @@ pub(crate) struct Endpoint {
 impl Endpoint {
     /// The endpoint at `address`; a missing host is filled in.
     pub(crate) fn new(mode: ConnectMode, address: &str) -> Endpoint {
-        let address = match (address.strip_prefix("tcp://:"), mode) {
-            (Some(port), ConnectMode::Listen) => format!("tcp://0.0.0.0:{port}"),
-            (Some(port), ConnectMode::Dial) => format!("tcp://127.0.0.1:{port}"),
-            (None, _) => address.to_owned(),
+        let host = match mode {
+            ConnectMode::Listen => "0.0.0.0",
+            ConnectMode::Dial => "127.0.0.1",
+        };
+        let address = match address.split_once("://:") {
+            Some((scheme @ ("tcp" | "tls+tcp" | "ws" | "wss"), port)) => {
+                format!("{scheme}://{host}:{port}")
+            }
+            _ => address.to_owned(),
         };
         Endpoint { mode, address }
     }
@@ -86,7 +91,13 @@ mod tests {
         let at = |mode| Endpoint::new(mode, "tcp://:7001").address;
         assert_eq!(at(ConnectMode::Listen), "tcp://0.0.0.0:7001");
         assert_eq!(at(ConnectMode::Dial), "tcp://127.0.0.1:7001");
-        assert_eq!(Endpoint::new(ConnectMode::Dial, "ipc://:7").address, "ipc://:7");
+        for same in ["ipc://:7", "ipc://tcp://:7", "tls+tcp://host:7"] {
+            assert_eq!(Endpoint::new(ConnectMode::Dial, same).address, same);
+        }
+        let with_tls = Endpoint::new(ConnectMode::Dial, "tls+tcp://:7001").address;
+        assert_eq!(with_tls, "tls+tcp://127.0.0.1:7001");
+        let over_ws = Endpoint::new(ConnectMode::Listen, "ws://:7001/path").address;
+        assert_eq!(over_ws, "ws://0.0.0.0:7001/path");
     }
 
     #[test]

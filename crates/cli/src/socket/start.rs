@@ -250,6 +250,7 @@ impl CommonArguments {
                 endpoints: &endpoints,
                 wait: self.wait.unwrap_or(DIAL_WAIT),
                 text,
+                tls: &self.tls,
             };
             Session::new(config).run(&plan, work).await
         })

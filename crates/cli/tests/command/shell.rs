@@ -5,7 +5,7 @@ use std::fs;
 use crate::process::run;
 
 /// Every command that `wigwag --help` names.
-const COMMANDS: [&str; 21] = [
+const COMMANDS: [&str; 22] = [
     "req",
     "rep",
     "pub",
@@ -24,6 +24,7 @@ const COMMANDS: [&str; 21] = [
     "ask",
     "tell",
     "describe",
+    "cert",
     "completions",
     "man",
     "help",

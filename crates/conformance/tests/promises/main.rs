@@ -6,4 +6,5 @@ mod transports;
 mod protocols;
 mod toy;
 mod handed;
+mod certified;
 mod others;

@@ -1,6 +1,6 @@
 //! Transports from outside of `net`: the toy of the guide, and handles that the application opened.
 
-use crate::{handed, toy};
+use crate::{certified, handed, toy};
 
 wigwag_conformance::transport_conformance!(toy_transport, crate::others::toy_address());
 wigwag_conformance::protocol_conformance!(toy_protocols, crate::others::toy_address());
@@ -15,6 +15,18 @@ fn toy_address() -> &'static str {
 fn handed_address() -> &'static str {
     handed::make_known();
     "handed://{name}"
+}
+
+/// `tls+tcp://`, whose ends get their certificates.
+pub(crate) fn certified_address() -> &'static str {
+    certified::make_known();
+    "certified+tcp://127.0.0.1:0"
+}
+
+/// `wss://`, whose ends get their certificates.
+pub(crate) fn certified_ws_address() -> &'static str {
+    certified::make_known();
+    "certified+wss://127.0.0.1:0/path"
 }
 
 /// The guide contains the source of the toy.

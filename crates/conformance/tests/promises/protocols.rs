@@ -3,5 +3,8 @@
 wigwag_conformance::protocol_conformance!(tcp, "tcp://127.0.0.1:0");
 wigwag_conformance::protocol_conformance!(ipc, "ipc://{dir}/socket");
 wigwag_conformance::protocol_conformance!(abstract_name, "abstract://{name}");
+wigwag_conformance::protocol_conformance!(tls_tcp, crate::others::certified_address());
 wigwag_conformance::protocol_conformance!(inproc, "inproc://{name}");
 wigwag_conformance::protocol_conformance!(shm, "shm://{dir}/socket");
+wigwag_conformance::protocol_conformance!(ws, "ws://127.0.0.1:0");
+wigwag_conformance::protocol_conformance!(wss, crate::others::certified_ws_address());

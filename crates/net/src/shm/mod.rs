@@ -49,9 +49,9 @@ impl Transport for Shm {
         options: ListenOptions,
     ) -> Boxed<'a, Result<Box<dyn Listener>, NetError>> {
         Box::pin(async move {
-            let listener = ipc::listen_at(address, options)?;
             let admits_others = options.permissions.mode() & 0o077 != 0;
             let spin = options.shm.spin;
+            let listener = ipc::listen_at(address, options)?;
             Ok(Box::new(ShmListener { listener, admits_others, spin }) as Box<dyn Listener>)
         })
     }

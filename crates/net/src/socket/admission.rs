@@ -25,10 +25,12 @@ impl Core {
         endpoint: &Arc<Endpoint>,
         now: Time,
     ) -> Result<OpenPipe, NetErrorKind> {
-        let Connection { reader, outlet, framing, peer, local, credentials } = connection;
+        let Connection { reader, outlet, framing, peer, local, credentials, certificate } =
+            connection;
         let (id, watcher) = self.with(|state| (state.free_pipe(), state.watcher.clone()));
         let (side, through) = (endpoint.side, endpoint.address.clone());
-        let info = PipeInfo { id, peer, local, credentials, side, through };
+        let certificate = certificate.get();
+        let info = PipeInfo { id, peer, local, credentials, certificate, side, through };
         let pipe = Arc::new(Pipe {
             id,
             core: self.clone(),

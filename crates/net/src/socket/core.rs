@@ -31,7 +31,7 @@ use super::refusals::{LongestSent, PipeEnding, Refusals};
 use super::statistics::{PipeStatistics, Statistics};
 use super::waker_queue::{KeyedWakerQueues, WakerQueue};
 use crate::clock;
-use crate::options::Redial;
+use crate::options::{ReceiveLimit, Redial};
 
 /// How far the shutdown of a socket has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -78,7 +78,7 @@ pub(super) struct State {
     pub(super) statistics: Statistics,
     pub(super) send_timeout: Option<Duration>,
     pub(super) receive_timeout: Option<Duration>,
-    pub(super) receive_limit: usize,
+    pub(super) receive_limit: ReceiveLimit,
     /// The active dialers and listeners.
     pub(super) endpoints: BTreeMap<u64, Arc<Endpoint>>,
     pub(super) last_endpoint: u64,
@@ -311,7 +311,7 @@ impl State {
             statistics: Statistics::default(),
             send_timeout: None,
             receive_timeout: None,
-            receive_limit: RECEIVE_BYTES_MAX,
+            receive_limit: ReceiveLimit::new(RECEIVE_BYTES_MAX),
             endpoints: BTreeMap::new(),
             last_endpoint: 0,
             redial: Redial::default(),

@@ -44,7 +44,7 @@ impl Core {
             let dialer = Dialer::new(&core, &guard.endpoint);
             let first = match options.in_background {
                 true => None,
-                false => Some(core.connect(&guard.endpoint, options).await?),
+                false => Some(core.connect(&guard.endpoint, &options).await?),
             };
             core.spawn(core.clone().keep_dialled(guard, options, first));
             Ok(dialer)
@@ -56,9 +56,12 @@ impl Core {
     async fn connect(
         self: &Arc<Core>,
         endpoint: &Arc<Endpoint>,
-        options: DialOptions,
+        options: &DialOptions,
     ) -> Result<OpenPipe, NetError> {
         let text = endpoint.address.to_string();
+        let mut options = options.clone();
+        // A transport that assembles messages must bound them as the socket does.
+        options.socket_limit = Some(self.with(|state| state.receive_limit.clone()));
         let (connection, input) = within(&text, async {
             let mut connection = transport::dial_with(&endpoint.address, options).await?;
             let mut input = ReadBuf::new();
@@ -98,7 +101,7 @@ impl Core {
                 tokio::time::sleep(backoff.next(random())).await;
                 let again = std::mem::replace(&mut dialled, true);
                 self.with(|state| state.statistics.redials += u64::from(again));
-                self.connect(endpoint, options).await
+                self.connect(endpoint, &options).await
             };
             match until(self.endpoint_closed(endpoint), next).await {
                 None => return,

@@ -135,7 +135,7 @@ macro_rules! socket {
             /// Bytes that a received message may have, protocol header included; a peer that
             /// announces more is disconnected. 1 MiB unless set; applies to later messages.
             pub fn set_receive_limit(&self, limit: usize) {
-                self.0.0.with(|state| state.receive_limit = limit);
+                self.0.0.with(|state| state.receive_limit.set(limit));
             }
 
             /// The statistics so far.

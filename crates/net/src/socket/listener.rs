@@ -28,18 +28,20 @@ impl Core {
     pub(super) async fn listen(
         self: &Arc<Core>,
         address: &str,
-        options: ListenOptions,
+        mut options: ListenOptions,
     ) -> Result<Listener, NetError> {
         let address: Address = address.parse()?;
         let core = self.clone();
         let place = address.clone();
         self.on_runtime(&place, async move {
-            let listener = transport::listen(&address, options).await?;
             let pipe_options = PipeOptions {
                 receive_limit: options.receive_limit,
                 send_priority: options.send_priority,
                 receive_priority: options.receive_priority,
             };
+            // A transport that assembles messages must bound them as the socket does.
+            options.socket_limit = Some(core.with(|state| state.receive_limit.clone()));
+            let listener = transport::listen(&address, options).await?;
             let guard =
                 core.add_endpoint(Side::Accepted, listener.address().clone(), pipe_options)?;
             let handle = Listener::new(&core, &guard.endpoint);

@@ -33,6 +33,9 @@ pub struct PipeInfo {
     pub local: Option<Arc<str>>,
     /// User, group and process of the peer, on Unix sockets.
     pub credentials: Option<Credentials>,
+    /// The certificate that the peer has presented with TLS, in DER. It is valid, and was issued by
+    /// an authority that this end trusts.
+    pub certificate: Option<Arc<[u8]>>,
     /// The end that began the connection.
     pub side: Side,
     /// The address of the dialer or listener that the connection came through.

@@ -14,6 +14,7 @@ use super::race::until;
 use super::refusals::PipeEnding;
 use super::statistics::Traffic;
 use crate::driver::{self, ConnectionHandler, Ending, Flow, Flusher};
+use crate::error::NetErrorKind;
 use crate::transport::Inlet;
 
 /// A connection that the socket's protocol knows.
@@ -82,6 +83,12 @@ impl OpenPipe {
     }
 
     fn lose(&mut self, error: &io::Error) {
+        // A layer below has found the fault, and has told the peer if it could.
+        if let Some(kind) = NetErrorKind::of_layer(error).filter(|kind| kind.is_punished()) {
+            self.refuses = matches!(kind, NetErrorKind::Framing(FramingError::TooLong { .. }));
+            self.end = Some(PipeEnd::Punished(kind.to_string()));
+            return;
+        }
         self.was_reset = error.kind() == io::ErrorKind::ConnectionReset;
         self.end = Some(PipeEnd::Lost(error.to_string()));
     }
@@ -203,7 +210,7 @@ pub(super) fn warn_of_refusal(peer: &str, end: &PipeEnd) {
 
 impl Pipe {
     fn limit(&self, state: &State) -> usize {
-        self.receive_limit.unwrap_or(state.receive_limit)
+        self.receive_limit.unwrap_or_else(|| state.receive_limit.bytes())
     }
 
     /// Counts a message of this peer that the protocol dropped. Only the first one for each reason

@@ -88,6 +88,8 @@ pub struct HandshakeFailures {
     pub evicted: u64,
     /// The peer left before its header was complete.
     pub closed: u64,
+    /// The handshake of TLS has failed.
+    pub tls: u64,
     /// An error of the operating system.
     pub system: u64,
 }
@@ -97,9 +99,13 @@ impl HandshakeFailures {
         let counter = match kind {
             NetErrorKind::Header(HeaderError::WrongProtocol { .. }) => &mut self.wrong_protocol,
             NetErrorKind::Header(_) => &mut self.not_sp,
+            #[cfg(feature = "ws")]
+            NetErrorKind::WebSocket(_) => &mut self.not_sp,
             NetErrorKind::TimedOut(_) => &mut self.timed_out,
             NetErrorKind::Evicted => &mut self.evicted,
             NetErrorKind::Closed { .. } => &mut self.closed,
+            #[cfg(feature = "tls")]
+            NetErrorKind::Tls(_) => &mut self.tls,
             _ => &mut self.system,
         };
         *counter += 1;

@@ -31,11 +31,11 @@ fn said(
 }
 
 fn rows() -> Vec<WrongPeer> {
-    let (web, tls) = ("belongs to a web server", "wants TLS");
+    let (web, tls) = ("belongs to a web server", "speaks TLS: dial tls+tcp://");
     let (port, partner) = ("not an SP peer", "partner's socket type");
     let mut rows = vec![
         said("a web server", b"HTTP/1.1 400 Bad Request\r\n\r\n", is_http, "speaks HTTP", web),
-        said("a TLS alert", b"\x15\x03\x03\x00\x02\x02\x46\0", is_no_sp, "first bytes", port),
+        said("a TLS alert", b"\x15\x03\x03\x00\x02\x02\x46\0", is_tls, "speaks TLS", tls),
         said("a TLS hello", b"\x16\x03\x03\x00\x7a\x02\0\0", is_tls, "speaks TLS", tls),
         said("SSH", b"SSH-2.0-OpenSSH_9.6\r\n", is_no_sp, "first bytes", port),
         said("zeros", &[0; 8], is_no_sp, "first bytes", port),

@@ -18,7 +18,7 @@ pub(crate) const ALL: [&str; 4] = ["nanocat", "nngcat", "mangos", "pynng"];
 pub(crate) const NEWER: [&str; 3] = ["nngcat", "mangos", "pynng"];
 /// Our own programs around their libraries, with options of our choice.
 pub(crate) const OURS: [&str; 2] = ["mangos", "pynng"];
-const SCHEMES: [&str; 2] = ["tcp", "ipc"];
+const SCHEMES: [&str; 3] = ["tcp", "ipc", "ws"];
 
 pub(crate) fn wanted() -> bool {
     let wanted = std::env::var("WIGWAG_OUTSIDE").is_ok_and(|value| value == "1");
@@ -141,20 +141,23 @@ impl Folder {
     /// The address where our socket can listen.
     fn ours(&self, scheme: &str) -> String {
         match scheme {
-            "tcp" => "tcp://127.0.0.1:0".to_owned(),
+            "ws" => "ws://127.0.0.1:0/sp".to_owned(),
+            "tcp" | "tls+tcp" => format!("{scheme}://127.0.0.1:0"),
             _ => format!("ipc://{}/ours", self.0.display()),
         }
     }
 
     /// The address where a program can listen: it cannot report its port, so it gets one that was
     /// free a moment ago, on a loopback address that no other test uses.
-    fn theirs(&self, scheme: &str) -> String {
+    fn theirs(&self, program: &str, scheme: &str) -> String {
         match scheme {
-            "tcp" => {
+            "tcp" | "tls+tcp" | "ws" => {
                 let [.., high, low] = std::process::id().to_be_bytes();
                 let host = Ipv4Addr::new(127, 64 | (high & 63), low, fresh() as u8);
                 let probe = TcpListener::bind((host, 0)).expect("a free port");
-                format!("tcp://{}", probe.local_addr().expect("bound"))
+                // nanomsg listens without a path.
+                let path = if scheme == "ws" && program != "nanocat" { "/sp" } else { "" };
+                format!("{scheme}://{}{path}", probe.local_addr().expect("bound"))
             }
             _ => format!("ipc://{}/theirs", self.0.display()),
         }
@@ -208,14 +211,24 @@ pub(crate) fn eventually(mut holds: impl FnMut() -> bool) {
 
 /// Runs `test` for each program and scheme with our address and theirs.
 pub(crate) fn each(name: &str, programs: &[&str], test: impl Fn(&str, &str, &str)) {
+    each_over(&SCHEMES, name, programs, test);
+}
+
+/// [`each`] over other schemes.
+pub(crate) fn each_over(
+    schemes: &[&str],
+    name: &str,
+    programs: &[&str],
+    test: impl Fn(&str, &str, &str),
+) {
     if !wanted() {
         return;
     }
     for program in programs {
-        for scheme in SCHEMES {
+        for scheme in schemes {
             eprintln!("{name}: {program} over {scheme}");
             let folder = Folder::new(&format!("{name}-{program}"));
-            test(program, &folder.ours(scheme), &folder.theirs(scheme));
+            test(program, &folder.ours(scheme), &folder.theirs(program, scheme));
         }
     }
 }

@@ -7,7 +7,16 @@
 #[cfg(feature = "shm")]
 pub use wigwag_net::ShmOptions;
 pub use wigwag_net::descriptor::{HandedOver, hand_over};
+#[cfg(feature = "tls")]
+pub use wigwag_net::tls::{
+    CertificateFault, PeerRefusal, TlsClientBuilder, TlsClientConfig, TlsError, TlsServerBuilder,
+    TlsServerConfig, TlsSource,
+};
 pub use wigwag_net::transport::*;
+#[cfg(feature = "ws")]
+pub use wigwag_net::ws::{
+    BadHeader, HttpEndpoint, NotTaken, WsDialOptions, WsError, WsListenOptions,
+};
 pub use wigwag_net::{
     Credentials, DialOptions, KeepAlive, ListenOptions, NetError, NetErrorKind, Permissions,
     Redial, TcpOptions,

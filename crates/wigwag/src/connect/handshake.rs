@@ -117,7 +117,15 @@ pub(crate) async fn accept(
     let exchange = Box::pin(async {
         // A node reads first: the protocol that the dialer announces could decide which partner to
         // be. Only PAIR1 is served in this release.
-        let theirs = announced(&peer, read_header(connection, input).await?)?;
+        let theirs = match announced(&peer, read_header(connection, input).await?) {
+            Err(error) if matches!(error.kind, NetErrorKind::Header(HeaderError::SpeaksTls)) => {
+                // This node's header tells the dialer that it need not use TLS. If it cannot be
+                // sent, the error counts.
+                let _ = send_header(connection, ProtocolNumber::PAIR1).await;
+                return Err(error.into());
+            }
+            announced => announced?,
+        };
         if theirs != ProtocolNumber::PAIR1 {
             let ours = ProtocolNumber::PAIR1;
             let wrong = HeaderError::WrongProtocol { ours, theirs };

@@ -105,7 +105,8 @@ async fn dial(
     address: &Address,
 ) -> Result<(Connection, ReadBuf, Arc<SessionConnection>), RedialError> {
     let transient = |error: NodeError| RedialError::Transient(error.reason());
-    let dialing = wigwag_net::transport::dial(address).await;
+    let options = session.resumption.dial_options().clone();
+    let dialing = wigwag_net::transport::dial_with(address, options).await;
     let mut connection = dialing.map_err(|error| transient(error.into()))?;
     let mut input = ReadBuf::new();
     let ours = Identity { nonce: random::id(), ..session.ours };

@@ -109,7 +109,8 @@ impl Node {
     }
 
     async fn dial_once(&self, address: &Address) -> Result<DialAttempt, NodeError> {
-        let mut connection = wigwag_net::transport::dial(address).await?;
+        let options = self.inner.options.dial.clone();
+        let mut connection = wigwag_net::transport::dial_with(address, options).await?;
         let mut input = ReadBuf::new();
         let ours = self.inner.identity();
         let pending = PendingDial { inner: &self.inner, ours, incarnation: OnceLock::new() };

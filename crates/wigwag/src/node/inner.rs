@@ -113,7 +113,9 @@ impl Inner {
             Some(_) => Credentials::Dialer(Ticket::new(id, token)),
             None => Credentials::Listener(TicketVerifier::new(token)),
         };
-        let resumption = Resumption::new(id, ttl.min(SESSION_TTL_MAX), credentials, dialed);
+        let ttl = ttl.min(SESSION_TTL_MAX);
+        let dial_options = self.options.dial.clone();
+        let resumption = Resumption::new(id, ttl, credentials, dialed, dial_options);
         let start = SessionStart {
             ours,
             peer,

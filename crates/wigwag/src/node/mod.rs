@@ -192,7 +192,8 @@ impl Node {
     }
 
     /// Listens at `address` and returns the actual address: `tcp://127.0.0.1:0` gets a free port.
-    /// The node listens until it is closed or dropped.
+    /// The node listens until it is closed or dropped, with the options of
+    /// [`NodeOptions::listen_options`].
     ///
     /// See [`Node`] for an example.
     ///
@@ -203,7 +204,7 @@ impl Node {
     /// # Cancellation
     /// If dropped while it waits, the node does not listen there.
     pub async fn listen(&self, address: &str) -> Result<Address, NodeError> {
-        self.listen_with(address, ListenOptions::default()).await
+        self.listen_with(address, self.inner.options.listen.clone()).await
     }
 
     /// Listens at `address` with options, such as the permissions of a socket file.

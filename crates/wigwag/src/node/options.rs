@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use wigwag_link::limits::NODE_BYTES_MAX;
 use wigwag_link::{Limits, features};
+use wigwag_net::{DialOptions, ListenOptions};
 
 use crate::limits::{
     ASKS_MAX, MESSAGE_PART_OF_MEMORY, PEER_CHANNELS_MAX, PEER_MEMORY_MIN, SESSION_TTL,
@@ -31,6 +32,8 @@ pub struct NodeOptions {
     pub(crate) limits: Limits,
     pub(crate) fixed_width: bool,
     pub(crate) peer_memory: u64,
+    pub(crate) dial: DialOptions,
+    pub(crate) listen: ListenOptions,
 }
 
 impl Default for NodeOptions {
@@ -41,6 +44,8 @@ impl Default for NodeOptions {
             limits: Limits { slots_max: ASKS_MAX as u64, ..Limits::default() },
             fixed_width: true,
             peer_memory: NODE_BYTES_MAX,
+            dial: DialOptions::default(),
+            listen: ListenOptions::default(),
         }
     }
 }
@@ -120,6 +125,23 @@ impl NodeOptions {
     #[must_use]
     pub fn message_bytes_max(mut self, bytes: u64) -> NodeOptions {
         self.limits.message_max = bytes;
+        self
+    }
+
+    /// Sets the options with which the node dials, also when it comes back to a session that was cut:
+    /// those of the transport, such as keep-alive or what is trusted with TLS. Those for sockets,
+    /// as the pauses and priorities, have no effect.
+    #[must_use]
+    pub fn dial_options(mut self, options: DialOptions) -> NodeOptions {
+        self.dial = options;
+        self
+    }
+
+    /// Sets the options with which [`Node::listen`](crate::Node::listen) listens, such as the
+    /// certificate with TLS.
+    #[must_use]
+    pub fn listen_options(mut self, options: ListenOptions) -> NodeOptions {
+        self.listen = options;
         self
     }
 

@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use wigwag_link::opening::Recognized;
 use wigwag_link::resume::{Claim, Credentials, PROOF_BYTES};
 use wigwag_link::{Code, Identity, LinkError};
-use wigwag_net::Address;
+use wigwag_net::{Address, DialOptions};
 use wigwag_wire::Buffer;
 
 use super::Session;
@@ -27,6 +27,8 @@ pub(crate) struct Resumption {
     credentials: Mutex<Credentials>,
     /// The address that this side has dialed; `None` if the peer has dialed.
     dialed: Option<Address>,
+    /// The options to dial it with.
+    dial_options: DialOptions,
     /// The epoch of the current connection.
     epoch: watch::Sender<u64>,
 }
@@ -42,9 +44,10 @@ impl Resumption {
         ttl: Duration,
         credentials: Credentials,
         dialed: Option<Address>,
+        dial_options: DialOptions,
     ) -> Resumption {
         let (credentials, epoch) = (Mutex::new(credentials), watch::Sender::new(0));
-        Resumption { id, ttl, credentials, dialed, epoch }
+        Resumption { id, ttl, credentials, dialed, dial_options, epoch }
     }
 
     /// The session's id.
@@ -60,6 +63,11 @@ impl Resumption {
     /// The address that this side has dialed; `None` if the peer has dialed.
     pub(crate) fn dialed(&self) -> Option<&Address> {
         self.dialed.as_ref()
+    }
+
+    /// The options of each dial of this session.
+    pub(crate) fn dial_options(&self) -> &DialOptions {
+        &self.dial_options
     }
 
     /// The session's credentials.

@@ -11,6 +11,8 @@ mod fixed_width;
 mod mixed_runs;
 mod peer_limits;
 mod sessions;
+mod tls;
+mod ws;
 mod cancel;
 mod outcomes;
 mod versions;

@@ -4,11 +4,14 @@
 // --limit BYTES limits received messages (0: no limit), --body SIZE sends this many bytes. --sizes
 // 0,1,7 makes a req ask with bodies of those sizes and report whether they came back the same.
 // --device joins two raw sockets: --front and --back name their protocols, and the second one dials
-// --back-connect. The tests of the SP sockets talk to it.
+// --back-connect. --cacert, --cert and --key FILE are for tls+tcp://; a listener with --cacert wants a
+// certificate of its dialer. The tests of the SP sockets talk to it.
 package main
 
 import (
 	"bytes"
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"os"
 	"strconv"
@@ -35,6 +38,8 @@ import (
 	"go.nanomsg.org/mangos/v3/protocol/xsurveyor"
 	_ "go.nanomsg.org/mangos/v3/transport/ipc"
 	_ "go.nanomsg.org/mangos/v3/transport/tcp"
+	_ "go.nanomsg.org/mangos/v3/transport/tlstcp"
+	_ "go.nanomsg.org/mangos/v3/transport/ws"
 )
 
 var makers = map[string]func() (mangos.Socket, error){
@@ -140,6 +145,24 @@ func device(option map[string]string) {
 	select {}
 }
 
+// The options of TLS for either end.
+func withTLS(option map[string]string) map[string]interface{} {
+	root, there := option["cacert"]
+	if !there {
+		return nil
+	}
+	pem, err := os.ReadFile(root)
+	check(err)
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(pem)
+	own, err := tls.LoadX509KeyPair(option["cert"], option["key"])
+	check(err)
+	return map[string]interface{}{mangos.OptionTLSConfig: &tls.Config{
+		Certificates: []tls.Certificate{own}, RootCAs: roots, ServerName: "localhost",
+		ClientCAs: roots, ClientAuth: tls.RequireAndVerifyClientCert,
+	}}
+}
+
 func main() {
 	role, option := strings.TrimPrefix(os.Args[1], "--"), map[string]string{}
 	words := os.Args[2:]
@@ -178,9 +201,9 @@ func main() {
 		check(socket.SetOption(mangos.OptionSurveyTime, 10*time.Second))
 	}
 	if address, there := option["connect"]; there {
-		check(socket.Dial(address))
+		check(socket.DialOptions(address, withTLS(option)))
 	} else {
-		check(socket.Listen(option["bind"]))
+		check(socket.ListenOptions(option["bind"], withTLS(option)))
 	}
 	// A listener has no peers yet, and mangos discards messages without a receiver.
 	time.Sleep(100 * time.Millisecond)

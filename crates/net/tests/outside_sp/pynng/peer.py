@@ -6,7 +6,8 @@ and never answers, --limit BYTES limits received messages (0: no limit), --body 
 bytes. --sizes 0,1,7 makes a req ask with bodies of those sizes and report whether they came back the
 same. --contexts N holds N exchanges of a req or rep at once; --poly makes a pair1 that has many peers
 and answers each. --device joins two raw sockets: --front and --back name their protocols, and the
-second one dials --back-connect.
+second one dials --back-connect. --cacert, --cert and --key FILE are for tls+tcp://; a listener with
+--cacert wants a certificate of its dialer.
 """
 
 import sys
@@ -134,6 +135,16 @@ def device(option):
     check(pynng.lib.nng_device(front, back))
 
 
+def tls(option):
+    """The options of TLS for either end."""
+    ca, cert, key = (open(option[name]).read() for name in ("cacert", "cert", "key"))
+    dials = "connect" in option
+    return pynng.TLSConfig(
+        pynng.TLSConfig.MODE_CLIENT if dials else pynng.TLSConfig.MODE_SERVER,
+        server_name="localhost" if dials else None, ca_string=ca, own_cert_string=cert,
+        own_key_string=key, auth_mode=pynng.TLSConfig.AUTH_MODE_REQUIRED)
+
+
 def main():
     role, option, words = sys.argv[1].removeprefix("--"), {}, iter(sys.argv[2:])
     for word in words:
@@ -143,6 +154,8 @@ def main():
         return device(option)
     more = {"polyamorous": True} if "poly" in option else {}
     socket = KINDS[role](recv_max_size=int(option.get("limit", 1024 * 1024)), **more)
+    if "cacert" in option:
+        socket.tls_config = tls(option)
     if role == "sub":
         socket.subscribe(option["subscribe"].encode())
     if role == "surveyor":

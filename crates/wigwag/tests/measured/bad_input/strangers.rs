@@ -64,7 +64,7 @@ pub(crate) fn other_programs() -> Vec<Stranger> {
     let port = "check the port: the program there is not an SP peer";
     let partner = "use the partner's socket type at one of the two ends";
     let web = "this port belongs to a web server";
-    let tls = "this port wants TLS";
+    let tls = "this port speaks TLS";
     let wrong = |theirs| HeaderError::WrongProtocol { ours: ProtocolNumber::PAIR1, theirs };
     let (pull, req) = (ProtocolNumber::PULL, ProtocolNumber::REQ);
     let http = b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n";

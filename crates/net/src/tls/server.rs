@@ -1,0 +1,145 @@
+//! What a listener presents, and which clients it accepts.
+
+use std::fmt;
+use std::sync::Arc;
+
+use rustls::ServerConfig;
+use rustls::server::WebPkiClientVerifier;
+
+use super::reloadable::{Reloadable, Settings};
+use super::source::{Identity, places, revocation_lists, roots};
+use super::{TlsError, TlsSource, provider, versions};
+
+/// The certificate that a listener of `tls+tcp://` presents, and the clients that it accepts. Clones
+/// share it, so one [`reload`](Self::reload) is for all listeners that have it.
+///
+/// ```no_run
+/// use wigwag_net::ListenOptions;
+/// use wigwag_net::tls::{TlsServerConfig, TlsSource};
+///
+/// let tls = TlsServerConfig::builder()
+///     .certificate(TlsSource::file("node.pem"), TlsSource::file("node.key"))
+///     .client_authority(TlsSource::file("ca.pem"))
+///     .build()?;
+/// let options = ListenOptions::default().tls(tls.clone());
+/// // The files were renewed:
+/// tls.reload()?;
+/// # let _ = options;
+/// # Ok::<(), wigwag_net::tls::TlsError>(())
+/// ```
+#[derive(Clone)]
+pub struct TlsServerConfig(Arc<Reloadable<TlsServerBuilder>>);
+
+/// Builds a [`TlsServerConfig`].
+#[derive(Clone, Debug, Default)]
+pub struct TlsServerBuilder {
+    identity: Option<Identity>,
+    client_authorities: Vec<TlsSource>,
+    revocations: Vec<TlsSource>,
+    tls12: bool,
+}
+
+impl TlsServerConfig {
+    /// Begins a configuration.
+    pub fn builder() -> TlsServerBuilder {
+        TlsServerBuilder::default()
+    }
+
+    /// Loads certificate, key, authorities and revocation lists again, for the connections that are
+    /// accepted from now on. TLS sessions of before are not resumed, so their clients are checked
+    /// anew.
+    ///
+    /// # Errors
+    /// The fault of what was to be loaded; then everything stays as it was.
+    pub fn reload(&self) -> Result<(), TlsError> {
+        self.0.reload()
+    }
+
+    pub(super) fn current(&self) -> Arc<ServerConfig> {
+        self.0.current()
+    }
+}
+
+/// Two are equal if one is a clone of the other.
+impl PartialEq for TlsServerConfig {
+    fn eq(&self, other: &TlsServerConfig) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for TlsServerConfig {}
+
+impl fmt::Debug for TlsServerConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("TlsServerConfig").field(self.0.settings()).finish()
+    }
+}
+
+impl TlsServerBuilder {
+    /// Sets the certificate to present: its chain, without the root, and its private key.
+    #[must_use]
+    pub fn certificate(mut self, chain: TlsSource, key: TlsSource) -> TlsServerBuilder {
+        self.identity = Some(Identity { chain, key });
+        self
+    }
+
+    /// Accepts only clients with a certificate of the authorities in `source`. May be called several
+    /// times. Without any, clients are not asked for certificates.
+    #[must_use]
+    pub fn client_authority(mut self, source: TlsSource) -> TlsServerBuilder {
+        self.client_authorities.push(source);
+        self
+    }
+
+    /// Refuses clients whose certificates are in these revocation lists. With any, each authority of
+    /// a client's chain needs one.
+    #[must_use]
+    pub fn revocations(mut self, source: TlsSource) -> TlsServerBuilder {
+        self.revocations.push(source);
+        self
+    }
+
+    /// Also speaks TLS 1.2, for older peers. Off by default.
+    #[must_use]
+    pub fn tls12(mut self, on: bool) -> TlsServerBuilder {
+        self.tls12 = on;
+        self
+    }
+
+    /// Loads everything.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or something in it that cannot be used; no certificate.
+    pub fn build(self) -> Result<TlsServerConfig, TlsError> {
+        Ok(TlsServerConfig(Arc::new(Reloadable::new(self)?)))
+    }
+}
+
+impl Settings for TlsServerBuilder {
+    type Loaded = ServerConfig;
+
+    fn load(&self) -> Result<ServerConfig, TlsError> {
+        let identity = self.identity.as_ref().ok_or(TlsError::NoServerCertificate)?;
+        let (chain, key) = identity.load()?;
+        let builder = ServerConfig::builder_with_provider(provider())
+            .with_protocol_versions(versions(self.tls12))?;
+        let builder = if self.client_authorities.is_empty() {
+            if !self.revocations.is_empty() {
+                return Err(TlsError::NoClientAuthority);
+            }
+            builder.with_no_client_auth()
+        } else {
+            let roots = Arc::new(roots(&self.client_authorities)?);
+            let verifier = WebPkiClientVerifier::builder_with_provider(roots, provider())
+                .with_crls(revocation_lists(&self.revocations)?)
+                .build()
+                .map_err(|error| TlsError::Unusable {
+                    what: "certificate revocation list",
+                    place: places(&self.revocations),
+                    reason: error.to_string(),
+                })?;
+            builder.with_client_cert_verifier(verifier)
+        };
+        builder.with_single_cert(chain, key).map_err(|error| identity.refused(&error))
+    }
+}

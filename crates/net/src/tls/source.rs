@@ -1,0 +1,178 @@
+//! Where certificates, private keys and revocation lists come from.
+
+use std::fmt;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use rustls::RootCertStore;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer};
+
+use super::TlsError;
+
+/// Longest file that is read: the longest revocation lists of public authorities have some MiB.
+const FILE_BYTES_MAX: u64 = 32 * 1024 * 1024;
+
+/// A file or bytes with certificates, a private key or revocation lists. A file is read when the
+/// configuration is built, and again at each reload.
+#[derive(Clone, PartialEq, Eq)]
+pub enum TlsSource {
+    /// A file in PEM.
+    File(PathBuf),
+    /// Text in PEM.
+    Pem(Vec<u8>),
+    /// Items in DER, one after the other.
+    Der(Vec<Vec<u8>>),
+}
+
+impl TlsSource {
+    /// A file in PEM.
+    pub fn file(path: impl AsRef<Path>) -> TlsSource {
+        TlsSource::File(path.as_ref().to_owned())
+    }
+
+    /// Text in PEM.
+    pub fn pem(text: impl Into<Vec<u8>>) -> TlsSource {
+        TlsSource::Pem(text.into())
+    }
+
+    /// One item in DER.
+    pub fn der(item: impl Into<Vec<u8>>) -> TlsSource {
+        TlsSource::Der(vec![item.into()])
+    }
+
+    /// Certificates, at least one.
+    pub(super) fn certificates(&self) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+        self.items("certificate", |der| Ok(der.into()))
+    }
+
+    /// Revocation lists, at least one.
+    pub(super) fn revocation_lists(
+        &self,
+    ) -> Result<Vec<CertificateRevocationListDer<'static>>, TlsError> {
+        self.items("certificate revocation list", |der| Ok(der.into()))
+    }
+
+    /// The first private key.
+    pub(super) fn private_key(&self) -> Result<PrivateKeyDer<'static>, TlsError> {
+        let mut keys = self.items("private key", PrivateKeyDer::try_from)?;
+        Ok(keys.swap_remove(0))
+    }
+
+    fn items<T: PemObject>(
+        &self,
+        what: &'static str,
+        of_der: impl Fn(Vec<u8>) -> Result<T, &'static str>,
+    ) -> Result<Vec<T>, TlsError> {
+        let unusable =
+            |reason: String| TlsError::Unusable { what, place: self.to_string(), reason };
+        let of_pem = |text: &[u8]| {
+            let found: Result<Vec<T>, _> = T::pem_slice_iter(text).collect();
+            found.map_err(|error| unusable(error.to_string()))
+        };
+        let found = match self {
+            TlsSource::File(path) => of_pem(&self.read(path)?)?,
+            TlsSource::Pem(text) => of_pem(text)?,
+            TlsSource::Der(items) => {
+                let made: Result<Vec<T>, _> = items.iter().cloned().map(of_der).collect();
+                made.map_err(|error| unusable(error.to_owned()))?
+            }
+        };
+        if found.is_empty() {
+            return Err(TlsError::Missing { what, place: self.to_string() });
+        }
+        Ok(found)
+    }
+
+    fn read(&self, path: &Path) -> Result<Vec<u8>, TlsError> {
+        let unreadable = |reason: String| TlsError::Unreadable { place: self.to_string(), reason };
+        let mut text = Vec::new();
+        let file = File::open(path).map_err(|error| unreadable(error.to_string()))?;
+        file.take(FILE_BYTES_MAX + 1)
+            .read_to_end(&mut text)
+            .map_err(|error| unreadable(error.to_string()))?;
+        if text.len() as u64 > FILE_BYTES_MAX {
+            return Err(unreadable(format!("it has more than {FILE_BYTES_MAX} bytes")));
+        }
+        Ok(text)
+    }
+}
+
+/// The place, for errors; never the content, which may be a private key.
+impl fmt::Display for TlsSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TlsSource::File(path) => path.display().fmt(f),
+            TlsSource::Pem(_) => f.write_str("the PEM text"),
+            TlsSource::Der(_) => f.write_str("the DER bytes"),
+        }
+    }
+}
+
+impl fmt::Debug for TlsSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TlsSource({self})")
+    }
+}
+
+/// The authorities in `sources`.
+pub(super) fn roots(sources: &[TlsSource]) -> Result<RootCertStore, TlsError> {
+    let mut roots = RootCertStore::empty();
+    for source in sources {
+        for authority in source.certificates()? {
+            roots.add(authority).map_err(|error| TlsError::Unusable {
+                what: "authority",
+                place: source.to_string(),
+                reason: error.to_string(),
+            })?;
+        }
+    }
+    Ok(roots)
+}
+
+/// The revocation lists in `sources`.
+pub(super) fn revocation_lists(
+    sources: &[TlsSource],
+) -> Result<Vec<CertificateRevocationListDer<'static>>, TlsError> {
+    let mut lists = Vec::new();
+    for source in sources {
+        lists.extend(source.revocation_lists()?);
+    }
+    Ok(lists)
+}
+
+/// All of `sources`, for an error that concerns them together.
+pub(super) fn places(sources: &[TlsSource]) -> String {
+    let places: Vec<String> = sources.iter().map(ToString::to_string).collect();
+    places.join(", ")
+}
+
+/// A certificate chain, the end entity's certificate first, and its private key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Identity {
+    pub(super) chain: TlsSource,
+    pub(super) key: TlsSource,
+}
+
+impl Identity {
+    pub(super) fn load(
+        &self,
+    ) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), TlsError> {
+        Ok((self.chain.certificates()?, self.key.private_key()?))
+    }
+
+    /// The error of a certificate and key that rustls does not take.
+    pub(super) fn refused(&self, error: &rustls::Error) -> TlsError {
+        match error {
+            rustls::Error::InconsistentKeys(_) => {
+                TlsError::KeyMismatch { chain: self.chain.to_string(), key: self.key.to_string() }
+            }
+            other => TlsError::Unusable {
+                what: "certificate or private key",
+                place: format!("{} and {}", self.chain, self.key),
+                reason: other.to_string(),
+            },
+        }
+    }
+}
