@@ -5,14 +5,13 @@ use std::io::{self, IoSlice};
 
 use rustls::client::{ClientConnectionData, UnbufferedClientConnection};
 use rustls::server::{ServerConnectionData, UnbufferedServerConnection};
-use rustls::unbuffered::{
-    ConnectionState, EncodeError, EncryptError, UnbufferedStatus, WriteTraffic,
-};
+use rustls::unbuffered::{ConnectionState, EncryptError, UnbufferedStatus, WriteTraffic};
 use rustls::{CommonState, Error};
 use wigwag_wire::ReadBuf;
 use wigwag_wire::header::HEADER_BYTES;
 
 use super::TlsError;
+use super::output::{Shortage, append};
 use crate::layered::{Layer, Received, SEND_BYTES_MAX};
 use crate::transport::PeerCertificate;
 
@@ -356,58 +355,6 @@ impl<C: Unbuffered> Layer for TlsLayer<C> {
 fn begins_with_record(bytes: &[u8]) -> bool {
     let Some(([_, _, _, high, low], rest)) = bytes.split_first_chunk() else { return false };
     rest.len() >= usize::from(u16::from_be_bytes([*high, *low]))
-}
-
-/// Why rustls has written nothing.
-enum Shortage {
-    /// It needs this much room.
-    Room(usize),
-    /// It never will.
-    Failed(Error),
-}
-
-impl From<EncodeError> for Shortage {
-    fn from(error: EncodeError) -> Shortage {
-        match error {
-            EncodeError::InsufficientSize(needed) => Shortage::Room(needed.required_size),
-            other => Shortage::Failed(Error::General(other.to_string())),
-        }
-    }
-}
-
-impl From<EncryptError> for Shortage {
-    fn from(error: EncryptError) -> Shortage {
-        match error {
-            EncryptError::InsufficientSize(needed) => Shortage::Room(needed.required_size),
-            other => Shortage::Failed(Error::General(other.to_string())),
-        }
-    }
-}
-
-/// Appends what `write` writes into `room` bytes behind `out`, or as many as it says that it needs.
-fn append(
-    out: &mut Vec<u8>,
-    room: usize,
-    mut write: impl FnMut(&mut [u8]) -> Result<usize, Shortage>,
-) -> Result<(), Error> {
-    let (start, mut room) = (out.len(), room);
-    loop {
-        out.resize(start + room, 0);
-        match write(&mut out[start..]) {
-            Ok(written) => {
-                out.truncate(start + written);
-                return Ok(());
-            }
-            Err(Shortage::Room(needed)) if needed > room => room = needed,
-            Err(shortage) => {
-                out.truncate(start);
-                return Err(match shortage {
-                    Shortage::Failed(error) => error,
-                    Shortage::Room(_) => Error::EncryptError,
-                });
-            }
-        }
-    }
 }
 
 fn into_io(error: Error) -> io::Error {

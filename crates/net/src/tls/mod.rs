@@ -14,6 +14,7 @@ mod source;
 mod reloadable;
 mod client;
 mod server;
+mod output;
 mod layer;
 mod transport;
 
