@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use tokio::time::timeout;
@@ -111,6 +111,8 @@ async fn dials_as_nobody(folder: &Folder) -> bool {
             .env(ADDRESS, address)
             .uid(NOBODY)
             .gid(NOBODY)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
             .status()
             .unwrap()
             .success()
