@@ -36,8 +36,11 @@ pub enum NetErrorKind {
     #[error("no transport serves this scheme")]
     UnknownScheme,
     /// The host's name has no address.
-    #[error("the host's name cannot be resolved")]
+    #[error("the host's name has no address")]
     UnknownHost,
+    /// The lookup of the host's name has failed: there is no such name, or no answer.
+    #[error("the host's name cannot be resolved: {0}")]
+    Unresolved(io::Error),
     /// The connection was refused, or the path or name does not exist.
     #[error("nobody listens there")]
     NobodyListens,
@@ -119,7 +122,9 @@ impl NetError {
             | NetErrorKind::TurnedAway { .. }
             | NetErrorKind::ClosedHere
             | NetErrorKind::TooMany { .. } => Fault::Caller,
-            NetErrorKind::UnknownHost | NetErrorKind::NobodyListens => Fault::Network,
+            NetErrorKind::UnknownHost
+            | NetErrorKind::Unresolved(_)
+            | NetErrorKind::NobodyListens => Fault::Network,
             NetErrorKind::InUse
             | NetErrorKind::NoDirectory
             | NetErrorKind::NotLocal
@@ -177,7 +182,9 @@ impl NetErrorKind {
             NetErrorKind::UnknownScheme => {
                 "use tcp://, ipc://, abstract:// or inproc://; tls+tcp:// needs the feature `tls`"
             }
-            NetErrorKind::UnknownHost => "check the spelling, or give the address in numbers",
+            NetErrorKind::UnknownHost | NetErrorKind::Unresolved(_) => {
+                "check the spelling, or give the address in numbers"
+            }
             NetErrorKind::NobodyListens => "start the peer there, or dial again once it is up",
             NetErrorKind::InUse => "stop the other program, or listen on port 0 for a free one",
             NetErrorKind::NoDirectory => "make the directory first, or check the path's spelling",

@@ -13,6 +13,8 @@ pub mod transport;
 mod stream;
 pub mod layered;
 mod interface;
+mod resolve;
+mod happy_eyeballs;
 pub mod tcp;
 #[cfg(feature = "tls")]
 pub mod tls;

@@ -1,7 +1,7 @@
 //! Connections on tokio's streams: shared by tcp, ipc, abstract names and handed-over descriptors.
 
 use std::io::{self, IoSlice};
-use std::net::Shutdown;
+use std::net::{IpAddr, Shutdown, SocketAddr};
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -32,11 +32,19 @@ pub(crate) fn tcp(
         let silence = TcpKeepalive::new().with_time(keep_alive.silence());
         SockRef::from(&stream).set_tcp_keepalive(&silence)?;
     }
-    let local = format!("{scheme}://{}", stream.local_addr()?);
+    let local = format!("{scheme}://{}", in_own_family(stream.local_addr()?));
     let (reader, writer) = stream.into_split();
     let mut connection = Connection::new(reader, TcpOutlet::new(writer), Framing::Tcp, peer);
     connection.local = Some(local.into());
     Ok(connection)
+}
+
+/// An IPv4 address as such, where a socket for both families has it within one of IPv6.
+pub(crate) fn in_own_family(address: SocketAddr) -> SocketAddr {
+    match address.ip().to_canonical() {
+        ip @ IpAddr::V4(_) => SocketAddr::new(ip, address.port()),
+        IpAddr::V6(_) => address,
+    }
 }
 
 /// A connection over a Unix socket.

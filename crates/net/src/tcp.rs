@@ -5,8 +5,9 @@
 //!
 //! | address | meaning |
 //! |---|---|
-//! | `tcp://127.0.0.1:7001`, `tcp://[::1]:7001`, `tcp://host:7001` | that address; a name is resolved |
-//! | `tcp://*:7001`, `tcp://:7001` | to listen on every IPv4 address; `tcp://[::]:7001` for IPv6 |
+//! | `tcp://127.0.0.1:7001`, `tcp://[::1]:7001`, `tcp://host:7001` | that address; all addresses of a name are tried (`happy_eyeballs.rs`) |
+//! | `tcp://[fe80::1%eth0]:7001` | an address of a link: behind `%` its interface, by name or number |
+//! | `tcp://*:7001`, `tcp://:7001` | to listen on every address; `tcp://0.0.0.0:7001` on those of IPv4 |
 //! | `tcp://eth0:7001` | to listen on the address of that interface, IPv4 first |
 //! | `tcp://eth0;host:7001`, `tcp://10.0.0.7;host:7001` | to dial from that interface or address |
 //! | port 0 | to listen on a free port; the listener says which |
@@ -15,14 +16,17 @@
 //! has `*` and names.
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use tokio::net::{TcpListener, TcpSocket, TcpStream, lookup_host};
+use socket2::SockRef;
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
 use crate::address::Address;
 use crate::error::{NetError, NetErrorKind};
+use crate::happy_eyeballs;
 use crate::interface;
 use crate::options::TcpOptions;
+use crate::resolve::resolve;
 use crate::stream;
 use crate::transport::{Boxed, Connection, DialOptions, ListenOptions, Listener, Transport};
 
@@ -59,9 +63,12 @@ pub(crate) async fn listen(
     address: &Address,
     options: &ListenOptions,
 ) -> Result<BoundTcpListener, NetError> {
-    let local = place_to_listen(address).await?;
-    let listener = bind(local, options.backlog)
-        .map_err(|error| NetError::new(address, NetErrorKind::of_listen(error)))?;
+    let listener = match place_to_listen(address).await? {
+        Place::At(local) => bind(local, options.backlog),
+        Place::Everywhere(port) => bind_everywhere(port, options.backlog),
+    };
+    let listener =
+        listener.map_err(|error| NetError::new(address, NetErrorKind::of_listen(error)))?;
     let bound = listener.local_addr().map_err(|error| NetError::new(address, error))?;
     let address = Address::new(address.scheme(), bound.to_string());
     Ok(BoundTcpListener { listener, address, options: options.tcp })
@@ -71,17 +78,11 @@ pub(crate) async fn listen(
 pub(crate) async fn dial(address: &Address, options: TcpOptions) -> Result<Connection, NetError> {
     let (from, (host, port)) = parts_to_dial(address)?;
     let from = from.map_or(Ok(Vec::new()), |from| source(address, from))?;
-    let mut refused = None;
-    for target in resolve(address, host, port).await? {
-        match connect(&from, target).await {
-            Ok(stream) => {
-                return stream::tcp(stream, address.scheme(), address.to_string(), options)
-                    .map_err(|error| NetError::new(address, error));
-            }
-            Err(error) => refused = Some(NetError::new(address, error)),
-        }
-    }
-    Err(refused.unwrap_or_else(|| NetError::new(address, NetErrorKind::UnknownHost)))
+    let targets = resolve(address, host, port).await?;
+    let dialled = happy_eyeballs::first(targets, |target| connect(from.clone(), target)).await;
+    dialled
+        .and_then(|stream| stream::tcp(stream, address.scheme(), address.to_string(), options))
+        .map_err(|error| NetError::new(address, error))
 }
 
 /// The host in an address to dial, without brackets.
@@ -117,16 +118,24 @@ fn split<'a>(address: &Address, text: &'a str) -> Result<(&'a str, u16), NetErro
     }
 }
 
-async fn place_to_listen(address: &Address) -> Result<SocketAddr, NetError> {
+/// Where a listener listens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    At(SocketAddr),
+    /// At this port of every address of both families.
+    Everywhere(u16),
+}
+
+async fn place_to_listen(address: &Address) -> Result<Place, NetError> {
     let (host, port) = split(address, address.rest())?;
     if host.is_empty() || host == "*" {
-        return Ok((Ipv4Addr::UNSPECIFIED, port).into());
+        return Ok(Place::Everywhere(port));
     }
     if let Some(own) = interface_address(host).first() {
-        return Ok((*own, port).into());
+        return Ok(Place::At((*own, port).into()));
     }
-    let found = resolve(address, host, port).await?;
-    found.first().copied().ok_or_else(|| NetError::new(address, NetErrorKind::UnknownHost))
+    let found = resolve(address, host, port).await?.first().copied();
+    found.map(Place::At).ok_or_else(|| NetError::new(address, NetErrorKind::UnknownHost))
 }
 
 /// The local addresses to dial from.
@@ -154,23 +163,8 @@ fn interface_address(name: &str) -> Vec<IpAddr> {
     interface::addresses(name).unwrap_or_default()
 }
 
-async fn resolve(address: &Address, host: &str, port: u16) -> Result<Vec<SocketAddr>, NetError> {
-    // An IPv6 address may name a zone, which only the socket address's own syntax can.
-    if let Ok(numeric) = format!("[{host}]:{port}").parse() {
-        return Ok(vec![numeric]);
-    }
-    let found: Vec<SocketAddr> = match lookup_host((host, port)).await {
-        Ok(found) => found.collect(),
-        Err(_) => Vec::new(),
-    };
-    if found.is_empty() {
-        return Err(NetError::new(address, NetErrorKind::UnknownHost));
-    }
-    Ok(found)
-}
-
 /// Connects from one of `from`; if that is empty, the kernel chooses the local address.
-async fn connect(from: &[IpAddr], target: SocketAddr) -> io::Result<TcpStream> {
+async fn connect(from: Vec<IpAddr>, target: SocketAddr) -> io::Result<TcpStream> {
     if from.is_empty() {
         return TcpStream::connect(target).await;
     }
@@ -186,8 +180,33 @@ fn socket_for(address: SocketAddr) -> io::Result<TcpSocket> {
     if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }
 }
 
+/// Listens at `port` of every address: with one socket of IPv6 that takes both families, or with one
+/// of IPv4 on a system without IPv6.
+fn bind_everywhere(port: u16, backlog: u32) -> io::Result<TcpListener> {
+    let with_both = || {
+        let socket = TcpSocket::new_v6()?;
+        SockRef::from(&socket).set_only_v6(false)?;
+        bind_socket(socket, (Ipv6Addr::UNSPECIFIED, port).into(), backlog)
+    };
+    match with_both() {
+        Err(error) if is_without_ipv6(&error) => {
+            bind((Ipv4Addr::UNSPECIFIED, port).into(), backlog)
+        }
+        bound => bound,
+    }
+}
+
+/// True if the system has no IPv6 at all, or no interface with it.
+fn is_without_ipv6(error: &io::Error) -> bool {
+    const EAFNOSUPPORT: i32 = 97;
+    error.raw_os_error() == Some(EAFNOSUPPORT) || error.kind() == io::ErrorKind::AddrNotAvailable
+}
+
 fn bind(local: SocketAddr, backlog: u32) -> io::Result<TcpListener> {
-    let socket = socket_for(local)?;
+    bind_socket(socket_for(local)?, local, backlog)
+}
+
+fn bind_socket(socket: TcpSocket, local: SocketAddr, backlog: u32) -> io::Result<TcpListener> {
     // A restarted service must get its port back while old connections are still in TIME_WAIT.
     socket.set_reuseaddr(true)?;
     socket.bind(local)?;
@@ -212,7 +231,8 @@ impl Listener for BoundTcpListener {
             accepted
                 .and_then(|(stream, from)| {
                     let scheme = self.address.scheme();
-                    stream::tcp(stream, scheme, format!("{scheme}://{from}"), self.options)
+                    let peer = format!("{scheme}://{}", stream::in_own_family(from));
+                    stream::tcp(stream, scheme, peer, self.options)
                 })
                 .map_err(|error| NetError::new(&self.address, NetErrorKind::Io(error)))
         })
@@ -230,17 +250,36 @@ mod tests {
     #[tokio::test]
     async fn every_form_of_a_listening_address_is_understood() {
         for (text, bound) in [
-            ("tcp://*:0", "0.0.0.0"),
-            ("tcp://:0", "0.0.0.0"),
+            ("tcp://0.0.0.0:0", "0.0.0.0"),
             ("tcp://127.0.0.1:0", "127.0.0.1"),
             ("tcp://[::1]:0", "::1"),
             ("tcp://lo:0", "127.0.0.1"),
         ] {
             let place = place_to_listen(&address(text)).await.unwrap();
-            assert_eq!(place.ip(), bound.parse::<IpAddr>().unwrap(), "{text}");
+            let bound = SocketAddr::new(bound.parse().unwrap(), 0);
+            assert_eq!(place, Place::At(bound), "{text}");
         }
         let named = place_to_listen(&address("tcp://localhost:0")).await.unwrap();
-        assert!(named.ip().is_loopback());
+        assert!(matches!(named, Place::At(place) if place.ip().is_loopback()));
+        for text in ["tcp://*:7", "tcp://:7"] {
+            let place = place_to_listen(&address(text)).await.unwrap();
+            assert_eq!(place, Place::Everywhere(7), "{text}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_listener_everywhere_takes_both_families_and_names_peers_by_their_own() {
+        let place = address("tcp://*:0");
+        let listener = Tcp.listen(&place, ListenOptions::default()).await.unwrap();
+        let port = listener.address().rest().rsplit_once(':').unwrap().1.to_owned();
+        for host in ["127.0.0.1", "[::1]"] {
+            let to = address(&format!("tcp://{host}:{port}"));
+            let _dialled = Tcp.dial(&to, DialOptions::default()).await.unwrap();
+            let accepted = listener.accept().await.unwrap();
+            let from_host = format!("tcp://{host}:");
+            assert!(accepted.peer.starts_with(&from_host), "{}", accepted.peer);
+            assert!(accepted.local.unwrap().starts_with(&from_host));
+        }
     }
 
     /// RFC 5737 reserves 192.0.2.0/24 for documentation, so no interface has such an address.
@@ -290,7 +329,7 @@ mod tests {
         let tcp = TcpOptions::default().no_delay(false).keep_alive(keep_alive);
         let listener = bind("127.0.0.1:0".parse().unwrap(), 1).unwrap();
         let dialled = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
-        let twin = socket2::SockRef::from(&dialled).try_clone().unwrap();
+        let twin = SockRef::from(&dialled).try_clone().unwrap();
         stream::tcp(dialled, "tcp", "peer", tcp).unwrap();
         assert!(!twin.tcp_nodelay().unwrap() && twin.keepalive().unwrap());
         assert_eq!(twin.tcp_keepalive_time().unwrap().as_secs(), 77);

@@ -24,15 +24,14 @@ pub(crate) struct Endpoint {
 }
 
 impl Endpoint {
-    /// The endpoint at `address`; a missing host is filled in.
+    /// The endpoint at `address`. To dial, a missing host is this machine; to listen, it is every
+    /// address.
     pub(crate) fn new(mode: ConnectMode, address: &str) -> Endpoint {
-        let host = match mode {
-            ConnectMode::Listen => "0.0.0.0",
-            ConnectMode::Dial => "127.0.0.1",
-        };
         let address = match address.split_once("://:") {
-            Some((scheme @ ("tcp" | "tls+tcp" | "ws" | "wss"), port)) => {
-                format!("{scheme}://{host}:{port}")
+            Some((scheme @ ("tcp" | "tls+tcp" | "ws" | "wss"), port))
+                if mode == ConnectMode::Dial =>
+            {
+                format!("{scheme}://127.0.0.1:{port}")
             }
             _ => address.to_owned(),
         };
@@ -87,17 +86,17 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_host_is_every_interface_or_this_machine() {
+    fn a_missing_host_is_this_machine_to_a_dialer() {
         let at = |mode| Endpoint::new(mode, "tcp://:7001").address;
-        assert_eq!(at(ConnectMode::Listen), "tcp://0.0.0.0:7001");
+        assert_eq!(at(ConnectMode::Listen), "tcp://:7001");
         assert_eq!(at(ConnectMode::Dial), "tcp://127.0.0.1:7001");
         for same in ["ipc://:7", "ipc://tcp://:7", "tls+tcp://host:7"] {
             assert_eq!(Endpoint::new(ConnectMode::Dial, same).address, same);
         }
         let with_tls = Endpoint::new(ConnectMode::Dial, "tls+tcp://:7001").address;
         assert_eq!(with_tls, "tls+tcp://127.0.0.1:7001");
-        let over_ws = Endpoint::new(ConnectMode::Listen, "ws://:7001/path").address;
-        assert_eq!(over_ws, "ws://0.0.0.0:7001/path");
+        let over_ws = Endpoint::new(ConnectMode::Dial, "ws://:7001/path").address;
+        assert_eq!(over_ws, "ws://127.0.0.1:7001/path");
     }
 
     #[test]

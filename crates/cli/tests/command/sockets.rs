@@ -37,7 +37,7 @@ fn a_request_prints_its_reply_and_nothing_else() {
 #[test]
 fn a_listener_prints_its_address_and_the_peers_that_can_dial() {
     let (rep, at) = Running::listening(&["rep", "tcp://:0", "OK"], b"");
-    let port = at.strip_prefix("tcp://0.0.0.0:").expect("every interface");
+    let port = at.strip_prefix("tcp://[::]:").expect("every address");
     let line = rep.until_err("listening");
     assert!(line.ends_with("REP  (any nanomsg, NNG or mangos REQ can dial)"), "{line}");
     ok(&run(["req", &format!("tcp://:{port}"), "hi"]), "OK\n");
