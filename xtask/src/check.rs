@@ -12,7 +12,7 @@ const LINTS: &[&str] = &["clippy", "--workspace", "--all-targets", "--", "-D", "
 /// that crate are there, and the check of exports reads the links.
 const DOCS: [&[&str]; 2] = [
     &["doc", "--workspace", "--no-deps", "--exclude", "wigwag"],
-    &["doc", "--no-deps", "--package", "wigwag", "--features", "tls,ws"],
+    &["doc", "--no-deps", "--package", "wigwag", "--features", "shm,tls,ws"],
 ];
 
 /// Runs every check and lists the faults at the end. Returns true if there are none.

@@ -21,7 +21,7 @@ const RUNS: &[LongRun] = &[
         arguments: &["test", "--workspace", "--profile", "nightly", "--no-fail-fast"],
         minutes: 60,
     },
-    LongRun { name: "the tests of other programs", arguments: test::OUTSIDE_TESTS, minutes: 1 },
+    LongRun { name: "the tests that wait", arguments: test::WAITING_TESTS, minutes: 2 },
 ];
 
 /// Runs all of them and prints the same last line as `cargo xtask test`.
@@ -37,6 +37,7 @@ pub(crate) fn run() -> bool {
         let heading = format!("{name} (about {minutes} min)");
         tally += step::timed(&heading, || test::counted(&mut command));
     }
+    tally += test::check_all_models();
     tally += step::timed("libFuzzer", libfuzzer::run);
     tally += step::timed("mutants", mutants::run);
     test::sum_up(tally)

@@ -7,4 +7,3 @@ wigwag_conformance::protocol_conformance!(tls_tcp, crate::others::certified_addr
 wigwag_conformance::protocol_conformance!(inproc, "inproc://{name}");
 wigwag_conformance::protocol_conformance!(shm, "shm://{dir}/socket");
 wigwag_conformance::protocol_conformance!(ws, "ws://127.0.0.1:0");
-wigwag_conformance::protocol_conformance!(wss, crate::others::certified_ws_address());

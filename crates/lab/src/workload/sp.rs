@@ -61,7 +61,7 @@ pub enum Transport {
     Inproc,
     /// Two processes, over memory that they share.
     Shm,
-    /// The same; an end looks at empty memory for [`SHM_SPIN`] before it sleeps.
+    /// The same; an end looks at empty memory for 200 µs before it sleeps.
     ShmSpin,
 }
 
