@@ -117,15 +117,18 @@ fn a_full_ring_takes_no_more_and_an_empty_one_gives_nothing() {
     assert_eq!(producer.write(&[IoSlice::new(&whole)]).unwrap().bytes, RING_BYTES_MIN);
     assert_eq!(producer.write(&[IoSlice::new(&whole)]).unwrap().bytes, 0);
     assert!(producer.wait().unwrap(), "it waits");
+    assert!(!consumer.wait().unwrap(), "there are bytes to read, so it must not sleep");
     let mut out = BytesMut::new();
     let progress = consumer.read(&mut out, 10).unwrap();
     assert_eq!((progress.bytes, progress.wake), (10, true));
+    assert!(!producer.wait().unwrap(), "there is room, so it must not sleep");
     assert_eq!(producer.write(&[IoSlice::new(&whole)]).unwrap().bytes, 10);
     assert_eq!(consumer.read(&mut out, usize::MAX).unwrap().bytes, RING_BYTES_MIN);
     assert_eq!(consumer.read(&mut out, usize::MAX).unwrap().bytes, 0);
     assert!(consumer.wait().unwrap(), "it waits");
     assert!(producer.end(Direction::Aborted), "the reader is to be woken");
     assert_eq!(consumer.direction(), Ok(Direction::Aborted));
+    assert!(!consumer.wait().unwrap(), "nothing comes any more, so it must not sleep");
 }
 
 /// The counters of a peer are looked at once and refused if they are impossible; its flags are only
