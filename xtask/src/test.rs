@@ -29,12 +29,7 @@ struct ModelChecker {
 
 /// loom explores all orders of short executions, shuttle random orders of long ones.
 const CHECKERS: [ModelChecker; 2] = [
-    ModelChecker {
-        name: "loom",
-        cfg: "wigwag_loom",
-        filter: "loom_",
-        each_push: &["wigwag-net"],
-    },
+    ModelChecker { name: "loom", cfg: "wigwag_loom", filter: "loom_", each_push: &["wigwag-net"] },
     ModelChecker { name: "shuttle", cfg: "wigwag_shuttle", filter: "shuttle_", each_push: &[] },
 ];
 
