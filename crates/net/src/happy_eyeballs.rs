@@ -81,7 +81,7 @@ mod tests {
         texts.iter().map(|text| text.parse().unwrap()).collect()
     }
 
-    /// What an attempt does.
+    /// The behaviour of an attempt.
     #[derive(Clone, Copy)]
     enum End {
         Answers(u64),

@@ -3,8 +3,8 @@
 //! A [`Layer`] is the state of both directions, without a socket. Its handshake belongs to it, so a
 //! connection is there before it is complete: bytes that are sent early wait in the layer, which
 //! bounds them, and an error of the handshake is that of a read, within which a
-//! [`NetErrorKind`](crate::NetErrorKind) tells the reason. Who dials or accepts sees it in the
-//! handshake of the protocol above, within its time limit.
+//! [`NetErrorKind`](crate::NetErrorKind) tells the reason. The handshake of the protocol above reports
+//! it to the dialer or the listener, within its time limit.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -24,7 +24,7 @@ pub const SEND_BYTES_MAX: usize = 64 * 1024;
 /// request.
 const LEFT_BYTES_MAX: usize = 64 * 1024;
 
-/// What happened to received bytes.
+/// The outcome of giving received bytes to a layer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Received {
     /// Bytes that were taken off the front.
@@ -215,7 +215,7 @@ impl<L: Layer> Inlet for LayeredInlet<L> {
             self.give_to_layer(arrived, input);
             let gained = input.len() - before;
             if gained > 0 {
-                // What is to be answered leaves now, if there is room.
+                // The layer's answers leave now, if there is room.
                 let _ = self.poll_flush(context);
                 return Poll::Ready(Ok(gained));
             }

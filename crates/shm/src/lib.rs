@@ -2,7 +2,7 @@
 //!
 //! One process [creates](Segment::create) a segment and passes its descriptor to the other over a
 //! Unix socket, so the memory has no name that a third process could open, and is gone with the last
-//! of the two. What the other process writes there is input from a stranger: an index is read once,
+//! of the two. The other process's writes are input from a stranger: an index is read once,
 //! checked, and used; a byte is copied out once, and looked at only there.
 //!
 //! | file | holds |

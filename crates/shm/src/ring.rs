@@ -2,7 +2,7 @@
 //!
 //! The producer counts the bytes that it has written, the consumer those that it has read; both
 //! counts only grow and are in the shared memory, each on a cache line of its own. Each end keeps its
-//! own count in memory of its own and believes only that one. Whoever finds nothing to do says so in
+//! own count in memory of its own and believes only that one. An end that finds nothing to do raises
 //! a flag, looks once more, and waits; the other end takes the flag down and [must wake
 //! it](Progress::wake).
 

@@ -61,7 +61,7 @@ pub enum Transport {
     Inproc,
     /// Two processes, over memory that they share.
     Shm,
-    /// The same; an end looks at empty memory for 200 µs before it sleeps.
+    /// [`Shm`](Self::Shm), but an end looks at empty memory for 200 µs before it sleeps.
     ShmSpin,
 }
 

@@ -93,7 +93,7 @@ impl ShmInlet {
         }
         let now = Instant::now();
         let Some(since) = self.since else {
-            // What has just been read may let another task send: that one is first.
+            // The bytes that have just been read may let another task send: that one is first.
             self.since = Some(now);
             return Ok(Looked::Empty);
         };
@@ -113,7 +113,7 @@ impl ShmInlet {
     }
 }
 
-/// What came of looking at an empty ring for a moment.
+/// The outcome of looking at an empty ring for a moment.
 enum Looked {
     /// There are bytes.
     Found,

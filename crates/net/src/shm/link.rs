@@ -1,4 +1,4 @@
-//! What both halves of a connection share: the rings, and the bell.
+//! The state that both halves of a connection share: the rings, and the bell.
 
 use std::io;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -13,7 +13,7 @@ use super::greeting::Offer;
 pub(super) struct Link {
     pub(super) bell: Bell,
     rings: OnceLock<Rings>,
-    /// What a listener waits for.
+    /// The offer that a listener waits for.
     opening: Mutex<Opening>,
 }
 

@@ -1,4 +1,4 @@
-//! What a dialer trusts, and what it presents.
+//! The authorities that a dialer trusts, and the certificate that it presents.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -11,7 +11,7 @@ use super::reloadable::{Reloadable, Settings};
 use super::source::{Identity, places, revocation_lists, roots};
 use super::{TlsError, TlsSource, provider, versions};
 
-/// What a dialer of `tls+tcp://` trusts, and the certificate that it presents. Clones share it, so
+/// The authorities that a dialer of `tls+tcp://` trusts, and the certificate that it presents. Clones share it, so
 /// one [`reload`](Self::reload) is for all dialers that have it.
 ///
 /// The [default](Self::system) trusts the authorities of the system and presents nothing.
@@ -70,7 +70,7 @@ impl TlsClientConfig {
         self.0.reload()
     }
 
-    /// What rustls needs to dial `host`.
+    /// The configuration and the name with which rustls dials `host`.
     pub(super) fn dialling(
         &self,
         host: &str,

@@ -1,4 +1,4 @@
-//! What goes wrong with certificates, configurations and handshakes: the reason, the party at fault,
+//! Errors of certificates, configurations and handshakes: the reason, the party at fault,
 //! and how to fix it.
 
 use std::io;
@@ -27,7 +27,7 @@ pub enum TlsError {
     /// A file, or bytes in memory, has nothing of the expected kind.
     #[error("there is no {what} in {place}")]
     Missing {
-        /// What was expected.
+        /// The expected content.
         what: &'static str,
         /// The file, or the bytes in memory.
         place: String,
@@ -35,7 +35,7 @@ pub enum TlsError {
     /// A certificate, private key or revocation list cannot be used.
     #[error("the {what} in {place} cannot be used: {reason}")]
     Unusable {
-        /// What was expected.
+        /// The expected content.
         what: &'static str,
         /// The file, or the bytes in memory.
         place: String,

@@ -21,7 +21,7 @@ const EARLY_BYTES_MAX: usize = SEND_BYTES_MAX;
 /// Bytes of a record, before it is encrypted.
 const RECORD_BYTES: usize = 16 * 1024;
 
-/// What encryption adds to a record, at most: header, nonce, type and tag.
+/// Bytes that encryption adds to a record, at most: header, nonce, type and tag.
 const RECORD_OVERHEAD: usize = 64;
 
 /// Received bytes that are held for a handshake message in several records: the longest message that
@@ -327,7 +327,7 @@ impl<C: Unbuffered> Layer for TlsLayer<C> {
         self.is_over = true;
         match &self.first {
             Some(first) if !first.is_empty() => Err(TlsError::of_first_bytes(first).into_io()),
-            // In the middle of the handshake nothing is lost: the peer has closed the connection.
+            // Nothing is lost in the middle of the handshake: the peer has closed the connection.
             _ if !self.is_open => Ok(()),
             _ => Err(TlsError::CutOff.into_io()),
         }

@@ -6,7 +6,7 @@ use super::TlsError;
 
 /// Settings from which a configuration is loaded.
 pub(super) trait Settings {
-    /// What is loaded.
+    /// The loaded configuration.
     type Loaded;
 
     /// Loads it, with everything that it needs from files.

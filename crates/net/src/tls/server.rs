@@ -1,4 +1,4 @@
-//! What a listener presents, and which clients it accepts.
+//! The certificate that a listener presents, and the clients that it accepts.
 
 use std::fmt;
 use std::sync::Arc;

@@ -140,7 +140,7 @@ fn waiting() -> MutexGuard<'static, Waiting> {
 pub(super) struct Arrivals(AsyncMutex<mpsc::Receiver<Arrival>>);
 
 impl Arrivals {
-    /// Those of the endpoint at `address`, which nothing else listens at.
+    /// The connections of the endpoint at `address`, where nothing else listens.
     pub(super) fn at(address: &Address) -> Result<Arrivals, NetError> {
         let receiver = waiting().1.remove(address.rest());
         let none = || NetError::new(address, NetErrorKind::NobodyListens);

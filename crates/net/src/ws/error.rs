@@ -1,4 +1,4 @@
-//! What goes wrong on a WebSocket connection.
+//! Errors of a WebSocket connection.
 
 use std::io;
 
@@ -14,7 +14,7 @@ pub enum WsError {
     Refused {
         /// The HTTP status.
         status: u16,
-        /// What the server says about it.
+        /// The server's explanation.
         text: String,
     },
     /// The answer of the server that was dialled is not one to a WebSocket upgrade.
@@ -44,7 +44,7 @@ pub enum WsError {
     ClosedByPeer {
         /// The code of RFC 6455.
         code: u16,
-        /// What the peer says about it.
+        /// The peer's explanation.
         reason: String,
     },
     /// The peer speaks SP without WebSocket.

@@ -8,7 +8,7 @@ pub(super) const HEAD_BYTES_MAX: usize = 14;
 /// Most bytes that a control frame may carry.
 pub(super) const CONTROL_BYTES_MAX: usize = 125;
 
-/// What a frame is.
+/// The kind of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Opcode {
     /// A further part of a message.

@@ -22,7 +22,7 @@ const EMPTY_FRAGMENTS_MAX: u32 = 1024;
 /// first: for each append, the input looks for room.
 const GATHERED_BYTES_MAX: usize = 1024;
 
-/// What the layer has to answer.
+/// A frame that the layer has to answer.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Event {
     /// A ping, with its payload.

@@ -18,10 +18,10 @@ const HEADERS_MAX: usize = 64;
 /// Bytes of a refusal's text that are kept.
 const TEXT_BYTES_MAX: usize = 256;
 
-/// What follows the protocol's name in `Sec-WebSocket-Protocol`.
+/// The suffix of the protocol's name in `Sec-WebSocket-Protocol`.
 const SP_SUFFIX: &str = ".sp.nanomsg.org";
 
-/// What a dialer calls itself.
+/// The name by which a dialer introduces itself.
 const AGENT: &str = concat!("wigwag/", env!("CARGO_PKG_VERSION"));
 
 /// From RFC 6455: proves that a server understood the request.

@@ -86,7 +86,7 @@ async fn a_killed_peer_leaves_nothing_behind() {
             peer.wait().unwrap();
         }
     }
-    // What they had sent is received, and then there is nothing of them.
+    // Their last messages are received, and then nothing of them is left.
     let emptied = async {
         while segments() > 0 || descriptors() > 0 || !pull.pipes().is_empty() {
             match timeout(Duration::from_millis(20), pull.recv()).await {

@@ -7,7 +7,7 @@
 
 use super::raw::{Raw, Role, Seen, connected, frame};
 
-/// What the peer does, in turn.
+/// One action of the peer.
 enum Step {
     /// Sends a frame with this first byte.
     Frame(u8, Vec<u8>),

@@ -52,7 +52,7 @@ pub(crate) fn frame(role: Role, first: u8, body: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// What a peer sees.
+/// An event that a peer sees.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Seen {
     Message(Vec<u8>),
