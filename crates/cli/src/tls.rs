@@ -8,8 +8,8 @@ use wigwag::transport::{DialOptions, ListenOptions, TlsClientConfig, TlsServerCo
 
 use crate::exit::{Failed, tls_failure};
 
-/// The certificates that an end presents and accepts. Which of it counts depends on whether an address is dialled or
-/// listened at.
+/// The certificates that an end presents and accepts. Which of them count depends on whether an
+/// address is dialled or listened at.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Options for tls+tcp://")]
 pub(crate) struct TlsArguments {

@@ -11,8 +11,8 @@ use super::reloadable::{Reloadable, Settings};
 use super::source::{Identity, places, revocation_lists, roots};
 use super::{TlsError, TlsSource, provider, versions};
 
-/// The authorities that a dialer of `tls+tcp://` trusts, and the certificate that it presents. Clones share it, so
-/// one [`reload`](Self::reload) is for all dialers that have it.
+/// The authorities that a dialer of `tls+tcp://` trusts, and the certificate that it presents.
+/// Clones share both, so one [`reload`](Self::reload) is for all dialers that have them.
 ///
 /// The [default](Self::system) trusts the authorities of the system and presents nothing.
 ///

@@ -1,4 +1,5 @@
-//! Peers that are not let in: another user, another protocol, and an offer that would harm this process.
+//! Peers that are not let in: another user, another protocol, and an offer that would harm this
+//! process.
 
 use std::io::{Read, Write};
 use std::os::fd::AsFd;
