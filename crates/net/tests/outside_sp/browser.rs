@@ -1,9 +1,10 @@
 //! A page in Chromium that asks one of our REP sockets over ws, on the port that serves the page.
 
-use std::io::Read;
-use std::process::Command;
+use std::process::{Command, Output};
+use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use wigwag_net::socket::Rep;
 use wigwag_net::ws::HttpEndpoint;
 
@@ -27,59 +28,60 @@ ws.onmessage = event => {
 };
 </script><script src="/wait"></script></body>"#;
 
-/// Serves the page, and `/wait` once `seen` says so; hands the upgrade over.
+/// Serves the page, and `/wait` once `seen` says so; hands the upgrade over. Each connection has a
+/// task, because a browser opens connections ahead of need, and sends nothing on some of them.
 async fn serve(
     listener: tokio::net::TcpListener,
     endpoint: HttpEndpoint,
     seen: tokio::sync::watch::Receiver<bool>,
 ) {
-    use tokio::io::{AsyncReadExt, AsyncWriteExt};
-    while let Ok((mut stream, _)) = listener.accept().await {
-        let mut head = Vec::new();
-        while !head.windows(4).any(|end| end == b"\r\n\r\n") {
-            if stream.read_buf(&mut head).await.is_ok_and(|read| read == 0) {
-                break;
-            }
-        }
-        if head.starts_with(b"GET /rep ") {
-            endpoint.hand_over(stream, &head).expect("a socket listens there");
-            continue;
-        }
-        let mut seen = seen.clone();
-        tokio::spawn(async move {
-            let mut body = "";
-            if head.starts_with(b"GET / ") {
-                body = PAGE;
-            } else if head.starts_with(b"GET /wait ") {
-                let _ = seen.wait_for(|seen| *seen).await;
-            }
-            let kind = if body.is_empty() { "text/javascript" } else { "text/html" };
-            let answer = format!(
-                "HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {}\r\n\
-                 Connection: close\r\n\r\n{body}",
-                body.len()
-            );
-            let _ = stream.write_all(answer.as_bytes()).await;
-        });
+    let endpoint = Arc::new(endpoint);
+    while let Ok((stream, _)) = listener.accept().await {
+        tokio::spawn(answer(stream, Arc::clone(&endpoint), seen.clone()));
     }
 }
 
-/// The page as the browser shows it in the end.
-fn shown(address: &str) -> String {
+async fn answer(
+    mut stream: tokio::net::TcpStream,
+    endpoint: Arc<HttpEndpoint>,
+    mut seen: tokio::sync::watch::Receiver<bool>,
+) {
+    let mut head = Vec::new();
+    while !head.windows(4).any(|end| end == b"\r\n\r\n") {
+        if stream.read_buf(&mut head).await.map_or(true, |read| read == 0) {
+            return;
+        }
+    }
+    if head.starts_with(b"GET /rep ") {
+        endpoint.hand_over(stream, &head).expect("a socket listens there");
+        return;
+    }
+    let mut body = "";
+    if head.starts_with(b"GET / ") {
+        body = PAGE;
+    } else if head.starts_with(b"GET /wait ") {
+        let _ = seen.wait_for(|seen| *seen).await;
+    }
+    let kind = if body.is_empty() { "text/javascript" } else { "text/html" };
+    let answer = format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {}\r\n\
+         Connection: close\r\n\r\n{body}",
+        body.len()
+    );
+    let _ = stream.write_all(answer.as_bytes()).await;
+}
+
+/// The page as the browser shows it in the end, and what the browser says.
+fn shown(address: &str) -> Output {
     let profile = std::env::temp_dir().join(format!("wigwag-browser-{}", std::process::id()));
-    let mut child = Command::new("chromium")
+    let output = Command::new("chromium")
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"])
         .arg(format!("--user-data-dir={}", profile.display()))
         .args(["--dump-dom", address])
-        .stdout(std::process::Stdio::piped())
-        .stderr(std::process::Stdio::null())
-        .spawn()
+        .output()
         .unwrap_or_else(|error| panic!("chromium cannot be started: {error}"));
-    let mut text = String::new();
-    child.stdout.take().expect("piped").read_to_string(&mut text).expect("text");
-    child.wait().expect("it has ended");
     let _ = std::fs::remove_dir_all(profile);
-    text
+    output
 }
 
 #[test]
@@ -97,8 +99,12 @@ fn a_page_asks_our_rep() {
         let address = format!("http://{}/", listener.local_addr().expect("bound"));
         let (see, seen) = tokio::sync::watch::channel(false);
         let serving = tokio::spawn(serve(listener, endpoint, seen));
-        let browser = tokio::task::spawn_blocking(move || shown(&address));
-        assert_eq!(rep.recv().await.expect("a request"), "question");
+        let mut browser = tokio::task::spawn_blocking(move || shown(&address));
+        let question = tokio::select! {
+            question = rep.recv() => question.expect("a request"),
+            output = &mut browser => panic!("chromium has ended: {output:?}"),
+        };
+        assert_eq!(question, "question");
         rep.send("answer").await.expect("sent");
         assert_eq!(rep.recv().await.expect("a second request"), "seen");
         see.send(true).expect("the server waits");
@@ -106,5 +112,6 @@ fn a_page_asks_our_rep() {
         serving.abort();
         page.expect("chromium ends").expect("no panic")
     });
-    assert!(page.contains(r#"<p id="shown">128,0,0,1 answer</p>"#), "{page}");
+    let text = String::from_utf8_lossy(&page.stdout);
+    assert!(text.contains(r#"<p id="shown">128,0,0,1 answer</p>"#), "{page:?}");
 }
