@@ -1,4 +1,4 @@
-//! The options of `tls+tcp://`.
+//! The options of `tls+tcp://` and `wss://`.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use crate::exit::{Failed, tls_failure};
 /// The certificates that an end presents and accepts. Which of them count depends on whether an
 /// address is dialled or listened at.
 #[derive(Args, Clone, Debug, Default)]
-#[command(next_help_heading = "Options for tls+tcp://")]
+#[command(next_help_heading = "Options for tls+tcp:// and wss://")]
 pub(crate) struct TlsArguments {
     /// Authority of the listeners that are dialled, in PEM [default: those of the system]
     #[arg(long, value_name = "FILE")]
@@ -90,5 +90,5 @@ impl TlsArguments {
 
 /// False if TLS has no part in `address`, so that its files are not read.
 fn is_tls(address: &str) -> bool {
-    address.starts_with("tls+")
+    ["tls+tcp://", "wss://"].iter().any(|scheme| address.starts_with(scheme))
 }

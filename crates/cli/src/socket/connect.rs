@@ -57,7 +57,7 @@ impl ConnectPlan<'_> {
                     log.print(&format!(
                         "listening  {bound}  {}  (any {} {} can dial)",
                         role.number(),
-                        role.peer_libraries(),
+                        role.peer_libraries(address),
                         partner.number()
                     ));
                 }

@@ -80,11 +80,14 @@ impl Role {
         }
     }
 
-    /// The SP implementations that have the partner role.
-    pub(crate) fn peer_libraries(self) -> &'static str {
+    /// The SP implementations that have the partner role and the transport of `address`.
+    pub(crate) fn peer_libraries(self, address: &str) -> &'static str {
+        let has_nanomsg = !["tls+tcp://", "wss://"].iter().any(|tls| address.starts_with(tls));
         match self {
-            Role::Pair => "NNG or mangos",
+            _ if address.starts_with("shm://") => "wigwag",
             Role::Star => "mangos",
+            Role::Pair => "NNG or mangos",
+            _ if !has_nanomsg => "NNG or mangos",
             _ => "nanomsg, NNG or mangos",
         }
     }

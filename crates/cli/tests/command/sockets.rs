@@ -44,6 +44,20 @@ fn a_listener_prints_its_address_and_the_peers_that_can_dial() {
 }
 
 #[test]
+fn a_request_over_shared_memory_is_answered_by_another_process() {
+    let file = std::env::temp_dir().join(format!("wigwag-command-{}.shm", std::process::id()));
+    let address = format!("shm://{}", file.display());
+    let (rep, at) = Running::listening(&["rep", &address, "--echo"], b"");
+    assert_eq!(at, address);
+    let line = rep.until_err("listening");
+    assert!(line.ends_with("REP  (any wigwag REQ can dial)"), "{line}");
+    ok(&run(["req", &address, "hello"]), "hello\n");
+    let other = run(["req", &address.replace("shm://", "ipc://"), "hello"]);
+    assert_eq!(other.code, Some(3), "{other:?}");
+    rep.interrupt();
+}
+
+#[test]
 fn each_line_is_a_request_and_the_summary_has_percentiles() {
     let (_rep, at) = Running::listening(&["rep", "tcp://127.0.0.1:0", "--echo"], b"");
     let said = with_input(&["req", &at], b"one\ntwo\n\nfour");

@@ -1,4 +1,4 @@
-//! `wigwag cert`, and the options for `tls+tcp://`.
+//! `wigwag cert`, and the options for `tls+tcp://` and `wss://`.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -133,6 +133,25 @@ fn a_request_with_certificates_is_answered_and_one_without_learns_why() {
     let plain = run(["req", &address.replace("tls+", ""), "hello"]);
     assert_eq!(plain.code, Some(5), "{plain:?}");
     assert!(plain.err.contains("the peer speaks TLS"), "{plain:?}");
+    rep.interrupt();
+}
+
+#[test]
+fn a_request_over_wss_is_answered_with_the_same_options() {
+    let folder = Folder::new("wss");
+    let (ca, identity) = (folder.file("ca.pem"), folder.identity());
+    let mut words = vec!["rep", "wss://127.0.0.1:0/rep", "--echo", "--tls-client-ca", &ca];
+    words.extend(identity.iter().map(String::as_str));
+    let (rep, address) = Running::listening(&words, b"");
+    assert!(address.starts_with("wss://127.0.0.1:") && address.ends_with("/rep"), "{address}");
+    let line = rep.until_err("listening");
+    assert!(line.ends_with("(any NNG or mangos REQ can dial)"), "{line}");
+    let asked = run_with(&["req", &address, "hello", "--tls-ca", &ca], &identity);
+    assert_eq!((asked.code, asked.out.as_str()), (Some(0), "hello\n"), "{asked:?}");
+    let anonymous = run(["req", &address, "hello", "--tls-ca", &ca]);
+    failed(&anonymous, 8, "it wants a client certificate", "--tls-cert FILE");
+    let untrusting = run_with(&["req", &address, "hello"], &identity);
+    failed(&untrusting, 5, "issued by no authority that is trusted here", "--tls-ca FILE");
     rep.interrupt();
 }
 
