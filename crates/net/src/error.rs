@@ -180,7 +180,8 @@ impl NetErrorKind {
                 "write it like tcp://127.0.0.1:7001, ipc:///run/app.sock or inproc://name"
             }
             NetErrorKind::UnknownScheme => {
-                "use tcp://, ipc://, abstract:// or inproc://; tls+tcp:// needs the feature `tls`"
+                "use tcp://, ipc://, abstract:// or inproc://; tls+tcp://, ws:// and shm:// need the \
+                 features `tls`, `ws` and `shm`, and wss:// the first two"
             }
             NetErrorKind::UnknownHost | NetErrorKind::Unresolved(_) => {
                 "check the spelling, or give the address in numbers"

@@ -221,13 +221,7 @@ impl Core {
         caller: Caller,
         mut message: P,
     ) -> Result<(), SendError<P>> {
-        let outcome = self.with(|state| {
-            let outcome = attempt_send(state, caller, &mut message);
-            if outcome.is_some() {
-                state.wake_next(caller.sends);
-            }
-            outcome
-        });
+        let outcome = self.attempt(caller.sends, |state| attempt_send(state, caller, &mut message));
         if let Some(outcome) = outcome {
             return outcome.map(drop).map_err(|kind| self.refuse(message, kind));
         }
@@ -266,13 +260,8 @@ impl Core {
         caller: Caller,
     ) -> Result<P, SocketError> {
         let (mut round, mut place) = (None, P::default());
-        let outcome = self.with(|state| {
-            let outcome = attempt_recv(state, caller, &mut round, &mut place);
-            if outcome.is_some() {
-                state.wake_next(caller.receives);
-            }
-            outcome
-        });
+        let outcome = self
+            .attempt(caller.receives, |state| attempt_recv(state, caller, &mut round, &mut place));
         match outcome {
             Some(Ok(())) => return Ok(place),
             Some(Err(kind)) => return Err(self.error(kind)),
@@ -294,6 +283,20 @@ impl Core {
         let reply = self.recv(caller, Some(round)).await?;
         std::mem::forget(unanswered);
         Ok(reply)
+    }
+
+    /// The first attempt of a call that has not waited: when it succeeds, the next in `queue` is woken.
+    #[inline]
+    fn attempt<T>(
+        self: &Arc<Core>,
+        queue: QueueKey,
+        attempt: impl FnOnce(&mut State) -> Option<T>,
+    ) -> Option<T> {
+        self.with(|state| {
+            let outcome = attempt(state)?;
+            state.wake_next(queue);
+            Some(outcome)
+        })
     }
 
     /// Runs a call on the calling thread.
