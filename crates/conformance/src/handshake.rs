@@ -116,7 +116,7 @@ pub async fn a_silent_peer_is_disconnected(env: &TestEnv) {
     push.send("served").await.expect("sent");
     assert_eq!(pull.recv().await.expect("a message"), "served");
     let heard = read_to_end(&mut silent).await;
-    assert_eq!(heard, if env.opens_with_a_request() { &[][..] } else { PULL });
+    assert_eq!(heard, if env.greets_silent_peers() { &PULL[..] } else { &[] });
     eventually(|| pull.statistics().handshakes_failed == 1).await;
     push.send("still served").await.expect("sent");
     assert_eq!(pull.recv().await.expect("a message"), "still served");

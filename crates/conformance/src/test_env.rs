@@ -74,9 +74,18 @@ impl TestEnv {
     }
 
     /// True if a connection opens with a request that names the protocol: only a valid SP header can
-    /// be sent, and a peer that sends none gets none.
+    /// be sent.
     pub(crate) fn opens_with_a_request(&self) -> bool {
         ["ws://", "wss://"].iter().any(|scheme| self.pattern.contains(scheme))
+    }
+
+    /// True if a listener sends its header to a peer that has sent nothing. Over ipc it waits for the
+    /// dialer's first byte, which may come with shared memory.
+    pub(crate) fn greets_silent_peers(&self) -> bool {
+        let waits = ["ipc://", "abstract://", "handed://"]
+            .iter()
+            .any(|scheme| self.pattern.starts_with(scheme));
+        !waits && !self.opens_with_a_request()
     }
 }
 

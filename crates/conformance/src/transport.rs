@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::BytesMut;
 use tokio::io::AsyncReadExt;
 use wigwag_net::handshake::{greet, read_message, send_message};
-use wigwag_net::transport::{ByteInlet, PeerCertificate};
+use wigwag_net::transport::{ByteInlet, PeerCertificate, SharedMemory};
 use wigwag_net::{
     Address, Connection, DialOptions, ListenOptions, Listener, NetErrorKind, Outlet, transport,
 };
@@ -83,6 +83,7 @@ fn writing_half(connection: &Connection) -> Connection {
         local: None,
         credentials: None,
         certificate: PeerCertificate::default(),
+        shared_memory: SharedMemory::default(),
     }
 }
 

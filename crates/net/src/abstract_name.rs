@@ -13,12 +13,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use socket2::{Domain, SockAddr, Socket, Type};
-use wigwag_wire::Framing;
 
 use crate::address::Address;
 use crate::error::{NetError, NetErrorKind};
 use crate::ipc::{self, BoundUnixListener};
-use crate::stream;
 use crate::transport::{Boxed, Connection, DialOptions, ListenOptions, Listener, Transport};
 
 /// The `abstract://` transport.
@@ -43,11 +41,11 @@ impl Transport for Abstract {
     fn dial<'a>(
         &'a self,
         address: &'a Address,
-        _options: DialOptions,
+        options: DialOptions,
     ) -> Boxed<'a, Result<Connection, NetError>> {
         Box::pin(async move {
             let stream = ipc::connect(address, &path(&unescape(address)?)).await?;
-            Ok(stream::unix(stream, Framing::Ipc, address.to_string()))
+            Ok(ipc::dialled(stream, &options, address))
         })
     }
 }
@@ -65,7 +63,7 @@ pub(crate) fn listen(
     };
     let listener = begin().map_err(|error| NetError::new(address, ipc::listen_kind(error)))?;
     let address = address.clone();
-    Ok(BoundUnixListener { listener, address, framing: Framing::Ipc, _file: None })
+    Ok(BoundUnixListener { listener, address, options, _file: None })
 }
 
 /// The name in the form of the socket calls: after a zero byte.

@@ -174,12 +174,7 @@ fn listener(
             None => address.clone(),
         };
         // The file is not ours to remove.
-        return Ok(Box::new(ipc::BoundUnixListener {
-            listener,
-            address,
-            framing: Framing::Ipc,
-            _file: None,
-        }));
+        return Ok(Box::new(ipc::BoundUnixListener { listener, address, options, _file: None }));
     }
     let listener = TcpListener::from_std(net::TcpListener::from(socket))?;
     let address = Address::new("tcp", listener.local_addr()?.to_string());

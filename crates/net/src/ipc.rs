@@ -44,13 +44,31 @@ impl Transport for Ipc {
     fn dial<'a>(
         &'a self,
         address: &'a Address,
-        _options: DialOptions,
+        options: DialOptions,
     ) -> Boxed<'a, Result<Connection, NetError>> {
-        Box::pin(async move {
-            let stream = dial_at(address).await?;
-            Ok(stream::unix(stream, Framing::Ipc, address.to_string()))
-        })
+        Box::pin(async move { Ok(dialled(dial_at(address).await?, &options, address)) })
     }
+}
+
+/// The connection over a socket that was dialled, which may move to shared memory.
+pub(crate) fn dialled(stream: UnixStream, options: &DialOptions, address: &Address) -> Connection {
+    #[cfg(feature = "shm")]
+    if options.shm.upgrades_ipc() {
+        return crate::shm::upgrade::dialled(stream, options.shm, address.to_string());
+    }
+    let _ = options;
+    stream::unix(stream, Framing::Ipc, address.to_string())
+}
+
+/// The connection over a socket that was accepted, which may move to shared memory.
+fn accepted(stream: UnixStream, options: &ListenOptions, peer: String) -> Connection {
+    #[cfg(feature = "shm")]
+    if options.shm.upgrades_ipc() {
+        let admits_others = options.permissions.admit_others();
+        return crate::shm::upgrade::accepted(stream, admits_others, options.shm, peer);
+    }
+    let _ = options;
+    stream::unix(stream, Framing::Ipc, peer)
 }
 
 /// Listens at the path of `address`, or at the abstract name behind `@`.
@@ -66,7 +84,7 @@ pub(crate) fn listen_at(
         .and_then(|()| bind(&path, &options))
         .map_err(|error| NetError::new(address, listen_kind(error)))?;
     let (address, file) = (address.clone(), Some(SocketFile(path)));
-    Ok(BoundUnixListener { listener, address, framing: Framing::Ipc, _file: file })
+    Ok(BoundUnixListener { listener, address, options, _file: file })
 }
 
 /// Connects to the path of `address`, or to the abstract name behind `@`.
@@ -140,7 +158,7 @@ pub(crate) fn listen(socket: Socket, backlog: u32) -> io::Result<UnixListener> {
 pub(crate) struct BoundUnixListener {
     pub(crate) listener: UnixListener,
     pub(crate) address: Address,
-    pub(crate) framing: Framing,
+    pub(crate) options: ListenOptions,
     /// Removed when the listener is dropped.
     pub(crate) _file: Option<SocketFile>,
 }
@@ -153,7 +171,7 @@ impl Listener for BoundUnixListener {
     fn accept(&self) -> Boxed<'_, Result<Connection, NetError>> {
         Box::pin(async move {
             let (stream, peer) = self.accept_stream().await?;
-            Ok(stream::unix(stream, self.framing, peer))
+            Ok(accepted(stream, &self.options, peer))
         })
     }
 }

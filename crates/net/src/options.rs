@@ -419,6 +419,12 @@ impl Permissions {
     pub const fn mode(self) -> u32 {
         self.0
     }
+
+    /// True if processes of other users may connect.
+    #[cfg(feature = "shm")]
+    pub(crate) fn admit_others(self) -> bool {
+        self.0 & 0o077 != 0
+    }
 }
 
 impl Default for Permissions {

@@ -49,8 +49,7 @@ pub(crate) fn in_own_family(address: SocketAddr) -> SocketAddr {
 
 /// A connection over a Unix socket.
 pub(crate) fn unix(stream: UnixStream, framing: Framing, peer: impl Into<Arc<str>>) -> Connection {
-    let credentials = credentials(&stream);
-    let local = stream.local_addr().ok().and_then(|address| name(&address));
+    let (local, credentials) = names(&stream);
     let (reader, writer) = stream.into_split();
     let mut connection = Connection::new(reader, UnixOutlet::new(writer), framing, peer);
     connection.local = local.map(Arc::from);
@@ -58,11 +57,14 @@ pub(crate) fn unix(stream: UnixStream, framing: Framing, peer: impl Into<Arc<str
     connection
 }
 
-/// The peer of a Unix socket, if the kernel tells.
-pub(crate) fn credentials(stream: &UnixStream) -> Option<Credentials> {
-    let of = stream.peer_cred().ok()?;
-    let pid = of.pid().filter(|pid| *pid != 0);
-    Some(Credentials { uid: of.uid(), gid: of.gid(), pid })
+/// The address of this end of a Unix socket, and the peer, if the kernel tells.
+pub(crate) fn names(stream: &UnixStream) -> (Option<String>, Option<Credentials>) {
+    let local = stream.local_addr().ok().and_then(|address| name(&address));
+    let peer = stream.peer_cred().ok().map(|of| {
+        let pid = of.pid().filter(|pid| *pid != 0);
+        Credentials { uid: of.uid(), gid: of.gid(), pid }
+    });
+    (local, peer)
 }
 
 /// A Unix address in our notation; `None` for a socket without a name.
@@ -76,18 +78,18 @@ pub(crate) fn name(address: &UnixAddress) -> Option<String> {
 
 macro_rules! outlet {
     ($name:ident: $half:ty, reset: $reset:expr) => {
-        struct $name {
+        pub(crate) struct $name {
             /// `None` only while it is dropped.
             half: Option<$half>,
             aborted: AtomicBool,
         }
 
         impl $name {
-            fn new(half: $half) -> Self {
+            pub(crate) fn new(half: $half) -> Self {
                 Self { half: Some(half), aborted: AtomicBool::new(false) }
             }
 
-            fn half(&self) -> io::Result<&$half> {
+            pub(crate) fn half(&self) -> io::Result<&$half> {
                 self.half.as_ref().ok_or_else(|| io::ErrorKind::NotConnected.into())
             }
 

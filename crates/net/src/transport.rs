@@ -106,6 +106,8 @@ pub struct Connection {
     pub credentials: Option<Credentials>,
     /// The certificate of the peer, if the transport has one.
     pub certificate: PeerCertificate,
+    /// Whether the bytes go through memory that both processes share.
+    pub shared_memory: SharedMemory,
 }
 
 impl Connection {
@@ -134,6 +136,7 @@ impl Connection {
             local: None,
             credentials: None,
             certificate: PeerCertificate::default(),
+            shared_memory: SharedMemory::default(),
         }
     }
 }
@@ -165,6 +168,23 @@ impl PeerCertificate {
     /// Leaves the certificate there, for a transport. Only the first one stays.
     pub fn set(&self, der: &[u8]) {
         let _ = self.0.set(der.into());
+    }
+}
+
+/// Whether the bytes of a connection go through memory that both processes share, which is known
+/// once a handshake is complete. Clones are the same place.
+#[derive(Clone, Debug, Default)]
+pub struct SharedMemory(Arc<OnceLock<()>>);
+
+impl SharedMemory {
+    /// True if they do.
+    pub fn is_used(&self) -> bool {
+        self.0.get().is_some()
+    }
+
+    /// Says so, for a transport.
+    pub fn set(&self) {
+        let _ = self.0.set(());
     }
 }
 

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, fcntl_get_seals, fstatfs, memfd_create};
 
@@ -18,6 +19,16 @@ pub const RING_BYTES_MIN: usize = 4096;
 
 /// Largest ring: the memory that a peer can make this process map is bounded.
 pub const RING_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// Place of the flag for an offer, behind those of the first ring.
+const OFFER: usize = 640;
+
+/// The creator waits for the other process to say that it uses the segment. Another layout would get
+/// another number.
+const OFFERED: u32 = 1;
+
+/// The other process uses the segment.
+const ACCEPTED: u32 = 2;
 
 /// The kind of file system that a memory file without huge pages has (statfs(2)).
 const TMPFS_MAGIC: i64 = 0x0102_1994;
@@ -39,6 +50,9 @@ pub enum SegmentError {
     /// The peer could make the file shorter, which would end a process that uses it.
     #[error("the peer's segment is not memory that is sealed against becoming shorter")]
     NotSealed,
+    /// The segment is not marked as one that may be accepted.
+    #[error("the peer's segment has the mark {0} where that of an offer is {OFFERED}")]
+    NotOffered(u32),
     /// The operating system refuses.
     #[error("{0}")]
     Io(#[from] io::Error),
@@ -94,6 +108,38 @@ impl Segment {
             return Err(SegmentError::Length { given, needed });
         }
         Segment::map(file, ring_bytes as usize, needed)
+    }
+
+    /// Opens a segment that a peer has offered: its rings fill it.
+    pub fn open_offered(descriptor: OwnedFd) -> Result<Segment, SegmentError> {
+        let file = File::from(descriptor);
+        let ring_bytes = (file.metadata()?.len() / 2).saturating_sub(HEADER_BYTES as u64);
+        Segment::open(file.into(), ring_bytes)
+    }
+
+    /// Tells the peer that this end uses the segment that it has offered.
+    pub fn accept(&self) -> Result<(), SegmentError> {
+        let offer = self.memory.flag(OFFER);
+        // Pairs with the load in `is_accepted`.
+        let taken = offer.compare_exchange(OFFERED, ACCEPTED, Ordering::SeqCst, Ordering::SeqCst);
+        taken.map(drop).map_err(SegmentError::NotOffered)
+    }
+
+    /// Marks a segment that was created here as one that the peer may [`accept`](Self::accept). The
+    /// peer may leave it, so this end must be able to do without.
+    pub fn offer(&self) {
+        self.memory.flag(OFFER).store(OFFERED, Ordering::SeqCst);
+    }
+
+    /// Returns true if the peer has accepted the segment.
+    pub fn is_accepted(&self) -> bool {
+        // Pairs with the store in `accept`.
+        self.memory.flag(OFFER).load(Ordering::SeqCst) == ACCEPTED
+    }
+
+    /// Bytes of both rings and their counters.
+    pub fn bytes(&self) -> usize {
+        2 * (HEADER_BYTES + self.ring_bytes)
     }
 
     fn map(file: File, ring_bytes: usize, total: u64) -> Result<Segment, SegmentError> {

@@ -103,6 +103,11 @@ impl Framing {
     ///
     /// Fails if the peer announces a message over `limit`, or an unknown type.
     pub fn next(self, input: &mut ReadBuf, limit: usize) -> Result<Option<usize>, FramingError> {
+        if input.is_empty() {
+            // The first byte alone may be wrong.
+            input.want(1);
+            return Ok(None);
+        }
         Ok(match self.peek(input.as_slice(), limit)? {
             Peeked::Whole { length } => Some(length),
             Peeked::Wants { bytes } if bytes <= input.len() => {

@@ -6,5 +6,5 @@ mod transports;
 mod protocols;
 mod toy;
 mod handed;
-mod certified;
+mod configured;
 mod others;

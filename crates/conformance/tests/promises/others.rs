@@ -1,6 +1,6 @@
 //! Transports from outside of `net`: the toy of the guide, and handles that the application opened.
 
-use crate::{certified, handed, toy};
+use crate::{configured, handed, toy};
 
 wigwag_conformance::transport_conformance!(toy_transport, crate::others::toy_address());
 wigwag_conformance::protocol_conformance!(toy_protocols, crate::others::toy_address());
@@ -19,14 +19,20 @@ fn handed_address() -> &'static str {
 
 /// `tls+tcp://`, whose ends get their certificates.
 pub(crate) fn certified_address() -> &'static str {
-    certified::make_known();
+    configured::make_known();
     "certified+tcp://127.0.0.1:0"
 }
 
 /// `wss://`, whose ends get their certificates.
 pub(crate) fn certified_ws_address() -> &'static str {
-    certified::make_known();
+    configured::make_known();
     "certified+wss://127.0.0.1:0/path"
+}
+
+/// `ipc://` that does not move to shared memory.
+pub(crate) fn socket_ipc_address() -> &'static str {
+    configured::make_known();
+    "socket+ipc://{dir}/socket"
 }
 
 /// The guide contains the source of the toy.

@@ -5,15 +5,16 @@
 //! last. So what wakes one of them wakes the other too.
 
 use std::io;
-use std::net::Shutdown;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker, ready};
 
-use socket2::SockRef;
 use tokio::net::UnixStream;
+use tokio::net::unix::OwnedWriteHalf;
 
 use super::link::lock;
 use crate::error::NetErrorKind;
+use crate::stream::UnixOutlet;
+use crate::transport::Outlet;
 
 /// The byte that wakes the other end.
 const WAKE: u8 = 1;
@@ -29,7 +30,8 @@ pub(super) enum Half {
 }
 
 pub(super) struct Bell {
-    pub(super) socket: UnixStream,
+    /// The socket, and its writing half as long as bytes go over it.
+    pub(super) outlet: UnixOutlet,
     waiting: Arc<Waiting>,
     /// Wakes all that are `waiting`.
     waker: Waker,
@@ -60,22 +62,26 @@ impl Wake for Waiting {
 }
 
 impl Bell {
-    pub(super) fn new(socket: UnixStream) -> Bell {
+    pub(super) fn new(half: OwnedWriteHalf) -> Bell {
         let waiting = Arc::<Waiting>::default();
-        Bell { socket, waker: waiting.clone().into(), waiting }
+        Bell { outlet: UnixOutlet::new(half), waker: waiting.clone().into(), waiting }
+    }
+
+    pub(super) fn socket(&self) -> io::Result<&UnixStream> {
+        Ok(self.outlet.half()?.as_ref())
     }
 
     /// Wakes the other end.
     pub(super) fn ring(&self) {
         // Without room there are wakes that it has not taken; and one that has died needs none.
-        let _ = self.socket.try_write(&[WAKE]);
+        let _ = self.socket().and_then(|socket| socket.try_write(&[WAKE]));
     }
 
     /// Ready when the socket has something to read.
     pub(super) fn poll_readable(&self, half: Half, context: &Context<'_>) -> Poll<io::Result<()>> {
         self.waiting.enter(half, context.waker());
         // Without the lock: the runtime may wake the task from within.
-        self.socket.poll_read_ready(&mut Context::from_waker(&self.waker))
+        self.socket()?.poll_read_ready(&mut Context::from_waker(&self.waker))
     }
 
     /// Ready when the other end has rung; with false if it has closed the connection.
@@ -83,7 +89,7 @@ impl Bell {
         loop {
             ready!(self.poll_readable(half, context))?;
             let mut wakes = [0; WAKES];
-            let outcome = match self.socket.try_read(&mut wakes) {
+            let outcome = match self.socket()?.try_read(&mut wakes) {
                 Ok(bytes) if wakes[..bytes].iter().any(|byte| *byte != WAKE) => {
                     Err(io::Error::other(NetErrorKind::NotShared))
                 }
@@ -97,8 +103,8 @@ impl Bell {
         }
     }
 
-    /// Wakes the task of the other half, which the byte may have been for, if it is another task.
-    fn wake_other(&self, half: Half, context: &Context<'_>) {
+    /// Wakes the task of the other half, which what was read may have been for, if it is another task.
+    pub(super) fn wake_other(&self, half: Half, context: &Context<'_>) {
         let other = match half {
             Half::Reader => Half::Writer,
             Half::Writer => Half::Reader,
@@ -111,7 +117,6 @@ impl Bell {
 
     /// Ends both directions.
     pub(super) fn shut_down(&self) {
-        // The peer may have left already; then there is nothing to end.
-        let _ = SockRef::from(&self.socket).shutdown(Shutdown::Both);
+        self.outlet.close();
     }
 }

@@ -5,6 +5,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll, ready};
 
 use tokio::net::UnixStream;
+use tokio::net::unix::OwnedWriteHalf;
 use wigwag_shm::{Broken, Consumer, Producer, Segment, Side};
 
 use super::bell::{Bell, Half};
@@ -31,22 +32,27 @@ struct Opening {
 impl Link {
     /// The dialer's side, whose segment the listener has taken.
     pub(super) fn open(socket: UnixStream, segment: Segment) -> Link {
-        let bell = Bell::new(socket);
-        let link = Link { bell, rings: OnceLock::new(), opening: Mutex::default() };
+        let link = Link::without_rings(socket.into_split().1);
         link.begin(segment, Side::Creator);
         link
+    }
+
+    /// A side that gets its rings later, by [`begin`](Self::begin) or from an offer.
+    pub(super) fn without_rings(half: OwnedWriteHalf) -> Link {
+        Link { bell: Bell::new(half), rings: OnceLock::new(), opening: Mutex::default() }
     }
 
     /// The listener's side. `admits_others`: processes of other users may connect.
     pub(super) fn accepted(socket: UnixStream, admits_others: bool) -> Link {
         let opening = Mutex::new(Opening { offer: Offer::default(), admits_others });
-        Link { bell: Bell::new(socket), rings: OnceLock::new(), opening }
+        Link { opening, ..Link::without_rings(socket.into_split().1) }
     }
 
-    fn begin(&self, segment: Segment, side: Side) {
+    /// Takes the segment into use.
+    pub(super) fn begin(&self, segment: Segment, side: Side) {
         let (producer, consumer) = segment.into_rings(side);
         let rings = Rings { producer: Mutex::new(producer), consumer: Mutex::new(consumer) };
-        // One caller only: the constructor, or whoever holds the lock of `opening`.
+        // One caller only: a constructor, or code that holds the lock of an opening.
         let _ = self.rings.set(rings);
     }
 
@@ -59,25 +65,15 @@ impl Link {
                 break;
             }
             if !opening.admits_others {
-                self.check_user()?;
+                check_user(self.bell.socket()?)?;
             }
-            match opening.offer.receive(&self.bell.socket) {
+            match opening.offer.receive(self.bell.socket()?) {
                 Ok(segment) => self.begin(segment, Side::Opener),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 Err(error) => return Poll::Ready(Err(error)),
             }
         }
         Poll::Ready(Ok(()))
-    }
-
-    fn check_user(&self) -> io::Result<()> {
-        let (peer, own) =
-            (self.bell.socket.peer_cred()?.uid(), rustix::process::geteuid().as_raw());
-        if peer == own {
-            return Ok(());
-        }
-        let rule = format!("the peer belongs to user {peer}, only {own} may connect");
-        Err(io::Error::new(io::ErrorKind::PermissionDenied, rule))
     }
 
     /// The ring to write to; `None` until there is one.
@@ -89,6 +85,16 @@ impl Link {
     pub(super) fn consumer(&self) -> Option<MutexGuard<'_, Consumer>> {
         self.rings.get().map(|rings| lock(&rings.consumer))
     }
+}
+
+/// The peer of a socket must belong to the user of this process.
+pub(super) fn check_user(socket: &UnixStream) -> io::Result<()> {
+    let (peer, own) = (socket.peer_cred()?.uid(), rustix::process::geteuid().as_raw());
+    if peer == own {
+        return Ok(());
+    }
+    let rule = format!("the peer belongs to user {peer}, only {own} may connect");
+    Err(io::Error::new(io::ErrorKind::PermissionDenied, rule))
 }
 
 /// A ring whose user has panicked is as good as before: its counters are written last.

@@ -17,11 +17,11 @@ mod greeting;
 mod inlet;
 mod link;
 mod outlet;
+pub(crate) mod upgrade;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::net::UnixStream;
 use wigwag_shm::{RING_BYTES, RING_BYTES_MAX, RING_BYTES_MIN};
 use wigwag_sp::OutOfRange;
 use wigwag_wire::Framing;
@@ -34,6 +34,7 @@ use crate::transport::{Boxed, Connection, DialOptions, ListenOptions, Listener, 
 use inlet::ShmInlet;
 use link::Link;
 use outlet::ShmOutlet;
+use upgrade::share;
 
 /// The `shm://` transport.
 pub struct Shm;
@@ -49,7 +50,7 @@ impl Transport for Shm {
         options: ListenOptions,
     ) -> Boxed<'a, Result<Box<dyn Listener>, NetError>> {
         Box::pin(async move {
-            let admits_others = options.permissions.mode() & 0o077 != 0;
+            let admits_others = options.permissions.admit_others();
             let spin = options.shm.spin;
             let listener = ipc::listen_at(address, options)?;
             Ok(Box::new(ShmListener { listener, admits_others, spin }) as Box<dyn Listener>)
@@ -96,17 +97,13 @@ impl Listener for ShmListener {
 
 fn connection(link: Link, spin: Duration, peer: impl Into<Arc<str>>) -> Connection {
     let link = Arc::new(link);
-    let (local, credentials) = names(&link.bell.socket);
+    let (local, credentials) = link.bell.socket().map(stream::names).unwrap_or_default();
     let inlet = ShmInlet::new(link.clone(), spin);
     let mut connection = Connection::with_inlet(inlet, ShmOutlet::new(link), Framing::Tcp, peer);
-    (connection.local, connection.credentials) = (local, credentials);
+    connection.local = local.map(|name| name.replacen("ipc://", "shm://", 1).into());
+    connection.credentials = credentials;
+    connection.shared_memory.set();
     connection
-}
-
-fn names(socket: &UnixStream) -> (Option<Arc<str>>, Option<crate::Credentials>) {
-    let local = socket.local_addr().ok().and_then(|address| stream::name(&address));
-    let local = local.map(|name| name.replacen("ipc://", "shm://", 1));
-    (local.map(Arc::from), stream::credentials(socket))
 }
 
 /// Options of connections over shared memory.
@@ -114,15 +111,20 @@ fn names(socket: &UnixStream) -> (Option<Arc<str>>, Option<crate::Credentials>) 
 pub struct ShmOptions {
     ring_bytes: usize,
     spin: Duration,
+    upgrade_ipc: bool,
 }
 
 impl Default for ShmOptions {
     fn default() -> ShmOptions {
-        ShmOptions { ring_bytes: RING_BYTES, spin: Duration::ZERO }
+        ShmOptions { ring_bytes: RING_BYTES, spin: Duration::ZERO, upgrade_ipc: true }
     }
 }
 
 impl ShmOptions {
+    /// Bytes of the rings of all connections of ipc in this process that have moved to shared memory:
+    /// 64 MiB, or 126 connections with rings as large as they are unless set.
+    pub const UPGRADED_BYTES_MAX: usize = share::BYTES_MAX;
+
     /// Longest [`spin`](Self::spin).
     pub const SPIN_MAX: Duration = Duration::from_secs(1);
 
@@ -159,7 +161,18 @@ impl ShmOptions {
         self.spin = time;
         Ok(self)
     }
-}
 
-#[cfg(test)]
-mod tests;
+    /// Sets whether connections of `ipc://` and `abstract://` move to shared memory if the peer is
+    /// wigwag and allows it too; true unless set. They share
+    /// [`UPGRADED_BYTES_MAX`](Self::UPGRADED_BYTES_MAX): further connections stay on their socket.
+    /// [`PipeInfo::shared_memory`](crate::socket::PipeInfo::shared_memory) tells which one has moved.
+    #[must_use]
+    pub fn upgrade_ipc(mut self, on: bool) -> ShmOptions {
+        self.upgrade_ipc = on;
+        self
+    }
+
+    pub(crate) fn upgrades_ipc(self) -> bool {
+        self.upgrade_ipc
+    }
+}

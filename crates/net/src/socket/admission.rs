@@ -25,12 +25,22 @@ impl Core {
         endpoint: &Arc<Endpoint>,
         now: Time,
     ) -> Result<OpenPipe, NetErrorKind> {
-        let Connection { reader, outlet, framing, peer, local, credentials, certificate } =
-            connection;
+        let Connection {
+            reader,
+            outlet,
+            framing,
+            peer,
+            local,
+            credentials,
+            certificate,
+            shared_memory,
+        } = connection;
         let (id, watcher) = self.with(|state| (state.free_pipe(), state.watcher.clone()));
         let (side, through) = (endpoint.side, endpoint.address.clone());
         let certificate = certificate.get();
-        let info = PipeInfo { id, peer, local, credentials, certificate, side, through };
+        let shared_memory = shared_memory.is_used();
+        let info =
+            PipeInfo { id, peer, local, credentials, certificate, shared_memory, side, through };
         let pipe = Arc::new(Pipe {
             id,
             core: self.clone(),
@@ -49,7 +59,13 @@ impl Core {
         let info = &pipe.info;
         match admitted {
             Ok(()) => {
-                tracing::debug!(peer = %info.peer, id = id.0, through = %info.through, "pipe opened");
+                tracing::debug!(
+                    peer = %info.peer,
+                    id = id.0,
+                    through = %info.through,
+                    shared_memory,
+                    "pipe opened"
+                );
                 watcher.inspect(|watcher| watcher.admitted(info));
                 Ok(OpenPipe::new(pipe, reader, input))
             }

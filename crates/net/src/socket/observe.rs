@@ -36,6 +36,9 @@ pub struct PipeInfo {
     /// The certificate that the peer has presented with TLS, in DER. It is valid, and was issued by
     /// an authority that this end trusts.
     pub certificate: Option<Arc<[u8]>>,
+    /// True if the bytes go through memory that both processes share: over shm, and over ipc if both
+    /// ends allow it.
+    pub shared_memory: bool,
     /// The end that began the connection.
     pub side: Side,
     /// The address of the dialer or listener that the connection came through.

@@ -109,7 +109,8 @@ async fn silent_peers_beyond_all_places_hold_up_no_partner() {
         let mut silent = Vec::new();
         for _ in 0..count {
             let mut peer = Peer::connect(&served.address).await;
-            // The peer gets a header at once, so it has a place.
+            // The peer gets a header for its first byte, so it has a place.
+            peer.say(&header(ProtocolNumber::PUSH)[..1]).await;
             timeout(AT_ONCE, peer.greeting()).await.unwrap().unwrap();
             silent.push(peer);
             if silent.len() % 256 == 255 || silent.len() == count {

@@ -5,6 +5,7 @@
 mod deaths;
 mod scribbled;
 mod strangers;
+mod upgrade;
 
 use std::path::PathBuf;
 

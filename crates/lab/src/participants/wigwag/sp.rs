@@ -79,7 +79,8 @@ fn address(orders: &Orders, port: u16) -> String {
 
 fn shm_options(orders: &Orders) -> Result<ShmOptions, Failure> {
     let spin = if orders.transport == "shm-spin" { SHM_SPIN } else { Duration::ZERO };
-    Ok(ShmOptions::default().spin(spin)?)
+    // Over ipc the socket is what is measured.
+    Ok(ShmOptions::default().spin(spin)?.upgrade_ipc(false))
 }
 
 pub(crate) fn serve(orders: &Orders) -> Result<(), Failure> {

@@ -1,12 +1,13 @@
-//! `tls+tcp://` and `wss://` with certificates, for tests whose calls have no options: both ends have
-//! one of the same authority, and the listener wants that of the dialer.
+//! Transports with options, for tests whose calls have none: `tls+tcp://` and `wss://` whose ends
+//! have certificates of the same authority, which the listener demands, and `ipc://` that stays on its
+//! socket.
 
 use std::sync::{LazyLock, Once};
 
 use wigwag_net::transport::{self, Boxed, register};
 use wigwag_net::{
-    Address, Connection, DialOptions, ListenOptions, Listener, NetError, TlsClientConfig,
-    TlsServerConfig, TlsSource, Transport,
+    Address, Connection, DialOptions, ListenOptions, Listener, NetError, ShmOptions,
+    TlsClientConfig, TlsServerConfig, TlsSource, Transport,
 };
 
 #[path = "../../../../net/tests/support/certificates.rs"]
@@ -14,15 +15,17 @@ mod certificates;
 
 use certificates::{Authority, Request};
 
-static TLS_TCP: Certified = Certified { scheme: "certified+tcp", inner: "tls+tcp" };
-static WSS: Certified = Certified { scheme: "certified+wss", inner: "wss" };
+static TLS_TCP: Configured = Configured { scheme: "certified+tcp", inner: "tls+tcp" };
+static WSS: Configured = Configured { scheme: "certified+wss", inner: "wss" };
+static IPC: Configured = Configured { scheme: "socket+ipc", inner: "ipc" };
 
-/// Registers `certified+tcp://` and `certified+wss://`, once.
+/// Registers `certified+tcp://`, `certified+wss://` and `socket+ipc://`, once.
 pub(crate) fn make_known() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         register(&TLS_TCP).expect("nobody else has the scheme");
         register(&WSS).expect("nobody else has the scheme");
+        register(&IPC).expect("nobody else has the scheme");
     });
 }
 
@@ -37,6 +40,10 @@ static CONFIGS: LazyLock<(TlsServerConfig, TlsClientConfig)> = LazyLock::new(|| 
     let client = TlsClientConfig::builder().certificate(chain, key).authority(root());
     (server.build().expect("a server"), client.build().expect("a client"))
 });
+
+fn on_its_socket() -> ShmOptions {
+    ShmOptions::default().upgrade_ipc(false)
+}
 
 /// The error with the address that the tests use.
 fn renamed(address: &Address) -> impl Fn(NetError) -> NetError {
@@ -59,13 +66,13 @@ impl Listener for Renamed {
     }
 }
 
-/// A transport whose ends get the options of [`CONFIGS`].
-struct Certified {
+/// A transport whose ends get the options of [`CONFIGS`], and no shared memory.
+struct Configured {
     scheme: &'static str,
     inner: &'static str,
 }
 
-impl Transport for Certified {
+impl Transport for Configured {
     fn scheme(&self) -> &'static str {
         self.scheme
     }
@@ -77,8 +84,8 @@ impl Transport for Certified {
     ) -> Boxed<'a, Result<Box<dyn Listener>, NetError>> {
         Box::pin(async move {
             let inner = Address::new(self.inner, address.rest());
-            let listening = transport::listen(&inner, options.tls(CONFIGS.0.clone()));
-            let inner = listening.await.map_err(renamed(address))?;
+            let options = options.tls(CONFIGS.0.clone()).shm(on_its_socket());
+            let inner = transport::listen(&inner, options).await.map_err(renamed(address))?;
             let address = Address::new(self.scheme, inner.address().rest());
             Ok(Box::new(Renamed { inner, address }) as Box<dyn Listener>)
         })
@@ -91,8 +98,9 @@ impl Transport for Certified {
     ) -> Boxed<'a, Result<Connection, NetError>> {
         Box::pin(async move {
             let inner = Address::new(self.inner, address.rest());
-            let dialling = transport::dial_with(&inner, options.tls(CONFIGS.1.clone()));
-            let mut connection = dialling.await.map_err(renamed(address))?;
+            let options = options.tls(CONFIGS.1.clone()).shm(on_its_socket());
+            let mut connection =
+                transport::dial_with(&inner, options).await.map_err(renamed(address))?;
             connection.peer = address.to_string().into();
             Ok(connection)
         })
