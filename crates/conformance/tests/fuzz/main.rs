@@ -77,3 +77,8 @@ fn both_ends_of_a_session_receive_all_frames_once_and_in_order_despite_cuts() {
 fn a_hostile_end_of_a_session_ends_it_by_a_rule_or_not_at_all() {
     hunt("hostile");
 }
+
+#[test]
+fn both_ends_of_a_ring_agree_and_neither_believes_what_is_impossible() {
+    hunt("ring");
+}

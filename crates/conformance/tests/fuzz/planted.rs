@@ -3,7 +3,8 @@
 
 use bytes::Bytes;
 use wigwag_conformance::fuzz::driver::{Driver, run_check};
-use wigwag_conformance::fuzz::{Verdict, forward, framing, header, protocol, session};
+use wigwag_conformance::fuzz::{Verdict, forward, framing, header, protocol, ring, session};
+use wigwag_shm::Progress;
 use wigwag_sim::peer::Faults;
 use wigwag_sp::stream::BatchBuilder;
 use wigwag_sp::{
@@ -161,4 +162,17 @@ fn an_end_that_acknowledges_frames_it_never_received_is_found() {
 #[test]
 fn an_end_that_accepts_resent_frames_again_is_found() {
     is_found_in_a_session(Faults { skips_deduplication: true, ..Faults::default() });
+}
+
+/// A write that fills the ring to its last byte forgets the reader that waits.
+#[test]
+fn a_ring_that_forgets_a_wake_when_it_is_full_is_found() {
+    let check = |input: &[u8]| {
+        let written = |held: u64, progress: Progress| match held {
+            4096 => Progress { wake: false, ..progress },
+            _ => progress,
+        };
+        ring::check_with(written, input)
+    };
+    is_found(check, ring::seeds(), 15);
 }
