@@ -95,7 +95,8 @@ macro_rules! transport_conformance {
                 an_address_is_listened_at_once
                 single_bytes_come_through
                 a_thousand_dials_at_once_are_accepted
-                a_writer_stops_without_a_reader;
+                a_writer_stops_without_a_reader
+                a_blocking_write_needs_no_runtime;
             handshake:
                 a_listener_refuses_each_wrong_header
                 a_dialer_reports_each_wrong_header

@@ -2,9 +2,12 @@
 
 use std::io::{self, IoSlice};
 use std::sync::Arc;
+use std::thread;
 
 use bytes::BytesMut;
 use tokio::io::AsyncReadExt;
+use tokio::runtime::Builder;
+use tokio::sync::oneshot;
 use wigwag_net::handshake::{greet, read_message, send_message};
 use wigwag_net::transport::{ByteInlet, PeerCertificate, SharedMemory};
 use wigwag_net::{
@@ -12,8 +15,8 @@ use wigwag_net::{
 };
 use wigwag_wire::{Framing, ProtocolNumber, ReadBuf};
 
-use crate::TestEnv;
 use crate::payload::{LENGTHS, body, check};
+use crate::{TEST_MAX, TestEnv};
 
 /// More than the largest message of these tests.
 const LIMIT: usize = 1024 * 1024;
@@ -260,19 +263,56 @@ pub async fn a_thousand_dials_at_once_are_accepted(env: &TestEnv) {
 pub async fn a_writer_stops_without_a_reader(env: &TestEnv) {
     let (left, mut right) = connected(env).await;
     let chunk = framed(left.framing, &body(3, 64 * 1024));
-    let mut written = 0;
-    let stopped = loop {
-        match left.outlet.try_write(&[IoSlice::new(&chunk[written % chunk.len()..])]) {
-            Ok(more) => written += more,
-            Err(error) => break error,
-        }
-        assert!(written < FLOOD_BYTES, "nothing holds the writer back");
-    };
-    assert_eq!(stopped.kind(), io::ErrorKind::WouldBlock);
+    let written = fill(&*left.outlet, &chunk);
     let reading = tokio::spawn(async move { read_to_end(&mut right).await.len() });
     left.outlet.writable().await.expect("room again");
     let rest = &chunk[written % chunk.len()..];
     write_all(&*left.outlet, rest).await.expect("written");
     left.outlet.close();
     assert_eq!(reading.await.expect("read"), written + rest.len());
+}
+
+/// A process that is about to exit writes what is left although its runtime has stopped.
+pub async fn a_blocking_write_needs_no_runtime(env: &TestEnv) {
+    let (listener, address) = listen(env).await;
+    let (is_greeted, both_greeted) = oneshot::channel();
+    let (is_full, full) = oneshot::channel();
+    let writing = thread::spawn(move || {
+        let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let left = runtime.block_on(async {
+            let options = DialOptions::default().receive_limit(FLOOD_BYTES);
+            let mut dialled = transport::dial_with(&address, options).await.expect("a connection");
+            greeted(&mut dialled).await;
+            dialled
+        });
+        // From here on nothing runs the runtime.
+        both_greeted.blocking_recv().expect("the reader has the header");
+        let chunk = framed(left.framing, &body(3, 64 * 1024));
+        let written = fill(&*left.outlet, &chunk);
+        is_full.send(()).expect("the reader waits");
+        let rest = &chunk[written % chunk.len()..];
+        assert_eq!(left.outlet.write_blocking(rest, TEST_MAX).expect("written"), rest.len());
+        left.outlet.close();
+        written + rest.len()
+    });
+    let mut right = listener.accept().await.expect("a connection");
+    greeted(&mut right).await;
+    is_greeted.send(()).expect("the writer waits");
+    full.await.expect("the writer finds no room");
+    let read = read_to_end(&mut right).await.len();
+    assert_eq!(writing.join().expect("the writer is done"), read);
+}
+
+/// Writes `chunk` again and again until there is no room, and returns the number of bytes.
+fn fill(outlet: &dyn Outlet, chunk: &[u8]) -> usize {
+    let mut written = 0;
+    let stopped = loop {
+        match outlet.try_write(&[IoSlice::new(&chunk[written % chunk.len()..])]) {
+            Ok(more) => written += more,
+            Err(error) => break error,
+        }
+        assert!(written < FLOOD_BYTES, "nothing holds the writer back");
+    };
+    assert_eq!(stopped.kind(), io::ErrorKind::WouldBlock);
+    written
 }

@@ -10,7 +10,6 @@ use std::mem;
 use std::pin::Pin;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll, Waker, ready};
-use std::time::{Duration, Instant};
 
 use tokio::io::AsyncRead;
 use tokio::sync::mpsc;
@@ -295,22 +294,6 @@ impl Outlet for InprocOutlet {
 
     fn poll_writable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.writes.poll_writable(context)
-    }
-
-    fn write_blocking(&self, bytes: &[u8], limit: Duration) -> io::Result<usize> {
-        let begun = Instant::now();
-        let mut written = 0;
-        while written < bytes.len() && begun.elapsed() < limit {
-            match self.try_write(&[IoSlice::new(&bytes[written..])]) {
-                Ok(more) => written += more,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    // The reader is another thread of this process; let it run.
-                    std::thread::yield_now();
-                }
-                Err(_) => break,
-            }
-        }
-        Ok(written)
     }
 
     /// Written bytes stay in the queue until the peer has read them, as after `close`.

@@ -16,9 +16,6 @@ use crate::options::TcpOptions;
 use crate::sync::{AtomicBool, Ordering};
 use crate::transport::{Connection, Credentials, Outlet};
 
-/// Pause between two attempts of a blocking write: short beside the time it may wait.
-pub(crate) const WRITE_PAUSE: Duration = Duration::from_millis(1);
-
 /// A connection over tcp; `scheme` is that of its addresses, `peer` the name of the other end in
 /// errors.
 pub(crate) fn tcp(
@@ -107,8 +104,10 @@ macro_rules! outlet {
                 self.half()?.as_ref().poll_write_ready(context)
             }
 
-            fn write_blocking(&self, bytes: &[u8], limit: Duration) -> io::Result<usize> {
-                write_blocking(self.socket()?, bytes, limit)
+            // The socket stays non-blocking: another thread may be reading from it, and must not
+            // block.
+            fn try_write_unpolled(&self, bytes: &[u8]) -> io::Result<usize> {
+                self.socket()?.send(bytes)
             }
 
             fn finish(&self) -> bool {
@@ -148,23 +147,3 @@ macro_rules! outlet {
 outlet!(TcpOutlet: tcp::OwnedWriteHalf, reset: |socket| socket.set_linger(Some(Duration::ZERO)));
 // A Unix socket has no reset of its own: the peer gets one if bytes that it sent are unread.
 outlet!(UnixOutlet: unix::OwnedWriteHalf, reset: |_| Ok(()));
-
-/// Writes `bytes` on the calling thread until all are written, the limit has passed, or an error.
-fn write_blocking(socket: SockRef<'_>, bytes: &[u8], limit: Duration) -> io::Result<usize> {
-    let begun = std::time::Instant::now();
-    let mut written = 0;
-    while written < bytes.len() {
-        match socket.send(&bytes[written..]) {
-            Ok(0) => break,
-            Ok(more) => written += more,
-            // The socket stays non-blocking: another thread may be reading from it, and must not
-            // block.
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock && begun.elapsed() < limit => {
-                std::thread::sleep(WRITE_PAUSE);
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(_) => break,
-        }
-    }
-    Ok(written)
-}

@@ -10,7 +10,7 @@ use std::io::{self, IoSlice};
 use std::pin::{Pin, pin};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 use wigwag_wire::{Batch, Framing, ReadBuf};
@@ -50,6 +50,9 @@ pub const BACKLOG: u32 = 1024;
 
 /// Slices of one vectored write. Linux takes 1,024; few batches have more than a handful.
 pub const SLICES_MAX: usize = 64;
+
+/// Pause between two attempts of [`Outlet::write_blocking`]: short beside the time it may wait.
+const WRITE_PAUSE: Duration = Duration::from_millis(1);
 
 /// A way to reach peers, chosen by the scheme of an address.
 pub trait Transport: Send + Sync {
@@ -279,8 +282,32 @@ pub trait Outlet: Send + Sync {
         true
     }
 
-    /// Writes on the calling thread, for at most `limit`; for a process that is about to exit.
-    fn write_blocking(&self, bytes: &[u8], limit: Duration) -> io::Result<usize>;
+    /// [`try_write`](Self::try_write) without the help of the runtime, which may have stopped. A
+    /// transport on a type of tokio needs its own: that type writes nothing more after `WouldBlock`
+    /// until the runtime has seen that there is room.
+    fn try_write_unpolled(&self, bytes: &[u8]) -> io::Result<usize> {
+        self.try_write(&[IoSlice::new(bytes)])
+    }
+
+    /// Writes on the calling thread, for at most `limit`, and returns how much; for a process that
+    /// is about to exit. Only a transport that holds bytes back, as TLS does, needs its own.
+    fn write_blocking(&self, bytes: &[u8], limit: Duration) -> io::Result<usize> {
+        let (begun, mut written) = (Instant::now(), 0);
+        while written < bytes.len() {
+            match self.try_write_unpolled(&bytes[written..]) {
+                Ok(0) => break,
+                Ok(more) => written += more,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error)
+                    if error.kind() == io::ErrorKind::WouldBlock && begun.elapsed() < limit =>
+                {
+                    std::thread::sleep(WRITE_PAUSE);
+                }
+                Err(_) => break,
+            }
+        }
+        Ok(written)
+    }
 
     /// Ends our direction only: the peer reads everything written and then the end, and can still
     /// write. The connection stays open until [`close`](Self::close). False, without any effect, if

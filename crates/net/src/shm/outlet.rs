@@ -3,13 +3,11 @@
 use std::io::{self, IoSlice};
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
-use std::time::{Duration, Instant};
 
 use wigwag_shm::Direction;
 
 use super::bell::Half;
 use super::link::{Link, broken};
-use crate::stream::WRITE_PAUSE;
 use crate::transport::Outlet;
 
 pub(super) struct ShmOutlet(Arc<Link>);
@@ -54,22 +52,6 @@ impl Outlet for ShmOutlet {
                 return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
             }
         }
-    }
-
-    fn write_blocking(&self, bytes: &[u8], limit: Duration) -> io::Result<usize> {
-        let (begun, mut written) = (Instant::now(), 0);
-        while written < bytes.len() {
-            match self.try_write(&[IoSlice::new(&bytes[written..])]) {
-                Ok(more) => written += more,
-                Err(error)
-                    if error.kind() == io::ErrorKind::WouldBlock && begun.elapsed() < limit =>
-                {
-                    std::thread::sleep(WRITE_PAUSE);
-                }
-                Err(_) => break,
-            }
-        }
-        Ok(written)
     }
 
     fn finish(&self) -> bool {

@@ -1,21 +1,19 @@
 //! `toy://name`: two ends of a socket pair, in one process.
 
 use std::collections::HashMap;
-use std::io::{self, IoSlice};
+use std::io::{self, IoSlice, Write};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::sync::{LazyLock, Mutex, Once};
 use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
 
 use tokio::net::unix::OwnedWriteHalf;
 use tokio::sync::mpsc;
-use wigwag_net::transport::{Boxed, register};
-use wigwag_net::{
-    Address, Connection, DialOptions, ListenOptions, Listener, NetError, NetErrorKind, Outlet,
-    Transport,
+use wigwag::Address;
+use wigwag::transport::{
+    Boxed, Connection, DialOptions, Framing, ListenOptions, Listener, NetError, NetErrorKind,
+    Outlet, Transport, register,
 };
-use wigwag_wire::Framing;
 
 /// The listeners by name. The door of a listener that is gone is closed, and may be replaced.
 static DOORS: LazyLock<Mutex<HashMap<String, mpsc::Sender<UnixStream>>>> =
@@ -114,19 +112,8 @@ impl Outlet for ToyOutlet {
         self.writer.as_ref().poll_write_ready(context)
     }
 
-    fn write_blocking(&self, bytes: &[u8], limit: Duration) -> io::Result<usize> {
-        let begun = Instant::now();
-        let mut written = 0;
-        while written < bytes.len() && begun.elapsed() < limit {
-            match self.try_write(&[IoSlice::new(&bytes[written..])]) {
-                Ok(more) => written += more,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    std::thread::yield_now();
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(written)
+    fn try_write_unpolled(&self, bytes: &[u8]) -> io::Result<usize> {
+        (&self.handle).write(bytes)
     }
 
     fn finish(&self) -> bool {
