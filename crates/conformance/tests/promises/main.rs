@@ -5,6 +5,7 @@ mod codecs;
 mod transports;
 mod protocols;
 mod toy;
+mod piped;
 mod handed;
 mod configured;
 mod others;

@@ -1,15 +1,23 @@
-//! Transports from outside of `net`: the toy of the guide, and handles that the application opened.
+//! Transports from outside of `net`: the toy of the guide, that of the example `exec`, and handles
+//! that the application opened.
 
-use crate::{configured, handed, toy};
+use crate::{configured, handed, piped, toy};
 
 wigwag_conformance::transport_conformance!(toy_transport, crate::others::toy_address());
 wigwag_conformance::protocol_conformance!(toy_protocols, crate::others::toy_address());
+wigwag_conformance::transport_conformance!(piped_transport, crate::others::piped_address());
+wigwag_conformance::protocol_conformance!(piped_protocols, crate::others::piped_address());
 wigwag_conformance::transport_conformance!(handed_transport, crate::others::handed_address());
 wigwag_conformance::protocol_conformance!(handed_protocols, crate::others::handed_address());
 
 fn toy_address() -> &'static str {
     toy::make_known();
     "toy://{name}"
+}
+
+fn piped_address() -> &'static str {
+    piped::make_known();
+    "piped://{name}"
 }
 
 fn handed_address() -> &'static str {

@@ -2,8 +2,11 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::BTreeMap;
+use std::os::fd::AsFd;
 use std::process::Command;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 use wigwag_testkit::program::{Program, example};
 
 /// A pause of a worker that is longer than any test.
@@ -77,6 +80,80 @@ fn each_job_of_a_queue_counts_once_although_workers_are_killed_at_work() {
         assert!(said.iter().any(|line| line == job), "{said:?}");
     }
     assert_eq!(said.last().unwrap(), "all 20 jobs are done");
+}
+
+#[test]
+fn an_observer_talks_to_the_child_that_it_started_and_starts_another_when_it_was_killed() {
+    let machine = example("exec_machine");
+    let mut observer = Program::start("exec_observer", &[machine.to_str().unwrap()]);
+    let first = answering_process(&mut observer);
+    assert_eq!(answering_process(&mut observer), first);
+    kill_process(first, Signal::KILL).unwrap();
+    let second = answering_process(&mut observer);
+    assert_ne!(second, first);
+
+    let second = pidfd_open(second, PidfdFlags::empty()).unwrap();
+    assert_eq!(observer.end(), [""; 0]);
+    assert!(ends_soon(&second), "the program outlives the one that started it");
+}
+
+#[test]
+fn a_child_that_goes_on_after_its_connection_has_ended_is_killed() {
+    let file = std::env::temp_dir().join(format!("wigwag-exec-{}", std::process::id()));
+    let (machine, file) = (example("exec_machine").display().to_string(), file.display());
+    // The first shell goes on when its machine was killed, longer than the test waits.
+    let script =
+        format!("{machine}; [ -e {file} ] || {{ echo $$ > {file}; exec sleep 60 <&- >&-; }}");
+    let address = format!("sh -c {}", script.replace(' ', "%20"));
+    let mut observer = Program::start("exec_observer", &[&address]);
+    kill_process(answering_process(&mut observer), Signal::KILL).unwrap();
+    answering_process(&mut observer);
+
+    let shell = std::fs::read_to_string(file.to_string()).unwrap();
+    // Without the process, it was killed already.
+    let ended =
+        pidfd_open(Pid::from_raw(shell.trim().parse().unwrap()).unwrap(), PidfdFlags::empty())
+            .map_or(true, |shell| ends_soon(&shell));
+    assert!(ended, "the child goes on");
+    assert_eq!(observer.end(), [""; 0]);
+    std::fs::remove_file(file.to_string()).unwrap();
+}
+
+/// Has the observer ask, and returns the process that has answered.
+fn answering_process(observer: &mut Program) -> Pid {
+    loop {
+        observer.say("");
+        let said = observer.line().unwrap();
+        if let Some((_, process)) = said.split_once(" says process ") {
+            return Pid::from_raw(process.parse().unwrap()).unwrap();
+        }
+        // The call that met the end of the process has failed.
+        assert!(said.starts_with("no answer: "), "{said}");
+    }
+}
+
+/// Waits until the process has ended: its descriptor is readable then.
+fn ends_soon(process: &impl AsFd) -> bool {
+    let patience = Timespec { tv_sec: 30, tv_nsec: 0 };
+    poll(&mut [PollFd::new(process, PollFlags::IN)], Some(&patience)) == Ok(1)
+}
+
+#[test]
+fn a_program_that_cannot_be_started_is_named_with_the_reason() {
+    let ends = |program: &str| {
+        let output = Command::new(example("exec_observer")).arg(program).output().unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let missing = ends("/nowhere/program");
+    assert!(missing.contains("No such file or directory"), "{missing}");
+    assert!(missing.contains("at: exec:///nowhere/program"), "{missing}");
+    let double = ends("program  argument");
+    assert!(double.contains("with one space between"), "{double}");
+    let code = ends("program%2");
+    assert!(code.contains("% is followed by two hex digits"), "{code}");
+    let silent = ends("true");
+    assert!(silent.contains("closed the connection before"), "{silent}");
 }
 
 /// The error that `main` returns is printed for people, with its hint on further lines.
