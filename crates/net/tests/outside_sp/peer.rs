@@ -141,7 +141,7 @@ impl Folder {
     /// The address where our socket can listen.
     fn ours(&self, scheme: &str) -> String {
         match scheme {
-            "ws" => "ws://127.0.0.1:0/sp".to_owned(),
+            "ws" | "wss" => format!("{scheme}://127.0.0.1:0/sp"),
             "tcp" | "tls+tcp" => format!("{scheme}://127.0.0.1:0"),
             _ => format!("ipc://{}/ours", self.0.display()),
         }
@@ -151,12 +151,13 @@ impl Folder {
     /// free a moment ago, on a loopback address that no other test uses.
     fn theirs(&self, program: &str, scheme: &str) -> String {
         match scheme {
-            "tcp" | "tls+tcp" | "ws" => {
+            "tcp" | "tls+tcp" | "ws" | "wss" => {
                 let [.., high, low] = std::process::id().to_be_bytes();
                 let host = Ipv4Addr::new(127, 64 | (high & 63), low, fresh() as u8);
                 let probe = TcpListener::bind((host, 0)).expect("a free port");
                 // nanomsg listens without a path.
-                let path = if scheme == "ws" && program != "nanocat" { "/sp" } else { "" };
+                let path =
+                    if scheme.starts_with("ws") && program != "nanocat" { "/sp" } else { "" };
                 format!("{scheme}://{}{path}", probe.local_addr().expect("bound"))
             }
             _ => format!("ipc://{}/theirs", self.0.display()),

@@ -1,4 +1,4 @@
-//! `tls+tcp://` with nngcat and pynng of NNG, and with mangos. nanomsg has no TLS.
+//! `tls+tcp://` and `wss://` with nngcat and pynng of NNG, and with mangos. nanomsg has no TLS.
 //!
 //! NNG uses Mbed TLS, mangos that of Go. Mbed TLS 2, with which Debian builds NNG, ends with TLS 1.2
 //! and knows no addresses in certificates, so our ends allow that version, and all names are localhost.
@@ -12,7 +12,7 @@ use wigwag_net::{DialOptions, ListenOptions, TlsClientConfig, TlsServerConfig, T
 use crate::certificates::{Authority, Request};
 use crate::peer::{NEWER, OURS, PATIENCE, Peer, dial, each_over};
 
-const SCHEMES: [&str; 1] = ["tls+tcp"];
+const SCHEMES: [&str; 2] = ["tls+tcp", "wss"];
 
 /// A folder with an authority and one certificate, which both ends present.
 struct Folder(PathBuf);

@@ -2,8 +2,8 @@
 
 use rcgen::{
     BasicConstraints, CertificateParams, CertificateRevocationListParams, CertifiedIssuer, DnType,
-    ExtendedKeyUsagePurpose, IsCa, KeyIdMethod, KeyPair, KeyUsagePurpose, RevocationReason,
-    RevokedCertParams, SerialNumber, date_time_ymd,
+    ExtendedKeyUsagePurpose, IsCa, KeyIdMethod, KeyPair, KeyUsagePurpose, PublicKeyData,
+    RevocationReason, RevokedCertParams, SerialNumber, date_time_ymd,
 };
 
 /// An authority with a key of its own.
@@ -14,6 +14,14 @@ pub(crate) struct Issued {
     pub(crate) chain: String,
     pub(crate) key: String,
     serial: u64,
+}
+
+#[allow(dead_code, reason = "each test binary needs a part of it")]
+impl Issued {
+    /// The public key with its algorithm (SubjectPublicKeyInfo), in DER.
+    pub(crate) fn public_key(&self) -> Vec<u8> {
+        KeyPair::from_pem(&self.key).expect("our key").subject_public_key_info()
+    }
 }
 
 /// What a certificate is issued for; the default is valid now, for localhost and both ends.

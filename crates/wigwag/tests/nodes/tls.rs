@@ -1,4 +1,4 @@
-//! Sessions over `tls+tcp://`.
+//! Sessions over `tls+tcp://` and `wss://`.
 
 use wigwag::transport::{
     DialOptions, ListenOptions, NetErrorKind, PeerRefusal, TlsClientBuilder, TlsClientConfig,
@@ -14,6 +14,8 @@ use super::sessions::cuts::{Stage, send_over_cuts};
 mod certificates;
 
 use certificates::{Authority, Issued, Request};
+
+const SCHEMES: [&str; 2] = ["tls+tcp", "wss"];
 
 /// An authority and the certificate of a node.
 struct Party {
@@ -56,19 +58,27 @@ impl Party {
 }
 
 /// Each connection of the session shakes hands anew, with the options of the node.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_session_with_tls_loses_nothing_over_cuts() {
-    let stage = Stage::over("tls+tcp", Party::new().options()).await;
-    let address = stage.relay.address.replace("tcp://", "tls+tcp://");
+async fn loses_nothing_over_cuts(scheme: &str) {
+    let stage = Stage::over(scheme, Party::new().options()).await;
+    let address = stage.relay.address.replace("tcp://", &format!("{scheme}://"));
     send_over_cuts(&stage, &address).await;
 }
 
-#[tokio::test]
-async fn a_node_without_a_certificate_gets_the_reason_and_no_session() {
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_session_with_tls_loses_nothing_over_cuts() {
+    loses_nothing_over_cuts("tls+tcp").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_session_over_wss_loses_nothing_over_cuts() {
+    loses_nothing_over_cuts("wss").await;
+}
+
+async fn gets_the_reason_and_no_session(scheme: &str) {
     let party = Party::new();
     let listener = Node::with(party.options());
     listener.export("ledger", &Ledger::default().spawn()).unwrap();
-    let bound = listener.listen("tls+tcp://127.0.0.1:0").await.unwrap();
+    let bound = listener.listen(&format!("{scheme}://127.0.0.1:0")).await.unwrap();
     let options = DialOptions::default().tls(party.stranger().build().unwrap());
     let dialer = Node::with(NodeOptions::default().dial_options(options));
     let fetching = async { dialer.actor::<Ledger>(&format!("{bound}/ledger")).await };
@@ -81,10 +91,19 @@ async fn a_node_without_a_certificate_gets_the_reason_and_no_session() {
 }
 
 #[tokio::test]
+async fn a_node_without_a_certificate_gets_the_reason_and_no_session() {
+    for scheme in SCHEMES {
+        gets_the_reason_and_no_session(scheme).await;
+    }
+}
+
+#[tokio::test]
 async fn a_node_needs_a_certificate_to_listen() {
-    let refused = Node::new().listen("tls+tcp://127.0.0.1:0").await.unwrap_err();
-    assert!(refused.to_string().contains("needs a certificate"), "{refused}");
-    assert!(refused.hint().contains("ListenOptions::tls"), "{}", refused.hint());
+    for scheme in SCHEMES {
+        let refused = Node::new().listen(&format!("{scheme}://127.0.0.1:0")).await.unwrap_err();
+        assert!(refused.to_string().contains("needs a certificate"), "{refused}");
+        assert!(refused.hint().contains("ListenOptions::tls"), "{}", refused.hint());
+    }
 }
 
 /// A node reads before it says anything, and yet the peer learns that it is the one with TLS too much.

@@ -4,8 +4,8 @@
 // --limit BYTES limits received messages (0: no limit), --body SIZE sends this many bytes. --sizes
 // 0,1,7 makes a req ask with bodies of those sizes and report whether they came back the same.
 // --device joins two raw sockets: --front and --back name their protocols, and the second one dials
-// --back-connect. --cacert, --cert and --key FILE are for tls+tcp://; a listener with --cacert wants a
-// certificate of its dialer. The tests of the SP sockets talk to it.
+// --back-connect. --cacert, --cert and --key FILE are for tls+tcp:// and wss://; a listener with
+// --cacert wants a certificate of its dialer. The tests of the SP sockets talk to it.
 package main
 
 import (
@@ -40,6 +40,7 @@ import (
 	_ "go.nanomsg.org/mangos/v3/transport/tcp"
 	_ "go.nanomsg.org/mangos/v3/transport/tlstcp"
 	_ "go.nanomsg.org/mangos/v3/transport/ws"
+	_ "go.nanomsg.org/mangos/v3/transport/wss"
 )
 
 var makers = map[string]func() (mangos.Socket, error){

@@ -6,8 +6,8 @@ and never answers, --limit BYTES limits received messages (0: no limit), --body 
 bytes. --sizes 0,1,7 makes a req ask with bodies of those sizes and report whether they came back the
 same. --contexts N holds N exchanges of a req or rep at once; --poly makes a pair1 that has many peers
 and answers each. --device joins two raw sockets: --front and --back name their protocols, and the
-second one dials --back-connect. --cacert, --cert and --key FILE are for tls+tcp://; a listener with
---cacert wants a certificate of its dialer.
+second one dials --back-connect. --cacert, --cert and --key FILE are for tls+tcp:// and wss://; a
+listener with --cacert wants a certificate of its dialer.
 """
 
 import sys
