@@ -1,6 +1,5 @@
 //! The authorities that a dialer trusts, and the certificate that it presents.
 
-use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use rustls::client::WebPkiServerVerifier;
@@ -8,11 +7,12 @@ use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, RootCertStore};
 
 use super::reloadable::{Reloadable, Settings};
-use super::source::{Identity, places, revocation_lists, roots};
+use super::source::{Identity, revocation_lists, roots, unusable_lists};
 use super::{TlsError, TlsSource, provider, versions};
 
 /// The authorities that a dialer of `tls+tcp://` trusts, and the certificate that it presents.
-/// Clones share both, so one [`reload`](Self::reload) is for all dialers that have them.
+/// Clones share both, so one [`reload`](Self::reload) is for all dialers that have them. Two are equal
+/// if one is a clone of the other.
 ///
 /// The [default](Self::system) trusts the authorities of the system and presents nothing.
 ///
@@ -28,8 +28,8 @@ use super::{TlsError, TlsSource, provider, versions};
 /// # let _ = options;
 /// # Ok::<(), wigwag_net::tls::TlsError>(())
 /// ```
-#[derive(Clone)]
-pub struct TlsClientConfig(Arc<Reloadable<TlsClientBuilder>>);
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TlsClientConfig(Reloadable<TlsClientBuilder>);
 
 /// Builds a [`TlsClientConfig`].
 #[derive(Clone, Debug, Default)]
@@ -80,21 +80,6 @@ impl TlsClientConfig {
     }
 }
 
-/// Two are equal if one is a clone of the other.
-impl PartialEq for TlsClientConfig {
-    fn eq(&self, other: &TlsClientConfig) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-}
-
-impl Eq for TlsClientConfig {}
-
-impl fmt::Debug for TlsClientConfig {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("TlsClientConfig").field(self.0.settings()).finish()
-    }
-}
-
 impl TlsClientBuilder {
     /// Trusts the authorities in `source`, and those of the system no longer. May be called several
     /// times.
@@ -141,7 +126,7 @@ impl TlsClientBuilder {
         if let Some(name) = &self.name {
             server_name(name)?;
         }
-        Ok(TlsClientConfig(Arc::new(Reloadable::new(self)?)))
+        Ok(TlsClientConfig(Reloadable::new(self)?))
     }
 
     fn roots(&self) -> Result<Arc<RootCertStore>, TlsError> {
@@ -159,11 +144,7 @@ impl Settings for TlsClientBuilder {
         let verifier = WebPkiServerVerifier::builder_with_provider(self.roots()?, provider())
             .with_crls(revocation_lists(&self.revocations)?)
             .build()
-            .map_err(|error| TlsError::Unusable {
-                what: "certificate revocation list",
-                place: places(&self.revocations),
-                reason: error.to_string(),
-            })?;
+            .map_err(|error| unusable_lists(&self.revocations, &error))?;
         let builder = ClientConfig::builder_with_provider(provider())
             .with_protocol_versions(versions(self.tls12))?
             .with_webpki_verifier(verifier);

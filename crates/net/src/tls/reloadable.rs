@@ -1,5 +1,6 @@
 //! A configuration that is loaded again while it is in use.
 
+use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use super::TlsError;
@@ -13,30 +14,53 @@ pub(super) trait Settings {
     fn load(&self) -> Result<Self::Loaded, TlsError>;
 }
 
-/// Settings, and what was loaded from them last.
-pub(super) struct Reloadable<S: Settings> {
+/// Settings, and what was loaded from them last. Clones share both, and two are equal if one is a
+/// clone of the other.
+pub(super) struct Reloadable<S: Settings>(Arc<Shared<S>>);
+
+struct Shared<S: Settings> {
     settings: S,
     current: RwLock<Arc<S::Loaded>>,
 }
 
 impl<S: Settings> Reloadable<S> {
     pub(super) fn new(settings: S) -> Result<Reloadable<S>, TlsError> {
-        let loaded = settings.load()?;
-        Ok(Reloadable { settings, current: RwLock::new(Arc::new(loaded)) })
+        let current = RwLock::new(Arc::new(settings.load()?));
+        Ok(Reloadable(Arc::new(Shared { settings, current })))
     }
 
     pub(super) fn settings(&self) -> &S {
-        &self.settings
+        &self.0.settings
     }
 
     pub(super) fn current(&self) -> Arc<S::Loaded> {
-        self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.current.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Loads again; on an error the current one stays.
     pub(super) fn reload(&self) -> Result<(), TlsError> {
-        let loaded = Arc::new(self.settings.load()?);
-        *self.current.write().unwrap_or_else(PoisonError::into_inner) = loaded;
+        let loaded = Arc::new(self.0.settings.load()?);
+        *self.0.current.write().unwrap_or_else(PoisonError::into_inner) = loaded;
         Ok(())
+    }
+}
+
+impl<S: Settings> Clone for Reloadable<S> {
+    fn clone(&self) -> Reloadable<S> {
+        Reloadable(Arc::clone(&self.0))
+    }
+}
+
+impl<S: Settings> PartialEq for Reloadable<S> {
+    fn eq(&self, other: &Reloadable<S>) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl<S: Settings> Eq for Reloadable<S> {}
+
+impl<S: Settings + fmt::Debug> fmt::Debug for Reloadable<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.settings().fmt(f)
     }
 }

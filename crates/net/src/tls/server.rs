@@ -1,17 +1,17 @@
 //! The certificate that a listener presents, and the clients that it accepts.
 
-use std::fmt;
 use std::sync::Arc;
 
 use rustls::ServerConfig;
 use rustls::server::WebPkiClientVerifier;
 
 use super::reloadable::{Reloadable, Settings};
-use super::source::{Identity, places, revocation_lists, roots};
+use super::source::{Identity, revocation_lists, roots, unusable_lists};
 use super::{TlsError, TlsSource, provider, versions};
 
 /// The certificate that a listener of `tls+tcp://` presents, and the clients that it accepts. Clones
-/// share it, so one [`reload`](Self::reload) is for all listeners that have it.
+/// share it, so one [`reload`](Self::reload) is for all listeners that have it. Two are equal if one is
+/// a clone of the other.
 ///
 /// ```no_run
 /// use wigwag_net::ListenOptions;
@@ -27,8 +27,8 @@ use super::{TlsError, TlsSource, provider, versions};
 /// # let _ = options;
 /// # Ok::<(), wigwag_net::tls::TlsError>(())
 /// ```
-#[derive(Clone)]
-pub struct TlsServerConfig(Arc<Reloadable<TlsServerBuilder>>);
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TlsServerConfig(Reloadable<TlsServerBuilder>);
 
 /// Builds a [`TlsServerConfig`].
 #[derive(Clone, Debug, Default)]
@@ -57,21 +57,6 @@ impl TlsServerConfig {
 
     pub(super) fn current(&self) -> Arc<ServerConfig> {
         self.0.current()
-    }
-}
-
-/// Two are equal if one is a clone of the other.
-impl PartialEq for TlsServerConfig {
-    fn eq(&self, other: &TlsServerConfig) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-}
-
-impl Eq for TlsServerConfig {}
-
-impl fmt::Debug for TlsServerConfig {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("TlsServerConfig").field(self.0.settings()).finish()
     }
 }
 
@@ -111,7 +96,7 @@ impl TlsServerBuilder {
     /// # Errors
     /// A file that cannot be read, or something in it that cannot be used; no certificate.
     pub fn build(self) -> Result<TlsServerConfig, TlsError> {
-        Ok(TlsServerConfig(Arc::new(Reloadable::new(self)?)))
+        Ok(TlsServerConfig(Reloadable::new(self)?))
     }
 }
 
@@ -133,11 +118,7 @@ impl Settings for TlsServerBuilder {
             let verifier = WebPkiClientVerifier::builder_with_provider(roots, provider())
                 .with_crls(revocation_lists(&self.revocations)?)
                 .build()
-                .map_err(|error| TlsError::Unusable {
-                    what: "certificate revocation list",
-                    place: places(&self.revocations),
-                    reason: error.to_string(),
-                })?;
+                .map_err(|error| unusable_lists(&self.revocations, &error))?;
             builder.with_client_cert_verifier(verifier)
         };
         builder.with_single_cert(chain, key).map_err(|error| identity.refused(&error))

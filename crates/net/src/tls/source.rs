@@ -142,10 +142,14 @@ pub(super) fn revocation_lists(
     Ok(lists)
 }
 
-/// All of `sources`, for an error that concerns them together.
-pub(super) fn places(sources: &[TlsSource]) -> String {
+/// The error of the revocation lists in `sources` if they cannot be used together.
+pub(super) fn unusable_lists(sources: &[TlsSource], error: &impl fmt::Display) -> TlsError {
     let places: Vec<String> = sources.iter().map(ToString::to_string).collect();
-    places.join(", ")
+    TlsError::Unusable {
+        what: "certificate revocation list",
+        place: places.join(", "),
+        reason: error.to_string(),
+    }
 }
 
 /// A certificate chain, the end entity's certificate first, and its private key.
