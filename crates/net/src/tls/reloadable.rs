@@ -64,3 +64,31 @@ impl<S: Settings + fmt::Debug> fmt::Debug for Reloadable<S> {
         self.settings().fmt(f)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug)]
+    struct Fixed;
+
+    impl Settings for Fixed {
+        type Loaded = ();
+
+        fn load(&self) -> Result<(), TlsError> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn clones_are_equal_and_share_what_is_loaded_again() {
+        let (first, other) = (Reloadable::new(Fixed).unwrap(), Reloadable::new(Fixed).unwrap());
+        let clone = first.clone();
+        assert_eq!(first, clone);
+        assert_ne!(first, other);
+        let before = first.current();
+        clone.reload().unwrap();
+        assert!(!Arc::ptr_eq(&first.current(), &before));
+        assert!(Arc::ptr_eq(&first.current(), &clone.current()));
+    }
+}
