@@ -152,7 +152,8 @@ fn a_program_that_cannot_be_started_is_named_with_the_reason() {
     assert!(double.contains("with one space between"), "{double}");
     let code = ends("program%2");
     assert!(code.contains("% is followed by two hex digits"), "{code}");
-    let silent = ends("true");
+    // A program that ends earlier may be met by the write of the header instead.
+    let silent = ends("sh -c head%20-c%208%20>/dev/null");
     assert!(silent.contains("closed the connection before"), "{silent}");
 }
 
