@@ -101,9 +101,11 @@ fn an_observer_talks_to_the_child_that_it_started_and_starts_another_when_it_was
 fn a_child_that_goes_on_after_its_connection_has_ended_is_killed() {
     let file = std::env::temp_dir().join(format!("wigwag-exec-{}", std::process::id()));
     let (machine, file) = (example("exec_machine").display().to_string(), file.display());
-    // The first shell goes on when its machine was killed, longer than the test waits.
-    let script =
-        format!("{machine}; [ -e {file} ] || {{ echo $$ > {file}; exec sleep 60 <&- >&-; }}");
+    // The first shell goes on when its machine was killed, longer than the test waits; the second
+    // one becomes its machine.
+    let script = format!(
+        "[ -e {file} ] && exec {machine}; {machine}; echo $$ > {file}; exec sleep 60 <&- >&-"
+    );
     let address = format!("sh -c {}", script.replace(' ', "%20"));
     let mut observer = Program::start("exec_observer", &[&address]);
     kill_process(answering_process(&mut observer), Signal::KILL).unwrap();
