@@ -3,7 +3,6 @@
 use std::io::{self, IoSlice};
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
 
 use super::opening::Way;
 use super::{Upgrade, lock};
@@ -63,11 +62,11 @@ impl Outlet for UpgradeOutlet {
         self.outlet().poll_writable(context)
     }
 
-    fn write_blocking(&self, bytes: &[u8], limit: Duration) -> io::Result<usize> {
+    fn try_write_unpolled(&self, bytes: &[u8]) -> io::Result<usize> {
         match self.upgrade.way.get() {
             // Nothing is written behind a header that has not been.
             None => Ok(0),
-            Some(_) => self.outlet().write_blocking(bytes, limit),
+            Some(_) => self.outlet().try_write_unpolled(bytes),
         }
     }
 
