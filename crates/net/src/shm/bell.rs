@@ -4,10 +4,12 @@
 //! Both halves of a connection wait for such a byte, but a socket wakes only the task that asked
 //! last. So what wakes one of them wakes the other too.
 
-use std::io;
+use std::io::{self, Read};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker, ready};
 
+use socket2::SockRef;
+use tokio::io::Interest;
 use tokio::net::UnixStream;
 use tokio::net::unix::OwnedWriteHalf;
 
@@ -89,7 +91,7 @@ impl Bell {
         loop {
             ready!(self.poll_readable(half, context))?;
             let mut wakes = [0; WAKES];
-            let outcome = match self.socket()?.try_read(&mut wakes) {
+            let outcome = match self.take(&mut wakes) {
                 Ok(bytes) if wakes[..bytes].iter().any(|byte| *byte != WAKE) => {
                     Err(io::Error::other(NetErrorKind::NotShared))
                 }
@@ -101,6 +103,21 @@ impl Bell {
             self.wake_other(half, context);
             return Poll::Ready(outcome);
         }
+    }
+
+    /// Reads wakes. Fewer than there is room for are all: the socket counts as empty then, without a
+    /// second read that would find it so.
+    fn take(&self, wakes: &mut [u8]) -> io::Result<usize> {
+        let socket = self.socket()?;
+        let mut outcome = Err(io::ErrorKind::WouldBlock.into());
+        let _ = socket.try_io(Interest::READABLE, || {
+            outcome = (&*SockRef::from(socket)).read(wakes);
+            match outcome {
+                Ok(bytes) if bytes == 0 || bytes == wakes.len() => Ok(()),
+                _ => Err(io::ErrorKind::WouldBlock.into()),
+            }
+        });
+        outcome
     }
 
     /// Wakes the task of the other half, which what was read may have been for, if it is another task.
