@@ -49,6 +49,11 @@ pub(crate) struct Orders {
     pub(crate) transport: String,
     /// The file to listen at.
     pub(crate) socket: String,
+    /// The files, in PEM, of a server's certificate and its key, and of the authority that a client
+    /// trusts.
+    pub(crate) certificate: String,
+    pub(crate) key: String,
+    pub(crate) authority: String,
     /// Messages that may wait for a peer.
     pub(crate) queue: usize,
     /// Sockets that receive.
@@ -84,6 +89,9 @@ impl Orders {
             size: number("SIZE") as usize,
             transport: text("TRANSPORT"),
             socket: text("SOCKET"),
+            certificate: text("CERT"),
+            key: text("KEY"),
+            authority: text("CA"),
             queue: number("QUEUE") as usize,
             receivers: (number("RECEIVERS") as usize).max(1),
             fixed: text("PAYLOAD") == "fixed",

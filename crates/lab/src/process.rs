@@ -6,3 +6,4 @@ pub mod cpu_timeline;
 pub mod namespace;
 pub mod timeline;
 pub mod socket_file;
+pub mod certificates;

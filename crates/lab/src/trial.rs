@@ -7,6 +7,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::process::certificates::Certificates;
 use crate::process::namespace::NetworkNamespace;
 use crate::process::program::{Program, ProgramFault};
 use crate::process::socket_file::SocketFile;
@@ -94,8 +95,28 @@ pub struct TrialPrograms {
     pub relay: Option<relay_program::RelaySpec>,
     /// A peer of the server beside the worker.
     pub bystander: Option<BystanderSpec>,
-    /// The file that the server listens at, if it listens at one.
-    pub socket_file: Option<SocketFile>,
+    /// The files that the programs need.
+    pub files: TrialFiles,
+}
+
+/// Files that are removed when all programs have ended.
+#[derive(Default)]
+pub struct TrialFiles {
+    /// The one that the server listens at, if it listens at one.
+    pub socket: Option<SocketFile>,
+    /// Those of TLS, which are made before the programs are started.
+    pub certificates: Option<Certificates>,
+}
+
+impl TrialFiles {
+    fn create(&self) -> Result<(), TrialError> {
+        let Some(certificates) = &self.certificates else { return Ok(()) };
+        certificates.create().map_err(|error| TrialError::Broke {
+            title: "the lab's certificates".to_owned(),
+            fault: ProgramFault::CannotStart(error.to_string()),
+            ours: true,
+        })
+    }
 }
 
 impl TrialPrograms {
@@ -108,7 +129,7 @@ impl TrialPrograms {
             staged: false,
             relay: None,
             bystander: None,
-            socket_file: None,
+            files: TrialFiles::default(),
         }
     }
 }
@@ -266,8 +287,8 @@ pub fn run_trial(
     deadlines: Deadlines,
     stop: &AtomicBool,
 ) -> Result<Outcome, TrialError> {
-    // The file is removed when all programs have ended.
-    let TrialPrograms { server, mut worker, staged, relay: between, socket_file: _file, .. } = cast;
+    let TrialPrograms { server, mut worker, staged, relay: between, files, .. } = cast;
+    files.create()?;
     let (stage, unstaged) = match staged.then(NetworkNamespace::open).transpose() {
         Ok(stage) => (stage, None),
         Err(why) => (None, Some(why)),

@@ -166,8 +166,9 @@ impl Payload {
     }
 }
 
-/// The names of the transports of sp.
-pub const TRANSPORT_NAMES: [&str; 5] = ["tcp", "ipc", "inproc", "shm", "shm-spin"];
+/// The names of the transports of sp and remote.
+pub const TRANSPORT_NAMES: [&str; 8] =
+    ["tcp", "ipc", "inproc", "shm", "shm-spin", "tls", "ws", "wss"];
 
 /// The transports of a peer whose file names none.
 pub const TRANSPORTS_AT_LEAST: [&str; 3] = ["tcp", "ipc", "inproc"];

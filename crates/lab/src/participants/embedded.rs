@@ -124,8 +124,11 @@ pub const ALL: [Embedded; 49] = [
                 + lines(include_str!("raw/paced.rs"))
                 + lines(include_str!("raw/sp.rs"))
                 + lines(include_str!("raw/sp/inproc.rs"))
-                + lines(include_str!("raw/sp/stream.rs"))
-                + lines(include_str!("raw/sp/shm.rs"))
+                + lines(include_str!("raw/sp/frames.rs"))
+                + lines(include_str!("raw/stream/mod.rs"))
+                + lines(include_str!("raw/stream/shm.rs"))
+                + lines(include_str!("raw/stream/tls.rs"))
+                + lines(include_str!("raw/stream/ws.rs"))
                 + lines(include_str!("raw/pingpong.rs"))
                 + lines(include_str!("raw/pingpong_client.rs"))
                 + HTTP_RAW_LINES,
@@ -155,6 +158,7 @@ pub const ALL: [Embedded; 49] = [
                 + lines(include_str!("wigwag/paced.rs"))
                 + lines(include_str!("wigwag/overload.rs"))
                 + lines(include_str!("wigwag/sp.rs"))
+                + lines(include_str!("wigwag/sp/transport.rs"))
                 + lines(include_str!("wigwag/sp/fan_out.rs")),
         ),
     },

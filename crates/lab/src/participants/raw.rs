@@ -1,5 +1,6 @@
 //! The limit: the least code that does what a cell orders.
 
+mod stream;
 pub(super) mod counter;
 pub(super) mod inside;
 pub(super) mod remote;

@@ -3,9 +3,11 @@
 use crate::contract::role::Role;
 use crate::participants::Participant;
 use crate::results::Witness;
+use crate::workload::remote::over::{self, Exchange};
 use crate::workload::remote::overload;
 use crate::workload::remote::shape::{self, Origin, Shape};
 use crate::workload::sp::SpCell;
+use crate::workload::transport::Transport;
 use crate::workload::{counter, http, pingpong, relayed, sp};
 
 /// A workload.
@@ -92,6 +94,7 @@ impl Workload {
                     Cell::RoundTrip,
                     Cell::Blob,
                 ]);
+                cells.extend(over::cells());
                 cells.extend(CALLERS.map(|callers| Cell::Callers { callers, each: false }));
                 cells.extend(CALLERS_EACH.map(|callers| Cell::Callers { callers, each: true }));
                 cells.extend(relayed::cells());
@@ -169,6 +172,13 @@ pub enum Cell {
     RoundTrip,
     /// Remote: replies, one in flight, beside a transfer of long messages.
     Blob,
+    /// Remote: over another transport than tcp.
+    Over {
+        /// What is exchanged.
+        exchange: Exchange,
+        /// What it goes over.
+        transport: Transport,
+    },
     /// Remote: replies, each ask at its time.
     Paced {
         /// Of the rate that was found for asks.
@@ -264,6 +274,14 @@ impl Cell {
         matches!(self, Cell::Spread { many: 10_001.., .. })
     }
 
+    /// The cell that has the same orders over tcp: itself, unless it goes over something else.
+    pub fn over_tcp(self) -> Cell {
+        match self {
+            Cell::Over { exchange, .. } => exchange.over_tcp(),
+            cell => cell,
+        }
+    }
+
     /// The workload that it belongs to.
     pub fn workload(self) -> Workload {
         match self {
@@ -275,6 +293,7 @@ impl Cell {
             Cell::Ask | Cell::RoundTrip | Cell::Paced { .. } => Workload::Remote,
             Cell::Relayed { .. } | Cell::Cuts | Cell::Overload { .. } => Workload::Remote,
             Cell::Callers { .. } | Cell::Shape { .. } | Cell::Blob => Workload::Remote,
+            Cell::Over { .. } => Workload::Remote,
             Cell::HttpServer | Cell::HttpClient => Workload::Http,
             Cell::Sp(_) => Workload::Sp,
         }
@@ -282,7 +301,7 @@ impl Cell {
 
     /// The order for a client of remote.
     pub fn order(self) -> Option<&'static str> {
-        match self {
+        match self.over_tcp() {
             Cell::Tell | Cell::Relayed { asks: false, .. } | Cell::Cuts => Some("tell"),
             Cell::Unkept => Some("unkept"),
             Cell::MessagePack => Some("messagepack"),
@@ -327,10 +346,11 @@ impl Cell {
         }
     }
 
-    /// What lies between the sockets of sp.
-    pub fn sp_transport(self) -> Option<&'static str> {
+    /// What lies between its programs, where that is a question of the cell.
+    pub fn transport(self) -> Option<Transport> {
         match self {
-            Cell::Sp(cell) => Some(cell.transport.name()),
+            Cell::Sp(cell) => Some(cell.transport),
+            Cell::Over { transport, .. } => Some(transport),
             _ => None,
         }
     }
@@ -372,7 +392,7 @@ impl Cell {
             && self.order().is_none_or(|order| participant.knows_remote_cell(order))
             && self.counter_order().is_none_or(|order| participant.knows_counter_cell(order))
             && self.sp_order().is_none_or(|order| participant.knows_sp_cell(order))
-            && self.sp_transport().is_none_or(|name| participant.has_transport(name))
+            && self.transport().is_none_or(|it| participant.has_transport(it.name()))
             && (self != Cell::Cuts || participant.resumes())
     }
 
@@ -403,6 +423,7 @@ impl Cell {
             Cell::Ask | Cell::RoundTrip | Cell::Paced { .. } => REMOTE,
             Cell::Relayed { .. } | Cell::Cuts | Cell::Overload { .. } => REMOTE,
             Cell::Callers { .. } | Cell::Shape { .. } | Cell::Blob => REMOTE,
+            Cell::Over { .. } => REMOTE,
             Cell::HttpServer => &[Role::HttpServer],
             Cell::HttpClient => &[Role::HttpClient],
             Cell::Sp(cell) => cell.roles(),
@@ -462,6 +483,7 @@ impl Cell {
                 up_to(if quick { 2_000 } else { 40_000 }, 50_000_000)
             }
             Cell::RoundTrip | Cell::Blob => up_to(1_000, 1_000_000),
+            Cell::Over { exchange, .. } => exchange.over_tcp().size(quick),
             Cell::HttpServer | Cell::HttpClient => Size {
                 step: http::CONNECTIONS,
                 ..up_to(50 * http::CONNECTIONS, 50_000 * http::CONNECTIONS)

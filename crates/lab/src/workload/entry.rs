@@ -13,7 +13,7 @@ use crate::trial::{MEMORY_MAX, Outcome, ProgramSpec, TrialPrograms};
 use crate::workload::account::RoundTripTimes;
 use crate::workload::account::latency::LatencyHistogram;
 use crate::workload::cell::{Cell, Size, SpreadOver, Workload};
-use crate::workload::remote::shape;
+use crate::workload::remote::{over, shape};
 use crate::workload::{counter, http, outside_clock, pingpong, relayed, remote, sp};
 
 /// A participant in a cell: a row to be.
@@ -105,6 +105,7 @@ impl Entry<'_> {
             Cell::RoundTrip => "rtt".to_owned(),
             Cell::Sp(cell) => cell.name(),
             Cell::Blob => "rtt, blob".to_owned(),
+            Cell::Over { exchange, transport } => over::name(exchange, transport),
         }
     }
 

@@ -4,10 +4,12 @@ use crate::contract::role::Role;
 use crate::trial::{Outcome, TrialPrograms};
 use crate::workload::account::{RemoteClientAccount, RemoteServerAccount, sequences};
 use crate::workload::entry::parse_account;
+use crate::workload::transport::Transport;
 use crate::workload::{Cell, Entry, Judgement, Order, SpreadOver, paced, relayed, round_trips};
 
 pub(crate) mod overload;
 pub mod shape;
+pub mod over;
 mod blob;
 
 /// Asks in flight at once: tens of thousands, as the comparison had it that this comes from.
@@ -35,9 +37,14 @@ pub(super) fn programs(entry: &Entry<'_>, order: Order) -> Option<TrialPrograms>
     {
         common.push(("BYTES", bytes.to_string()));
     }
-    server.orders = common.clone();
+    let transport = entry.cell.transport().unwrap_or(Transport::Tcp);
+    let (files, for_server, for_client) = transport.files();
+    if transport != Transport::Tcp {
+        common.push(("TRANSPORT", transport.to_string()));
+    }
+    server.orders = [common.clone(), for_server].concat();
     server.orders.push(("PORT", "0".to_owned()));
-    worker.orders = common;
+    worker.orders = [common, for_client].concat();
     worker.orders.push(("SEED", order.seed.to_string()));
     worker.orders.push(("WINDOW", window(entry.cell).to_string()));
     worker.orders.push(("RATE", order.rate.to_string()));
@@ -45,13 +52,13 @@ pub(super) fn programs(entry: &Entry<'_>, order: Order) -> Option<TrialPrograms>
         server.orders.push(("WORK_US", overload::WORK_US.to_string()));
         worker.orders.push(("LIMIT_MS", overload::LIMIT_MS.to_string()));
     }
-    let relay = relayed::between(entry, order);
+    let (relay, staged) = (relayed::between(entry, order), transport.crosses_device());
     let programs = TrialPrograms::of(worker);
-    Some(TrialPrograms { server: Some(server), staged: true, relay, ..programs })
+    Some(TrialPrograms { server: Some(server), staged, relay, files, ..programs })
 }
 
 fn window(cell: Cell) -> u64 {
-    match cell {
+    match cell.over_tcp() {
         Cell::Ask => WINDOW,
         Cell::Paced { .. } | Cell::Relayed { .. } => WIDE_WINDOW,
         _ => 1,
@@ -96,11 +103,11 @@ pub(super) fn judge(
     if entry.cell == Cell::Blob {
         blob::judge(&mut judged, order, outcome, &long, &drove);
     }
-    if let Cell::RoundTrip | Cell::Blob = entry.cell {
+    if let Cell::RoundTrip | Cell::Blob = entry.cell.over_tcp() {
         judge_times(&mut judged, order, &drove, outcome.seconds);
     }
     // Long messages may be on their way when the last trip has ended.
-    if entry.cell == Cell::RoundTrip {
+    if entry.cell.over_tcp() == Cell::RoundTrip {
         judge_stalls(&mut judged, order, outcome.seconds);
     }
     if let Cell::Paced { .. } = entry.cell {
@@ -211,7 +218,7 @@ fn streams(cell: Cell) -> u32 {
 
 fn asks(cell: Cell) -> bool {
     !matches!(
-        cell,
+        cell.over_tcp(),
         Cell::Tell
             | Cell::Thread
             | Cell::Naive

@@ -4,15 +4,13 @@
 //! its sender, its number and its payload, and is filled with the payload, so that the receiver can
 //! tell a message that was put together from two.
 
-use std::fmt;
-
 use crate::contract::role::Role;
-use crate::process::socket_file::SocketFile;
 use crate::trial::{Outcome, TrialPrograms};
 use crate::workload::account::{RemoteClientAccount, SenderCounts, SpServerAccount, verify};
 use crate::workload::entry::parse_account;
 use crate::workload::remote::{judge_client, judge_pace, judge_stalls, judge_times, judge_wire};
 use crate::workload::sp::fan_out::{Source, Third};
+use crate::workload::transport::Transport;
 use crate::workload::{Cell, Entry, Judgement, Order};
 
 pub mod fan_out;
@@ -50,28 +48,18 @@ pub enum Pattern {
     },
 }
 
-/// What lies between the sockets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Transport {
-    /// Two processes, over the loopback device.
-    Tcp,
-    /// Two processes, over a socket of the file system.
-    Ipc,
-    /// Both sockets in one process.
-    Inproc,
-    /// Two processes, over memory that they share.
-    Shm,
-    /// [`Shm`](Self::Shm), but an end looks at empty memory for 200 µs before it sleeps.
-    ShmSpin,
-}
-
+/// Transports whose cells have messages of every length.
 const TRANSPORTS: [Transport; 4] =
     [Transport::Tcp, Transport::Ipc, Transport::Inproc, Transport::Shm];
+/// Transports over tcp, which change its bytes.
+const LAYERED: [Transport; 3] = [Transport::Tls, Transport::Ws, Transport::Wss];
 
 /// The length of a request and its reply, as a comparison of 2014 had it.
 const REQUEST_BYTES: u64 = 111;
 /// Lengths of messages that go one way.
 const PUSH_BYTES: [u64; 5] = [16, 128, 4 << 10, 64 << 10, 1 << 20];
+/// Lengths over a transport that changes the bytes of tcp.
+const LAYERED_BYTES: [u64; 4] = [16, 4 << 10, 64 << 10, 1 << 20];
 /// Lengths where it is threads or another pattern that varies.
 const FEW_BYTES: [u64; 2] = [16, 4 << 10];
 const THREADS: [u32; 3] = [2, 4, 8];
@@ -94,11 +82,14 @@ pub(super) fn cells(brief: bool) -> Vec<SpCell> {
         let first = cell(Pattern::Push, Transport::Tcp, PUSH_BYTES[0]);
         return [first].into_iter().chain(fan_out::cells()).collect();
     }
-    let requests = TRANSPORTS.into_iter().chain([Transport::ShmSpin]);
+    let requests = TRANSPORTS.into_iter().chain([Transport::ShmSpin]).chain(LAYERED);
     let mut cells: Vec<SpCell> =
         requests.map(|transport| cell(Pattern::Request, transport, REQUEST_BYTES)).collect();
     for transport in TRANSPORTS {
         cells.extend(PUSH_BYTES.map(|size| cell(Pattern::Push, transport, size)));
+    }
+    for transport in LAYERED {
+        cells.extend(LAYERED_BYTES.map(|size| cell(Pattern::Push, transport, size)));
     }
     let tcp = |pattern, size| cell(pattern, Transport::Tcp, size);
     cells.extend(FEW_BYTES.map(|size| tcp(Pattern::Pair, size)));
@@ -193,30 +184,6 @@ impl SpCell {
     }
 }
 
-impl fmt::Display for Transport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl Transport {
-    /// Its name in orders, and in the files of peers.
-    pub fn name(self) -> &'static str {
-        match self {
-            Transport::Tcp => "tcp",
-            Transport::Ipc => "ipc",
-            Transport::Inproc => "inproc",
-            Transport::Shm => "shm",
-            Transport::ShmSpin => "shm-spin",
-        }
-    }
-
-    /// Whether a socket file is its address.
-    fn has_file(self) -> bool {
-        matches!(self, Transport::Ipc | Transport::Shm | Transport::ShmSpin)
-    }
-}
-
 /// The measurement of the cell with this name, if it is one of sp.
 pub(crate) fn meaning(name: &str) -> Option<&'static str> {
     let cell = cells(false).into_iter().find(|cell| cell.name() == name)?;
@@ -248,17 +215,14 @@ pub(super) fn programs(entry: &Entry<'_>, order: Order) -> Option<TrialPrograms>
     if let Pattern::FanOut { source, third } = cell.pattern {
         return fan_out::programs(entry, order, (source, third));
     }
-    let file = cell.transport.has_file().then(SocketFile::unused);
-    let mut common = vec![
+    let (files, for_server, for_client) = cell.transport.files();
+    let common = vec![
         ("CELL", cell.order().to_owned()),
         ("TRANSPORT", cell.transport.to_string()),
         ("SIZE", cell.size.to_string()),
         ("SENDERS", cell.senders().to_string()),
         ("MESSAGES", order.messages.to_string()),
     ];
-    if let Some(file) = &file {
-        common.push(("SOCKET", file.path().display().to_string()));
-    }
     let seed = ("SEED", order.seed.to_string());
     if cell.transport == Transport::Inproc {
         let mut worker = entry.launch(Role::SpInproc, true)?;
@@ -269,13 +233,13 @@ pub(super) fn programs(entry: &Entry<'_>, order: Order) -> Option<TrialPrograms>
     let mut server = entry.launch(Role::SpServer, true)?;
     // The receiver stops the clock: with replies that is the client too.
     let mut worker = entry.launch(Role::SpClient, cell.pattern == Pattern::Request)?;
-    server.orders = common.clone();
+    server.orders = [common.clone(), for_server].concat();
     server.orders.push(("PORT", "0".to_owned()));
-    worker.orders = common;
+    worker.orders = [common, for_client].concat();
     worker.orders.push(seed);
-    let staged = cell.transport == Transport::Tcp;
+    let staged = cell.transport.crosses_device();
     let programs = TrialPrograms::of(worker);
-    Some(TrialPrograms { server: Some(server), staged, socket_file: file, ..programs })
+    Some(TrialPrograms { server: Some(server), staged, files, ..programs })
 }
 
 pub(super) fn judge(

@@ -68,7 +68,7 @@ pub(super) fn drive(stream: &mut TcpStream, orders: &Orders) -> Result<Value, Fa
             long.shutdown(Shutdown::Write).map_err(|error| error.to_string())?;
             Ok::<u64, String>(sent)
         });
-        let account = round_trips(stream, orders);
+        let account = round_trips(&mut &*stream, &mut &*stream, orders);
         is_over.store(true, Ordering::Relaxed);
         let (sent, mut account) = (joined(sending.join())?, account?);
         account["sent"] = json!(sent);

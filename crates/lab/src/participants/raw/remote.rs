@@ -1,4 +1,4 @@
-//! The limit of the remote workload: one blocking socket, 64 KiB and more a system call.
+//! The limit of the remote workload: one blocking connection, 64 KiB and more a system call.
 //!
 //! The first byte says whether replies are wanted, or that the messages are other ones; as a rule
 //! there come messages of 12 bytes, number and payload. A reply is 8 bytes. The end of the stream asks for the account.
@@ -12,6 +12,7 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use super::replies::{joined, naive_ask};
+use super::stream::{Listener, Stream, ws};
 use super::{actors, blob, callers, paced, shapes};
 use crate::contract::Failure;
 use crate::contract::{
@@ -24,7 +25,58 @@ pub(super) const REPLY: usize = 8;
 /// Messages of a system call.
 pub(super) const BATCH: usize = 8_192;
 
+// Over shared memory the writing thread of `ask` must never wait: the other one sleeps at the only
+// socket. Two batches are on their way at most.
+const _: () = assert!(2 * BATCH * REQUEST <= wigwag_shm::RING_BYTES);
+
+/// Whether the cell goes over another transport than tcp, over which there are no other cells than
+/// tells, asks and round trips.
+fn is_over_another(orders: &Orders) -> bool {
+    !matches!(orders.transport.as_str(), "" | "tcp")
+}
+
+/// A stream of bytes over the ordered transport.
+fn framed(stream: Stream, orders: &Orders, is_client: bool) -> Stream {
+    match orders.transport.as_str() {
+        "ws" | "wss" => ws::over(stream, is_client),
+        _ => stream,
+    }
+}
+
+fn serve_over_another(orders: &Orders) -> Result<(), Failure> {
+    let listener = Listener::bind(orders)?;
+    ready_until_input_ends(listener.port()?)?;
+    let Stream { mut reader, mut writer, .. } = framed(listener.accept(orders)?, orders, false);
+    let mut kind = [0];
+    reader.read_exact(&mut kind)?;
+    let account = answer(&mut reader, &mut writer, kind[0] != 0)?;
+    print_line(&account.to_string())?;
+    loop {
+        thread::park();
+    }
+}
+
+fn drive_over_another(orders: &Orders) -> Result<(), Failure> {
+    let Stream { mut reader, mut writer, .. } = framed(Stream::connect(orders)?, orders, true);
+    ready_and_go()?;
+    let asks = matches!(orders.cell.as_str(), "ask" | "rtt");
+    writer.write_all(&[u8::from(asks)])?;
+    let account = match orders.cell.as_str() {
+        "ask" => ask(&mut reader, &mut writer, orders)?,
+        "rtt" => round_trips(&mut reader, &mut writer, orders)?,
+        _ => {
+            tell(&mut writer, orders, None)?;
+            json!({ "sent": orders.messages })
+        }
+    };
+    writer.finish()?;
+    Ok(print_line(&account.to_string())?)
+}
+
 pub(crate) fn serve(orders: &Orders) -> Result<(), Failure> {
+    if is_over_another(orders) {
+        return serve_over_another(orders);
+    }
     let listener = TcpListener::bind("127.0.0.1:0")?;
     ready_until_input_ends(listener.local_addr()?.port())?;
     let (mut stream, _) = listener.accept()?;
@@ -36,7 +88,7 @@ pub(crate) fn serve(orders: &Orders) -> Result<(), Failure> {
         shapes::MARK => shapes::serve(&mut stream, orders)?,
         actors::MARK => actors::serve(&mut stream, orders)?,
         blob::MARK => blob::serve(&listener, &mut stream)?,
-        wants_replies => answer(&mut stream, wants_replies != 0)?,
+        wants_replies => answer(&mut &stream, &mut &stream, wants_replies != 0)?,
     };
     print_line(&account.to_string())?;
     loop {
@@ -45,11 +97,15 @@ pub(crate) fn serve(orders: &Orders) -> Result<(), Failure> {
 }
 
 /// Takes numbers and payloads until the stream ends, and returns the account.
-fn answer(stream: &mut TcpStream, wants_replies: bool) -> Result<Value, Failure> {
+fn answer(
+    reader: &mut impl Read,
+    writer: &mut impl Write,
+    wants_replies: bool,
+) -> Result<Value, Failure> {
     let (mut tally, mut inbox, mut end) = (Tally::default(), vec![0; BATCH * REQUEST], 0);
     let mut outbox = Vec::with_capacity(BATCH * REPLY);
     loop {
-        let read = stream.read(&mut inbox[end..])?;
+        let read = reader.read(&mut inbox[end..])?;
         if read == 0 {
             return Ok(json!({ "senders": senders(&[tally]) }));
         }
@@ -64,12 +120,15 @@ fn answer(stream: &mut TcpStream, wants_replies: bool) -> Result<Value, Failure>
         }
         inbox.copy_within(whole..end, 0);
         end -= whole;
-        stream.write_all(&outbox)?;
+        writer.write_all(&outbox)?;
         outbox.clear();
     }
 }
 
 pub(crate) fn drive(orders: &Orders) -> Result<(), Failure> {
+    if is_over_another(orders) {
+        return drive_over_another(orders);
+    }
     let mut stream = TcpStream::connect(("127.0.0.1", orders.port))?;
     stream.set_nodelay(true)?;
     ready_and_go()?;
@@ -87,12 +146,12 @@ pub(crate) fn drive(orders: &Orders) -> Result<(), Failure> {
         _ if kind == blob::MARK => blob::drive(&mut stream, orders)?,
         _ if kind == actors::MARK => actors::drive(&mut stream, orders)?,
         _ if kind == shapes::MARK => shapes::drive(&mut stream, orders)?,
-        "rtt" => round_trips(&mut stream, orders)?,
-        "ask" => ask(&stream, orders)?,
+        "rtt" => round_trips(&mut &stream, &mut &stream, orders)?,
+        "ask" => ask(&mut &stream, &mut &stream, orders)?,
         "naive-ask" => naive_ask(&stream, orders)?,
         "paced" => paced::drive(&stream, orders)?,
         _ => {
-            tell(stream.try_clone()?, orders, None)?;
+            tell(&stream, orders, None)?;
             json!({ "sent": orders.messages })
         }
     };
@@ -102,7 +161,7 @@ pub(crate) fn drive(orders: &Orders) -> Result<(), Failure> {
 
 /// Writes all messages; with `room`, a batch only when it may be on its way.
 pub(super) fn tell(
-    mut stream: TcpStream,
+    mut writer: impl Write,
     orders: &Orders,
     room: Option<SyncSender<u64>>,
 ) -> Result<(), Failure> {
@@ -122,7 +181,7 @@ pub(super) fn tell(
         if let Some(room) = &room {
             room.send(end - number)?;
         }
-        stream.write_all(&batch)?;
+        writer.write_all(&batch)?;
         number = end;
     }
     Ok(())
@@ -130,19 +189,22 @@ pub(super) fn tell(
 
 /// One thread writes, this one reads: the window is so many batches, two at the least, and neither
 /// side can wait for the other's room.
-fn ask(mut stream: &TcpStream, orders: &Orders) -> Result<Value, Failure> {
+fn ask(
+    reader: &mut impl Read,
+    writer: &mut (impl Write + Send),
+    orders: &Orders,
+) -> Result<Value, Failure> {
     // One batch is being read, the others wait here.
     let (room, batches) = sync_channel((orders.window / BATCH).max(2) - 1);
-    let writing = stream.try_clone()?;
     thread::scope(|scope| {
         let writer =
-            scope.spawn(move || tell(writing, orders, Some(room)).map_err(|e| e.to_string()));
+            scope.spawn(move || tell(writer, orders, Some(room)).map_err(|e| e.to_string()));
         let mut due = PayloadDraws::of(orders.seed, 0);
         let (mut replies, mut wrong, mut sum) = (0_u64, 0_u64, 0_u64);
         let mut inbox = vec![0; BATCH * REPLY];
         for batch in batches {
             let inbox = &mut inbox[..batch as usize * REPLY];
-            stream.read_exact(inbox)?;
+            reader.read_exact(inbox)?;
             for reply in inbox.as_chunks::<REPLY>().0 {
                 let reply = u64::from_le_bytes(*reply);
                 wrong += u64::from(reply != replies + u64::from(due.next()));
@@ -155,15 +217,19 @@ fn ask(mut stream: &TcpStream, orders: &Orders) -> Result<Value, Failure> {
     })
 }
 
-pub(super) fn round_trips(stream: &mut TcpStream, orders: &Orders) -> Result<Value, Failure> {
+pub(super) fn round_trips(
+    reader: &mut impl Read,
+    writer: &mut impl Write,
+    orders: &Orders,
+) -> Result<Value, Failure> {
     let mut draws = PayloadDraws::of(orders.seed, 0);
     let (mut wrong, mut sum, mut reply) = (0_u64, 0_u64, [0; REPLY]);
     let mut times = Times::new();
     for number in 0..orders.messages {
         let payload = draws.next();
         let begun = Instant::now();
-        stream.write_all(&pack(number, payload))?;
-        stream.read_exact(&mut reply)?;
+        writer.write_all(&pack(number, payload))?;
+        reader.read_exact(&mut reply)?;
         times.take(begun.elapsed());
         let reply = u64::from_le_bytes(reply);
         wrong += u64::from(reply != number + u64::from(payload));

@@ -14,10 +14,10 @@ use crate::contract::{
 };
 
 pub(in crate::participants) mod inproc;
-mod shm;
-mod stream;
+mod frames;
 
-use stream::{Frames, Inbox, Listener, Stream};
+use super::stream::{Listener, Stream};
+use frames::{Frames, From, Inbox};
 
 /// Bytes that are written or read at once, unless a single message is longer.
 const BATCH_BYTES: usize = 128 << 10;
@@ -45,7 +45,7 @@ pub(crate) fn serve(orders: &Orders) -> Result<(), Failure> {
         }
         print_line(&receipts.to_json().to_string())?;
     } else {
-        stream::receive_from_many(&listener, many, orders, &mut receipts)?;
+        frames::receive_from_many(&listener, many, orders, &mut receipts)?;
         print_line(&receipts.to_json().to_string())?;
     }
     loop {
@@ -55,15 +55,16 @@ pub(crate) fn serve(orders: &Orders) -> Result<(), Failure> {
 
 /// Answers requests until the mark, which asks for the account.
 fn answer(mut stream: Stream, orders: &Orders, receipts: &mut Receipts) -> Result<(), Failure> {
-    let mut frames = Frames::new(orders, 1);
+    let mut requests = Frames::new(orders, From::Client, 1);
+    let mut replies = Frames::new(orders, From::Server, 1);
     loop {
-        stream.read_exact(frames.bytes())?;
-        let request = receipts.take(frames.message(0)).ok_or("a request that nobody sent")?;
+        stream.read_exact(requests.bytes())?;
+        let request = receipts.take(requests.take()?).ok_or("a request that nobody sent")?;
         if request.is_end() {
             print_line(&receipts.to_json().to_string())?;
         }
-        request.reply().write(frames.message(0));
-        stream.write_all(frames.bytes())?;
+        replies.put(0, |reply| request.reply().write(reply));
+        stream.write_all(replies.bytes())?;
         if request.is_end() {
             return Ok(());
         }
@@ -106,7 +107,7 @@ pub(crate) fn drive(orders: &Orders) -> Result<(), Failure> {
 /// Sends on `streams` in turn, the first of which belongs to `sender`.
 fn send(streams: &mut [Stream], sender: u32, orders: &Orders) -> Result<(), Failure> {
     let each = orders.messages / u64::from(orders.senders);
-    let mut frames = Frames::new(orders, (BATCH_BYTES / orders.size).max(1));
+    let mut frames = Frames::new(orders, From::Client, (BATCH_BYTES / orders.size).max(1));
     let senders = sender..sender + streams.len() as u32;
     let mut draws: Vec<PayloadDraws> =
         senders.map(|sender| PayloadDraws::of(orders.seed, sender)).collect();
@@ -116,14 +117,14 @@ fn send(streams: &mut [Stream], sender: u32, orders: &Orders) -> Result<(), Fail
         for ((stream, draws), sender) in streams.iter_mut().zip(&mut draws).zip(sender..) {
             for (at, number) in (number..end).enumerate() {
                 let payload = draws.next();
-                Stamp { sender, number, payload }.write(frames.message(at));
+                frames.put(at, |message| Stamp { sender, number, payload }.write(message));
             }
             stream.write_all(frames.first((end - number) as usize))?;
         }
         number = end;
     }
     for (stream, sender) in streams.iter_mut().zip(sender..) {
-        Stamp::end(sender).write(frames.message(0));
+        frames.put(0, |message| Stamp::end(sender).write(message));
         stream.write_all(frames.first(1))?;
     }
     Ok(())
@@ -131,17 +132,18 @@ fn send(streams: &mut [Stream], sender: u32, orders: &Orders) -> Result<(), Fail
 
 /// One request at a time, each reply held against its own.
 fn ask(stream: &mut Stream, orders: &Orders) -> Result<Value, Failure> {
-    let mut frames = Frames::new(orders, 1);
+    let mut requests = Frames::new(orders, From::Client, 1);
+    let mut replies = Frames::new(orders, From::Server, 1);
     let mut round_trips = RoundTrips::new(orders);
     while let Some(request) = round_trips.request() {
         let begun = Instant::now();
-        request.write(frames.message(0));
-        stream.write_all(frames.bytes())?;
-        stream.read_exact(frames.bytes())?;
-        round_trips.take(frames.message(0), begun);
+        requests.put(0, |message| request.write(message));
+        stream.write_all(requests.bytes())?;
+        stream.read_exact(replies.bytes())?;
+        round_trips.take(replies.take()?, begun);
     }
-    Stamp::end(0).write(frames.message(0));
-    stream.write_all(frames.bytes())?;
-    stream.read_exact(frames.bytes())?;
+    requests.put(0, |message| Stamp::end(0).write(message));
+    stream.write_all(requests.bytes())?;
+    stream.read_exact(replies.bytes())?;
     Ok(round_trips.to_json())
 }

@@ -2,13 +2,18 @@
 
 use wigwag::Node;
 
+use super::sp::transport::port;
 use crate::contract::{Counts, Failure, print_line, ready_until_input_ends, sequences};
 
-/// Listens, says so, and serves until the process ends.
+/// Listens over tcp, says so, and serves until the process ends.
 pub(super) async fn serve_node(node: &Node) -> Result<(), Failure> {
-    let bound = node.listen("tcp://127.0.0.1:0").await?.to_string();
-    let port = bound.rsplit(':').next().and_then(|port| port.parse().ok());
-    ready_until_input_ends(port.ok_or("a bound address has a port")?)?;
+    serve_node_at(node, "tcp://127.0.0.1:0").await
+}
+
+/// The same at another address.
+pub(super) async fn serve_node_at(node: &Node, address: &str) -> Result<(), Failure> {
+    let bound = node.listen(address).await?.to_string();
+    ready_until_input_ends(port(&bound))?;
     std::future::pending().await
 }
 

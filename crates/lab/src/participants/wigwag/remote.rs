@@ -9,7 +9,8 @@ use tokio::runtime::Builder;
 use tokio::sync::{mpsc, oneshot};
 use wigwag::{Actor, CallError, Node, NodeOptions, Pipeline, Refused, call::Unsent};
 
-use super::clerk::serve_node;
+use super::clerk::serve_node_at;
+use super::sp::transport::{address, dial_options, listen_options};
 use super::{blob, callers, overload, paced, shapes, spread};
 use crate::contract::Failure;
 use crate::contract::{Orders, PayloadDraws, Tally, print_line, ready_and_go, senders};
@@ -46,11 +47,11 @@ const SPREAD: [&str; 4] = ["senders", "actors", "actors-random", "links"];
 const SHAPES: [&str; 8] =
     ["u64", "u64-task", "u64-thread", "methods", "text", "struct", "vec", "bytes"];
 
-fn node(orders: &Orders) -> Node {
+fn options(orders: &Orders) -> NodeOptions {
     match orders.cell.as_str() {
-        "unkept" => Node::with(NodeOptions::default().keep_sessions(Duration::ZERO)),
-        "messagepack" => Node::with(NodeOptions::default().fixed_width(false)),
-        _ => Node::new(),
+        "unkept" => NodeOptions::default().keep_sessions(Duration::ZERO),
+        "messagepack" => NodeOptions::default().fixed_width(false),
+        _ => NodeOptions::default(),
     }
 }
 
@@ -69,9 +70,9 @@ pub(crate) fn serve(orders: &Orders) -> Result<(), Failure> {
         return runtime.block_on(shapes::serve(orders));
     }
     runtime.block_on(async {
-        let node = node(orders);
+        let node = Node::with(options(orders).listen_options(listen_options(orders)?));
         node.export("ledger", &Ledger::default().spawn())?;
-        serve_node(&node).await
+        serve_node_at(&node, &address(orders, 0)).await
     })
 }
 
@@ -90,9 +91,9 @@ pub(crate) fn drive(orders: &Orders) -> Result<(), Failure> {
         return runtime.block_on(shapes::drive(orders));
     }
     runtime.block_on(async {
-        let node = node(orders);
-        let address = format!("tcp://127.0.0.1:{}/ledger", orders.port);
-        let ledger = node.actor::<Ledger>(&address).await?;
+        let node = Node::with(options(orders).dial_options(dial_options(orders)?));
+        let actor = format!("{}/ledger", address(orders, orders.port));
+        let ledger = node.actor::<Ledger>(&actor).await?;
         ready_and_go()?;
         let (messages, window, draws) =
             (orders.messages, orders.window, PayloadDraws::of(orders.seed, 0));

@@ -3,21 +3,23 @@
 
 use std::future::Future;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde_json::{Value, json};
 use tokio::runtime::Builder;
 use wigwag::Bytes;
 use wigwag::sp::{Pair, Pub, Pull, Push, Rep, Req, SendError, SocketError, Sub};
-use wigwag::transport::{DialOptions, ListenOptions, ShmOptions};
 
 use crate::contract::Failure;
-use crate::contract::sp::{Receipts, RoundTrips, SHM_SPIN, Stamp, merged};
+use crate::contract::sp::{Receipts, RoundTrips, Stamp, merged};
 use crate::contract::{
     Orders, PayloadDraws, print_line, print_line_and_wait, ready_and_go, ready_until_input_ends,
 };
 
+pub(super) mod transport;
 pub(in crate::participants) mod fan_out;
+
+use transport::{address, dial_options, listen_options};
 
 /// Where both ends of one process meet.
 const INPROC: &str = "inproc://lab";
@@ -68,29 +70,10 @@ impl Receives for Pair {
     }
 }
 
-/// Where the server listens, or the client dials.
-fn address(orders: &Orders, port: u16) -> String {
-    match orders.transport.as_str() {
-        "ipc" => format!("ipc://{}", orders.socket),
-        "shm" | "shm-spin" => format!("shm://{}", orders.socket),
-        _ => format!("tcp://127.0.0.1:{port}"),
-    }
-}
-
-fn shm_options(orders: &Orders) -> Result<ShmOptions, Failure> {
-    let spin = if orders.transport == "shm-spin" { SHM_SPIN } else { Duration::ZERO };
-    // Over ipc the socket is what is measured.
-    Ok(ShmOptions::default().spin(spin)?.upgrade_ipc(false))
-}
-
 pub(crate) fn serve(orders: &Orders) -> Result<(), Failure> {
     let address = address(orders, 0);
-    let options = ListenOptions::default().shm(shm_options(orders)?);
-    let ready = |bound: String| {
-        // An ipc address has no port.
-        let port = bound.rsplit(':').next().and_then(|port| port.parse().ok());
-        ready_until_input_ends(port.unwrap_or(0))
-    };
+    let options = listen_options(orders)?;
+    let ready = |bound: String| ready_until_input_ends(transport::port(&bound));
     Builder::new_current_thread().enable_all().build()?.block_on(async {
         match orders.cell.as_str() {
             "req" => {
@@ -118,7 +101,7 @@ pub(crate) fn serve(orders: &Orders) -> Result<(), Failure> {
 
 pub(crate) fn drive(orders: &Orders) -> Result<(), Failure> {
     let address = address(orders, orders.port);
-    let options = DialOptions::default().shm(shm_options(orders)?);
+    let options = dial_options(orders)?;
     if orders.cell == "threads" {
         return send_from_threads(&address, orders);
     }

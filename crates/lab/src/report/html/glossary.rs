@@ -10,6 +10,7 @@ use crate::report::html::table;
 use crate::report::layout::OWN;
 use crate::results::Verdict;
 use crate::workload::relayed::CUTS_NAME;
+use crate::workload::remote::over;
 use crate::workload::sp;
 
 /// The question of each workload.
@@ -29,7 +30,8 @@ const WORKLOADS: &[(&str, &str)] = &[
     (
         "sp",
         "Sockets of the Scalability Protocols, or a participant's own that do the same: round trips, \
-         and messages one way, over tcp and ipc between two processes and over inproc in one.",
+         and messages one way, between two processes over tcp, ipc, shared memory, TLS and \
+         WebSocket, and over inproc in one.",
     ),
 ];
 
@@ -121,7 +123,7 @@ pub(crate) fn of_workload(workload: &str) -> Option<&'static str> {
 
 /// The measurement of `cell`, if it is known.
 pub(crate) fn of_cell(cell: &str) -> Option<&'static str> {
-    meaning(CELLS, cell).or_else(|| sp::meaning(cell))
+    meaning(CELLS, cell).or_else(|| sp::meaning(cell)).or_else(|| over::meaning(cell))
 }
 
 fn meaning(known: &[(&str, &'static str)], wanted: &str) -> Option<&'static str> {

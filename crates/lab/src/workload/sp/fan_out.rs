@@ -21,7 +21,8 @@ use crate::workload::account::{LatencyBins, SenderCounts};
 use crate::workload::counter::FLAT_BYTES;
 use crate::workload::entry::parse_account;
 use crate::workload::remote::judge_wire;
-use crate::workload::sp::{SpCell, Transport};
+use crate::workload::sp::SpCell;
+use crate::workload::transport::Transport;
 use crate::workload::{Entry, Judgement, Order, paced};
 
 /// Messages a second. On two processors every participant holds it for three peers, but NNG not
