@@ -6,7 +6,7 @@
  *     typedef ... sp_socket;
  *     typedef ... sp_message;
  *     static sp_socket sp_open(enum sp_kind kind, size_t size);
- *     static int sp_listen(sp_socket socket, const char *address);  // the port of tcp
+ *     static int sp_listen(sp_socket socket, const char *address);  // the port, if it has one
  *     static void sp_dial(sp_socket socket, const char *address);
  *     static void sp_new(sp_message *message, size_t size);
  *     static uint8_t *sp_bytes(sp_message *message);
@@ -270,8 +270,9 @@ int main(int count, char **arguments)
     else if (!strcmp(transport, "ipc"))
         snprintf(orders.address, sizeof orders.address, "ipc://%s", order("SOCKET"));
     else
-        snprintf(orders.address, sizeof orders.address, "tcp://127.0.0.1:%d",
-                 (int)number_ordered("PORT"));
+        snprintf(orders.address, sizeof orders.address, "%s://127.0.0.1:%d%s",
+                 strcmp(transport, "tls") ? transport : "tls+tcp", (int)number_ordered("PORT"),
+                 strncmp(transport, "ws", 2) ? "" : "/");
     if (serves)
         serve();
     if (receives || !strcmp(role, "sender")) {

@@ -7,4 +7,7 @@ require (
 	golang.org/x/sys v0.0.0-20210124154548-22da62e12c0c
 )
 
-require github.com/Microsoft/go-winio v0.5.2 // indirect
+require (
+	github.com/Microsoft/go-winio v0.5.2 // indirect
+	github.com/gorilla/websocket v1.5.0 // indirect
+)

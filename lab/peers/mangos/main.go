@@ -4,6 +4,8 @@ package main
 
 import (
 	"bufio"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -23,6 +25,9 @@ import (
 	_ "go.nanomsg.org/mangos/v3/transport/inproc"
 	_ "go.nanomsg.org/mangos/v3/transport/ipc"
 	_ "go.nanomsg.org/mangos/v3/transport/tcp"
+	_ "go.nanomsg.org/mangos/v3/transport/tlstcp"
+	_ "go.nanomsg.org/mangos/v3/transport/ws"
+	_ "go.nanomsg.org/mangos/v3/transport/wss"
 )
 
 var (
@@ -89,9 +94,33 @@ func address() string {
 		return "inproc://lab"
 	case "ipc":
 		return "ipc://" + os.Getenv("SOCKET")
+	case "tls":
+		return "tls+tcp://127.0.0.1:" + os.Getenv("PORT")
+	case "ws", "wss":
+		return transport + "://127.0.0.1:" + os.Getenv("PORT") + "/"
 	default:
 		return "tcp://127.0.0.1:" + os.Getenv("PORT")
 	}
+}
+
+// options has the certificate of a server or the authority of a client, where there is TLS.
+func options(serves bool) map[string]any {
+	if transport != "tls" && transport != "wss" {
+		return nil
+	}
+	config := &tls.Config{MinVersion: tls.VersionTLS13}
+	if serves {
+		certificate, err := tls.LoadX509KeyPair(os.Getenv("CERT"), os.Getenv("KEY"))
+		check(err)
+		config.Certificates = []tls.Certificate{certificate}
+	} else {
+		authority, err := os.ReadFile(os.Getenv("CA"))
+		check(err)
+		config.RootCAs = x509.NewCertPool()
+		config.RootCAs.AppendCertsFromPEM(authority)
+		config.ServerName = "localhost"
+	}
+	return map[string]any{mangos.OptionTLSConfig: config}
 }
 
 func opened(open func() (mangos.Socket, error)) mangos.Socket {
@@ -124,12 +153,12 @@ func sender() mangos.Socket {
 
 func serve() {
 	socket := receiver()
-	listener, err := socket.NewListener(address(), nil)
+	listener, err := socket.NewListener(address(), options(true))
 	check(err)
 	check(listener.Listen())
 	go endWithTheInput(os.Stdin)
 	port := "0"
-	if transport == "tcp" {
+	if transport != "ipc" {
 		port = portOf(listener)
 	}
 	fmt.Println("READY", port)
@@ -147,7 +176,7 @@ func endWithTheInput(input io.Reader) {
 }
 
 func portOf(listener mangos.Listener) string {
-	bound := listener.Address()
+	bound := strings.TrimSuffix(listener.Address(), "/")
 	return bound[strings.LastIndex(bound, ":")+1:]
 }
 
@@ -160,7 +189,7 @@ func drive() {
 			continue
 		}
 		sockets[at] = sender()
-		check(sockets[at].Dial(address()))
+		check(sockets[at].DialOptions(address(), options(false)))
 	}
 	input := readyAndWaitForGo()
 	switch cell {

@@ -15,6 +15,9 @@
 #include <nng/protocol/pubsub0/sub.h>
 #include <nng/protocol/reqrep0/rep.h>
 #include <nng/protocol/reqrep0/req.h>
+#include <nng/supplemental/tls/tls.h>
+#include <nng/transport/tls/tls.h>
+#include <nng/transport/ws/websocket.h>
 
 #define SP_THREADS_SHARE_A_SOCKET 1
 
@@ -63,19 +66,67 @@ static void sp_subscribe(sp_socket socket)
     check(nng_socket_set(socket, NNG_OPT_SUB_SUBSCRIBE, "", 0), "NNG_OPT_SUB_SUBSCRIBE");
 }
 
+/* A file of PEM as a string. */
+static char *read_file(const char *path)
+{
+    static const long LONGEST = 1 << 16;
+    char *text = calloc(1, LONGEST);
+    FILE *file = path ? fopen(path, "r") : NULL;
+    if (!text || !file || !fread(text, 1, LONGEST - 1, file)) {
+        fprintf(stderr, "cannot read the certificate or key '%s'\n", path ? path : "");
+        exit(1);
+    }
+    fclose(file);
+    return text;
+}
+
+static int has_tls(const char *address)
+{
+    return !strncmp(address, "tls+", 4) || !strncmp(address, "wss:", 4);
+}
+
+static nng_tls_config *server_tls(void)
+{
+    nng_tls_config *config;
+    char *certificate = read_file(getenv("CERT")), *key = read_file(getenv("KEY"));
+    check(nng_tls_config_alloc(&config, NNG_TLS_MODE_SERVER), "nng_tls_config_alloc");
+    check(nng_tls_config_own_cert(config, certificate, key, NULL), "nng_tls_config_own_cert");
+    free(certificate);
+    free(key);
+    return config;
+}
+
+/* Mbed TLS 2 compares no addresses, so the certificate is held against its other name. */
+static nng_tls_config *client_tls(void)
+{
+    nng_tls_config *config;
+    check(nng_tls_config_alloc(&config, NNG_TLS_MODE_CLIENT), "nng_tls_config_alloc");
+    check(nng_tls_config_ca_file(config, getenv("CA")), "nng_tls_config_ca_file");
+    check(nng_tls_config_auth_mode(config, NNG_TLS_AUTH_MODE_REQUIRED), "the mode");
+    check(nng_tls_config_server_name(config, "localhost"), "nng_tls_config_server_name");
+    return config;
+}
+
 static int sp_listen(sp_socket socket, const char *address)
 {
     nng_listener listener;
     int port = 0;
-    check(nng_listen(socket, address, &listener, 0), "nng_listen");
-    if (!strncmp(address, "tcp://", 6))
+    check(nng_listener_create(&listener, socket, address), "nng_listener_create");
+    if (has_tls(address))
+        check(nng_listener_set_ptr(listener, NNG_OPT_TLS_CONFIG, server_tls()), "the certificate");
+    check(nng_listener_start(listener, 0), "nng_listener_start");
+    if (strncmp(address, "inproc:", 7) && strncmp(address, "ipc:", 4))
         check(nng_listener_get_int(listener, NNG_OPT_TCP_BOUND_PORT, &port), "the port");
     return port;
 }
 
 static void sp_dial(sp_socket socket, const char *address)
 {
-    check(nng_dial(socket, address, NULL, 0), "nng_dial");
+    nng_dialer dialer;
+    check(nng_dialer_create(&dialer, socket, address), "nng_dialer_create");
+    if (has_tls(address))
+        check(nng_dialer_set_ptr(dialer, NNG_OPT_TLS_CONFIG, client_tls()), "the authority");
+    check(nng_dialer_start(dialer, 0), "nng_dialer_start");
 }
 
 static void sp_new(sp_message *message, size_t size)
