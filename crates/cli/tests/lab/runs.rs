@@ -211,6 +211,27 @@ fn a_quick_run_of_sp_passes_messages_over_every_transport() {
     }
 }
 
+/// Each pattern of sp and each exchange of remote once, and each transport but tcp, ipc and inproc.
+#[test]
+fn a_quick_run_passes_messages_over_tls_websocket_and_shared_memory() {
+    let _alone = crate::alone();
+    let sockets = ["req 111 B wss", "push 16 B tls", "push 64 KiB ws"];
+    let nodes = ["tell, wss", "ask, shm", "rtt, tls"];
+    for (workload, cells) in [("sp", sockets), ("remote", nodes)] {
+        let rows = some_cells(workload, "raw,wigwag", &cells);
+        for name in ["raw", "wigwag"] {
+            for cell in cells {
+                let row = rows.row(cell, name);
+                assert_eq!(row["verified"]["received"], row["verified"]["sent"], "{row}");
+                assert!(row["ratio_to_raw"]["median"].as_f64() > Some(0.0), "{row}");
+                // The bytes of shared memory cross no device.
+                let is_counted = row["runs"][0]["wire_bytes"].as_u64() > Some(0);
+                assert_eq!(is_counted, !cell.ends_with("shm"), "{row}");
+            }
+        }
+    }
+}
+
 /// Every message of PUB is accounted for, at every peer that is measured; beside a third one that
 /// dies, the next one is served.
 #[test]

@@ -176,3 +176,6 @@ impl<S: Socket> Outlet for SocketHalf<S> {
         self.0.end()
     }
 }
+
+#[cfg(test)]
+mod tests;
