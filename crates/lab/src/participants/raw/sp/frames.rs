@@ -233,7 +233,7 @@ mod tests {
     #[test]
     fn a_message_that_is_not_masked_is_refused_or_corrupt() {
         let orders = orders("ws", "push", 16);
-        let mut plain = Frames::new(&orders, From::Server, 1);
+        let mut plain = Frames::new(&orders, From::Server, 2);
         plain.put(0, |message| STAMP.write(message));
         let refused = received(&orders, plain.bytes()).unwrap_err();
         assert!(refused.contains("another head"), "{refused}");
