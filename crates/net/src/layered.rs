@@ -20,15 +20,18 @@ use crate::transport::{ByteInlet, Connection, Inlet, Outlet};
 /// Bytes that a layer accepts to send at a time: its output is written before it gets more.
 pub const SEND_BYTES_MAX: usize = 64 * 1024;
 
-/// Received bytes that a layer may leave for later: more than a record of TLS or the head of an HTTP
-/// request.
-const LEFT_BYTES_MAX: usize = 64 * 1024;
+/// Received bytes that a layer may leave for later: more than a record of TLS, the head of an HTTP
+/// request, or a frame of WebSocket whose body is passed on where it lies.
+const LEFT_BYTES_MAX: usize = 80 * 1024;
 
 /// The outcome of giving received bytes to a layer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Received {
     /// Bytes that were taken off the front.
     pub taken: usize,
+    /// Bytes behind them that are the next ones of the input as they stand. They are handed over
+    /// where they lie, and the layer is called again for those behind them.
+    pub passed: usize,
     /// The peer has ended its direction.
     pub is_end: bool,
 }
@@ -49,7 +52,8 @@ pub trait Layer: Send + 'static {
 
     /// Takes what it can from the front of `received`, which it may change in place; appends what
     /// that means to `input`, and what is to be answered to `out`. Called with bytes that it did not
-    /// take only together with further ones, so it must not leave a whole record.
+    /// take only together with further ones, so it must not leave a whole record, other than behind
+    /// bytes that it passes on.
     ///
     /// # Errors
     /// The peer breaks the layer's protocol. `out` may hold what tells it so.
@@ -253,19 +257,26 @@ impl<L: Layer> LayeredInlet<L> {
     fn give_to_layer(&mut self, arrived: usize, input: &mut ReadBuf) {
         let mut sides = self.shared.sides();
         let Sides { layer, out, .. } = &mut *sides;
-        let outcome = match arrived {
-            0 => layer.ended().map(|()| Received { taken: 0, is_end: true }),
-            _ => layer.receive(self.received.as_mut_slice(), input, out),
-        };
-        let failed = match outcome {
-            Ok(Received { taken, is_end }) => {
-                self.received.skip(taken);
-                self.has_ended |= is_end;
-                let rule = "a record of the peer is longer than its protocol allows";
-                let is_endless = !is_end && self.received.len() > LEFT_BYTES_MAX;
-                is_endless.then(|| io::Error::new(io::ErrorKind::InvalidData, rule))
+        let failed = loop {
+            let outcome = match arrived {
+                0 => layer.ended().map(|()| Received { is_end: true, ..Received::default() }),
+                _ => layer.receive(self.received.as_mut_slice(), input, out),
+            };
+            let Received { taken, passed, is_end } = match outcome {
+                Ok(received) => received,
+                Err(error) => break Some(error),
+            };
+            self.received.skip(taken);
+            if passed > 0 {
+                input.append_shared(self.received.take(passed));
+                if !self.received.is_empty() {
+                    continue;
+                }
             }
-            Err(error) => Some(error),
+            self.has_ended |= is_end;
+            let rule = "a record of the peer is longer than its protocol allows";
+            let is_endless = !is_end && self.received.len() > LEFT_BYTES_MAX;
+            break is_endless.then(|| io::Error::new(io::ErrorKind::InvalidData, rule));
         };
         self.has_ended |= failed.is_some();
         self.failed = failed;

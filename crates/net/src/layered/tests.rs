@@ -33,7 +33,7 @@ impl Layer for Invert {
     ) -> io::Result<Received> {
         received.iter_mut().for_each(|byte| *byte = !*byte);
         input.append(received);
-        Ok(Received { taken: received.len(), is_end: false })
+        Ok(Received { taken: received.len(), ..Received::default() })
     }
 
     fn ended(&mut self) -> io::Result<()> {

@@ -151,7 +151,7 @@ impl<C: Unbuffered> TlsLayer<C> {
                 // Early data is never offered, so there is none; nothing else is left to do.
                 _ => {
                     taken += discard;
-                    return Ok(Received { taken, is_end });
+                    return Ok(Received { taken, is_end, passed: 0 });
                 }
             }
             taken += discard;

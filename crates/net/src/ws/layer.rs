@@ -230,7 +230,10 @@ impl WebSocket {
             let (more, outcome) = self.deframer.receive(&mut received[taken..], input);
             taken += more;
             match outcome {
-                Ok(None) => return Ok(Received { taken, is_end: false }),
+                Ok(None) => return Ok(Received { taken, ..Received::default() }),
+                Ok(Some(Event::Body(passed))) => {
+                    return Ok(Received { taken, passed, is_end: false });
+                }
                 Ok(Some(Event::Ping(payload))) => {
                     self.pinged = Some(payload);
                     self.answer_ping(out);
@@ -239,7 +242,7 @@ impl WebSocket {
                     self.closed_with = Some(reason.code);
                     return match reason.code {
                         None | Some(close::NORMAL | close::GOING_AWAY) => {
-                            Ok(Received { taken, is_end: true })
+                            Ok(Received { taken, passed: 0, is_end: true })
                         }
                         Some(code) => {
                             self.send_close(out);
@@ -325,11 +328,11 @@ impl Layer for WebSocket {
                 _ => self.take_head(received, input, out)?,
             };
             if matches!(self.state, State::Refused) {
-                return Ok(Received { taken, is_end: true });
+                return Ok(Received { taken, passed: 0, is_end: true });
             }
         }
         if !matches!(self.state, State::Open) {
-            return Ok(Received { taken, is_end: false });
+            return Ok(Received { taken, ..Received::default() });
         }
         let rest = self.take_frames(&mut received[taken..], input, out)?;
         Ok(Received { taken: taken + rest.taken, ..rest })
