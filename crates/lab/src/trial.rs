@@ -2,6 +2,7 @@
 
 pub mod relay_program;
 pub mod bystander;
+pub mod transport;
 
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};

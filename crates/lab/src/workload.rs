@@ -13,7 +13,6 @@ pub(crate) mod relayed;
 pub mod pingpong;
 pub mod http;
 pub mod sp;
-pub mod transport;
 mod round_trips;
 pub mod outside_clock;
 

@@ -3,11 +3,11 @@
 use crate::contract::role::Role;
 use crate::participants::Participant;
 use crate::results::Witness;
+use crate::trial::transport::Transport;
 use crate::workload::remote::over::{self, Exchange};
 use crate::workload::remote::overload;
 use crate::workload::remote::shape::{self, Origin, Shape};
 use crate::workload::sp::SpCell;
-use crate::workload::transport::Transport;
 use crate::workload::{counter, http, pingpong, relayed, sp};
 
 /// A workload.

@@ -1,10 +1,10 @@
 //! Two processes and the participant's own wire: one way, or with replies.
 
 use crate::contract::role::Role;
+use crate::trial::transport::Transport;
 use crate::trial::{Outcome, TrialPrograms};
 use crate::workload::account::{RemoteClientAccount, RemoteServerAccount, sequences};
 use crate::workload::entry::parse_account;
-use crate::workload::transport::Transport;
 use crate::workload::{Cell, Entry, Judgement, Order, SpreadOver, paced, relayed, round_trips};
 
 pub(crate) mod overload;

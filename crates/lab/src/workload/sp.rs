@@ -5,12 +5,12 @@
 //! tell a message that was put together from two.
 
 use crate::contract::role::Role;
+use crate::trial::transport::Transport;
 use crate::trial::{Outcome, TrialPrograms};
 use crate::workload::account::{RemoteClientAccount, SenderCounts, SpServerAccount, verify};
 use crate::workload::entry::parse_account;
 use crate::workload::remote::{judge_client, judge_pace, judge_stalls, judge_times, judge_wire};
 use crate::workload::sp::fan_out::{Source, Third};
-use crate::workload::transport::Transport;
 use crate::workload::{Cell, Entry, Judgement, Order};
 
 pub mod fan_out;

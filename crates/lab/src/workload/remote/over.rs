@@ -1,7 +1,7 @@
 //! Cells of remote over another transport than tcp: the same exchange, with the same orders otherwise.
 
+use crate::trial::transport::Transport;
 use crate::workload::Cell;
-use crate::workload::transport::Transport;
 
 /// The transports of these cells.
 const TRANSPORTS: [Transport; 4] = [Transport::Tls, Transport::Ws, Transport::Wss, Transport::Shm];

@@ -14,6 +14,7 @@ use serde::Deserialize;
 use crate::contract::role::Role;
 use crate::figures::digest::Verified;
 use crate::trial::bystander::BystanderSpec;
+use crate::trial::transport::Transport;
 use crate::trial::{Outcome, ProgramSpec, TrialPrograms};
 use crate::workload::account::latency::LatencyHistogram;
 use crate::workload::account::payloads::Payloads;
@@ -22,7 +23,6 @@ use crate::workload::counter::FLAT_BYTES;
 use crate::workload::entry::parse_account;
 use crate::workload::remote::judge_wire;
 use crate::workload::sp::SpCell;
-use crate::workload::transport::Transport;
 use crate::workload::{Entry, Judgement, Order, paced};
 
 /// Messages a second. On two processors every participant holds it for three peers, but NNG not

@@ -52,12 +52,12 @@ impl Transport {
     }
 
     /// Whether its bytes cross the loopback device, where they can be counted.
-    pub(super) fn crosses_device(self) -> bool {
+    pub(crate) fn crosses_device(self) -> bool {
         matches!(self, Transport::Tcp | Transport::Tls | Transport::Ws | Transport::Wss)
     }
 
     /// The files that a trial needs, and what orders the server and the client are given about them.
-    pub(super) fn files(self) -> (TrialFiles, FileOrders, FileOrders) {
+    pub(crate) fn files(self) -> (TrialFiles, FileOrders, FileOrders) {
         let text = |path: &std::path::Path| path.display().to_string();
         match self {
             Transport::Ipc | Transport::Shm | Transport::ShmSpin => {
