@@ -3,8 +3,8 @@
 //! A machine with only a Rust toolchain must be able to build wigwag. A package with a native library
 //! declares it with `links`, or calls one of the known helper crates from its build script. Neither
 //! may occur among the dependencies of any crate of the workspace, except test dependencies, and
-//! except ring, which has the cryptography of TLS: the command has it, and each library only behind a
-//! feature, so that no program gets it without asking for it.
+//! except ring, which has the cryptography of TLS: the command has it and so does the lab, which is a
+//! part of it, and each library only behind a feature, so that no program gets it without asking for it.
 
 use std::collections::BTreeMap;
 
@@ -17,8 +17,8 @@ const HELPERS: &[&str] =
 /// The one package that may compile C.
 const PERMITTED: &str = "ring";
 
-/// The crate that may need it always: the command.
-const COMMAND: &str = "wigwag-cli";
+/// The crates that may need it always: the command, and the lab, which is built into nothing else.
+const COMMAND_CRATES: &[&str] = &["wigwag-cli", "wigwag-lab"];
 
 /// Each package that would need a C toolchain, with a dependency path to it.
 pub(crate) fn faults(metadata: &Metadata) -> Vec<String> {
@@ -49,7 +49,9 @@ fn unasked(metadata: &Metadata) -> Vec<String> {
     let mut faults = Vec::new();
     for (_, member) in metadata.members() {
         let needs = member.dependencies.iter().filter(|needed| {
-            needed.kind != DependencyKind::Dev && !needed.optional && member.name != COMMAND
+            needed.kind != DependencyKind::Dev
+                && !needed.optional
+                && !COMMAND_CRATES.contains(&member.name.as_str())
         });
         for needed in needs {
             let of_name = |package: &&Package| package.name == needed.name && !package.member;
