@@ -210,8 +210,12 @@ impl<C: Unbuffered> TlsReader<C> {
     /// One step of the handshake; true when it is over.
     fn shake_hands(&mut self) -> Result<bool, Failure> {
         let mut shared = lock(&self.shared);
-        let (taken, _) = shared.receive(&mut self.inbox[self.start..self.end], |_| {})?;
+        // What the client sends right behind its last message of the handshake may have come with it.
+        let spilled = &mut self.spilled;
+        let take = |payload: &[u8]| spilled.extend_from_slice(payload);
+        let (taken, is_end) = shared.receive(&mut self.inbox[self.start..self.end], take)?;
         self.start += taken;
+        self.is_end |= is_end;
         (&*self.socket).write_all(&shared.out)?;
         shared.out.clear();
         let is_open = shared.is_open;
