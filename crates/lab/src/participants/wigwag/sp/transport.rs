@@ -29,7 +29,8 @@ pub(in crate::participants::wigwag) fn port(bound: &str) -> u16 {
 
 fn shm(orders: &Orders) -> Result<ShmOptions, Failure> {
     let spin = if orders.transport == "shm-spin" { SHM_SPIN } else { Duration::ZERO };
-    Ok(ShmOptions::default().spin(spin)?)
+    // Over ipc the socket is what is measured.
+    Ok(ShmOptions::default().spin(spin)?.upgrade_ipc(false))
 }
 
 pub(in crate::participants::wigwag) fn listen_options(
