@@ -2,14 +2,17 @@
 
 use std::io::{Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::time::timeout;
-use wigwag_net::socket::{Pair, Pull, Push, Rep, Req};
-use wigwag_net::{DialOptions, ListenOptions, ShmOptions};
+use wigwag_net::socket::{Pair, PipeInfo, PipeWatcher, Pull, Push, Rep, Req};
+use wigwag_net::{DialOptions, ListenOptions, Permissions, ShmOptions};
 use wigwag_shm::{Segment, pass};
 
+use super::strangers::dials_as_nobody;
 use super::{ALONE, Folder, descriptors, segments};
 
 const LIMIT: Duration = Duration::from_secs(30);
@@ -179,6 +182,36 @@ async fn bytes_on_the_socket_behind_an_accepted_offer_end_the_connection() {
     });
     assert!(timeout(LIMIT, ended).await.unwrap().unwrap());
     assert!(pull.pipes().is_empty());
+}
+
+/// Notes for each pipe whether it has moved.
+struct Moved(Arc<Mutex<Vec<bool>>>);
+
+impl PipeWatcher for Moved {
+    fn admitted(&self, pipe: &PipeInfo) {
+        self.0.lock().unwrap().push(pipe.shared_memory);
+    }
+}
+
+/// The socket file may have been opened to others by hand: the listener's own permissions decide whose
+/// memory it maps.
+#[tokio::test]
+async fn the_memory_of_another_user_is_used_only_if_the_listener_admits_others() {
+    let _alone = ALONE.lock().await;
+    let folder = Folder::new("others");
+    std::fs::set_permissions(&folder.0, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let moved = Arc::<Mutex<Vec<bool>>>::default();
+    let pull = Pull::new();
+    pull.watch_pipes(Moved(moved.clone()));
+    let listener = pull.listen(&ipc(&folder)).await.unwrap();
+    let open = || std::fs::Permissions::from_mode(0o666);
+    std::fs::set_permissions(folder.socket(), open()).unwrap();
+    assert!(dials_as_nobody(&ipc(&folder)).await);
+    listener.close().await;
+    let all = ListenOptions::default().permissions(Permissions::new(0o666).unwrap());
+    pull.listen_with(&ipc(&folder), all).await.unwrap();
+    assert!(dials_as_nobody(&ipc(&folder)).await);
+    assert_eq!(*moved.lock().unwrap(), [false, true]);
 }
 
 /// The memory of all connections is bounded: one more than fit stays on its socket.

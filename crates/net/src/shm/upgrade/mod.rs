@@ -123,6 +123,3 @@ impl Upgrade {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;
