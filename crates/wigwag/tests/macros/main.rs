@@ -9,4 +9,3 @@ pub mod names;
 mod calls;
 mod codecs;
 mod conditions;
-mod errors;
