@@ -90,7 +90,7 @@ mod tests {
     fn each_file_is_a_target() {
         assert_eq!(
             targets().unwrap(),
-            ["forward", "framing", "header", "hostile", "protocol", "session"]
+            ["forward", "framing", "header", "hostile", "protocol", "ring", "session"]
         );
     }
 }

@@ -1,9 +1,11 @@
 //! `cargo xtask test`: runs every test and prints one line with the total.
 //!
 //! The tests of the workspace run with `WIGWAG_OUTSIDE=1`, so tests that need other programs start
-//! them, and fail if a program is missing. Then the models run: each crate that depends on loom or
-//! shuttle is built again with `--cfg wigwag_loom` or `--cfg wigwag_shuttle`. The cfg applies to that
-//! crate alone; `RUSTFLAGS` would apply it to all crates and recompile tokio and other dependencies.
+//! them, and fail if a program is missing.
+//!
+//! The models run with `cargo xtask nightly`: each crate that depends on loom or shuttle is built again
+//! with `--cfg wigwag_loom` or `--cfg wigwag_shuttle`. The cfg applies to that crate alone; `RUSTFLAGS`
+//! would apply it to all crates and recompile tokio and other dependencies.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
@@ -22,15 +24,12 @@ struct ModelChecker {
     cfg: &'static str,
     /// The part of the models' names that selects them among the crate's tests.
     filter: &'static str,
-    /// The crates whose models every push checks; `cargo xtask nightly` checks those of all crates. To
-    /// build their tests again takes more than a minute for each, which is too much for each push.
-    each_push: &'static [&'static str],
 }
 
 /// loom explores all orders of short executions, shuttle random orders of long ones.
 const CHECKERS: [ModelChecker; 2] = [
-    ModelChecker { name: "loom", cfg: "wigwag_loom", filter: "loom_", each_push: &["wigwag-net"] },
-    ModelChecker { name: "shuttle", cfg: "wigwag_shuttle", filter: "shuttle_", each_push: &[] },
+    ModelChecker { name: "loom", cfg: "wigwag_loom", filter: "loom_" },
+    ModelChecker { name: "shuttle", cfg: "wigwag_shuttle", filter: "shuttle_" },
 ];
 
 const BUILD: &[&str] = &["test", "--workspace", "--no-run"];
@@ -71,17 +70,12 @@ pub(crate) fn run() -> bool {
     let mut tally = step::timed("tests", || counted(tests.env("WIGWAG_OUTSIDE", "1")));
     let mut waiting = workspace::cargo(WAITING_TESTS);
     tally += step::timed("tests that wait", || counted(waiting.env("WIGWAG_OUTSIDE", "1")));
-    tally += check_models(|checker, package| checker.each_push.contains(&package));
     sum_up(tally)
 }
 
-/// Checks the models of all crates.
-pub(crate) fn check_all_models() -> Tally {
-    check_models(|_, _| true)
-}
-
-/// Checks the models of the crates that are `chosen`.
-fn check_models(chosen: impl Fn(&ModelChecker, &str) -> bool) -> Tally {
+/// Checks the models of all crates. To build a crate's tests again takes about a minute, which is too
+/// much for each push.
+pub(crate) fn check_models() -> Tally {
     let metadata = match Metadata::load() {
         Ok(metadata) => metadata,
         Err(error) => {
@@ -92,10 +86,8 @@ fn check_models(chosen: impl Fn(&ModelChecker, &str) -> bool) -> Tally {
     let mut tally = Tally::default();
     for checker in &CHECKERS {
         for package in checker.crates(&metadata) {
-            if chosen(checker, package) {
-                let what = format!("models of {package}, {}", checker.name);
-                tally += step::timed(&what, || checker.run(package));
-            }
+            let what = format!("models of {package}, {}", checker.name);
+            tally += step::timed(&what, || checker.run(package));
         }
     }
     tally
