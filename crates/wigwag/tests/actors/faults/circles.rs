@@ -219,6 +219,7 @@ async fn tells_in_a_circle_come_back_on_threads_too() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn circles_end_on_threads_too() {
+    const HOPS: u32 = 9;
     let begun = Instant::now();
     for capacity in 1..=4 {
         let ring = Ring::new(capacity, [Way::Asks; 3], &Arc::default()).await;
@@ -227,12 +228,16 @@ async fn circles_end_on_threads_too() {
         ring.goes_on().await;
         ring.end().await;
     }
+    // These are refused at once.
+    assert!(begun.elapsed() < HANDLER_WAIT_MAX, "{:?}", begun.elapsed());
     let ways = [Way::Asks, Way::Tells, Way::Asks];
     let ring = Ring::new(1, ways, &Arc::default()).await;
-    let counts = count(ring.flood(32, 9, Some(SECOND / 2)).await).await;
+    let counts = count(ring.flood(32, HOPS, Some(SECOND / 2)).await).await;
     assert_eq!(counts.all(), 96, "{counts:?}");
     assert!(counts.timeout > 0 && counts.stopped == 0, "{counts:?}");
     ring.goes_on().await;
     ring.end().await;
-    assert!(begun.elapsed() < 5 * HANDLER_WAIT_MAX, "{:?}", begun.elapsed());
+    // A tell outlives the ask that it came from, and each of its hops may wait for room; the order on
+    // threads decides how many do.
+    assert!(begun.elapsed() < (HOPS + 1) * HANDLER_WAIT_MAX, "{:?}", begun.elapsed());
 }
