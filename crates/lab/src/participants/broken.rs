@@ -48,7 +48,8 @@ fn faulty(
             }
             // The count is right, but one message is sent twice and another never.
             "broken-mask" if bad => send((number, before.1))?,
-            "broken-wrong" if bad => send((number, message.1 ^ 1))?,
+            // All changes go in one direction: a sum does not tell of those that cancel each other out.
+            "broken-wrong" if bad => send((number, message.1.wrapping_add(1)))?,
             "broken-reorder" if bad && number + 1 < count => held = Some(message),
             _ => send(message)?,
         }
@@ -157,4 +158,26 @@ pub(super) fn drive(name: &str, orders: &Orders) -> Result<(), Failure> {
     writer.flush()?;
     stream.shutdown(Shutdown::Write)?;
     Ok(print_line(&json!({ "sent": orders.messages }).to_string())?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sum(name: &str, seed: u32) -> u64 {
+        let mut sum = 0;
+        let add = |(_, payload): Message| {
+            sum += u64::from(payload);
+            Ok(())
+        };
+        faulty(name, 4 * ONE_IN, PayloadDraws::of(seed, 0), add).expect("nothing fails");
+        sum
+    }
+
+    #[test]
+    fn changed_messages_change_the_sum_with_every_seed() {
+        for seed in 0..64 {
+            assert_ne!(sum("broken-wrong", seed), sum("", seed), "seed {seed}");
+        }
+    }
 }
