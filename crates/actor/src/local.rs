@@ -1,4 +1,4 @@
-//! Values that cannot leave their process: channels, shared memory, closures, references to actors.
+//! Values that cannot leave their process: channels, shared memory, closures.
 //!
 //! Mail between actors of one process is never encoded, so such a value can be sent as it is.
 //! Towards another process its type decides: [`Encode::TRAVELS`] is false, and a call or a reply
@@ -8,9 +8,6 @@
 use std::ops::{Deref, DerefMut};
 
 use wigwag_wire::{Buffer, Decode, DecodeError, Encode, Reader};
-
-use crate::reference::Ref;
-use crate::reference::interface::Interface;
 
 /// A value that lives in this process only, as an argument or a reply.
 ///
@@ -68,23 +65,6 @@ impl<T> Encode for Local<T> {
 /// Always an error.
 impl<'a, T> Decode<'a> for Local<T> {
     fn decode(_: &mut Reader<'a>) -> Result<Local<T>, DecodeError> {
-        Err(DecodeError::NotSerializable)
-    }
-}
-
-/// A reference to an actor, like a [`Local`], is only valid in its own process.
-impl<I: Interface> Encode for Ref<I> {
-    const TRAVELS: bool = false;
-    const IS_PLAIN: bool = true;
-
-    fn encode(&self, out: &mut Buffer) {
-        ().encode(out);
-    }
-}
-
-/// Always an error.
-impl<'a, I: Interface> Decode<'a> for Ref<I> {
-    fn decode(_: &mut Reader<'a>) -> Result<Ref<I>, DecodeError> {
         Err(DecodeError::NotSerializable)
     }
 }

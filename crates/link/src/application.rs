@@ -19,12 +19,51 @@ use crate::send_half::SendHalf;
 /// The peer's request (ATTACH) for a channel to one of our actors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attach<'a> {
-    /// The name of the actor.
-    pub target: &'a [u8],
+    /// The actor.
+    pub target: Target<'a>,
     /// The hash of the interface that the peer calls it by.
     pub schema_hash: u64,
     /// How the peer wants to encode arguments.
     pub codec: u8,
+}
+
+/// How an [`Attach`] names its actor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target<'a> {
+    /// By the name under which it is exported.
+    Name(&'a [u8]),
+    /// By the number that a reference to it has.
+    Reference(u128),
+}
+
+/// What ATTACHED says of an actor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ActorReference {
+    /// Its number, which no other actor of this node has.
+    pub number: u64,
+    /// The number by which a holder of a reference attaches to it; sent if the session knows
+    /// references.
+    pub reference: u128,
+}
+
+impl ActorReference {
+    /// The bytes in ATTACHED, and how many of them are sent.
+    pub(crate) fn bytes(&self, knows_references: bool) -> ([u8; 24], usize) {
+        let mut bytes = [0; 24];
+        bytes[..8].copy_from_slice(&self.number.to_le_bytes());
+        bytes[8..].copy_from_slice(&self.reference.to_le_bytes());
+        (bytes, if knows_references { 24 } else { 8 })
+    }
+
+    /// Reads what the peer says; the second part is missing from a peer that knows no references.
+    pub fn read(bytes: &[u8]) -> Option<(u64, Option<u128>)> {
+        let (number, rest) = bytes.split_first_chunk()?;
+        let number = u64::from_le_bytes(*number);
+        match rest {
+            [] => Some((number, None)),
+            rest => Some((number, Some(u128::from_le_bytes(rest.try_into().ok()?)))),
+        }
+    }
 }
 
 /// The actor that an [`Attach`] has found.
@@ -38,8 +77,8 @@ pub struct Found<A> {
     pub codec: u8,
     /// The bound that it sets for its remote callers, if it has one.
     pub bound: Option<ActorBound>,
-    /// Its number, which no other actor of this node has.
-    pub number: u64,
+    /// What the peer is told of it.
+    pub reference: ActorReference,
 }
 
 /// The peer's answer (ATTACHED) to our request for a channel to one of its actors.
@@ -171,6 +210,12 @@ pub trait Application {
 
     /// A tell reaches nobody, and its caller cannot be told.
     fn tell_lost(&mut self) {}
+
+    /// The peer has dropped a reference that it was sent `times` times. False: it was not sent it
+    /// that often.
+    fn reference_released(&mut self, _reference: u128, _times: u64) -> bool {
+        false
+    }
 
     /// The peer does not wait for the answer to this ask any more. It is the last one from its slot,
     /// and may be answered already.

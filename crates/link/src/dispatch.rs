@@ -47,7 +47,7 @@ impl<C> Dispatcher<C> {
     pub fn new(ours: &Limits, features: u64, calls_max: usize) -> Dispatcher<C> {
         Dispatcher {
             receiver: RecvHalf::new(ours).with_features(features & features::OFFERED),
-            channels: InboundChannels::new(ours),
+            channels: InboundChannels::new(ours, features & features::REFERENCES != 0),
             assemblies: Assemblies::new(ours.message_max),
             calls_max,
             is_unconfirmed: false,
@@ -301,8 +301,8 @@ fn dispatch<A: Application>(
         }
         Frame::Cancel { slot, generation } => app.cancelled((slot, generation)),
         Frame::Attach { channel, how, target, schema_hash, codec } => {
-            // No references are given out in this version, so only names (0) can be meant.
-            let attach = (how == 0).then_some(Attach { target, schema_hash, codec });
+            let target = channels.target(how, target);
+            let attach = target.map(|target| Attach { target, schema_hash, codec });
             channels.attach(channel, attach, app)?;
         }
         Frame::Detach { channel } => channels.detach(channel, app),
@@ -320,6 +320,13 @@ fn dispatch<A: Application>(
             let has_risen = send.window(channel).is_some_and(|window| window.raise(limit));
             drop(send);
             app.credited(channel, limit, handled, has_risen)?;
+        }
+        Frame::Release { reference, times } if channels.knows_references() => {
+            let reference = reference.try_into().map(u128::from_le_bytes);
+            if !reference.is_ok_and(|reference| app.reference_released(reference, times)) {
+                let rule = "a reference is released as often as it was sent, and no more";
+                return Err(LinkError::protocol(rule).into());
+            }
         }
         Frame::Outcomes { channel, tells, rejected } => app.outcomes(channel, tells, rejected),
         Frame::Rejected { channel, method, tells, code, text } => {

@@ -23,8 +23,13 @@ pub const CANCELLING: u64 = 1 << 7;
 /// Mixed runs: runs of calls of several methods (section 3). It is on only together with *runs*.
 pub const MIXED_RUNS: u64 = 1 << 8;
 
+/// References: a reference to an actor is a value of a call or a reply, and its receiver attaches by
+/// it (section 9).
+pub const REFERENCES: u64 = 1 << 9;
+
 /// The features that this crate offers.
-pub const OFFERED: u64 = MIXED_RUNS | CANCELLING | OUTCOMES | FIXED | RUNS | RESUME | PARTS;
+pub const OFFERED: u64 =
+    REFERENCES | MIXED_RUNS | CANCELLING | OUTCOMES | FIXED | RUNS | RESUME | PARTS;
 
 /// The features of a session with a peer that offers `peer`.
 pub fn on(peer: u64) -> u64 {
@@ -44,8 +49,8 @@ mod tests {
     #[test]
     fn features_have_the_bits_of_the_protocol() {
         assert_eq!([PARTS, RESUME, RUNS, FIXED, OUTCOMES, CANCELLING], [2, 8, 16, 32, 64, 128]);
-        assert_eq!(MIXED_RUNS, 256);
-        let all = PARTS | RESUME | RUNS | FIXED | OUTCOMES | CANCELLING | MIXED_RUNS;
+        assert_eq!([MIXED_RUNS, REFERENCES], [256, 512]);
+        let all = PARTS | RESUME | RUNS | FIXED | OUTCOMES | CANCELLING | MIXED_RUNS | REFERENCES;
         assert_eq!(on(u64::MAX), all);
         assert_eq!(on(RUNS | 1), RUNS);
     }

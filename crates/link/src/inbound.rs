@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use wigwag_wire::call::{ASK_BY, Calls};
 use wigwag_wire::{Buffer, Time, varint};
 
-use crate::application::{Application, Attach, LongCall};
+use crate::application::{Application, Attach, LongCall, Target};
 use crate::code::Code;
 use crate::credit;
 use crate::error::LinkError;
@@ -56,6 +56,7 @@ impl Arrived<'_> {
 #[derive(Debug)]
 pub(crate) struct InboundChannels<C> {
     ours: Limits,
+    knows_references: bool,
     channels: Vec<Option<Inbound<C>>>,
     /// Open channels with calls that are not published.
     unpublished: Vec<usize>,
@@ -109,8 +110,25 @@ impl<C> Open<C> {
 }
 
 impl<C> InboundChannels<C> {
-    pub(crate) fn new(ours: &Limits) -> InboundChannels<C> {
-        InboundChannels { ours: *ours, channels: Vec::new(), unpublished: Vec::new() }
+    pub(crate) fn new(ours: &Limits, knows_references: bool) -> InboundChannels<C> {
+        let (channels, unpublished) = (Vec::new(), Vec::new());
+        InboundChannels { ours: *ours, knows_references, channels, unpublished }
+    }
+
+    /// True if the session knows references to actors.
+    pub(crate) fn knows_references(&self) -> bool {
+        self.knows_references
+    }
+
+    /// The actor that ATTACH names; `None` if it is named in an unknown way.
+    pub(crate) fn target<'a>(&self, how: u8, target: &'a [u8]) -> Option<Target<'a>> {
+        match how {
+            0 => Some(Target::Name(target)),
+            1 if self.knows_references => {
+                target.try_into().ok().map(|number| Target::Reference(u128::from_le_bytes(number)))
+            }
+            _ => None,
+        }
     }
 
     pub(crate) fn clear(&mut self) {
@@ -304,7 +322,8 @@ impl<C> InboundChannels<C> {
             }
             Ok(found) => {
                 let (schema_hash, codec) = (found.schema_hash, found.codec);
-                let reference = &found.number.to_le_bytes();
+                let (bytes, length) = found.reference.bytes(self.knows_references);
+                let reference = &bytes[..length];
                 let attached = Frame::Attached { channel, limit, schema_hash, codec, reference };
                 send.outbox.append(|out| write::any(out, &attached));
                 let use_of = send.use_of(channel);

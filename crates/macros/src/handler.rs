@@ -18,6 +18,7 @@ pub(crate) fn interface(definition: &Definition) -> TokenStream {
     let name = definition.spelled();
     let methods = definition.methods.iter().map(|method| described(definition, method));
     let codec = definition.codec();
+    let references = (!definition.is_local()).then(references);
     // The items of a stream stay in their process, as all values of a local actor do.
     let answered =
         definition.methods.iter().filter(|method| !method.is_stream && !definition.is_local());
@@ -48,9 +49,34 @@ pub(crate) fn interface(definition: &Definition) -> TokenStream {
             type Codec = #codec;
             const SCHEMA: &'static ::wigwag::__private::Schema =
                 &::wigwag::__private::Schema::new(#name, &[#(#methods,)*]);
+            #references
         }
 
         #check
+    }
+}
+
+/// Generates what sends a reference to another process, and reads it there.
+fn references() -> TokenStream {
+    let (reference, out, reader) = (local("reference"), local("out"), local("reader"));
+    quote! {
+        const IS_REFERABLE: ::core::primitive::bool = true;
+
+        fn encode_reference(
+            #reference: &::wigwag::__private::Ref<Self>,
+            #out: &mut ::wigwag::__private::Buffer,
+        ) {
+            ::wigwag::__private::encode_reference(#reference, #out);
+        }
+
+        fn decode_reference(
+            #reader: &mut ::wigwag::__private::Reader<'_>,
+        ) -> ::core::result::Result<
+            ::wigwag::__private::Ref<Self>,
+            ::wigwag::__private::DecodeError,
+        > {
+            ::wigwag::__private::decode_reference(#reader)
+        }
     }
 }
 

@@ -119,8 +119,6 @@ fn value(definition: &Definition) -> TokenStream {
         impl #parameters ::wigwag::__private::Encode for #reference_type #conditions {
             const TRAVELS: ::core::primitive::bool =
                 <::wigwag::__private::Ref<#self_type> as ::wigwag::__private::Encode>::TRAVELS;
-            const IS_PLAIN: ::core::primitive::bool = true;
-
             #[inline]
             fn encode(&self, #out: &mut ::wigwag::__private::Buffer) {
                 ::wigwag::__private::Encode::encode(&self.0, #out);

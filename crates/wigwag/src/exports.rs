@@ -7,10 +7,15 @@ use wigwag_actor::Exported;
 use wigwag_link::limits::TARGET_BYTES_MAX;
 
 use crate::error::NodeError;
+use crate::references::table::ReferenceTable;
 
 /// A table of exported actors.
 #[derive(Default)]
-pub(crate) struct Exports(Mutex<HashMap<String, Arc<dyn Exported>>>);
+pub(crate) struct Exports {
+    names: Mutex<HashMap<String, Arc<dyn Exported>>>,
+    /// The actors that references lead to, exported or not.
+    pub(crate) references: Arc<ReferenceTable>,
+}
 
 impl Exports {
     /// Adds an actor. The name of a stopped actor can be used again.
@@ -48,6 +53,6 @@ impl Exports {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<dyn Exported>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.names.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -253,6 +253,7 @@ mod events;
 mod exports;
 mod replies;
 pub mod session;
+mod references;
 mod send;
 mod connect;
 mod reconnecting;
@@ -290,6 +291,7 @@ pub use wigwag_wire::{Fault, IntoBytes};
 #[doc(hidden)]
 pub mod __private {
     pub use crate::node::runtime::{MainOptions, run_main};
+    pub use crate::references::{decode_reference, encode_reference};
     pub use crate::termination::{MainEnd, ReportDebug, ReportDisplay};
     pub use bytes::Bytes;
     pub use wigwag_actor::message::all;

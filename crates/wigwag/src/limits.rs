@@ -106,6 +106,14 @@ pub const SMALL_ANSWER: usize = 64;
 /// once and takes what has piled up meanwhile.
 pub const PILE_BYTES: usize = 128 * 1024;
 
+/// References to actors that one session has sent and that are not released, and as many that it has
+/// brought and that are held: some 100 bytes each, and what keeps an actor alive.
+pub const REFERENCES_MAX: usize = 65_536;
+
+/// References to actors of third nodes that a node dials at a time; others wait. Each attempt takes
+/// the time of a handshake at most, for each of its addresses.
+pub const REACHES_MAX: usize = 64;
+
 /// How long a node that is dropped without `close` tries to write waiting output, for each session.
 pub const DROP_WAIT: Duration = Duration::from_secs(1);
 

@@ -25,6 +25,7 @@ mod types;
 pub mod fixed;
 pub mod fields;
 pub mod skip;
+pub mod extension;
 pub mod call;
 pub mod run;
 pub mod header;

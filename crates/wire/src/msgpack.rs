@@ -194,6 +194,15 @@ pub enum DecodeError {
         /// The expected type.
         expected: &'static str,
     },
+    /// A reference to an actor, where no session is read.
+    #[error("a reference to an actor can only be read from a call or a reply of a session")]
+    NeedsSession,
+    /// A reference to an actor that leads nowhere.
+    #[error("a reference leads to no actor: {why}")]
+    BadReference {
+        /// The reason.
+        why: &'static str,
+    },
     /// A value of a type that does not travel.
     #[error("a value that lives in its own process only cannot be read")]
     NotSerializable,

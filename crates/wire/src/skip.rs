@@ -8,6 +8,15 @@ use crate::{DecodeError, Reader, Short};
 
 /// Skips one value of any kind, without allocating and without reading a byte twice.
 pub fn skip(reader: &mut Reader<'_>) -> Result<(), DecodeError> {
+    skip_with(reader, &mut |_, _| {})
+}
+
+/// Skips one value of any kind, and gives each extension in it to `extension`: its type and its
+/// bytes.
+pub fn skip_with<'a>(
+    reader: &mut Reader<'a>,
+    extension: &mut impl FnMut(u8, &'a [u8]),
+) -> Result<(), DecodeError> {
     const EXPECTED: &str = "a value";
     let marker = reader.u8().map_err(|Short| DecodeError::Short { expected: EXPECTED })?;
     let bytes = match marker {
@@ -21,19 +30,25 @@ pub fn skip(reader: &mut Reader<'_>) -> Result<(), DecodeError> {
         0xC4 | 0xD9 => length::<1>(reader)?,
         0xC5 | 0xDA => length::<2>(reader)?,
         0xC6 | 0xDB => length::<4>(reader)?,
-        // Extensions also have a type byte.
-        0xD4..=0xD8 => 1 + (1 << (marker - 0xD4)),
-        0xC7 => length::<1>(reader)?.saturating_add(1),
-        0xC8 => length::<2>(reader)?.saturating_add(1),
-        0xC9 => length::<4>(reader)?.saturating_add(1),
-        0x90..=0x9F => return items(reader, usize::from(marker & 0x0F)),
-        0xDC => return length::<2>(reader).and_then(|count| items(reader, count)),
-        0xDD => return length::<4>(reader).and_then(|count| items(reader, count)),
-        0x80..=0x8F => return items(reader, 2 * usize::from(marker & 0x0F)),
-        0xDE => return length::<2>(reader).and_then(|pairs| items(reader, 2 * pairs)),
+        0xD4..=0xD8 | 0xC7..=0xC9 => {
+            let bytes = match marker {
+                0xC7 => length::<1>(reader)?,
+                0xC8 => length::<2>(reader)?,
+                0xC9 => length::<4>(reader)?,
+                _ => 1 << (marker - 0xD4),
+            };
+            let kind = reader.u8()?;
+            extension(kind, reader.take(bytes)?);
+            return Ok(());
+        }
+        0x90..=0x9F => return items(reader, usize::from(marker & 0x0F), extension),
+        0xDC => return length::<2>(reader).and_then(|count| items(reader, count, extension)),
+        0xDD => return length::<4>(reader).and_then(|count| items(reader, count, extension)),
+        0x80..=0x8F => return items(reader, 2 * usize::from(marker & 0x0F), extension),
+        0xDE => return length::<2>(reader).and_then(|pairs| items(reader, 2 * pairs, extension)),
         0xDF => {
             let pairs = length::<4>(reader)?;
-            return items(reader, pairs.saturating_mul(2));
+            return items(reader, pairs.saturating_mul(2), extension);
         }
         // The format never uses this marker.
         0xC1 => {
@@ -46,7 +61,11 @@ pub fn skip(reader: &mut Reader<'_>) -> Result<(), DecodeError> {
 
 /// Skips `count` values one level deeper. Each takes at least one byte, so a count beyond the
 /// remaining bytes is refused at once.
-fn items(reader: &mut Reader<'_>, count: usize) -> Result<(), DecodeError> {
+fn items<'a>(
+    reader: &mut Reader<'a>,
+    count: usize,
+    extension: &mut impl FnMut(u8, &'a [u8]),
+) -> Result<(), DecodeError> {
     if count > reader.rest().len() {
         return Err(DecodeError::Short { expected: "an array or a map" });
     }
@@ -54,7 +73,7 @@ fn items(reader: &mut Reader<'_>, count: usize) -> Result<(), DecodeError> {
         return Err(DecodeError::TooDeep);
     }
     for _ in 0..count {
-        skip(reader)?;
+        skip_with(reader, extension)?;
     }
     reader.leave();
     Ok(())

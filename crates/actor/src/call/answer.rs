@@ -131,8 +131,14 @@ impl<'a, I: Interface, R: Answerable<I>> Answer<'a, I, R> {
                 match route.poll_reply(*slot, waker) {
                     Poll::Pending => return Poll::Pending,
                     Poll::Ready(Ok(bytes)) => {
-                        R::decode_reply(&mut Reader::of_owner(&bytes, &bytes))
-                            .map_err(|why| bad_reply(route.target(), &why))
+                        let mut read = R::decode_reply(&mut Reader::of_owner(&bytes, &bytes));
+                        if let Err(DecodeError::NeedsSession) = read {
+                            route.reading(&bytes, &mut || {
+                                read = R::decode_reply(&mut Reader::of_owner(&bytes, &bytes));
+                                read.is_ok()
+                            });
+                        }
+                        read.map_err(|why| bad_reply(route.target(), &why))
                     }
                     Poll::Ready(Err(error)) => Err(error),
                 }

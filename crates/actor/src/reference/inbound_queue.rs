@@ -4,6 +4,7 @@
 //! [`InboundQueue`] stands between them: one for each channel of a session, with a place for
 //! every credit that was granted, so a frame that arrives with credit always fits.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -22,6 +23,9 @@ use crate::schema::Schema;
 pub trait Exported: Send + Sync {
     /// The number of the actor, which no other actor of this process has.
     fn number(&self) -> u64;
+
+    /// A reference to the actor: a [`Ref`](crate::Ref) of its interface.
+    fn reference(&self) -> Box<dyn Any + Send + Sync>;
 
     /// The methods that the actor has.
     fn schema(&self) -> &'static Schema;

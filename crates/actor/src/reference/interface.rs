@@ -1,5 +1,7 @@
 //! The interface of an actor: the calls that it understands.
 
+use wigwag_wire::{Buffer, DecodeError, Encode, Reader};
+
 use crate::message::Message;
 use crate::reference::Ref;
 use crate::schema::Schema;
@@ -15,4 +17,23 @@ pub trait Interface: Sized + Send + 'static {
     type Codec;
     /// Names, order and types of the methods.
     const SCHEMA: &'static Schema;
+
+    /// True if a reference to such an actor may be sent to another process.
+    #[doc(hidden)]
+    const IS_REFERABLE: bool = false;
+
+    /// Appends a reference for the session that the thread encodes for.
+    #[doc(hidden)]
+    fn encode_reference(_: &Ref<Self>, out: &mut Buffer) {
+        ().encode(out);
+    }
+
+    /// Reads a reference that has come over the session that the thread reads from.
+    ///
+    /// # Errors
+    /// If there is no such session, or no such reference.
+    #[doc(hidden)]
+    fn decode_reference(_: &mut Reader<'_>) -> Result<Ref<Self>, DecodeError> {
+        Err(DecodeError::NotSerializable)
+    }
 }

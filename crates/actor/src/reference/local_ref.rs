@@ -1,5 +1,6 @@
 //! References to actors of this process whose type is known.
 
+use std::any::Any;
 use std::sync::Arc;
 use std::task::Waker;
 
@@ -11,7 +12,7 @@ use crate::mailbox::remote_bound::RemoteBound;
 use crate::reference::inbound_queue::{Exported, InboundQueue, TypedInboundQueue};
 use crate::reference::interface::Interface;
 use crate::reference::route::Attempt;
-use crate::reference::{Priority, local_batch};
+use crate::reference::{Priority, Ref, local_batch};
 use crate::reply::Asker;
 use crate::reply::owner::InboundQueueOwner;
 use crate::scheduler::{DirectCall, InlineRun};
@@ -186,6 +187,10 @@ impl<I: Interface> LocalRef<I> {
 impl<I: Interface> Exported for LocalRef<I> {
     fn number(&self) -> u64 {
         self.mailbox.number()
+    }
+
+    fn reference(&self) -> Box<dyn Any + Send + Sync> {
+        Box::new(Ref::local(self.clone()))
     }
 
     fn schema(&self) -> &'static Schema {

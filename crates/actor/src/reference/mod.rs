@@ -4,6 +4,7 @@
 //! caller writes the same line for both.
 
 pub mod interface;
+pub mod value;
 pub mod inbound_queue;
 pub mod answers;
 pub mod run_log;
@@ -28,6 +29,7 @@ use crate::reference::interface::Interface;
 use crate::reference::local_ref::{AskMode, LocalRef};
 use crate::reference::route::{Acknowledgement, Attempt, Route};
 use crate::reference::run_writer::RunOwner;
+use crate::reference::value::RemoteActor;
 use crate::reply::Asker;
 use crate::turn;
 
@@ -112,6 +114,15 @@ impl<I: Interface> Ref<I> {
             Place::Local(local) => Some(Arc::new(local.clone())),
             Place::Adapted(adapter) => Some(adapter.exported()),
             Place::Remote(..) => None,
+        }
+    }
+
+    /// The actor of another process, if its node knows references that are sent on.
+    #[doc(hidden)]
+    pub fn remote_actor(&self) -> Option<RemoteActor> {
+        match &self.place {
+            Place::Remote(route, _) => route.remote_actor(),
+            Place::Local(_) | Place::Adapted(_) => None,
         }
     }
 

@@ -15,6 +15,7 @@ use crate::reference::answers::Answers;
 use crate::reference::interface::Interface;
 use crate::reference::run_writer::RunOwner;
 use crate::reference::spin::SpinPolicy;
+use crate::reference::value::RemoteActor;
 
 /// The outcome of an attempt to send. The message is taken out of its `Option` only by `Sent`.
 #[derive(Debug)]
@@ -154,6 +155,18 @@ pub trait Route<I: Interface>: Send + Sync {
     /// Why the actor's process cannot be reached now; `None` if there is a connection.
     fn disconnection(&self) -> Option<Disconnection>;
 
+    /// Calls `read` while references to actors can be read from `value`, a reply of the actor. It
+    /// returns false if the reply was not read: then the references in it are let go.
+    fn reading(&self, _value: &[u8], read: &mut dyn FnMut() -> bool) {
+        read();
+    }
+
+    /// The actor, as its reference is sent on to another process; `None` if its node does not know
+    /// such references.
+    fn remote_actor(&self) -> Option<RemoteActor> {
+        None
+    }
+
     /// The identity under which this route owns runs that are handed out.
     fn run_owner(&self) -> RunOwner;
 
@@ -184,6 +197,12 @@ pub trait RemotePipeline<I: Interface>: Send {
 
     /// The asker goes away after `asked` asks: those that have no answer yet are cancelled.
     fn leave(&mut self, asked: u64);
+
+    /// Calls `read` while references to actors can be read from `value`, a reply of the actor. It
+    /// returns false if the reply was not read: then the references in it are let go.
+    fn reading(&self, _value: &[u8], read: &mut dyn FnMut() -> bool) {
+        read();
+    }
 
     /// The identity under which this pipeline owns runs that are handed out.
     fn run_owner(&self) -> RunOwner;

@@ -41,6 +41,15 @@ pub trait InboundQueueOwner: Send + Sync {
     /// and the ask is still to be answered.
     fn reply(&self, slot: u32, generation: u32, value: &dyn DynEncode);
 
+    /// Calls `read` while references to actors can be read from the arguments of a call of the
+    /// session. It returns false if they were not read: then the references in them are let go.
+    fn reading(&self, _arguments: &[u8], read: &mut dyn FnMut() -> bool) {
+        read();
+    }
+
+    /// The arguments of a call are never read: the references to actors in them are let go.
+    fn discarded(&self, _arguments: &[u8]) {}
+
     /// A tell was not understood, which `reason` says in words: there is no such method, or it takes
     /// other arguments. [`handled`](Self::handled) counts it afterwards.
     fn rejected(&self, method: u32, kind: CallErrorKind, reason: &dyn fmt::Display);

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use wigwag_link::application::{Application, Attach, Attached, Found};
+use wigwag_link::application::{ActorReference, Application, Attach, Attached, Found};
 use wigwag_link::credit::Grant;
 use wigwag_link::limits::units;
 use wigwag_link::recv_half::ChannelCalls;
@@ -92,7 +92,13 @@ impl Application for EndApplication<'_> {
         if self.refuses {
             return Err(Code::NO_SUCH_ACTOR);
         }
-        Ok(Found { actor: (), schema_hash: 0, codec: 0, bound: None, number: 1 })
+        Ok(Found {
+            actor: (),
+            schema_hash: 0,
+            codec: 0,
+            bound: None,
+            reference: ActorReference { number: 1, reference: 1 },
+        })
     }
 
     fn open(&mut self, (): (), channel: u64, _use_of: u64) {

@@ -1,4 +1,4 @@
-use wigwag_link::application::{Application, Attach, Attached, Found};
+use wigwag_link::application::{ActorReference, Application, Attach, Attached, Found};
 use wigwag_link::credit::Grant;
 use wigwag_link::frame::Frame;
 use wigwag_link::recv_half::ChannelCalls;
@@ -48,7 +48,13 @@ impl Application for RecordingApplication<'_> {
     fn acknowledged(&mut self, _has_room: bool, _is_settled: bool) {}
 
     fn find(&mut self, _attach: &Attach<'_>) -> Result<Found<()>, Code> {
-        Ok(Found { actor: (), schema_hash: 1, codec: 0, bound: None, number: 1 })
+        Ok(Found {
+            actor: (),
+            schema_hash: 1,
+            codec: 0,
+            bound: None,
+            reference: ActorReference { number: 1, reference: 1 },
+        })
     }
 
     fn open(&mut self, _actor: (), channel: u64, _use_of: u64) -> usize {

@@ -1,6 +1,6 @@
 //! One node of a pair: its session, connected or not, and its application.
 
-use wigwag_link::application::{Application, Attach, Attached, Found};
+use wigwag_link::application::{ActorReference, Application, Attach, Attached, Found, Target};
 use wigwag_link::batch::{BatchHeader, PAIR1_HEADER};
 use wigwag_link::credit::Grant;
 use wigwag_link::frame::Frame;
@@ -229,11 +229,19 @@ impl Application for NodeApplication<'_> {
     }
 
     fn find(&mut self, attach: &Attach<'_>) -> Result<Found<()>, Code> {
-        if attach.target == b"nobody" {
+        if attach.target == Target::Name(b"nobody") {
             return Err(Code::NO_SUCH_ACTOR);
         }
-        let bound = attach.target.starts_with(b"bounded").then(|| self.server.bound());
-        Ok(Found { actor: (), schema_hash: 1, codec: 0, bound, number: 1 })
+        let is_bounded =
+            matches!(attach.target, Target::Name(name) if name.starts_with(b"bounded"));
+        let bound = is_bounded.then(|| self.server.bound());
+        Ok(Found {
+            actor: (),
+            schema_hash: 1,
+            codec: 0,
+            bound,
+            reference: ActorReference { number: 1, reference: 1 },
+        })
     }
 
     fn open(&mut self, _actor: (), channel: u64, _use_of: u64) -> usize {

@@ -3,6 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use tokio::time::timeout;
+use wigwag_actor::{CallError, CallErrorKind};
 use wigwag_link::Identity;
 use wigwag_link::admission::{self, PeerState};
 use wigwag_net::transport::Boxed;
@@ -15,6 +16,7 @@ use crate::connect::handshake::{self, DialOutcome};
 use crate::error::NodeError;
 use crate::limits::ANOTHER_WAIT;
 use crate::lock::lock;
+use crate::references::value::{ADDRESS_BYTES_MAX, ADDRESSES_MAX};
 use crate::session::Session;
 
 /// The session with a dialed address. The lock is held during a dial, so that others wait instead
@@ -91,6 +93,58 @@ impl Node {
         let session = self.dial(address).await?;
         *dialed = Some(session.clone());
         Ok(session)
+    }
+
+    /// A session with this incarnation of a peer: the living one, or one that is dialed at one of
+    /// `addresses`.
+    pub(super) async fn reach(
+        &self,
+        incarnation: u128,
+        addresses: &[Arc<str>],
+    ) -> Result<Arc<Session>, NodeError> {
+        if let Some(session) = self.inner.session_with(incarnation) {
+            return Ok(session);
+        }
+        let target = addresses.first().cloned().unwrap_or_else(|| "?".into());
+        let error = |why: &str| {
+            let error = CallError::new(CallErrorKind::NotDelivered, &target).with_detail(why);
+            NodeError::Call(error)
+        };
+        if !self.inner.options.dials_references {
+            let why = "this node does not dial the nodes of references that it was sent";
+            return Err(error(why));
+        }
+        // The semaphore is never closed.
+        let _place = self.inner.reaching.acquire().await;
+        let mut failed = error("a reference says no address at which its node can be reached");
+        for address in addresses {
+            let attempt = async {
+                let session = self.session_to(&address.parse()?).await?;
+                match session.identity.incarnation == incarnation {
+                    true => Ok(session),
+                    false => Err(error("another node listens at the address of a reference")),
+                }
+            };
+            match handshake::within_handshake_time(address, Box::pin(attempt)).await {
+                Ok(session) => return Ok(session),
+                Err(error) => failed = error,
+            }
+            // A peer may send references to any number of addresses.
+            lock(&self.inner.dialed_sessions)
+                .retain(|_, dialed| dialed.try_lock().map_or(true, |dialed| dialed.is_some()));
+        }
+        Err(failed)
+    }
+
+    /// Adds an address at which this node listens to those that its references carry, unless other
+    /// machines or programs cannot mean this node by it.
+    pub(super) fn advertise(&self, bound: &Address) {
+        let text = bound.to_string();
+        let is_any = ["://0.0.0.0:", "://[::]:"].iter().any(|any| text.contains(any));
+        let mut advertised = lock(&self.inner.advertised);
+        if !is_any && text.len() <= ADDRESS_BYTES_MAX && advertised.len() < ADDRESSES_MAX {
+            advertised.push(text.into());
+        }
     }
 
     /// Dials the peer at `address`. Returns the new session, or the existing one that the dial has

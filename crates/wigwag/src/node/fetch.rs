@@ -15,6 +15,7 @@ use crate::lock::lock;
 use crate::reconnecting::Reconnecting;
 use crate::reconnecting::task::Dialer;
 use crate::send::remote::Remote;
+use crate::session::attach::AttachTo;
 
 /// The future of [`Node::actor`]: a reference that is being fetched. Nothing happens before its
 /// first poll.
@@ -132,7 +133,8 @@ async fn attach<I: Interface>(
     let (peer, name) = node.split(address)?;
     let session = node.session_to(&peer).await?;
     let watch = *lock(&node.inner.answer_spin);
-    let remote = Remote::<I>::attach(session, &name, &address.into(), watch).await?;
+    let remote =
+        Remote::<I>::attach(session, AttachTo::Name(&name), &address.into(), watch).await?;
     if !reconnecting {
         return Ok(Ref::remote(remote.shared(watch)).into());
     }

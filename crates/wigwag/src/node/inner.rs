@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
 
 use tokio::runtime::Handle;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinHandle;
 use wigwag_link::budget::Pools;
 use wigwag_link::resume::{Credentials, Ticket, TicketVerifier};
@@ -59,6 +59,10 @@ pub(crate) struct Inner {
     pub(crate) lost: LostSessions,
     /// How long an ask spins for its answer before its thread parks.
     pub(crate) answer_spin: Mutex<Duration>,
+    /// One permit for each reference to an actor of a third node that is dialed at a time.
+    pub(crate) reaching: Semaphore,
+    /// The addresses that references to actors of this node carry.
+    pub(crate) advertised: Mutex<Vec<Arc<str>>>,
 }
 
 impl Inner {
@@ -199,6 +203,30 @@ impl SessionOwner for Inner {
 
     fn session_lost(&self, peer: &Arc<str>, why: &Arc<str>) {
         self.lost.add(peer, why);
+    }
+
+    fn living_session(&self, incarnation: u128) -> Option<Arc<Session>> {
+        self.session_with(incarnation)
+    }
+
+    fn reach(
+        self: Arc<Inner>,
+        incarnation: u128,
+        addresses: Vec<Arc<str>>,
+    ) -> Boxed<'static, Result<Arc<Session>, NodeError>> {
+        Box::pin(async move { Node { inner: self }.reach(incarnation, &addresses).await })
+    }
+
+    fn own_addresses(&self) -> Vec<Arc<str>> {
+        lock(&self.advertised).clone()
+    }
+
+    fn answer_spin(&self) -> Duration {
+        *lock(&self.answer_spin)
+    }
+
+    fn runtime(&self) -> &Handle {
+        &self.runtime
     }
 }
 

@@ -12,13 +12,14 @@ use wigwag_net::{Address, ListenOptions};
 
 use crate::error::NodeError;
 use crate::events::{Announcer, SessionEvents};
-use crate::limits::HANDSHAKES_MAX;
+use crate::limits::{HANDSHAKES_MAX, REACHES_MAX};
 use crate::lock::lock;
 use crate::node::fetch::Fetch;
 use crate::random;
 use crate::reconnecting::task::Peers;
 use crate::send::channel::Channel;
 use crate::send::dynamic::Dynamic;
+use crate::session::attach::AttachTo;
 use crate::session::{PeerStatistics, Session};
 
 pub(crate) mod options;
@@ -132,6 +133,8 @@ impl Node {
             peers: Peers::default(),
             lost: lost::LostSessions::default(),
             answer_spin: Mutex::new(ANSWER_SPIN_MAX),
+            reaching: tokio::sync::Semaphore::new(REACHES_MAX),
+            advertised: Mutex::default(),
         };
         let node = Node { inner: Arc::new(inner) };
         runtime::register(&node.inner);
@@ -226,6 +229,7 @@ impl Node {
         let listening = wigwag_net::transport::listen(&address, options);
         let listener = runtime::enter(&self.inner.runtime, listening).await?;
         let bound = listener.address().clone();
+        self.advertise(&bound);
         let task = accept::listen(listener, Arc::downgrade(&self.inner));
         lock(&self.inner.listeners).push(self.inner.runtime.spawn(task));
         Ok(bound)
@@ -274,7 +278,8 @@ impl Node {
         let attach = Box::pin(async {
             let (peer, name) = self.split(address)?;
             let session = self.session_to(&peer).await?;
-            let (channel, _) = Channel::attach(session, &name, 0, &address.into()).await?;
+            let (channel, _) =
+                Channel::attach(session, AttachTo::Name(&name), 0, &address.into()).await?;
             Ok(Dynamic::new(channel).await?)
         });
         runtime::enter(&self.inner.runtime, self.within_attach_time(address, attach)).await

@@ -34,6 +34,7 @@ pub struct NodeOptions {
     pub(crate) peer_memory: u64,
     pub(crate) dial: DialOptions,
     pub(crate) listen: ListenOptions,
+    pub(crate) dials_references: bool,
 }
 
 impl Default for NodeOptions {
@@ -46,6 +47,7 @@ impl Default for NodeOptions {
             peer_memory: NODE_BYTES_MAX,
             dial: DialOptions::default(),
             listen: ListenOptions::default(),
+            dials_references: true,
         }
     }
 }
@@ -142,6 +144,16 @@ impl NodeOptions {
     #[must_use]
     pub fn listen_options(mut self, options: ListenOptions) -> NodeOptions {
         self.listen = options;
+        self
+    }
+
+    /// Sets whether this node dials the node of an actor when it receives a reference to it from
+    /// another peer, and has no session with that node. On by default. A peer can make this node
+    /// open connections to addresses of the peer's choice; when it is off, calls through such a
+    /// reference fail as [`NotDelivered`](crate::CallErrorKind::NotDelivered).
+    #[must_use]
+    pub fn dial_references(mut self, on: bool) -> NodeOptions {
+        self.dials_references = on;
         self
     }
 

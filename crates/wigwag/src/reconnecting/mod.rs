@@ -18,6 +18,7 @@ use bytes::Bytes;
 use wigwag_actor::lifecycle::end_watchers::{EndWatcher, NotWatched};
 use wigwag_actor::reference::route::{Acknowledgement, RemotePipeline};
 use wigwag_actor::reference::run_writer::RunOwner;
+use wigwag_actor::reference::value::RemoteActor;
 use wigwag_actor::{
     AskTiming, Attempt, CallError, CallErrorKind, Disconnection, Interface, Route, Slot,
     SmallReply, SpinPolicy, Ticket,
@@ -31,6 +32,7 @@ use crate::reconnecting::attachments::{Attachments, Way};
 use crate::reconnecting::pipeline::ReconnectingPipeline;
 use crate::reconnecting::task::{Peer, Reattach};
 use crate::send::remote::Remote;
+use crate::session::attach::AttachTo;
 use crate::session::attach::routes::RouteKey;
 use crate::session::{Session, buffers};
 
@@ -376,6 +378,19 @@ impl<I: Interface> Route<I> for Reconnecting<I> {
         }
     }
 
+    fn reading(&self, value: &[u8], read: &mut dyn FnMut() -> bool) {
+        let last = self.read().last().cloned();
+        match last {
+            Some(remote) => remote.reading(value, read),
+            None => drop(read()),
+        }
+    }
+
+    fn remote_actor(&self) -> Option<RemoteActor> {
+        let last = self.read().last().cloned();
+        last?.remote_actor()
+    }
+
     fn run_owner(&self) -> RunOwner {
         self.run_owner
     }
@@ -402,8 +417,13 @@ impl<I: Interface> Reattach for Reconnecting<I> {
     fn attach(self: Arc<Self>, session: Arc<Session>) -> Boxed<'static, Result<(), NodeError>> {
         Box::pin(async move {
             let former = self.read().last().cloned();
-            let remote =
-                Remote::attach(session.clone(), &self.name, &self.target, self.watch).await?;
+            let remote = Remote::attach(
+                session.clone(),
+                AttachTo::Name(&self.name),
+                &self.target,
+                self.watch,
+            )
+            .await?;
             let tag = self.read().next_tag();
             let remote = Arc::new(remote.into_one_of(self.run_owner, tag));
             let is_done = |former: &Arc<Remote<I>>| former.session().asks.are_all_free();

@@ -138,6 +138,13 @@ impl<I: Interface> RemotePipeline<I> for ReconnectingPipeline<I> {
         }
     }
 
+    fn reading(&self, value: &[u8], read: &mut dyn FnMut() -> bool) {
+        match self.parts.front() {
+            Some(part) => part.asks.reading(value, read),
+            None => drop(read()),
+        }
+    }
+
     fn run_owner(&self) -> RunOwner {
         self.run_owner
     }

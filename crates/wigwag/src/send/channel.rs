@@ -19,6 +19,7 @@ use wigwag_wire::Buffer;
 use crate::limits::{CODEC_FIXED, PILE_BYTES};
 use crate::replies::ask_origin::AskOrigin;
 use crate::send::cancel::send_cancels;
+use crate::session::attach::AttachTo;
 use crate::session::buffers::encoding::{Arguments, Encoding};
 use crate::session::buffers::{self, EncodeOutcome, RunHandout};
 use crate::session::rejected::MethodNames;
@@ -51,18 +52,18 @@ pub(crate) enum AfterSend {
 }
 
 impl Channel {
-    /// Opens a channel to the actor that the peer exports as `name`. Waits while the peer accepts
-    /// no further unanswered ATTACH.
+    /// Opens a channel to an actor of the peer. Waits while the peer accepts no further unanswered
+    /// ATTACH.
     ///
     /// # Cancellation
     /// If dropped while it waits, the channel is given back.
     pub(crate) async fn attach(
         session: Arc<Session>,
-        name: &str,
+        to: AttachTo<'_>,
         schema_hash: u64,
         target: &Arc<str>,
     ) -> Result<(Channel, Attached), CallError> {
-        let opened = session.send_attach(name, schema_hash, target).await?;
+        let opened = session.send_attach(to, schema_hash, target).await?;
         let OpenedChannel { number, origin, counters, answer } = opened;
         let target_of = target.clone();
         let mut channel =
@@ -79,6 +80,21 @@ impl Channel {
                 Ok(()) => Err(CallError::new(CallErrorKind::NotDelivered, target)),
             },
         }
+    }
+
+    /// Opens a channel to an actor whose schema and codec are known, and does not wait for the
+    /// answer. `None` if the peer accepts no further unanswered ATTACH now.
+    pub(crate) fn attach_at_once(
+        session: Arc<Session>,
+        to: AttachTo<'_>,
+        schema_hash: u64,
+        target: &Arc<str>,
+    ) -> Option<Channel> {
+        let opened = session.send_attach_at_once(to, schema_hash, target)?;
+        let OpenedChannel { number, origin, counters, .. } = opened;
+        let is_fixed = session.codec == CODEC_FIXED;
+        buffers::flush_soon(&session);
+        Some(Channel { session, number, target: target.clone(), is_fixed, origin, counters })
     }
 
     /// Sends a tell, or an ask from a slot that the caller owns.

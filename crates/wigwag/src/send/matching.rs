@@ -5,6 +5,7 @@
 //! sent, with the names: two values of one type must never change places in silence.
 
 use std::fmt::Write;
+use std::sync::Arc;
 
 use wigwag_actor::schema::FIRST_METHOD;
 use wigwag_actor::{Argument, Message, Method, Schema};
@@ -14,6 +15,7 @@ use wigwag_wire::msgpack::{put_array, take_array};
 use wigwag_wire::skip::skip;
 
 use crate::send::description::{ArgumentDescription, MethodDescription, Parts};
+use crate::session::Session;
 use crate::session::buffers::encoded::EncodedValue;
 
 /// How an actor of another version understands one of our methods.
@@ -143,10 +145,14 @@ fn mismatch(ours: &Fields, theirs: Option<&Parts>) -> Option<String> {
 }
 
 /// Encodes the arguments of a call in the order of the actor.
-pub(crate) fn reordered(call: &impl Message, order: &Order) -> EncodedValue {
-    let ours = EncodedValue::new(|out| call.encode_arguments(out));
-    let values = values(ours.bytes());
-    EncodedValue::new(|out| {
+pub(crate) fn reordered(
+    session: &Arc<Session>,
+    call: &impl Message,
+    order: &Order,
+) -> Result<EncodedValue, &'static str> {
+    let ours = EncodedValue::new(session, |out| call.encode_arguments(out))?;
+    Ok(ours.rewritten(|bytes, out| {
+        let values = values(bytes);
         put_array(out, order.len());
         for place in order {
             match place.and_then(|at| values.get(at)) {
@@ -154,7 +160,7 @@ pub(crate) fn reordered(call: &impl Message, order: &Order) -> EncodedValue {
                 None => out.push(0xC0),
             }
         }
-    })
+    }))
 }
 
 /// The elements of an array, each as its bytes.

@@ -11,18 +11,24 @@ use wigwag_actor::limits::CANCELLED_MAX;
 use wigwag_actor::reference::answers::Answers;
 use wigwag_actor::reference::route::{Acknowledgement, RemotePipeline};
 use wigwag_actor::reference::run_writer::RunOwner;
+use wigwag_actor::reference::value::RemoteActor;
 use wigwag_actor::schema::FIRST_METHOD;
 use wigwag_actor::{
     AskTiming, Attempt, CallError, CallErrorKind, Disconnection, Interface, Message, Route, Slot,
     SmallReply, SpinPolicy, Ticket, turn,
 };
 
+use crate::references::arriving::target_of;
+use crate::references::scope;
+use crate::references::taken::{HeldReferences, TakenReference};
+use crate::references::value::SentReference;
 use crate::replies::ring::Ring;
 use crate::send::cancel::send_cancels;
 use crate::send::channel::{AfterSend, Channel};
 use crate::send::dynamic::{Described, describe};
 use crate::send::matching::{MethodMatch, match_methods, reordered};
 use crate::session::Session;
+use crate::session::attach::AttachTo;
 use crate::session::attach::routes::{ActorIdentity, RouteKey};
 use crate::session::buffers::RunHandout;
 use crate::session::buffers::encoded::EncodedValue;
@@ -33,6 +39,10 @@ use crate::session::rejected::MethodNames;
 pub(crate) struct Remote<I> {
     channel: Channel,
     actor: Option<ActorIdentity>,
+    /// The actor as a reference to it is sent on, if the peer knows references.
+    referred: Option<RemoteActor>,
+    /// The references that this route was received as.
+    held: HeldReferences,
     /// How the receiver understands each of our methods, if the schemas differ.
     matches: Option<Vec<MethodMatch>>,
     run_owner: RunOwner,
@@ -43,19 +53,68 @@ pub(crate) struct Remote<I> {
 }
 
 impl<I: Interface> Remote<I> {
-    /// Opens a channel to the actor that the peer of `session` exports as `name`. `watch` is how
-    /// long an ask spins for its answer before its thread parks.
+    /// Opens a channel to an actor of the peer of `session`. `watch` is how long an ask spins for its
+    /// answer before its thread parks.
     pub(crate) async fn attach(
         session: Arc<Session>,
-        name: &str,
+        to: AttachTo<'_>,
         target: &Arc<str>,
         watch: Duration,
     ) -> Result<Remote<I>, CallError> {
-        let (channel, attached) = Channel::attach(session, name, I::SCHEMA.hash, target).await?;
+        let (channel, attached) = Channel::attach(session, to, I::SCHEMA.hash, target).await?;
         let differs = attached.schema_hash != I::SCHEMA.hash;
         let described = if differs { Some(describe(&channel).await?) } else { None };
+        let session = &channel.session;
+        let referred = attached.reference.map(|reference| RemoteActor {
+            node: session.identity.node,
+            incarnation: session.identity.incarnation,
+            reference,
+            schema_hash: attached.schema_hash,
+            addresses: session.dialed.then(|| session.peer.clone()).into_iter().collect(),
+        });
         let remote = Remote::new(channel, described.as_ref(), watch);
-        Ok(Remote { actor: attached.actor, ..remote })
+        Ok(Remote { actor: attached.actor, referred, ..remote })
+    }
+
+    /// Opens a channel to the actor of a reference, without a round trip. `None` if the schema of the
+    /// actor is another one, or the peer accepts no further unanswered ATTACH now.
+    pub(crate) fn attach_at_once(
+        session: Arc<Session>,
+        reference: &SentReference,
+        watch: Duration,
+    ) -> Option<Remote<I>> {
+        if reference.schema_hash != I::SCHEMA.hash {
+            return None;
+        }
+        let number = reference.reference;
+        let target = target_of(&session.peer, number);
+        let to = AttachTo::Reference(number);
+        let channel = Channel::attach_at_once(session, to, I::SCHEMA.hash, &target)?;
+        let referred = RemoteActor {
+            node: reference.node,
+            incarnation: reference.incarnation,
+            reference: number,
+            schema_hash: reference.schema_hash,
+            addresses: reference.addresses.clone(),
+        };
+        let remote = Remote::new(channel, None, watch);
+        let actor = Some(ActorIdentity::of_reference(number));
+        Some(Remote { actor, referred: Some(referred), ..remote })
+    }
+
+    /// The same, where a reference to the actor says at which addresses its node may be reached.
+    pub(crate) fn with_addresses(mut self, addresses: &[Arc<str>]) -> Remote<I> {
+        if let Some(referred) = &mut self.referred {
+            referred.addresses = addresses.to_vec();
+        }
+        self
+    }
+
+    /// Holds a reference that has come over the session of this route, or lets go one that another
+    /// session has brought.
+    pub(crate) fn hold(&self, taken: TakenReference) {
+        self.held.hold(taken);
+        self.held.keep_only(self.session());
     }
 
     /// The route that a reference to the same actor has already; otherwise this one, which is shared
@@ -83,6 +142,8 @@ impl<I: Interface> Remote<I> {
             is_alone: true,
             channel,
             actor: None,
+            referred: None,
+            held: HeldReferences::default(),
             matches,
             watch: SpinPolicy::new(watch),
             interface: PhantomData,
@@ -153,13 +214,21 @@ impl<I: Interface> Remote<I> {
         match &self.matches {
             // A compile-time constant too, if it is the same for all calls of the interface.
             None if message.is_plain() => Ok((ours, None)),
-            None => Ok((ours, Some(self.encoded(message)))),
+            None => Ok((ours, Some(self.encoded(message)?))),
             Some(matches) => self.matched(matches, message),
         }
     }
 
-    fn encoded(&self, message: &I::Message) -> EncodedValue {
-        EncodedValue::new(|out| Arguments::encode(message, self.channel.is_fixed, out))
+    fn encoded(&self, message: &I::Message) -> Result<EncodedValue, CallError> {
+        let is_fixed = self.channel.is_fixed;
+        EncodedValue::new(self.session(), |out| Arguments::encode(message, is_fixed, out))
+            .map_err(|why| self.not_sendable(why))
+    }
+
+    /// The error of a call with a reference that cannot be sent.
+    #[cold]
+    fn not_sendable(&self, why: &str) -> CallError {
+        CallError::new(CallErrorKind::NotSerializable, &self.channel.target).with_detail(why)
     }
 
     fn matched(
@@ -170,11 +239,12 @@ impl<I: Interface> Remote<I> {
         let ours = message.method();
         let (kind, detail) = match matches.get((ours - FIRST_METHOD) as usize) {
             Some(MethodMatch::Same(number)) => {
-                let encoded = (!message.is_plain()).then(|| self.encoded(message));
+                let encoded = (!message.is_plain()).then(|| self.encoded(message)).transpose()?;
                 return Ok((*number, encoded));
             }
             Some(MethodMatch::Reordered(number, order)) => {
-                return Ok((*number, Some(reordered(message, order))));
+                let encoded = reordered(self.session(), message, order);
+                return Ok((*number, Some(encoded.map_err(|why| self.not_sendable(why))?)));
             }
             Some(MethodMatch::Refused(why)) => (CallErrorKind::BadArguments, &**why),
             _ => (CallErrorKind::NoSuchMethod, I::SCHEMA.method_name(ours)),
@@ -238,6 +308,7 @@ impl<I: Interface> RemotePipeline<I> for RingPipeline<I> {
         };
         if let Attempt::Sent(()) = sent {
             *message = None;
+            encoded.into_iter().for_each(EncodedValue::sent);
         } else {
             self.ring.set_sent(next);
         }
@@ -272,6 +343,10 @@ impl<I: Interface> RemotePipeline<I> for RingPipeline<I> {
         // Those before the last ones have most likely begun.
         let first = open.start.max(open.end.saturating_sub(CANCELLED_MAX as u64));
         send_cancels(session, (first..open.end).map(|number| self.ring.asker(number)));
+    }
+
+    fn reading(&self, value: &[u8], read: &mut dyn FnMut() -> bool) {
+        scope::read_from(self.session(), value, read);
     }
 
     fn run_owner(&self) -> RunOwner {
@@ -309,6 +384,7 @@ impl<I: Interface> Route<I> for Remote<I> {
         };
         if let Attempt::Sent(()) = sent {
             *message = None;
+            encoded.into_iter().for_each(EncodedValue::sent);
         }
         sent
     }
@@ -334,6 +410,7 @@ impl<I: Interface> Route<I> for Remote<I> {
         };
         sent.map(|published| {
             *message = None;
+            encoded.into_iter().for_each(EncodedValue::sent);
             let (session, target) = (self.session().clone(), self.channel.target.clone());
             let acknowledged: Acknowledgement = Box::pin(async move {
                 let outcome = session.acknowledged_call(published).await;
@@ -366,6 +443,7 @@ impl<I: Interface> Route<I> for Remote<I> {
         };
         if let Attempt::Sent(_) = sent {
             *message = None;
+            encoded.into_iter().for_each(EncodedValue::sent);
         }
         sent
     }
@@ -422,6 +500,14 @@ impl<I: Interface> Route<I> for Remote<I> {
 
     fn disconnection(&self) -> Option<Disconnection> {
         self.channel.session.disconnection()
+    }
+
+    fn reading(&self, value: &[u8], read: &mut dyn FnMut() -> bool) {
+        scope::read_from(self.session(), value, read);
+    }
+
+    fn remote_actor(&self) -> Option<RemoteActor> {
+        self.referred.clone()
     }
 
     fn run_owner(&self) -> RunOwner {

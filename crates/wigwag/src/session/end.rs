@@ -118,6 +118,7 @@ impl Session {
         self.progress.notify_waiters();
         self.announce_end();
         end_watchers.tell();
+        self.release_lent();
     }
 
     /// Announces the outcome of the calls, once, as soon as the asks have failed and no turn holds

@@ -26,13 +26,17 @@ use wigwag_link::budget::Pools;
 use wigwag_link::limits::FRAME_UNITS;
 use wigwag_link::send_half::Outgoing;
 use wigwag_link::{Identity, SendHalf, features};
+use wigwag_net::transport::Boxed;
 use wigwag_net::{Connection, clock};
 use wigwag_wire::Time;
 use wigwag_wire::run::RUN_BODY_BYTES_MAX;
 
+use crate::error::NodeError;
 use crate::events::Announcer;
 use crate::exports::Exports;
 use crate::limits::{CODEC_FIXED, CODEC_MESSAGEPACK};
+use crate::references::lent::LentReferences;
+use crate::references::value::SentReference;
 use crate::replies::ask_origin::AskOrigin;
 use crate::replies::asks::AskTable;
 use crate::replies::ring::Ring;
@@ -182,6 +186,25 @@ pub(crate) trait SessionOwner: Send + Sync {
 
     /// A session has ended with calls that its peer may not have.
     fn session_lost(&self, peer: &Arc<str>, why: &Arc<str>);
+
+    /// The living session with this incarnation of a peer.
+    fn living_session(&self, incarnation: u128) -> Option<Arc<Session>>;
+
+    /// A session with this incarnation of a peer, which may be reached at `addresses`.
+    fn reach(
+        self: Arc<Self>,
+        incarnation: u128,
+        addresses: Vec<Arc<str>>,
+    ) -> Boxed<'static, Result<Arc<Session>, NodeError>>;
+
+    /// The addresses at which other nodes may reach this one.
+    fn own_addresses(&self) -> Vec<Arc<str>>;
+
+    /// How long an ask spins for its answer before its thread parks.
+    fn answer_spin(&self) -> Duration;
+
+    /// The runtime of the node.
+    fn runtime(&self) -> &Handle;
 }
 
 /// A session with one peer.
@@ -201,6 +224,14 @@ pub(crate) struct Session {
     knows_parts: bool,
     /// The peer counts the tells that it has taken and rejected.
     counts_tells: bool,
+    /// The peer knows references to actors.
+    pub(crate) knows_references: bool,
+    /// The references that the peer was sent.
+    pub(crate) lent: Mutex<LentReferences>,
+    /// References that the peer has sent and that are held here.
+    pub(crate) taken: AtomicU64,
+    /// The actors of this node that the peer may reach.
+    pub(crate) exports: Arc<Exports>,
     /// An ask that either side cancels and the other has not begun is not handled.
     pub(crate) cancels: bool,
     /// The asks that the peer has cancelled.
@@ -279,6 +310,10 @@ impl Session {
             message_max,
             knows_parts: features & features::PARTS != 0,
             counts_tells: features & features::OUTCOMES != 0,
+            knows_references: features & features::REFERENCES != 0,
+            lent: Mutex::default(),
+            taken: AtomicU64::new(0),
+            exports: exports.clone(),
             cancels: features & features::CANCELLING != 0,
             cancelled: CancelledAsks::default(),
             codec: if features & features::FIXED != 0 { CODEC_FIXED } else { CODEC_MESSAGEPACK },
@@ -437,6 +472,18 @@ impl Session {
     /// The connection that carries the session, or carried it last.
     pub(crate) fn connection(&self) -> RwLockReadGuard<'_, Arc<SessionConnection>> {
         self.connection.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The addresses at which other nodes may reach this one.
+    pub(crate) fn own_addresses(&self) -> Vec<Arc<str>> {
+        self.owner.upgrade().map_or_else(Vec::new, |owner| owner.own_addresses())
+    }
+
+    /// Lets go the references in a value of the peer that is never read.
+    pub(crate) fn discard_value(&self, value: &[u8]) {
+        if self.knows_references {
+            self.release_references(&SentReference::numbers_in(value));
+        }
     }
 
     /// Starts draining: this side sends no new calls.

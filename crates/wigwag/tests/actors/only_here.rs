@@ -9,6 +9,8 @@ use tokio::sync::oneshot;
 use wigwag::{Actor, AskError, CallErrorKind, Local, Message, Node, codec::Encode};
 
 type Sum = Local<Arc<AtomicU64>>;
+/// A reference that is not sent to other processes.
+type Here = Local<PeerRef>;
 
 #[derive(Default)]
 struct Peer {
@@ -16,13 +18,13 @@ struct Peer {
     peers: Vec<PeerRef>,
 }
 
-/// Process-local, because a variant holds a reference.
+/// Process-local, because a variant holds such a reference.
 #[derive(Message)]
 enum Guest {
     #[allow(dead_code, reason = "the other variant makes the type process-local")]
     Unknown(String),
     Known {
-        peer: PeerRef,
+        peer: Here,
         note: Option<u8>,
     },
 }
@@ -33,25 +35,25 @@ impl Peer {
         self.number
     }
 
-    pub fn join(&mut self, peer: PeerRef) {
-        self.peers.push(peer);
+    pub fn join(&mut self, peer: Here) {
+        self.peers.push(peer.0);
     }
 
-    pub fn join_all(&mut self, peers: Vec<PeerRef>, last: Option<PeerRef>) {
-        self.peers.extend(peers.into_iter().chain(last));
+    pub fn join_all(&mut self, peers: Vec<Here>, last: Option<Here>) {
+        self.peers.extend(peers.into_iter().chain(last).map(|peer| peer.0));
     }
 
     pub fn host(&mut self, guest: Guest) {
         if let Guest::Known { peer, note: Some(_) } = guest {
-            self.peers.push(peer);
+            self.peers.push(peer.0);
         }
     }
 
-    pub fn peer(&self, at: u64) -> Option<PeerRef> {
-        self.peers.get(at as usize).cloned()
+    pub fn peer(&self, at: u64) -> Option<Here> {
+        self.peers.get(at as usize).cloned().map(Local)
     }
 
-    pub async fn peer_later(&mut self, at: u64) -> Option<PeerRef> {
+    pub async fn peer_later(&mut self, at: u64) -> Option<Here> {
         tokio::task::yield_now().await;
         self.peer(at)
     }
@@ -96,9 +98,9 @@ async fn elsewhere() -> (PeerRef, PeerRef, (Node, Node)) {
 #[tokio::test]
 async fn actors_of_one_process_pass_references_along_and_answer_with_them() {
     let hub = peer(0);
-    hub.join(peer(1)).tell().await.unwrap();
-    hub.join_all(vec![peer(2), peer(3)], Some(peer(4))).tell().await.unwrap();
-    hub.host(Guest::Known { peer: peer(5), note: Some(1) }).tell().await.unwrap();
+    hub.join(Local(peer(1))).tell().await.unwrap();
+    hub.join_all(vec![Local(peer(2)), Local(peer(3))], Some(Local(peer(4)))).tell().await.unwrap();
+    hub.host(Guest::Known { peer: Local(peer(5)), note: Some(1) }).tell().await.unwrap();
     for at in 0..5 {
         let plain = hub.peer(at).ask().await.unwrap().unwrap();
         let later = hub.peer_later(at).ask().await.unwrap().unwrap();
@@ -120,7 +122,7 @@ async fn actors_of_one_process_pass_references_along_and_answer_with_them() {
 #[tokio::test]
 async fn shared_memory_channels_and_closures_reach_an_actor_of_this_process() {
     let hub = peer(0);
-    hub.join_all((1..=100).map(peer).collect(), None).tell().await.unwrap();
+    hub.join_all((1..=100).map(|number| Local(peer(number))).collect(), None).tell().await.unwrap();
     let sum = Local(Arc::new(AtomicU64::new(0)));
     hub.count_all(sum.clone()).ask().await.unwrap();
     // Each peer was told before this ask.
@@ -142,7 +144,7 @@ async fn shared_memory_channels_and_closures_reach_an_actor_of_this_process() {
 
 /// Checks the refusals; run within a turn and outside of one, which send by different paths.
 async fn is_refused(there: PeerRef) {
-    let guest = peer(3);
+    let guest = Local(peer(3));
     let refused = there.join(guest.clone()).tell().await.unwrap_err();
     assert_eq!(refused.error.kind, CallErrorKind::NotSerializable);
     assert!(refused.error.to_string().contains("`join`"), "{}", refused.error);
@@ -206,7 +208,7 @@ async fn has_no_reply(there: PeerRef) {
 #[tokio::test]
 async fn a_reply_that_stays_is_an_error_to_an_asker_of_another_process() {
     let (there, actor, _nodes) = elsewhere().await;
-    actor.join(peer(1)).tell().await.unwrap();
+    actor.join(Local(peer(1))).tell().await.unwrap();
     has_no_reply(there.clone()).await;
     wigwag::spawn(has_no_reply(there)).await.unwrap();
     assert!(actor.peer(0).ask().await.unwrap().is_some(), "here it arrives");
@@ -249,7 +251,14 @@ enum Nothing {
 #[test]
 fn a_derived_type_travels_if_all_its_fields_do() {
     const { assert!(Tree::TRAVELS && Held::<Vec<Tree>>::TRAVELS && Nothing::TRAVELS) };
-    const { assert!(!Guest::TRAVELS && !Held::<Guest>::TRAVELS && !Held::<PeerRef>::TRAVELS) };
+    const {
+        assert!(
+            !Guest::TRAVELS
+                && !Held::<Guest>::TRAVELS
+                && !Held::<Here>::TRAVELS
+                && Held::<PeerRef>::TRAVELS
+        )
+    };
     const { assert!(!<Option<Held<Box<Sum>>>>::TRAVELS) };
     let tree = Tree { value: 1, children: vec![] };
     let held = Held { value: tree, count: 2 };

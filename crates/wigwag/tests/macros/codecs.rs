@@ -241,7 +241,7 @@ struct Wide(u32, [u8; 2]);
 /// What an encoder of the program takes part in is not plain, nor is what the macro cannot ask.
 #[test]
 fn a_message_is_plain_if_all_of_its_encoders_are() {
-    const { assert!(Plain::<u8>::IS_PLAIN && Wide::IS_PLAIN && EchoRef::IS_PLAIN) };
+    const { assert!(Plain::<u8>::IS_PLAIN && Wide::IS_PLAIN && !EchoRef::IS_PLAIN) };
     const { assert!(!Plain::<Even>::IS_PLAIN && !Plain::<WithModule>::IS_PLAIN) };
     const { assert!(!Order::<u8>::IS_PLAIN && !Even::IS_PLAIN && !WithModule::IS_PLAIN) };
     const { assert!(!Nested::IS_PLAIN && !Declared::IS_PLAIN) };

@@ -27,3 +27,4 @@ mod close;
 mod encoders;
 mod long;
 mod shared_bytes;
+mod references;

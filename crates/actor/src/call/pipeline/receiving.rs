@@ -37,7 +37,10 @@ impl<I: Interface, R: Answerable<I>, C> Pipeline<I, R, C> {
         if let Some((value, context)) = self.take_short() {
             return Poll::Ready(Some(match R::decode_reply(&mut Reader::new(value)) {
                 Ok(reply) => (context, Ok(reply)),
-                Err(why) => *self.undecodable(context, why),
+                Err(why) => {
+                    let value = Vec::from(value);
+                    *self.undecodable(context, why, &value)
+                }
             }));
         }
         self.poll_answer_slowly(context.waker()).map(|answer| answer.map(|answer| *answer))
@@ -53,7 +56,10 @@ impl<I: Interface, R: Answerable<I>, C> Pipeline<I, R, C> {
         if let Some((value, context)) = self.take_short() {
             return Some(match R::decode_reply(&mut Reader::new(value)) {
                 Ok(reply) => (context, Ok(reply)),
-                Err(why) => *self.undecodable(context, why),
+                Err(why) => {
+                    let value = Vec::from(value);
+                    *self.undecodable(context, why, &value)
+                }
             });
         }
         self.try_answer_slowly().map(|answer| *answer)
@@ -107,9 +113,19 @@ impl<I: Interface, R: Answerable<I>, C> Pipeline<I, R, C> {
         Some((value, context))
     }
 
+    /// An answer that was not decoded: for lack of the session that it has come over, or for good.
     #[cold]
-    fn undecodable(&self, context: C, why: DecodeError) -> Box<AnsweredAsk<R, C>> {
-        Box::new((context, Err(bad_reply(self.target.target(), &why))))
+    fn undecodable(&self, context: C, why: DecodeError, value: &[u8]) -> Box<AnsweredAsk<R, C>> {
+        let mut read = Err(why);
+        if let (Err(DecodeError::NeedsSession), PipelineState::Remote { asks, .. }) =
+            (&read, &self.state)
+        {
+            asks.reading(value, &mut || {
+                read = R::decode_reply(&mut Reader::new(value));
+                read.is_ok()
+            });
+        }
+        Box::new((context, read.map_err(|why| bad_reply(self.target.target(), &why))))
     }
 
     #[inline(never)]
@@ -154,7 +170,14 @@ impl<I: Interface, R: Answerable<I>, C> Pipeline<I, R, C> {
             }
         }
         let decode = |value: &[u8]| {
-            R::decode_reply(&mut Reader::new(value)).map_err(|why| bad_reply(target, &why))
+            let mut read = R::decode_reply(&mut Reader::new(value));
+            if let Err(DecodeError::NeedsSession) = read {
+                asks.reading(value, &mut || {
+                    read = R::decode_reply(&mut Reader::new(value));
+                    read.is_ok()
+                });
+            }
+            read.map_err(|why| bad_reply(target, &why))
         };
         match answers.take() {
             None => Poll::Pending,

@@ -16,6 +16,7 @@ use crate::reference::route::{
 };
 use crate::reference::run_writer::RunOwner;
 use crate::reference::spin::SpinPolicy;
+use crate::reference::value::RemoteActor;
 
 /// The route to an actor of another process whose interface is `A`, which implements others. The
 /// actor's messages travel, and the replies are those of its calls.
@@ -48,6 +49,14 @@ impl<I: ImplementedBy<A>, A: Interface> Route<I> for RemoteAdapter<A> {
         timing: AskTiming,
     ) -> Attempt<Slot> {
         adapted::<I, A, _>(message, |its| self.0.ask(its, ticket, waker, timing))
+    }
+
+    fn reading(&self, value: &[u8], read: &mut dyn FnMut() -> bool) {
+        self.0.reading(value, read);
+    }
+
+    fn remote_actor(&self) -> Option<RemoteActor> {
+        self.0.remote_actor()
     }
 
     fn take_reply(&self, slot: Slot, into: &mut SmallReply) -> Option<usize> {

@@ -174,11 +174,13 @@ impl<A: Actor> CallSource<A> for EncodedCalls<'_, A::Message> {
             if let Some(asker) = call.asker
                 && renew(reply, self.cancelled, asker)
             {
+                self.owner.discarded(call.arguments);
                 return Some(Handled::Done);
             }
             if let Some(deadline) = call.deadline
                 && self.end_late(deadline, reply)
             {
+                self.owner.discarded(call.arguments);
                 return Some(Handled::Done);
             }
             let method = call.method;
@@ -186,7 +188,28 @@ impl<A: Actor> CallSource<A> for EncodedCalls<'_, A::Message> {
                 None => Reader::new(call.arguments),
                 Some(shared) => Reader::of_owner(shared, call.arguments),
             };
-            (method, scope.enter(method, || handle_alone(actor, method, arguments, reply)))
+            let handled =
+                scope.enter(method, || handle_alone(actor, method, arguments.clone(), reply));
+            match handled {
+                Err(DecodeError::NeedsSession) => {
+                    // Only a call with a reference to an actor needs to know its session, and it is
+                    // too long to be one of a run. Every other call is spared that.
+                    let mut handled = Err(DecodeError::NeedsSession);
+                    self.owner.reading(call.arguments, &mut || {
+                        handled = scope.enter(method, || {
+                            handle_alone(actor, method, arguments.clone(), reply)
+                        });
+                        matches!(handled, Ok(Some(_)))
+                    });
+                    (method, handled)
+                }
+                handled => {
+                    if !matches!(handled, Ok(Some(_))) {
+                        self.owner.discarded(call.arguments);
+                    }
+                    (method, handled)
+                }
+            }
         };
         match handled {
             Ok(Some(handled)) => return Some(handled),

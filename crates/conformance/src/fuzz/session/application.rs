@@ -1,6 +1,6 @@
 //! The application of a session, implemented by a node.
 
-use wigwag_link::application::{Application, Attach, Attached, Found};
+use wigwag_link::application::{ActorReference, Application, Attach, Attached, Found, Target};
 use wigwag_link::credit::Grant;
 use wigwag_link::frame::{Frame, SEQUENCED};
 use wigwag_link::limits::TARGET_BYTES_MAX;
@@ -130,10 +130,17 @@ impl Application for NodeApplication<'_> {
     }
 
     fn find(&mut self, attach: &Attach<'_>) -> Result<Found<()>, Code> {
-        if attach.codec != 0 || attach.target.len() > TARGET_BYTES_MAX {
+        let is_long = matches!(attach.target, Target::Name(name) if name.len() > TARGET_BYTES_MAX);
+        if attach.codec != 0 || is_long {
             return Err(Code::NO_SUCH_ACTOR);
         }
-        Ok(Found { actor: (), schema_hash: 7, codec: 0, bound: None, number: 1 })
+        Ok(Found {
+            actor: (),
+            schema_hash: 7,
+            codec: 0,
+            bound: None,
+            reference: ActorReference { number: 1, reference: 1 },
+        })
     }
 
     fn open(&mut self, _actor: (), channel: u64, _use_of: u64) -> usize {

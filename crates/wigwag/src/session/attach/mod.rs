@@ -20,6 +20,17 @@ pub(crate) struct Attached {
     pub(crate) codec: u8,
     /// The actor, if the peer says which it is.
     pub(crate) actor: Option<ActorIdentity>,
+    /// The number of references to it, if the peer knows references.
+    pub(crate) reference: Option<u128>,
+}
+
+/// The actor that a channel is opened to.
+#[derive(Clone, Copy)]
+pub(crate) enum AttachTo<'a> {
+    /// The one that is exported under this name.
+    Name(&'a str),
+    /// The one that references with this number lead to.
+    Reference(u128),
 }
 
 /// A channel whose ATTACH was sent.
@@ -53,7 +64,7 @@ pub(super) fn attaches(peer: &Limits) -> Arc<Semaphore> {
 }
 
 impl Session {
-    /// Sends ATTACH for the actor exported as `name`. Waits while the peer accepts no further unanswered ATTACH.
+    /// Sends ATTACH. Waits while the peer accepts no further unanswered ATTACH.
     ///
     /// The channel belongs to the caller, who must [detach](Session::detach) it.
     ///
@@ -61,13 +72,38 @@ impl Session {
     /// If dropped while it waits, nothing was sent.
     pub(crate) async fn send_attach(
         &self,
-        name: &str,
+        to: AttachTo<'_>,
+        schema_hash: u64,
+        target: &Arc<str>,
+    ) -> Result<OpenedChannel, CallError> {
+        // The semaphore is never closed; the session itself may have ended.
+        let place = self.attaches.clone().acquire_owned().await.ok();
+        self.open_channel(place, to, schema_hash, target)
+    }
+
+    /// Sends ATTACH if the peer accepts another unanswered one. The channel may be used at once, for
+    /// what every channel may use: the caller knows the actor's schema and codec.
+    pub(crate) fn send_attach_at_once(
+        &self,
+        to: AttachTo<'_>,
+        schema_hash: u64,
+        target: &Arc<str>,
+    ) -> Option<OpenedChannel> {
+        let place = self.attaches.clone().try_acquire_owned().ok()?;
+        let opened = self.open_channel(Some(place), to, schema_hash, target).ok()?;
+        let initial = self.identity.limits.initial_units;
+        self.sending().sender.attached(opened.number, initial);
+        Some(opened)
+    }
+
+    fn open_channel(
+        &self,
+        place: Option<OwnedSemaphorePermit>,
+        to: AttachTo<'_>,
         schema_hash: u64,
         target: &Arc<str>,
     ) -> Result<OpenedChannel, CallError> {
         let (answer, attached) = oneshot::channel();
-        // The semaphore is never closed; `check` below reports a session that has ended.
-        let place = self.attaches.clone().acquire_owned().await.ok();
         let mut sending = self.sending();
         sending.check(target)?;
         let Some(channel) = sending.sender.open_channel() else {
@@ -84,8 +120,16 @@ impl Session {
             attaching: Some(Attaching { answer, _place: place }),
             ..OutboundChannel::new(target)
         };
-        let (target, codec) = (name.as_bytes(), self.codec);
-        let attach = Frame::Attach { channel, how: 0, target, schema_hash, codec };
+        let number;
+        let (how, target) = match to {
+            AttachTo::Name(name) => (0, name.as_bytes()),
+            AttachTo::Reference(reference) => {
+                number = reference.to_le_bytes();
+                (1, &number[..])
+            }
+        };
+        let codec = self.codec;
+        let attach = Frame::Attach { channel, how, target, schema_hash, codec };
         sending.sender.outbox.append(|out| write::any(out, &attach));
         let counters = sending.channels[at].tally.asks.clone();
         let origin = AskOrigin::new(channel, sending.channels[at].use_of);

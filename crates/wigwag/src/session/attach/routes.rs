@@ -10,18 +10,26 @@ use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use wigwag_link::application::ActorReference;
+
 use crate::lock::lock;
 use crate::session::Session;
 
 /// An actor, as its node identifies it for the time of the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct ActorIdentity(u64);
+pub(crate) struct ActorIdentity(u128);
 
 impl ActorIdentity {
-    /// Reads the identity out of ATTACHED. `None` from a peer that does not give one, or another
-    /// kind of one.
-    pub(crate) fn read(reference: &[u8]) -> Option<ActorIdentity> {
-        Some(ActorIdentity(u64::from_le_bytes(reference.try_into().ok()?)))
+    /// The identity of the actor that references with this number lead to.
+    pub(crate) fn of_reference(number: u128) -> ActorIdentity {
+        ActorIdentity(number)
+    }
+
+    /// Reads what ATTACHED says of an actor: its identity, and the number of references to it if the
+    /// peer knows references. `None` from a peer that says nothing, or another thing.
+    pub(crate) fn read(reference: &[u8]) -> Option<(ActorIdentity, Option<u128>)> {
+        let (number, reference) = ActorReference::read(reference)?;
+        Some((ActorIdentity(reference.unwrap_or(number.into())), reference))
     }
 }
 
@@ -58,10 +66,14 @@ pub(crate) struct SharedRoutes {
 }
 
 impl SharedRoutes {
+    /// The route with this key that is in use.
+    fn in_use<R: Any + Send + Sync>(&self, key: &RouteKey) -> Option<Arc<R>> {
+        self.routes.get(key).and_then(Weak::upgrade)?.downcast::<R>().ok()
+    }
+
     /// The route with this key that is in use; otherwise `candidate`, which is shared from now on.
     fn share<R: Any + Send + Sync>(&mut self, key: RouteKey, candidate: &Arc<R>) -> Arc<R> {
-        let in_use = self.routes.get(&key).and_then(Weak::upgrade);
-        if let Some(route) = in_use.and_then(|route| route.downcast::<R>().ok()) {
+        if let Some(route) = self.in_use(&key) {
             return route;
         }
         if self.routes.len() >= self.crowded {
@@ -75,6 +87,11 @@ impl SharedRoutes {
 }
 
 impl Session {
+    /// The route with this key that is in use.
+    pub(crate) fn shared_route<R: Any + Send + Sync>(&self, key: &RouteKey) -> Option<Arc<R>> {
+        lock(&self.shared_routes).in_use(key)
+    }
+
     /// The route with this key that is in use; otherwise `candidate`, which is shared from now on.
     pub(crate) fn share_route<R: Any + Send + Sync>(
         &self,
@@ -116,8 +133,11 @@ mod tests {
     }
 
     #[test]
-    fn an_identity_has_eight_bytes() {
-        assert_eq!(ActorIdentity::read(&[1, 0, 0, 0, 0, 0, 0, 0]), Some(ActorIdentity(1)));
+    fn an_identity_has_eight_bytes_or_also_the_number_of_a_reference() {
+        assert_eq!(ActorIdentity::read(&1_u64.to_le_bytes()), Some((ActorIdentity(1), None)));
+        let both = [&1_u64.to_le_bytes()[..], &(7_u128 << 100).to_le_bytes()].concat();
+        let number = 7 << 100;
+        assert_eq!(ActorIdentity::read(&both), Some((ActorIdentity(number), Some(number))));
         assert_eq!(ActorIdentity::read(&[]), None);
         assert_eq!(ActorIdentity::read(&[0; 9]), None);
     }

@@ -6,11 +6,14 @@
 //! in their place; [`IS_PLAIN`](wigwag_wire::Encode::IS_PLAIN) tells which.
 
 use std::cell::Cell;
+use std::sync::Arc;
 
 use wigwag_wire::Buffer;
 use wigwag_wire::small::Scratch;
 
 use crate::limits::ENCODED_BYTES_KEPT_MAX;
+use crate::references::scope::{self, LentInValue};
+use crate::session::Session;
 use crate::session::buffers::encoding::Arguments;
 
 thread_local! {
@@ -20,18 +23,49 @@ thread_local! {
 }
 
 /// An encoded value. No allocation in steady state: its memory serves the next value of the thread.
-pub(crate) struct EncodedValue(Buffer);
+pub(crate) struct EncodedValue {
+    bytes: Buffer,
+    /// The references in it, which are let go unless it is sent.
+    lent: LentInValue,
+}
 
 impl EncodedValue {
-    /// Encodes a value. The caller holds no lock.
-    pub(crate) fn new(encode: impl FnOnce(&mut Buffer)) -> EncodedValue {
-        let mut encoded = EncodedValue(MEMORY.try_with(Cell::take).unwrap_or_default());
-        encode(&mut encoded.0);
+    /// Encodes a value for the peer of `session`. The caller holds no lock.
+    ///
+    /// # Errors
+    /// Why a reference in it cannot be sent, in words.
+    pub(crate) fn new(
+        session: &Arc<Session>,
+        encode: impl Fn(&mut Buffer),
+    ) -> Result<EncodedValue, &'static str> {
+        let bytes = MEMORY.try_with(Cell::take).unwrap_or_default();
+        let mut encoded = EncodedValue { bytes, lent: LentInValue::default() };
+        encoded.lent = scope::encode_for(session, &mut encoded.bytes, encode, Buffer::clear)?;
+        Ok(encoded)
+    }
+
+    /// Encodes a value without references.
+    pub(crate) fn of_parts(encode: impl FnOnce(&mut Buffer)) -> EncodedValue {
+        let bytes = MEMORY.try_with(Cell::take).unwrap_or_default();
+        let mut encoded = EncodedValue { bytes, lent: LentInValue::default() };
+        encode(&mut encoded.bytes);
         encoded
     }
 
+    /// The same value in another form.
+    pub(crate) fn rewritten(mut self, encode: impl FnOnce(&[u8], &mut Buffer)) -> EncodedValue {
+        let mut other = EncodedValue::of_parts(|out| encode(self.bytes(), out));
+        other.lent = std::mem::take(&mut self.lent);
+        other
+    }
+
+    /// The value is on its way.
+    pub(crate) fn sent(mut self) {
+        self.lent.sent();
+    }
+
     pub(crate) fn bytes(&self) -> &[u8] {
-        self.0.as_slice()
+        self.bytes.as_slice()
     }
 
     /// The value as the arguments of a call.
@@ -42,7 +76,7 @@ impl EncodedValue {
 
 impl Drop for EncodedValue {
     fn drop(&mut self) {
-        let mut memory = std::mem::take(&mut self.0);
+        let mut memory = std::mem::take(&mut self.bytes);
         if memory.capacity() <= ENCODED_BYTES_KEPT_MAX {
             memory.clear();
             // A thread that ends keeps nothing.
@@ -77,20 +111,20 @@ mod tests {
 
     #[test]
     fn memory_is_used_again_unless_it_is_large() {
-        drop(EncodedValue::new(|out| out.extend(&[7; 100])));
+        drop(EncodedValue::of_parts(|out| out.extend(&[7; 100])));
         assert!(kept() >= 100);
-        let again = EncodedValue::new(|out| out.push(1));
+        let again = EncodedValue::of_parts(|out| out.push(1));
         assert_eq!((again.bytes(), kept()), (&[1][..], 0));
         drop(again);
-        drop(EncodedValue::new(|out| out.extend(&[7; ENCODED_BYTES_KEPT_MAX + 1])));
+        drop(EncodedValue::of_parts(|out| out.extend(&[7; ENCODED_BYTES_KEPT_MAX + 1])));
         assert_eq!(kept(), 0);
     }
 
     #[test]
     fn a_value_within_another_has_memory_of_its_own() {
-        let outer = EncodedValue::new(|out| {
+        let outer = EncodedValue::of_parts(|out| {
             out.push(1);
-            assert_eq!(EncodedValue::new(|out| out.push(2)).bytes(), [2]);
+            assert_eq!(EncodedValue::of_parts(|out| out.push(2)).bytes(), [2]);
             out.push(3);
         });
         assert_eq!(outer.bytes(), [1, 3]);

@@ -15,8 +15,9 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use wigwag_actor::reference::run_writer::{self, RunOwner};
-use wigwag_actor::turn;
+use wigwag_actor::{CallErrorKind, turn};
 use wigwag_link::outbox::LongFrame;
+use wigwag_link::{Code, write};
 use wigwag_wire::Buffer;
 use wigwag_wire::small::DynEncode;
 
@@ -139,9 +140,23 @@ pub(crate) fn answer(session: &Arc<Session>, asker: (u32, u32), value: &dyn DynE
         let encode = |out: &mut Buffer| value.encode(out);
         return send_answers(session, |frames| frames.answer(session, asker, &encode));
     }
-    let encoded = EncodedValue::new(|out| value.encode(out));
-    let copy = |out: &mut Buffer| out.extend(encoded.bytes());
-    send_answers(session, |frames| frames.answer(session, asker, &copy));
+    match EncodedValue::new(session, |out| value.encode(out)) {
+        Ok(encoded) => {
+            let copy = |out: &mut Buffer| out.extend(encoded.bytes());
+            send_answers(session, |frames| frames.answer(session, asker, &copy));
+            encoded.sent();
+        }
+        Err(why) => {
+            let code = Code(CallErrorKind::NotSerializable.code());
+            publish(session);
+            let mut sending = session.sending();
+            if sending.ended.is_none() {
+                sending.sender.outbox.append(|out| write::error(out, asker, code, why));
+            }
+            drop(sending);
+            flush_soon(session);
+        }
+    }
 }
 
 /// Appends answers to the turn's buffer, or to a temporary buffer outside a turn.

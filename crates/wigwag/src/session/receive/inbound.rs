@@ -13,6 +13,7 @@ use wigwag_wire::small::DynEncode;
 use wigwag_wire::{Buffer, Time};
 
 use crate::limits::ERROR_TEXT_CHARS_MAX;
+use crate::references::scope;
 use crate::session::buffers;
 use crate::session::{SendState, Session};
 use crate::sync::Ordering;
@@ -144,6 +145,14 @@ impl InboundQueueOwner for ChannelOwner {
 
     fn reply(&self, slot: u32, generation: u32, value: &dyn DynEncode) {
         buffers::answer(&self.session, (slot, generation), value);
+    }
+
+    fn reading(&self, arguments: &[u8], read: &mut dyn FnMut() -> bool) {
+        scope::read_from(&self.session, arguments, read);
+    }
+
+    fn discarded(&self, arguments: &[u8]) {
+        self.session.discard_value(arguments);
     }
 
     fn rejected(&self, method: u32, kind: CallErrorKind, reason: &dyn fmt::Display) {

@@ -11,8 +11,10 @@ use std::task::Waker;
 use bytes::Bytes;
 use tokio::runtime::Handle;
 use wigwag_actor::limits::RUN_CALLS_MAX;
-use wigwag_actor::{CallErrorKind, Exported, InboundQueue, InboundQueueOwner};
-use wigwag_link::application::{self, Application, Attach, Found, LongCall, Rejected};
+use wigwag_actor::{CallErrorKind, InboundQueue, InboundQueueOwner};
+use wigwag_link::application::{
+    self, ActorReference, Application, Attach, Found, LongCall, Rejected, Target,
+};
 use wigwag_link::budget::Pools;
 use wigwag_link::credit::{ActorBound, Grant};
 use wigwag_link::recv_half::{ChannelCalls, ReplyRun};
@@ -22,6 +24,7 @@ use wigwag_wire::{BufferSlice, Framing, ReadBuf, Time};
 
 use crate::exports::Exports;
 use crate::limits::{CODEC_MESSAGEPACK, SHARED_CALLS_BYTES_MIN};
+use crate::references::table::ReferredActor;
 use crate::replies::slot::Completion;
 use crate::session::attach::routes::ActorIdentity;
 use crate::session::receive::inbound::{ChannelOwner, ChannelPermit};
@@ -42,7 +45,7 @@ pub(crate) struct RecvState {
 
 /// An inbound channel: the way from the peer into the mailbox of an actor.
 pub(crate) struct InboundChannel {
-    actor: Arc<dyn Exported>,
+    actor: Arc<ReferredActor>,
     queue: Box<dyn InboundQueue>,
     owner: Arc<ChannelOwner>,
 }
@@ -102,7 +105,7 @@ struct Inbound<'a> {
 
 /// An exported actor and the permit for its channel.
 struct FoundActor {
-    actor: Arc<dyn Exported>,
+    actor: Arc<ReferredActor>,
     permit: ChannelPermit,
 }
 
@@ -153,8 +156,14 @@ impl Application for Inbound<'_> {
 
     fn find(&mut self, attach: &Attach<'_>) -> Result<Found<FoundActor>, Code> {
         let is_known = attach.codec <= self.session.codec;
-        let actor = is_known.then(|| self.exports.find(attach.target)).flatten();
-        let actor = actor.ok_or(Code::NO_SUCH_ACTOR)?;
+        let find = || match attach.target {
+            Target::Name(name) => {
+                self.exports.find(name).map(|actor| self.exports.references.refer(actor))
+            }
+            Target::Reference(number) => self.exports.references.find(number),
+        };
+        let referred = is_known.then(find).flatten().ok_or(Code::NO_SUCH_ACTOR)?;
+        let actor = &referred.exported;
         self.free_channels();
         let session = self.weak.upgrade().ok_or(Code::OVERLOADED)?;
         let permit = ChannelPermit::take(&session, self.ours.channels_max);
@@ -163,15 +172,16 @@ impl Application for Inbound<'_> {
         // Where the types may differ, each value carries its type.
         let is_same = schema_hash == attach.schema_hash;
         let codec = if is_same { attach.codec } else { CODEC_MESSAGEPACK };
-        let number = actor.number();
         let bound = actor.remote_bound().map(|bound| ActorBound::new(bound.calls, bound.free));
-        Ok(Found { actor: FoundActor { actor, permit }, schema_hash, codec, bound, number })
+        let reference = ActorReference { number: actor.number(), reference: referred.reference };
+        let actor = FoundActor { actor: referred, permit };
+        Ok(Found { actor, schema_hash, codec, bound, reference })
     }
 
     fn open(&mut self, found: FoundActor, channel: u64, use_of: u64) -> InboundChannel {
         let FoundActor { actor, permit } = found;
         let owner = Arc::new(ChannelOwner::new(permit, channel, use_of));
-        let queue = actor.open_inbound_queue(owner.clone());
+        let queue = actor.exported.open_inbound_queue(owner.clone());
         InboundChannel { actor, queue, owner }
     }
 
@@ -207,7 +217,7 @@ impl Application for Inbound<'_> {
     fn describe(&mut self, channel: &mut InboundChannel, asker: (u32, u32), units: u64) {
         // The schema is known here, so the actor is not woken.
         channel.owner.freed(units);
-        channel.owner.reply(asker.0, asker.1, channel.actor.schema());
+        channel.owner.reply(asker.0, asker.1, channel.actor.exported.schema());
     }
 
     fn discarded(&mut self, channel: &mut InboundChannel, units: u64) {
@@ -216,6 +226,10 @@ impl Application for Inbound<'_> {
 
     fn tell_lost(&mut self) {
         self.session.sending().statistics.tells_undeliverable += 1;
+    }
+
+    fn reference_released(&mut self, reference: u128, times: u64) -> bool {
+        self.session.reference_released(reference, times)
     }
 
     fn cancelled(&mut self, (slot, generation): (u64, u64)) {
@@ -240,7 +254,11 @@ impl Application for Inbound<'_> {
         if asker.0 >= self.floor {
             return Ok(self.replies.complete(asks, asker, value));
         }
-        Ok(self.completed(asker.0, asks.complete(asker, value)))
+        let completion = asks.complete(asker, value);
+        if let Completion::Unwanted = completion {
+            self.session.discard_value(value);
+        }
+        Ok(self.completed(asker.0, completion))
     }
 
     fn replies(&mut self, run: &ReplyRun<'_>) -> Result<bool, LinkError> {
@@ -277,8 +295,9 @@ impl Application for Inbound<'_> {
 
     fn attached(&mut self, channel: u64, attached: &application::Attached<'_>) {
         let application::Attached { schema_hash, codec, reference, .. } = *attached;
-        let actor = ActorIdentity::read(reference);
-        self.session.sending().attached(channel, Attached { schema_hash, codec, actor });
+        let (actor, reference) = ActorIdentity::read(reference).unzip();
+        let attached = Attached { schema_hash, codec, actor, reference: reference.flatten() };
+        self.session.sending().attached(channel, attached);
     }
 
     fn credited(

@@ -1,0 +1,358 @@
+//! A reference whose channel is not open yet: it was received, and its actor is being attached to.
+//!
+//! Callers wait meanwhile, as they wait for room. Once it is attached, calls go to the route of the
+//! actor. This happens where the schemas differ, where the peer has as many unanswered ATTACHes as it
+//! accepts, and for an actor of a third node, which has to be dialed first.
+
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::task::{Poll, Waker};
+use std::time::Duration;
+
+use bytes::Bytes;
+use wigwag_actor::lifecycle::end_watchers::{EndWatcher, EndWatchers, NotWatched};
+use wigwag_actor::reference::route::{Acknowledgement, RemotePipeline};
+use wigwag_actor::reference::run_writer::RunOwner;
+use wigwag_actor::reference::value::RemoteActor;
+use wigwag_actor::{
+    AskTiming, Attempt, CallError, CallErrorKind, Disconnection, Interface, Parked, Route, Slot,
+    SmallReply, SpinPolicy, Ticket,
+};
+
+use crate::error::NodeError;
+use crate::limits::CODEC_FIXED;
+use crate::references::taken::{HeldReferences, TakenReference};
+use crate::send::remote::Remote;
+use crate::session::attach::AttachTo;
+use crate::session::attach::routes::{ActorIdentity, RouteKey};
+use crate::session::{Session, SessionOwner};
+use crate::sync::{AtomicBool, Ordering};
+
+/// The tag of the tickets of senders that wait here; those that wait at the actor's channel have 0.
+const TAG: u16 = 1;
+/// The tag of the tickets of a channel.
+const CHANNEL_TAG: u16 = 0;
+
+/// A route to an actor that is being attached to.
+pub(crate) struct Arriving<I: Interface> {
+    target: Arc<str>,
+    actor: RemoteActor,
+    state: RwLock<Arrival<I>>,
+    /// Told when no later call can reach the actor.
+    end_watchers: RwLock<EndWatchers>,
+    held: HeldReferences,
+    /// The task that attaches was started.
+    is_begun: AtomicBool,
+    run_owner: RunOwner,
+    spin: SpinPolicy,
+}
+
+enum Arrival<I: Interface> {
+    Pending(Parked),
+    Attached(Arc<Remote<I>>),
+    Failed(CallErrorKind, Arc<str>),
+}
+
+impl<I: Interface> Arriving<I> {
+    /// Begins to attach: over `near`, or over a session with the actor's node, which is dialed.
+    /// `giver` is the session that has brought the reference.
+    pub(super) fn begin(
+        node: Arc<dyn SessionOwner>,
+        near: Option<Arc<Session>>,
+        giver: &Arc<Session>,
+        actor: RemoteActor,
+        taken: TakenReference,
+        watch: Duration,
+    ) -> Arc<Arriving<I>> {
+        let peer = match (&near, actor.addresses.first()) {
+            (Some(near), _) => near.peer.clone(),
+            (None, Some(address)) => address.clone(),
+            (None, None) => giver.peer.clone(),
+        };
+        let is_fixed = near.as_ref().unwrap_or(giver).codec == CODEC_FIXED
+            && actor.schema_hash == I::SCHEMA.hash;
+        let route = Arc::new(Arriving {
+            target: target_of(&peer, actor.reference),
+            actor,
+            state: RwLock::new(Arrival::Pending(Parked::tagged(TAG))),
+            end_watchers: RwLock::default(),
+            held: HeldReferences::default(),
+            is_begun: AtomicBool::new(false),
+            run_owner: RunOwner::new(is_fixed),
+            spin: SpinPolicy::new(watch),
+        });
+        let route = match &near {
+            Some(near) => {
+                let identity = ActorIdentity::of_reference(route.actor.reference);
+                near.share_route(RouteKey::new::<Arriving<I>>(identity, "", watch), &route)
+            }
+            None => route,
+        };
+        route.held.hold(taken);
+        if route.is_begun.swap(true, Ordering::AcqRel) {
+            // Another thread has received it at the same time.
+            return route;
+        }
+        let (arriving, runtime) = (route.clone(), node.runtime().clone());
+        runtime.spawn(async move {
+            let attached = arriving.attach(node, near, watch).await;
+            arriving.arrived(attached);
+        });
+        route
+    }
+
+    async fn attach(
+        &self,
+        node: Arc<dyn SessionOwner>,
+        near: Option<Arc<Session>>,
+        watch: Duration,
+    ) -> Result<Arc<Remote<I>>, NodeError> {
+        let session = match near {
+            Some(near) => near,
+            None => node.reach(self.actor.incarnation, self.actor.addresses.clone()).await?,
+        };
+        let to = AttachTo::Reference(self.actor.reference);
+        let remote = Remote::attach(session, to, &self.target, watch).await?;
+        let remote = remote.into_one_of(self.run_owner, CHANNEL_TAG);
+        Ok(remote.with_addresses(&self.actor.addresses).shared(watch))
+    }
+
+    fn arrived(self: &Arc<Self>, attached: Result<Arc<Remote<I>>, NodeError>) {
+        let arrival = match attached {
+            Ok(remote) => {
+                self.held.keep_only(remote.session());
+                Arrival::Attached(remote)
+            }
+            Err(NodeError::Call(error)) => {
+                Arrival::Failed(error.kind, error.detail.as_deref().unwrap_or_default().into())
+            }
+            Err(error) => Arrival::Failed(CallErrorKind::NotDelivered, error.reason().into()),
+        };
+        let remote = match &arrival {
+            Arrival::Attached(remote) => Some(remote.clone()),
+            _ => None,
+        };
+        let before = std::mem::replace(&mut *self.write(), arrival);
+        if let Arrival::Pending(mut parked) = before {
+            parked.drain().into_iter().for_each(Waker::wake);
+        }
+        let ended = remote.is_none_or(|remote| {
+            let route = Arc::downgrade(self);
+            let tell = move || {
+                if let Some(route) = route.upgrade() {
+                    route.tell_watchers();
+                }
+            };
+            remote.watch_end(Box::new(tell)).is_err()
+        });
+        if ended {
+            self.tell_watchers();
+        }
+    }
+
+    fn tell_watchers(&self) {
+        let mut watchers = self.end_watchers.write().unwrap_or_else(PoisonError::into_inner);
+        let told = std::mem::take(&mut *watchers);
+        drop(watchers);
+        told.tell();
+    }
+
+    /// Holds the reference, which was received again.
+    pub(super) fn hold(&self, taken: TakenReference) {
+        self.held.hold(taken);
+        if let Some(remote) = self.remote() {
+            self.held.keep_only(remote.session());
+        }
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Arrival<I>> {
+        self.state.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Arrival<I>> {
+        self.state.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn remote(&self) -> Option<Arc<Remote<I>>> {
+        match &*self.read() {
+            Arrival::Attached(remote) => Some(remote.clone()),
+            Arrival::Pending(_) | Arrival::Failed(..) => None,
+        }
+    }
+
+    /// The route of the actor. Until there is one, a sender with a waker is parked.
+    fn present<T>(
+        &self,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+    ) -> Result<Arc<Remote<I>>, Attempt<T>> {
+        if let Some(remote) = self.remote() {
+            ticket.renew(CHANNEL_TAG);
+            return Ok(remote);
+        }
+        match &mut *self.write() {
+            Arrival::Attached(remote) => {
+                ticket.renew(CHANNEL_TAG);
+                Ok(remote.clone())
+            }
+            Arrival::Pending(parked) => {
+                if let Some(waker) = waker {
+                    parked.park(ticket, waker);
+                }
+                Err(Attempt::Full)
+            }
+            Arrival::Failed(kind, why) => {
+                let error = CallError::new(kind.clone(), &self.target).with_detail(why);
+                Err(Attempt::Failed(Box::new(error)))
+            }
+        }
+    }
+
+    /// The error of what needs the channel.
+    fn not_attached(&self) -> CallError {
+        let (kind, why) = match &*self.read() {
+            Arrival::Failed(kind, why) => (kind.clone(), why.clone()),
+            _ => (CallErrorKind::NotDelivered, "the reference is not attached yet".into()),
+        };
+        CallError::new(kind, &self.target).with_detail(&why)
+    }
+}
+
+/// The address of an actor that was received as a reference, for people.
+pub(crate) fn target_of(peer: &str, reference: u128) -> Arc<str> {
+    format!("{peer}/reference-{:08x}", reference >> 96).into()
+}
+
+impl<I: Interface> Route<I> for Arriving<I> {
+    fn tell(
+        &self,
+        message: &mut Option<I::Message>,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+    ) -> Attempt<()> {
+        match self.present(ticket, waker) {
+            Ok(remote) => remote.tell(message, ticket, waker),
+            Err(refused) => refused,
+        }
+    }
+
+    fn tell_acknowledged(
+        &self,
+        message: &mut Option<I::Message>,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+    ) -> Attempt<Acknowledgement> {
+        match self.present(ticket, waker) {
+            Ok(remote) => remote.tell_acknowledged(message, ticket, waker),
+            Err(refused) => refused,
+        }
+    }
+
+    fn ask(
+        &self,
+        message: &mut Option<I::Message>,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+        timing: AskTiming,
+    ) -> Attempt<Slot> {
+        match self.present(ticket, waker) {
+            Ok(remote) => remote.ask(message, ticket, waker, timing),
+            Err(refused) => refused,
+        }
+    }
+
+    fn take_reply(&self, slot: Slot, into: &mut SmallReply) -> Option<usize> {
+        self.remote()?.take_reply(slot, into)
+    }
+
+    fn poll_reply(&self, slot: Slot, waker: &Waker) -> Poll<Result<Bytes, CallError>> {
+        match self.remote() {
+            Some(remote) => remote.poll_reply(slot, waker),
+            None => Poll::Ready(Err(self.not_attached())),
+        }
+    }
+
+    fn pipeline(
+        self: Arc<Self>,
+        most: usize,
+    ) -> Result<(Box<dyn RemotePipeline<I>>, usize), CallError> {
+        match self.remote() {
+            Some(remote) => remote.pipeline(most),
+            None => Err(self.not_attached()),
+        }
+    }
+
+    fn cancel(&self, slot: Slot) {
+        if let Some(remote) = self.remote() {
+            remote.cancel(slot);
+        }
+    }
+
+    fn disown(&self, slot: Slot) {
+        if let Some(remote) = self.remote() {
+            remote.disown(slot);
+        }
+    }
+
+    fn leave(&self, ticket: &mut Ticket) {
+        if let Arrival::Pending(parked) = &mut *self.write() {
+            return parked.leave(ticket);
+        }
+        ticket.renew(CHANNEL_TAG);
+        if let (Some(remote), true) = (self.remote(), ticket.is_parked()) {
+            remote.leave(ticket);
+        }
+    }
+
+    fn target(&self) -> &Arc<str> {
+        &self.target
+    }
+
+    fn has_ended(&self) -> bool {
+        match &*self.read() {
+            Arrival::Pending(_) => false,
+            Arrival::Attached(remote) => remote.has_ended(),
+            Arrival::Failed(..) => true,
+        }
+    }
+
+    fn watch_end(&self, watcher: EndWatcher) -> Result<u64, NotWatched> {
+        let mut watchers = self.end_watchers.write().unwrap_or_else(PoisonError::into_inner);
+        // Asked under the lock: the end is noted before the watchers are taken.
+        if self.has_ended() {
+            return Err(NotWatched::Ended);
+        }
+        watchers.add(watcher)
+    }
+
+    fn unwatch_end(&self, number: u64) {
+        let mut watchers = self.end_watchers.write().unwrap_or_else(PoisonError::into_inner);
+        watchers.remove(number);
+    }
+
+    fn waiting(&self) -> usize {
+        self.remote().map_or(0, |remote| remote.waiting())
+    }
+
+    fn disconnection(&self) -> Option<Disconnection> {
+        self.remote()?.disconnection()
+    }
+
+    fn run_owner(&self) -> RunOwner {
+        self.run_owner
+    }
+
+    fn spin_policy(&self) -> &SpinPolicy {
+        &self.spin
+    }
+
+    fn reading(&self, value: &[u8], read: &mut dyn FnMut() -> bool) {
+        match self.remote() {
+            Some(remote) => remote.reading(value, read),
+            None => drop(read()),
+        }
+    }
+
+    fn remote_actor(&self) -> Option<RemoteActor> {
+        Some(self.actor.clone())
+    }
+}

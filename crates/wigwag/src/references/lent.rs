@@ -1,0 +1,93 @@
+//! The references that this node has sent over a session and that the peer has not released.
+
+use std::any::Any;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use wigwag_actor::{Interface, Ref};
+
+use crate::limits::REFERENCES_MAX;
+use crate::lock::lock;
+use crate::references::value::SentReference;
+use crate::session::Session;
+
+/// The references that the peer of a session was sent.
+#[derive(Default)]
+pub(crate) struct LentReferences(HashMap<u128, LentReference>);
+
+struct LentReference {
+    /// How often it was sent and not released.
+    times: u64,
+    /// Keeps the actor alive, or the own reference to an actor of another node.
+    _actor: Arc<dyn Any + Send + Sync>,
+}
+
+/// Notes that a reference is sent over `session`, and returns what is sent.
+///
+/// # Errors
+/// Why it cannot be sent, in words.
+pub(crate) fn lend<I: Interface>(
+    session: &Session,
+    reference: &Ref<I>,
+) -> Result<SentReference, &'static str> {
+    if !session.knows_references {
+        return Err("the peer runs a release that knows no references to actors");
+    }
+    if let Some(exported) = reference.exported() {
+        let schema_hash = exported.schema().hash;
+        let actor = session.exports.references.refer(exported);
+        actor.note(reference);
+        let number = actor.reference;
+        session.lend(number, actor)?;
+        let (node, incarnation) = (session.ours.node, session.ours.incarnation);
+        let addresses = session.own_addresses();
+        return Ok(SentReference { node, incarnation, reference: number, schema_hash, addresses });
+    }
+    let Some(actor) = reference.remote_actor() else {
+        return Err("the actor's node runs a release that knows no references to actors");
+    };
+    session.lend(actor.reference, Arc::new(reference.clone()))?;
+    Ok(SentReference {
+        node: actor.node,
+        incarnation: actor.incarnation,
+        reference: actor.reference,
+        schema_hash: actor.schema_hash,
+        addresses: actor.addresses,
+    })
+}
+
+impl Session {
+    /// Keeps `actor` until the peer releases the reference with this number, or the session ends.
+    fn lend(&self, number: u128, actor: Arc<dyn Any + Send + Sync>) -> Result<(), &'static str> {
+        let mut lent = lock(&self.lent);
+        if self.has_ended() {
+            // The call fails by itself.
+            return Ok(());
+        }
+        if lent.0.len() >= REFERENCES_MAX && !lent.0.contains_key(&number) {
+            return Err("the session holds as many references as it may");
+        }
+        lent.0.entry(number).or_insert(LentReference { times: 0, _actor: actor }).times += 1;
+        Ok(())
+    }
+
+    /// Handles RELEASE, or takes back what was not sent after all. False if the reference was not
+    /// sent that often.
+    pub(crate) fn reference_released(&self, number: u128, times: u64) -> bool {
+        let mut lent = lock(&self.lent);
+        let Some(reference) = lent.0.get_mut(&number) else { return false };
+        let Some(left) = reference.times.checked_sub(times) else { return false };
+        reference.times = left;
+        let released = (left == 0).then(|| lent.0.remove(&number));
+        drop(lent);
+        // The actor may end with it.
+        drop(released);
+        true
+    }
+
+    /// Lets go what the peer holds: the session is over.
+    pub(crate) fn release_lent(&self) {
+        let lent = std::mem::take(&mut *lock(&self.lent));
+        drop(lent);
+    }
+}

@@ -1,0 +1,40 @@
+//! References to actors that travel: as arguments and replies, over a session.
+//!
+//! A reference is sent as a number that its node has drawn for the actor, with the node's incarnation
+//! and addresses (`value.rs`). The sender notes for the session that it has lent the reference, which
+//! keeps the actor alive (`lent.rs`); `table.rs` finds the actor by its number when somebody attaches
+//! by it. The receiver attaches when it reads the reference (`taken.rs`): at once over the session
+//! with that node, if it can (`Remote`), or in a task, while callers wait (`arriving.rs`). When the
+//! last clone is dropped there, RELEASE says how often it was received, and the sender lets it go.
+
+pub(crate) mod value;
+pub(crate) mod table;
+pub(crate) mod lent;
+pub(crate) mod scope;
+pub(crate) mod taken;
+pub(crate) mod arriving;
+
+use wigwag_actor::{Interface, Ref};
+use wigwag_wire::{Buffer, DecodeError, Encode, Reader};
+
+use crate::references::value::SentReference;
+
+/// Appends a reference for the session that this thread encodes for. The macros call it.
+pub fn encode_reference<I: Interface>(reference: &Ref<I>, out: &mut Buffer) {
+    match scope::encode(|session| lent::lend(session, reference)) {
+        Some(value) => value.encode(out),
+        // Written again for the session, or refused.
+        None => ().encode(out),
+    }
+}
+
+/// Reads a reference that has come over the session that this thread reads from. The macros call it.
+///
+/// # Errors
+/// - [`NeedsSession`](DecodeError::NeedsSession) if nothing is read from a session;
+/// - [`BadReference`](DecodeError::BadReference) if it leads to no actor of this interface.
+pub fn decode_reference<I: Interface>(reader: &mut Reader<'_>) -> Result<Ref<I>, DecodeError> {
+    let value = SentReference::decode(reader)?;
+    let session = scope::read(value.reference).ok_or(DecodeError::NeedsSession)?;
+    taken::take(&session, value)
+}

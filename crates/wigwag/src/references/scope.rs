@@ -1,0 +1,157 @@
+//! The session that this thread encodes a value for, or reads one from.
+//!
+//! Encoders and decoders are not told of the session. Only references need it, so a value is written
+//! or read without one first, which costs nothing, and once more with it if a reference was met.
+
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+
+use crate::references::value::SentReference;
+use crate::session::Session;
+
+thread_local! {
+    /// A reference was met while there was no session.
+    static IS_NEEDED: Cell<bool> = const { Cell::new(false) };
+    static ENCODING: RefCell<Option<Encoding>> = const { RefCell::new(None) };
+    static READING: RefCell<Option<Reading>> = const { RefCell::new(None) };
+}
+
+struct Encoding {
+    session: Arc<Session>,
+    lent: Vec<u128>,
+    refused: Option<&'static str>,
+}
+
+struct Reading {
+    session: Arc<Session>,
+    taken: Vec<u128>,
+}
+
+/// References in an encoded value; taken back unless the value is [sent](Self::sent).
+#[derive(Default)]
+pub(crate) struct LentInValue {
+    session: Option<Arc<Session>>,
+    numbers: Vec<u128>,
+}
+
+impl LentInValue {
+    /// The value is on its way, and its references with it.
+    pub(crate) fn sent(&mut self) {
+        self.numbers.clear();
+    }
+}
+
+impl Drop for LentInValue {
+    fn drop(&mut self) {
+        if let Some(session) = &self.session {
+            for number in self.numbers.drain(..) {
+                session.reference_released(number, 1);
+            }
+        }
+    }
+}
+
+/// Runs `encode`, and once more if the value has references: then they are lent to the peer of
+/// `session`. `clear` removes what the first run has written.
+///
+/// # Errors
+/// Why a reference cannot be sent, in words.
+pub(crate) fn encode_for<T>(
+    session: &Arc<Session>,
+    out: &mut T,
+    encode: impl Fn(&mut T),
+    clear: impl FnOnce(&mut T),
+) -> Result<LentInValue, &'static str> {
+    let before = IS_NEEDED.replace(false);
+    // An encoder of the program may send other values, or panic.
+    let outer = ENCODING.take();
+    let _restored = Restored { before, outer };
+    encode(out);
+    if !IS_NEEDED.get() {
+        return Ok(LentInValue::default());
+    }
+    clear(out);
+    let (lent, refused) = (Vec::new(), None);
+    ENCODING.set(Some(Encoding { session: session.clone(), lent, refused }));
+    encode(out);
+    let Some(Encoding { session, lent, refused }) = ENCODING.take() else {
+        return Ok(LentInValue::default());
+    };
+    let lent = LentInValue { session: Some(session), numbers: lent };
+    match refused {
+        None => Ok(lent),
+        Some(why) => Err(why),
+    }
+}
+
+/// Restores what an outer encoder has had.
+struct Restored {
+    before: bool,
+    outer: Option<Encoding>,
+}
+
+impl Drop for Restored {
+    fn drop(&mut self) {
+        IS_NEEDED.set(self.before);
+        let inner = ENCODING.replace(self.outer.take());
+        if let Some(Encoding { session, lent, .. }) = inner {
+            drop(LentInValue { session: Some(session), numbers: lent });
+        }
+    }
+}
+
+/// Lends a reference to the session that this thread encodes for. `None` if there is none, or the
+/// reference cannot be sent.
+pub(super) fn encode(
+    lend: impl FnOnce(&Session) -> Result<SentReference, &'static str>,
+) -> Option<SentReference> {
+    let Some(mut encoding) = ENCODING.take() else {
+        IS_NEEDED.set(true);
+        return None;
+    };
+    let value = match lend(&encoding.session) {
+        Ok(value) => {
+            encoding.lent.push(value.reference);
+            Some(value)
+        }
+        Err(why) => {
+            encoding.refused = Some(why);
+            None
+        }
+    };
+    ENCODING.set(Some(encoding));
+    value
+}
+
+/// Runs `read`, in which references can be read from `value`, which has come over `session`. If it
+/// returns false, the references that it has not read are let go.
+pub(crate) fn read_from(session: &Arc<Session>, value: &[u8], read: &mut dyn FnMut() -> bool) {
+    struct Restored(Option<Reading>);
+    impl Drop for Restored {
+        fn drop(&mut self) {
+            READING.set(self.0.take());
+        }
+    }
+    let reading = Reading { session: session.clone(), taken: Vec::new() };
+    let _restored = Restored(READING.replace(Some(reading)));
+    let is_read = read();
+    let taken = READING.take().map(|reading| reading.taken).unwrap_or_default();
+    if !is_read {
+        let mut left = SentReference::numbers_in(value);
+        for number in taken {
+            if let Some(at) = left.iter().position(|one| *one == number) {
+                left.swap_remove(at);
+            }
+        }
+        session.release_references(&left);
+    }
+}
+
+/// The session that this thread reads a reference with this number from.
+pub(super) fn read(number: u128) -> Option<Arc<Session>> {
+    READING.with_borrow_mut(|reading| {
+        let reading = reading.as_mut()?;
+        reading.taken.push(number);
+        Some(reading.session.clone())
+    })
+}

@@ -1,0 +1,93 @@
+//! The actors of a node that references lead to, by their numbers.
+
+use std::any::Any;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, Weak};
+
+use wigwag_actor::{Exported, Interface, Ref};
+
+use crate::lock::lock;
+use crate::random;
+
+/// The actors of a node that may be attached to by a reference. An actor is in it as long as a
+/// session was lent a reference to it, or has a channel to it.
+#[derive(Default)]
+pub(crate) struct ReferenceTable(Mutex<Tables>);
+
+#[derive(Default)]
+struct Tables {
+    /// By the number of the reference, which nobody can guess.
+    references: HashMap<u128, Weak<ReferredActor>>,
+    /// By the number of the actor.
+    actors: HashMap<u64, Weak<ReferredActor>>,
+}
+
+/// An actor that references lead to; it keeps the actor alive.
+pub(crate) struct ReferredActor {
+    /// The number that references to it have.
+    pub(crate) reference: u128,
+    pub(crate) exported: Arc<dyn Exported>,
+    /// References of other interfaces than the actor's own, through which it was sent.
+    through: Mutex<Vec<Box<dyn Any + Send + Sync>>>,
+    table: Weak<ReferenceTable>,
+}
+
+impl ReferenceTable {
+    /// The entry of an actor.
+    pub(crate) fn refer(self: &Arc<Self>, exported: Arc<dyn Exported>) -> Arc<ReferredActor> {
+        let number = exported.number();
+        let mut tables = lock(&self.0);
+        if let Some(entry) = tables.actors.get(&number).and_then(Weak::upgrade) {
+            drop(tables);
+            return entry;
+        }
+        let reference = random::id();
+        let table = Arc::downgrade(self);
+        let entry = ReferredActor { reference, exported, through: Mutex::default(), table };
+        let entry = Arc::new(entry);
+        tables.references.insert(reference, Arc::downgrade(&entry));
+        tables.actors.insert(number, Arc::downgrade(&entry));
+        entry
+    }
+
+    /// The living actor that a reference with this number leads to.
+    pub(crate) fn find(&self, reference: u128) -> Option<Arc<ReferredActor>> {
+        let entry = lock(&self.0).references.get(&reference).and_then(Weak::upgrade);
+        entry.filter(|entry| !entry.exported.is_stopped())
+    }
+}
+
+impl ReferredActor {
+    /// Notes that the actor was sent as `reference`.
+    pub(crate) fn note<I: Interface>(&self, reference: &Ref<I>) {
+        if self.exported.reference().is::<Ref<I>>() {
+            return;
+        }
+        let mut through = lock(&self.through);
+        if !through.iter().any(|known| known.is::<Ref<I>>()) {
+            through.push(Box::new(reference.clone()));
+        }
+    }
+
+    /// The reference to the actor with the interface `I`, if that is the actor's own, or one that it
+    /// was sent through.
+    pub(crate) fn reference_as<I: Interface>(&self) -> Option<Ref<I>> {
+        if let Ok(reference) = self.exported.reference().downcast::<Ref<I>>() {
+            return Some(*reference);
+        }
+        lock(&self.through).iter().find_map(|known| known.downcast_ref::<Ref<I>>()).cloned()
+    }
+}
+
+impl Drop for ReferredActor {
+    fn drop(&mut self) {
+        let Some(table) = self.table.upgrade() else { return };
+        let mut tables = lock(&table.0);
+        tables.references.remove(&self.reference);
+        let number = self.exported.number();
+        // Another entry may have taken the place of this one while it was dropped.
+        if tables.actors.get(&number).is_some_and(|entry| entry.strong_count() == 0) {
+            tables.actors.remove(&number);
+        }
+    }
+}
