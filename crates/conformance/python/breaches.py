@@ -307,7 +307,8 @@ rows_of_frames([
     ("revoke_of_an_unknown_channel", "answered", frame(wire.REVOKE, 9, 1_000)),
     ("revoked_unasked", "answered", frame(wire.REVOKED, 0, 1_000)),
     ("tell_of_describe", "answered", frame(wire.TELL, 0, 0, b"\x90")),
-    ("release_of_what_was_never_held", "answered", frame(wire.RELEASE, b"abc", 1)),
+    ("release_of_what_was_never_sent", "CLOSE Protocol", frame(wire.RELEASE, bytes(16), 1)),
+    ("release_of_another_length", "CLOSE Protocol", frame(wire.RELEASE, b"abc", 1)),
 ])
 
 
@@ -318,6 +319,7 @@ def row_of_attach(name, expected, *fields):
 row_of_attach("attach_of_an_unknown_name", "DETACHED NoSuchActor", 0, b"nobody", 0, 0)
 row_of_attach("attach_of_a_long_name", "DETACHED NoSuchActor", 0, b"n" * 256, 0, 0)
 row_of_attach("attach_by_reference", "DETACHED NoSuchActor", 1, b"ledger", 0, 0)
+row_of_attach("attach_by_an_unknown_reference", "DETACHED NoSuchActor", 1, bytes(16), 0, 0)
 row_of_attach("attach_with_an_unknown_codec", "DETACHED NoSuchActor", 0, b"ledger", 0, 9)
 
 

@@ -19,8 +19,8 @@ from connection import PATIENCE_SECONDS, Connection, Lost, Told
 from wire import NAMES, SEQUENCED, Broken, Reader
 
 # Section 1: feature bits.
-RESUMING, RUNS, CANCELLING, MIXED_RUNS = 1 << 3, 1 << 4, 1 << 7, 1 << 8
-OFFERED = RESUMING | RUNS | CANCELLING | MIXED_RUNS
+RESUMING, RUNS, CANCELLING, MIXED_RUNS, REFERENCES = 1 << 3, 1 << 4, 1 << 7, 1 << 8, 1 << 9
+OFFERED = RESUMING | RUNS | CANCELLING | MIXED_RUNS | REFERENCES
 BATCH_BYTES = 64 * 1024  # of sequenced frames in one batch of this client, more for a larger frame
 UNACKED_BYTES_MAX = 4 * 1024 * 1024  # section 5: calls stop beyond that
 ACK_DELAY_SECONDS = 0.01  # section 5: an ack goes alone after that
@@ -214,7 +214,7 @@ class Session:
         seq = first_seq
         for kind, data in frames:
             if kind & SEQUENCED:
-                seq += len(self._replies(data)[2]) if kind == wire.REPLIES else 1
+                seq += self._frames_in(kind, data)
                 if seq <= self.recv_next:
                     continue  # it came before the cut
                 self.recv_next = seq
@@ -231,6 +231,11 @@ class Session:
             # After a cut, what is to go again waits beside what was never written.
             self.unacked_bytes -= len((self.kept or self.waiting).popleft())
             self.acked += 1
+
+    @classmethod
+    def _frames_in(cls, kind, data):
+        """How many numbers a frame takes."""
+        return len(cls._replies(data)[2]) if kind == wire.REPLIES else 1
 
     @staticmethod
     def _replies(data):
@@ -289,10 +294,13 @@ class Session:
     # What the user of a session does (sections 4 and 6).
 
     def attach(self, target):
-        """A channel to the actor that is exported as `target`."""
+        """A channel to the actor that is exported as `target`, or that a reference leads to."""
+        how, target = 0, target.encode() if isinstance(target, str) else target
+        if isinstance(target, wire.Reference):
+            how, target = 1, target.number.to_bytes(16, "little")
         number = next(at for at in range(self.peer.limits["channels_max"]) if at not in self.channels)
         channel = self.channels[number] = Channel(number, self.peer.limits["initial_units"])
-        self.publish(wire.ATTACH, number, 0, target.encode(), 0, 0)
+        self.publish(wire.ATTACH, number, how, target, 0, 0)
         self.wait(lambda: channel.is_attached or channel.ended)
         if channel.ended:
             raise channel.ended

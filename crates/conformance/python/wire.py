@@ -223,8 +223,33 @@ def parse_hello(data):
     return Hello(*versions, *ids, *features, limits)
 
 
+# Section 9: a reference to an actor.
+Reference = namedtuple("Reference", "node incarnation number schema_hash addresses")
+REFERENCE = 0x57
+
+
+def _reference(value):
+    ids = b"".join(it.to_bytes(16, "little") for it in value[:3]) + struct.pack("<Q", value.schema_hash)
+    addresses = b"".join(number(len(it.encode())) + it.encode() for it in value.addresses)
+    return b"\x01" + ids + number(len(value.addresses)) + addresses
+
+
+def _parse_reference(data):
+    reader = Reader(data)
+    if reader.fixed(1) != 1:
+        raise Broken("the form of a reference is 1")
+    ids = [reader.fixed(16) for _ in range(3)]
+    schema_hash = reader.fixed(8)
+    count = reader.number()
+    addresses = [bytes(reader.take(reader.number())).decode() for _ in range(count)]
+    return Reference(*ids, schema_hash, tuple(addresses))
+
+
 def pack(value):
-    """MessagePack of None, whole numbers, texts, bytes and lists."""
+    """MessagePack of None, whole numbers, texts, bytes, references and lists."""
+    if isinstance(value, Reference):
+        data = _reference(value)
+        return _head(len(data), None, 0, (0xC7, 0xC8, 0xC9)) + bytes((REFERENCE,)) + data
     if value is None:
         return b"\xc0"
     if isinstance(value, int):
@@ -273,6 +298,11 @@ def _unpack(reader):
         return None
     if 0xC4 <= tag < 0xC7:
         return bytes(reader.take(int.from_bytes(reader.take(1 << tag - 0xC4), "big")))
+    if 0xC7 <= tag < 0xCA:
+        length = int.from_bytes(reader.take(1 << tag - 0xC7), "big")
+        if reader.fixed(1) != REFERENCE:
+            raise Broken("no extension but references in this codec")
+        return _parse_reference(bytes(reader.take(length)))
     if tag < 0x90 or 0xC0 < tag < 0xCC or 0xD4 <= tag < 0xD9 or tag in (0xDE, 0xDF):
         raise Broken(f"no type {tag:#04x} in this codec")
     if tag < 0xA0 or tag in (0xDC, 0xDD):

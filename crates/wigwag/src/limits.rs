@@ -108,7 +108,10 @@ pub const PILE_BYTES: usize = 128 * 1024;
 
 /// References to actors that one session has sent and that are not released, and as many that it has
 /// brought and that are held: some 100 bytes each, and what keeps an actor alive.
-pub const REFERENCES_MAX: usize = 65_536;
+pub const REFERENCES_MAX: u64 = 65_536;
+
+/// The same for all sessions of a node together.
+pub const NODE_REFERENCES_MAX: u64 = 16 * REFERENCES_MAX;
 
 /// References to actors of third nodes that a node dials at a time; others wait. Each attempt takes
 /// the time of a handshake at most, for each of its addresses.

@@ -64,10 +64,15 @@ impl Session {
             // The call fails by itself.
             return Ok(());
         }
-        if lent.0.len() >= REFERENCES_MAX && !lent.0.contains_key(&number) {
-            return Err("the session holds as many references as it may");
+        if let Some(known) = lent.0.get_mut(&number) {
+            known.times += 1;
+            return Ok(());
         }
-        lent.0.entry(number).or_insert(LentReference { times: 0, _actor: actor }).times += 1;
+        let is_full = lent.0.len() as u64 >= REFERENCES_MAX;
+        if is_full || !self.exports.references.lent.take_one() {
+            return Err("the peer holds as many references as this node lends");
+        }
+        lent.0.insert(number, LentReference { times: 1, _actor: actor });
         Ok(())
     }
 
@@ -80,6 +85,9 @@ impl Session {
         reference.times = left;
         let released = (left == 0).then(|| lent.0.remove(&number));
         drop(lent);
+        if released.is_some() {
+            self.exports.references.lent.give_back(1);
+        }
         // The actor may end with it.
         drop(released);
         true
@@ -88,6 +96,7 @@ impl Session {
     /// Lets go what the peer holds: the session is over.
     pub(crate) fn release_lent(&self) {
         let lent = std::mem::take(&mut *lock(&self.lent));
+        self.exports.references.lent.give_back(lent.0.len() as u64);
         drop(lent);
     }
 }

@@ -6,13 +6,40 @@ use std::sync::{Arc, Mutex, Weak};
 
 use wigwag_actor::{Exported, Interface, Ref};
 
+use crate::limits::NODE_REFERENCES_MAX;
 use crate::lock::lock;
 use crate::random;
+use crate::sync::{AtomicU64, Ordering};
 
 /// The actors of a node that may be attached to by a reference. An actor is in it as long as a
 /// session was lent a reference to it, or has a channel to it.
 #[derive(Default)]
-pub(crate) struct ReferenceTable(Mutex<Tables>);
+pub(crate) struct ReferenceTable {
+    tables: Mutex<Tables>,
+    /// References that peers were sent, and have not released.
+    pub(crate) lent: ReferenceCount,
+    /// References that peers have sent, and that are held here.
+    pub(crate) taken: ReferenceCount,
+}
+
+/// References of all sessions together.
+#[derive(Default)]
+pub(crate) struct ReferenceCount(AtomicU64);
+
+impl ReferenceCount {
+    /// Counts one more; false if there are as many as a node may have.
+    pub(crate) fn take_one(&self) -> bool {
+        let before = self.0.fetch_add(1, Ordering::Relaxed);
+        if before >= NODE_REFERENCES_MAX {
+            self.give_back(1);
+        }
+        before < NODE_REFERENCES_MAX
+    }
+
+    pub(crate) fn give_back(&self, count: u64) {
+        self.0.fetch_sub(count, Ordering::Relaxed);
+    }
+}
 
 #[derive(Default)]
 struct Tables {
@@ -36,7 +63,7 @@ impl ReferenceTable {
     /// The entry of an actor.
     pub(crate) fn refer(self: &Arc<Self>, exported: Arc<dyn Exported>) -> Arc<ReferredActor> {
         let number = exported.number();
-        let mut tables = lock(&self.0);
+        let mut tables = lock(&self.tables);
         if let Some(entry) = tables.actors.get(&number).and_then(Weak::upgrade) {
             drop(tables);
             return entry;
@@ -52,7 +79,7 @@ impl ReferenceTable {
 
     /// The living actor that a reference with this number leads to.
     pub(crate) fn find(&self, reference: u128) -> Option<Arc<ReferredActor>> {
-        let entry = lock(&self.0).references.get(&reference).and_then(Weak::upgrade);
+        let entry = lock(&self.tables).references.get(&reference).and_then(Weak::upgrade);
         entry.filter(|entry| !entry.exported.is_stopped())
     }
 }
@@ -82,7 +109,7 @@ impl ReferredActor {
 impl Drop for ReferredActor {
     fn drop(&mut self) {
         let Some(table) = self.table.upgrade() else { return };
-        let mut tables = lock(&table.0);
+        let mut tables = lock(&table.tables);
         tables.references.remove(&self.reference);
         let number = self.exported.number();
         // Another entry may have taken the place of this one while it was dropped.

@@ -27,14 +27,16 @@ pub(crate) struct TakenReference {
 
 impl TakenReference {
     fn new(session: &Arc<Session>, number: u128) -> Result<TakenReference, DecodeError> {
-        let taken = TakenReference { session: session.clone(), number, times: 1 };
-        // It is released if it is beyond the limit.
-        let before = session.taken.fetch_add(1, Ordering::Relaxed);
-        if before >= REFERENCES_MAX as u64 {
-            let why = "this session has brought more references than a node holds";
-            return Err(DecodeError::BadReference { why });
+        let why = "this node holds as many references as it may";
+        let beyond = DecodeError::BadReference { why };
+        if !session.exports.references.taken.take_one() {
+            session.release_references(&[number]);
+            return Err(beyond);
         }
-        Ok(taken)
+        // It is released if it is beyond the limit.
+        let taken = TakenReference { session: session.clone(), number, times: 1 };
+        let before = session.taken.fetch_add(1, Ordering::Relaxed);
+        if before < REFERENCES_MAX { Ok(taken) } else { Err(beyond) }
     }
 }
 
@@ -44,6 +46,7 @@ impl Drop for TakenReference {
             self.session.send_release(self.number, self.times);
         }
         self.session.taken.fetch_sub(1, Ordering::Relaxed);
+        self.session.exports.references.taken.give_back(1);
     }
 }
 

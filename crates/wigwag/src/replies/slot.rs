@@ -69,6 +69,15 @@ pub(crate) enum Completion {
     NotOpen,
 }
 
+/// The slot of an ask that was abandoned.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Abandoned {
+    /// It is free when the completion arrives.
+    Open,
+    /// It is free. The answer, if it has arrived and is a large one.
+    Free(Bytes),
+}
+
 /// The part of a slot that every ask touches.
 #[derive(Debug)]
 pub(crate) struct HotSlot {
@@ -327,24 +336,27 @@ impl<'a> Slot<'a> {
         }
     }
 
-    /// Abandons the ask. True if the slot is free; otherwise it is free when the completion
-    /// arrives.
-    pub(crate) fn abandon(&self, wanted: u32) -> bool {
+    /// Abandons the ask.
+    pub(crate) fn abandon(&self, wanted: u32) -> Abandoned {
         let now = self.hot.state.load(Ordering::Acquire);
         if generation(now) != wanted {
-            return false;
+            return Abandoned::Open;
         }
         let mut cold = self.cold_state();
         let left = std::mem::replace(&mut *cold, ColdState::Nothing);
         let done = match self.leave_waiting(now, state(ABANDONED, 0, wanted)) {
-            Ok(_) => return false,
+            Ok(_) => return Abandoned::Open,
             Err(now) => now,
         };
-        drop((cold, left));
-        if phase(done) == DONE {
-            self.hot.set_free(done);
+        drop(cold);
+        if phase(done) != DONE {
+            return Abandoned::Open;
         }
-        phase(done) == DONE
+        self.hot.set_free(done);
+        match left {
+            ColdState::Large(value) => Abandoned::Free(value),
+            _ => Abandoned::Free(Bytes::new()),
+        }
     }
 
     fn cold_state(&self) -> MutexGuard<'a, ColdState> {

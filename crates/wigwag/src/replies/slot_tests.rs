@@ -79,7 +79,7 @@ fn an_abandoned_slot_is_free_when_its_completion_has_come() {
     let slot = Slot { hot: &hot, cold: &cold };
     let generation = slot.hot.open();
     assert!(poll(slot, generation).is_pending());
-    assert!(!slot.abandon(generation));
+    assert_eq!(slot.abandon(generation), Abandoned::Open);
     assert!(!slot.is_waiting());
     let counted = slot.fail_if_open(|| unreachable!("nobody waits for it"));
     assert!(matches!(counted, Some(None)), "{counted:?}");
@@ -90,11 +90,11 @@ fn an_abandoned_slot_is_free_when_its_completion_has_come() {
     for value in [&[7][..], &[7; 100]] {
         let generation = slot.hot.open();
         assert!(matches!(slot.complete(generation, value), Completion::Stored(None)));
-        assert!(slot.abandon(generation));
-        assert!(!slot.abandon(generation));
+        assert!(matches!(slot.abandon(generation), Abandoned::Free(_)));
+        assert_eq!(slot.abandon(generation), Abandoned::Open);
     }
     let generation = slot.hot.open();
-    assert!(!slot.abandon(generation));
+    assert_eq!(slot.abandon(generation), Abandoned::Open);
     let failure = || Box::new((CallErrorKind::Unknown, "gone".into()));
     assert!(matches!(slot.fail(generation, failure()), Completion::Unwanted));
 }
@@ -119,7 +119,7 @@ fn a_failure_reaches_the_waiting_asker() {
     assert!(poll(slot, generation).is_pending());
     assert!(slot.fail_if_open(failure).flatten().is_some());
     // A failure that nobody took leaves nothing behind for the next use.
-    assert!(slot.abandon(generation));
+    assert!(matches!(slot.abandon(generation), Abandoned::Free(_)));
     let generation = slot.hot.open();
     assert!(poll(slot, generation).is_pending());
     assert!(matches!(slot.complete(generation, b"x"), Completion::Stored(Some(_))));

@@ -18,6 +18,7 @@ use wigwag_wire::Buffer;
 
 use crate::limits::{CODEC_FIXED, PILE_BYTES};
 use crate::replies::ask_origin::AskOrigin;
+use crate::replies::slot::Abandoned;
 use crate::send::cancel::send_cancels;
 use crate::session::attach::AttachTo;
 use crate::session::buffers::encoding::{Arguments, Encoding};
@@ -314,11 +315,14 @@ impl Channel {
     pub(crate) fn disown(&self, slot: Slot) -> bool {
         let place = self.session.asks.slot(slot.index());
         let Some(place) = place else { return false };
-        let is_free = place.abandon(slot.generation());
-        if is_free {
-            self.session.free_slot(slot.index());
+        match place.abandon(slot.generation()) {
+            Abandoned::Open => true,
+            Abandoned::Free(answer) => {
+                self.session.free_slot(slot.index());
+                self.session.discard_value(&answer);
+                false
+            }
         }
-        !is_free
     }
 
     /// Sends a call under the lock of the session: `long` if it is encoded already. Returns where it

@@ -125,3 +125,63 @@ async fn bytes_are_read_in_either_form_and_answered_as_bin() {
     let said = python("values.py", &[&address]).await;
     assert!(field(&said, "blobs") > 0, "{said}");
 }
+
+/// Calls back the members that have joined it.
+#[derive(Default)]
+struct Room {
+    members: Vec<MemberRef>,
+}
+
+#[wigwag::actor]
+trait Member {
+    async fn heard(&mut self, text: String);
+
+    async fn name(&self) -> String;
+}
+
+#[wigwag::actor]
+impl Room {
+    pub fn join(&mut self, member: MemberRef) {
+        self.members.push(member);
+    }
+
+    pub async fn say(&mut self, text: String) {
+        for member in &self.members {
+            member.heard(text.clone()).tell().await.unwrap();
+        }
+    }
+
+    pub fn members(&self) -> Vec<MemberRef> {
+        self.members.clone()
+    }
+
+    pub fn leave_all(&mut self) {
+        self.members.clear();
+    }
+}
+
+struct Listener;
+
+#[wigwag::actor]
+impl Listener {
+    pub fn heard(&mut self, text: String) {
+        assert!(text.starts_with("text"));
+    }
+
+    pub fn name(&self) -> String {
+        "rust".to_owned()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_in_python_is_called_back_through_the_references_it_gives() {
+    let node = Node::with(NodeOptions::default().name(NAME));
+    let room = Room::default().spawn();
+    node.export("room", &room).unwrap();
+    let bound = node.listen("tcp://127.0.0.1:0").await.unwrap();
+    let ours = MemberRef::from(&Listener.spawn());
+    room.join(ours).ask().await.unwrap();
+    let said = python("callbacks.py", &[&bound.to_string(), "--texts", "1000"]).await;
+    assert_eq!(field(&said, "texts"), 1000);
+    assert!(said.contains("names=rust"), "{said}");
+}
