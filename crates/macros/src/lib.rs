@@ -83,12 +83,13 @@ use proc_macro::TokenStream;
 /// `&str` and `&[u8]`: the message holds a `String` or `Bytes` and lends it to the method. A call
 /// has at most 12 arguments. The reply is a type with the same bounds, or `()`.
 ///
-/// Values that make sense only within their process can be arguments or replies too: a reference to
-/// another actor directly, alone or in an `Option` or a `Vec`, and any other value as
+/// A reference to an actor is an argument or a reply like any other, alone or within another value,
+/// and leads to the actor from another process too. Actors that hold references to each other in a
+/// cycle do not end by themselves, because an actor ends when the last reference to it is dropped.
+///
+/// Values that make sense only within their process can be arguments or replies as
 /// `wigwag::Local<T>`, for instance a channel or a closure. Between actors of one process the value
-/// is moved; a call to or from another process is refused as `NotSerializable`. Actors that hold
-/// references to each other in a cycle do not end by themselves, because an actor ends when the
-/// last reference to it is dropped.
+/// is moved; a call to or from another process is refused as `NotSerializable`.
 ///
 /// ```
 /// use wigwag::{Actor, Local};
@@ -723,7 +724,7 @@ pub fn main(options: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// # Values that stay in their process
 ///
-/// A type with a field that does not travel (a `Local<T>`, a reference to an actor) does not travel
+/// A type with a field that does not travel (a `Local<T>`) does not travel
 /// either, whatever its value. For types that contain each other in a cycle this cannot be
 /// computed, and the compiler reports a cycle: `#[message(travels)]` on one of them resolves it.
 ///

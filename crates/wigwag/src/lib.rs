@@ -42,13 +42,20 @@
 //! bounds the wait. A refused message is never lost: [`Refused`] holds it, and the reference's
 //! `call` makes a new call of it.
 //!
+//! # References as values
+//!
+//! A reference to an actor is an argument or a reply like any other value, within a process and
+//! between processes, where it is the same typed reference. It keeps its actor alive until the last
+//! clone is dropped there, or the session ends. So a service calls its callers back over the
+//! connection that they have opened. A node dials the third node that a reference leads to, unless
+//! [`NodeOptions::dial_references`] forbids it.
+//!
 //! # Values that stay in this process
 //!
-//! A reference to an actor is an argument or a reply like any other, and [`Local`] makes one of a
-//! channel, shared memory or a closure. Between actors of one process they are handed over as they
-//! are. A call with one of them to another process comes back as
-//! [`NotSerializable`](CallErrorKind::NotSerializable), and an ask from another process for such a
-//! reply fails with that error. Whether a type can be serialized is known when the program is
+//! [`Local`] makes an argument or a reply of a channel, shared memory or a closure. Between actors of
+//! one process they are handed over as they are. A call with one of them to another process comes
+//! back as [`NotSerializable`](CallErrorKind::NotSerializable), and an ask from another process for
+//! such a reply fails with that error. Whether a type can be serialized is known when the program is
 //! compiled, so the check costs other calls nothing. An actor that is never exported can take and
 //! answer values of any type as they are: [`#[wigwag::actor(local)]`](macro@actor).
 //!

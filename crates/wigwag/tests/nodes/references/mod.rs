@@ -1,7 +1,9 @@
 //! References to actors as arguments and replies, between two nodes and over a third one.
 
 mod callbacks;
+mod cuts;
 mod lifetime;
+mod limits;
 mod third;
 
 use std::time::Duration;
