@@ -4,6 +4,11 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
+/// Characters of a reason that other processes are told at most.
+const REASON_CHARS_MAX: usize = 512;
+/// The kind of a reason that is not known.
+const UNKNOWN: u8 = 255;
+
 /// Why an actor ended, as its monitors, links and supervisor are told.
 ///
 /// A monitor receives it in a [`Down`](crate::lifecycle::monitor::Down).
@@ -26,6 +31,13 @@ pub enum Reason {
     RestartsExceeded,
     /// The runtime that it ran on is gone.
     RuntimeGone,
+    /// It lived in another process, whose node was closed in good order.
+    NodeClosed,
+    /// It lives, or lived, in another process, and the session with that process was lost, for the
+    /// reason inside. It may go on there.
+    Unreachable(Arc<str>),
+    /// It ended in another process, which has not said why.
+    Unknown,
 }
 
 impl Reason {
@@ -37,7 +49,55 @@ impl Reason {
     /// True for an intended end: links do not spread it, and transient children are not restarted
     /// after it.
     pub fn is_wanted(&self) -> bool {
-        matches!(self, Reason::Normal | Reason::Shutdown)
+        matches!(self, Reason::Normal | Reason::Shutdown | Reason::NodeClosed)
+    }
+
+    /// The reason as it is told to other processes: a byte for its kind, and a text.
+    #[doc(hidden)]
+    pub fn to_wire(&self) -> Vec<u8> {
+        let text = match self {
+            Reason::Panicked(text) | Reason::Failed(text) | Reason::Unreachable(text) => {
+                text.to_string()
+            }
+            Reason::Linked(reason) => reason.to_string(),
+            _ => String::new(),
+        };
+        let kind = match self {
+            Reason::Normal => 0,
+            Reason::Shutdown => 1,
+            Reason::Killed => 2,
+            Reason::Panicked(_) => 3,
+            Reason::Failed(_) => 4,
+            Reason::Linked(_) => 5,
+            Reason::RestartsExceeded => 6,
+            Reason::RuntimeGone => 7,
+            Reason::NodeClosed => 8,
+            Reason::Unreachable(_) => 9,
+            Reason::Unknown => UNKNOWN,
+        };
+        let text = text.chars().take(REASON_CHARS_MAX).collect::<String>();
+        [&[kind], text.as_bytes()].concat()
+    }
+
+    /// Reads a reason that another process has told.
+    #[doc(hidden)]
+    pub fn from_wire(bytes: &[u8]) -> Reason {
+        let Some((kind, text)) = bytes.split_first() else { return Reason::Unknown };
+        let text = || Arc::from(String::from_utf8_lossy(text));
+        match kind {
+            0 => Reason::Normal,
+            1 => Reason::Shutdown,
+            2 => Reason::Killed,
+            3 => Reason::Panicked(text()),
+            4 => Reason::Failed(text()),
+            // The text is all that is known of the other actor's end.
+            5 => Reason::Linked(Arc::new(Reason::Failed(text()))),
+            6 => Reason::RestartsExceeded,
+            7 => Reason::RuntimeGone,
+            8 => Reason::NodeClosed,
+            9 => Reason::Unreachable(text()),
+            _ => Reason::Unknown,
+        }
     }
 
     pub(crate) fn panicked(payload: &(dyn Any + Send)) -> Reason {
@@ -58,8 +118,42 @@ impl fmt::Display for Reason {
             Reason::Linked(reason) => write!(f, "an actor that it is linked to ended: {reason}"),
             Reason::RestartsExceeded => f.write_str("it was restarted too often"),
             Reason::RuntimeGone => f.write_str("its runtime is gone"),
+            Reason::NodeClosed => f.write_str("its node was closed"),
+            Reason::Unreachable(why) => write!(f, "it cannot be reached: {why}"),
+            Reason::Unknown => f.write_str("it ended in another process"),
         }
     }
 }
 
 impl std::error::Error for Reason {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_process_is_told_each_reason() {
+        let reasons = [
+            Reason::Normal,
+            Reason::Shutdown,
+            Reason::Killed,
+            Reason::Panicked("boom".into()),
+            Reason::Failed("no disk".into()),
+            Reason::RestartsExceeded,
+            Reason::RuntimeGone,
+            Reason::NodeClosed,
+            Reason::Unreachable("cut".into()),
+            Reason::Unknown,
+        ];
+        for reason in reasons {
+            assert_eq!(Reason::from_wire(&reason.to_wire()), reason);
+        }
+        let linked = Reason::Linked(Arc::new(Reason::Killed));
+        let told = Reason::from_wire(&linked.to_wire());
+        assert_eq!(told.to_string(), "an actor that it is linked to ended: it failed: it was killed");
+        assert_eq!(Reason::from_wire(&[]), Reason::Unknown);
+        assert_eq!(Reason::from_wire(&[77, 1]), Reason::Unknown);
+        let long = Reason::Failed("x".repeat(9_999).into()).to_wire();
+        assert_eq!(long.len(), 1 + REASON_CHARS_MAX);
+    }
+}

@@ -267,7 +267,13 @@ pub trait Application {
 
     /// DETACHED has come for a channel of ours: calls on it fail with `code`. The channel's number
     /// is not free before this returns.
-    fn detached(&mut self, channel: u64, code: Code, accepted: u64) -> Result<(), Self::Error>;
+    fn detached(
+        &mut self,
+        channel: u64,
+        code: Code,
+        accepted: u64,
+        reason: &[u8],
+    ) -> Result<(), Self::Error>;
 
     /// The outbox has room for calls again.
     fn has_room(&mut self);

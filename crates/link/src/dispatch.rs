@@ -310,9 +310,9 @@ fn dispatch<A: Application>(
             app.send_half().attached(channel, limit);
             app.attached(channel, &Attached { limit, schema_hash, codec, reference });
         }
-        Frame::Detached { channel, code, accepted } => {
+        Frame::Detached { channel, code, accepted, reason } => {
             // Before the number is free: another thread may use it for a new channel at once.
-            app.detached(channel, code, accepted)?;
+            app.detached(channel, code, accepted, reason)?;
             app.send_half().detached(channel);
         }
         Frame::Credit { channel, limit, handled } => {

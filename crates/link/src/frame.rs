@@ -98,7 +98,9 @@ pub enum Frame<'a> {
     /// The sender closes the channel.
     Detach { channel: u64 },
     /// The receiver closes the channel, or refuses to open it.
-    Detached { channel: u64, code: Code, accepted: u64 },
+    /// The receiver ends a channel; `reason` says why the actor has stopped, and is empty if that is
+    /// not said.
+    Detached { channel: u64, code: Code, accepted: u64, reason: &'a [u8] },
     /// A heartbeat that wants an answer.
     Ping { id: u64, next_ms: u64 },
     /// The answer to PING.
@@ -224,9 +226,13 @@ impl<'a> Frame<'a> {
             kind::PART => Frame::Part { source: v(r)?, bytes: r.take_rest() },
             kind::PARTS_DROP => Frame::PartsDrop { source: v(r)? },
             kind::DETACH => Frame::Detach { channel: v(r)? },
-            kind::DETACHED => {
-                Frame::Detached { channel: v(r)?, code: Code(r.u16()?), accepted: v(r)? }
-            }
+            kind::DETACHED => Frame::Detached {
+                channel: v(r)?,
+                code: Code(r.u16()?),
+                accepted: v(r)?,
+                // An earlier release does not send it.
+                reason: if r.is_empty() { &[] } else { b(r)? },
+            },
             kind::PING => Frame::Ping { id: v(r)?, next_ms: v(r)? },
             kind::PONG => Frame::Pong { id: v(r)? },
             kind::CLOSE => Frame::Close { code: Code(r.u16()?), rule: b(r)?, detail: b(r)? },

@@ -315,7 +315,7 @@ impl<C> InboundChannels<C> {
         let opened = match found {
             Err(code) => {
                 send.withdraw(channel);
-                let detached = Frame::Detached { channel, code, accepted: 0 };
+                let detached = Frame::Detached { channel, code, accepted: 0, reason: &[] };
                 send.outbox.append(|out| write::any(out, &detached));
                 drop(send);
                 Inbound::Refused { code, left: limit }

@@ -246,11 +246,14 @@ fn with_bytes(out: &mut Buffer, what: &Frame<'_>) {
                 put_bytes(out, reference);
             });
         }
-        Frame::Detached { channel, code, accepted } => {
+        Frame::Detached { channel, code, accepted, reason } => {
             frame(out, kind::DETACHED, |out| {
                 varint::put(out, channel);
                 put_code(out, code);
                 varint::put(out, accepted);
+                if !reason.is_empty() {
+                    put_bytes(out, reason);
+                }
             });
         }
         Frame::Rejected { channel, method, tells, code, text } => {

@@ -109,6 +109,9 @@ pub enum SessionChange {
     Ended {
         /// The reason.
         why: Arc<str>,
+        /// The peer, or this node, was closed in good order. Otherwise the peer has vanished, was
+        /// restarted, or one of the two has broken a rule.
+        closed: bool,
         /// The outcome of the calls, one entry for each actor that was called. An ask also fails at
         /// its caller.
         deliveries: Arc<[Delivery]>,

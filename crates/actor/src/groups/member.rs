@@ -3,6 +3,7 @@
 use crate::lifecycle::control::{Watcher, WatcherKind};
 use crate::lifecycle::end_watchers::{EndWatcher, NotWatched};
 use crate::lifecycle::handle::fresh_number;
+use crate::reason::Reason;
 use crate::reference::Ref;
 use crate::reference::interface::Interface;
 use crate::reference::run_writer::RunOwner;
@@ -44,17 +45,19 @@ impl<I: Interface> GroupMember<I> {
 
     /// Watches the actor: `watcher` is told of its end. Returns the number of the watch.
     pub(super) fn watch(&self, watcher: EndWatcher) -> Result<u64, NotWatched> {
+        let number = fresh_number();
         match self.reference.as_ref().handle_or_route() {
             Ok(handle) => {
-                let number = fresh_number();
-                let watcher = Watcher { number, kind: WatcherKind::Cleanup(watcher) };
+                // A group does not need to know why its member has ended.
+                let cleanup = Box::new(move || watcher(&Reason::Unknown));
+                let watcher = Watcher { number, kind: WatcherKind::Cleanup(cleanup) };
                 match handle.actor_cell().control().watch(watcher) {
                     Ok(None) => Ok(number),
                     Ok(Some(_)) => Err(NotWatched::Ended),
                     Err(_) => Err(NotWatched::TooMany),
                 }
             }
-            Err(route) => route.watch_end(watcher),
+            Err(route) => route.watch_end(number, watcher).map(|()| number),
         }
     }
 

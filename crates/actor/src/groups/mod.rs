@@ -236,7 +236,7 @@ impl<I: Interface> Groups<I> {
     /// Watches the member, to remove it at its end.
     fn watch(&self, state: &mut GroupsState<I>, member: &GroupMember<I>) -> Result<(), GroupError> {
         let (scope, id) = (Arc::downgrade(&self.0), member.id);
-        let watched = member.watch(Box::new(move || {
+        let watched = member.watch(Box::new(move |_| {
             if let Some(scope) = scope.upgrade() {
                 Groups(scope).ended(id);
             }

@@ -6,12 +6,12 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::lifecycle::handle::fresh_number;
 use crate::limits::WATCHERS_MAX;
+use crate::reason::Reason;
 
-/// What runs at the end of an actor of another process, without a lock of its route. A route may
-/// drop it under one, so dropping it takes no lock.
-pub type EndWatcher = Box<dyn FnOnce() + Send + Sync>;
+/// What runs at the end of an actor of another process, with the reason, without a lock of its
+/// route. A route may drop it under one, so dropping it takes no lock.
+pub type EndWatcher = Box<dyn FnOnce(&Reason) + Send + Sync>;
 
 /// Why an actor of another process is not watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,17 +27,16 @@ pub enum NotWatched {
 pub struct EndWatchers(BTreeMap<u64, EndWatcher>);
 
 impl EndWatchers {
-    /// Adds a watcher and returns its number.
+    /// Adds a watcher with a [fresh number](crate::lifecycle::handle::fresh_number).
     ///
     /// # Errors
     /// `TooMany`.
-    pub fn add(&mut self, watcher: EndWatcher) -> Result<u64, NotWatched> {
+    pub fn add(&mut self, number: u64, watcher: EndWatcher) -> Result<(), NotWatched> {
         if self.0.len() >= WATCHERS_MAX {
             return Err(NotWatched::TooMany);
         }
-        let number = fresh_number();
         self.0.insert(number, watcher);
-        Ok(number)
+        Ok(())
     }
 
     /// Removes a watcher; nothing happens if it has been told.
@@ -46,8 +45,8 @@ impl EndWatchers {
     }
 
     /// Tells all watchers, in the order in which they were added.
-    pub fn tell(self) {
-        self.0.into_values().for_each(|watcher| watcher());
+    pub fn tell(self, reason: &Reason) {
+        self.0.into_values().for_each(|watcher| watcher(reason));
     }
 
     /// Adds the watchers of another route.
@@ -73,32 +72,32 @@ mod tests {
         let told = Arc::new(Mutex::new(Vec::new()));
         let watcher = |name: &'static str| -> EndWatcher {
             let told = told.clone();
-            Box::new(move || told.lock().unwrap().push(name))
+            Box::new(move |_| told.lock().unwrap().push(name))
         };
         let (mut one, mut two) = (EndWatchers::default(), EndWatchers::default());
-        one.add(watcher("first")).unwrap();
-        let leaves = two.add(watcher("leaves")).unwrap();
-        two.add(watcher("second")).unwrap();
-        two.remove(leaves);
-        one.add(watcher("third")).unwrap();
+        one.add(1, watcher("first")).unwrap();
+        two.add(2, watcher("leaves")).unwrap();
+        two.add(3, watcher("second")).unwrap();
+        two.remove(2);
+        one.add(4, watcher("third")).unwrap();
         one.append(&mut two);
-        two.tell();
+        two.tell(&Reason::Normal);
         assert!(told.lock().unwrap().is_empty());
-        one.tell();
+        one.tell(&Reason::Normal);
         assert_eq!(*told.lock().unwrap(), ["first", "second", "third"]);
     }
 
     #[test]
     fn watchers_are_bounded_and_one_that_leaves_makes_room() {
         let mut watchers = EndWatchers::default();
-        let first = watchers.add(Box::new(|| {})).unwrap();
-        for _ in 1..WATCHERS_MAX {
-            watchers.add(Box::new(|| {})).unwrap();
+        let most = WATCHERS_MAX as u64;
+        for number in 0..most {
+            watchers.add(number, Box::new(|_| {})).unwrap();
         }
-        assert_eq!(watchers.add(Box::new(|| {})), Err(NotWatched::TooMany));
-        watchers.remove(first);
-        watchers.remove(first);
-        assert!(watchers.add(Box::new(|| {})).is_ok());
-        assert_eq!(watchers.add(Box::new(|| {})), Err(NotWatched::TooMany));
+        assert_eq!(watchers.add(most, Box::new(|_| {})), Err(NotWatched::TooMany));
+        watchers.remove(0);
+        watchers.remove(0);
+        assert!(watchers.add(most, Box::new(|_| {})).is_ok());
+        assert_eq!(watchers.add(most + 1, Box::new(|_| {})), Err(NotWatched::TooMany));
     }
 }

@@ -13,7 +13,8 @@ use crate::reason::Reason;
 use crate::sync::{AtomicU64, Ordering};
 
 /// Returns a new number. Numbers are never reused within a process.
-pub(crate) fn fresh_number() -> u64 {
+#[doc(hidden)]
+pub fn fresh_number() -> u64 {
     static LAST: AtomicU64 = AtomicU64::new(0);
     LAST.fetch_add(1, Ordering::Relaxed)
 }

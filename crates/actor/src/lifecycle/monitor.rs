@@ -22,16 +22,23 @@ pub struct Monitor(pub(crate) u64);
 pub struct Down {
     /// The monitor that this notice belongs to.
     pub monitor: Monitor,
-    /// The actor that has ended.
-    pub actor: Handle,
+    /// The actor that has ended; `None` for an actor of another process.
+    pub actor: Option<Handle>,
+    /// The actor's type, or its address if it lives in another process.
+    pub target: Arc<str>,
     /// The reason for its end.
     pub reason: Reason,
 }
 
 impl Down {
     pub(crate) fn new(number: u64, actor: &Arc<dyn AnyActor>, reason: &Reason) -> Down {
-        let actor = Handle::new(actor.clone());
-        Down { monitor: Monitor(number), actor, reason: reason.clone() }
+        let (target, actor) = (actor.target().clone(), Some(Handle::new(actor.clone())));
+        Down { monitor: Monitor(number), actor, target, reason: reason.clone() }
+    }
+
+    /// The notice of the end of an actor of another process.
+    pub(crate) fn elsewhere(number: u64, target: Arc<str>, reason: &Reason) -> Down {
+        Down { monitor: Monitor(number), actor: None, target, reason: reason.clone() }
     }
 }
 

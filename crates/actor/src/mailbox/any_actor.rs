@@ -80,7 +80,7 @@ impl<M: Send + 'static> AnyActor for Mailbox<M> {
         // Before the end becomes visible: a caller that sees the end must find the mailbox shut.
         self.shut();
         let Some(watchers) = self.control.end(&reason) else { return };
-        self.close();
+        self.close(&reason);
         self.wake();
         let this: Arc<dyn AnyActor> = self;
         announce(watchers, &this, &reason);

@@ -12,6 +12,7 @@ use crate::mailbox::backlog::chunk::Chunk;
 use crate::mailbox::backlog::queue::Queue;
 use crate::mailbox::mail_batch::MailDrain;
 use crate::mailbox::ready_queues::{Provenance, ReadyQueues, Source};
+use crate::reason::Reason;
 use crate::reply::Reply;
 
 impl<M> Mailbox<M> {
@@ -75,7 +76,7 @@ impl<M> Mailbox<M> {
     /// Closes all queues after the actor's end, refuses the calls that wait, notifies the sessions,
     /// and wakes the senders that wait for room. The caller has shut the mailbox before and
     /// notifies the watchers afterwards.
-    pub(super) fn close(&self)
+    pub(super) fn close(&self, reason: &Reason)
     where
         M: Send + 'static,
     {
@@ -103,7 +104,7 @@ impl<M> Mailbox<M> {
                     Provenance { owner: Some(&session_queue.owner), origin: Some(self.origin()) },
                 );
             }
-            session_queue.owner.stopped();
+            session_queue.owner.stopped(reason);
         }
         let (left, senders) = self.lock().local.close();
         senders.into_iter().for_each(Waker::wake);

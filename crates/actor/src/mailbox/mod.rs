@@ -295,7 +295,8 @@ impl<M> Mailbox<M> {
         if state.closed || state.sealed {
             drop(state);
             session_queue.queue.close();
-            session_queue.owner.stopped();
+            // A mailbox that is sealed or shut has an actor that is about to end.
+            session_queue.owner.stopped(&self.control.ended().unwrap_or(crate::Reason::Normal));
             return session_queue;
         }
         state.ready.add(&session_queue);

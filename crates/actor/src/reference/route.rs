@@ -11,6 +11,7 @@ use bytes::Bytes;
 use crate::error::{CallError, Disconnection};
 use crate::lifecycle::end_watchers::{EndWatcher, NotWatched};
 use crate::mailbox::backlog::parked::Ticket;
+use crate::reason::Reason;
 use crate::reference::answers::Answers;
 use crate::reference::interface::Interface;
 use crate::reference::run_writer::RunOwner;
@@ -144,10 +145,15 @@ pub trait Route<I: Interface>: Send + Sync {
 
     /// Tells `watcher`, once, when [`has_ended`](Self::has_ended) becomes true. Returns the
     /// number of the watch.
-    fn watch_end(&self, watcher: EndWatcher) -> Result<u64, NotWatched>;
+    fn watch_end(&self, number: u64, watcher: EndWatcher) -> Result<(), NotWatched>;
 
     /// Ends a watch; nothing happens if its watcher has been told.
     fn unwatch_end(&self, number: u64);
+
+    /// Why no later call can reach the actor, once that is so.
+    fn end_reason(&self) -> Reason {
+        Reason::Unknown
+    }
 
     /// The calls that were sent and that the actor's process has not reported as handled.
     fn waiting(&self) -> usize;

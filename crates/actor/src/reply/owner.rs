@@ -6,6 +6,7 @@ use wigwag_wire::small::DynEncode;
 use wigwag_wire::{Buffer, Time};
 
 use crate::error::CallErrorKind;
+use crate::reason::Reason;
 use crate::reply::cancelled::CancelledAsks;
 
 /// A session, as an actor sees it: it takes replies and is told of freed credit.
@@ -17,8 +18,8 @@ pub trait InboundQueueOwner: Send + Sync {
     /// not understood count too.
     fn handled(&self, tells: u64, asks: u64);
 
-    /// The actor has stopped.
-    fn stopped(&self);
+    /// The actor has stopped, for this reason.
+    fn stopped(&self, reason: &Reason);
 
     /// Whether answers to consecutive asks may be joined to runs.
     fn joins(&self) -> bool;

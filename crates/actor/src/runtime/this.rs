@@ -10,6 +10,7 @@ use tokio::task::AbortHandle;
 use crate::error::{CallError, CallErrorKind};
 use crate::lifecycle::control::{ControlMessage, Watcher, WatcherKind};
 use crate::lifecycle::current::current_actor;
+use crate::lifecycle::end_watchers::NotWatched;
 use crate::lifecycle::handle::{AnyActor, Handle, fresh_number};
 use crate::lifecycle::monitor::{Down, Exit, Monitor, TooManyWatchers};
 use crate::mailbox::Mailbox;
@@ -142,11 +143,75 @@ impl<I: Interface> This<I> {
         Ok(Monitor(number))
     }
 
+    /// Calls [`Life::down`](crate::Life::down) once when the actor of a reference ends, be it in this
+    /// process or in another; soon, if it has ended already.
+    ///
+    /// An actor of another process has ended when its process says so, with the reason, or when the
+    /// session with that process is over: [`NodeClosed`](Reason::NodeClosed) if its node was closed,
+    /// [`Unreachable`](Reason::Unreachable) if it was not heard of any more for as long as sessions
+    /// are kept. A reference that comes back has ended when its own node is closed.
+    ///
+    /// The monitor of an actor of another process lasts as long as this process holds a reference to
+    /// that actor; it holds none itself.
+    ///
+    /// ```
+    /// # use wigwag_actor::{Interface, This};
+    /// # fn greet<I: Interface, J: Interface>(this: &This<I>, member: &J::Ref) {
+    /// let monitor = this.monitor_ref::<J>(member);
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// When the actor has too many watchers.
+    pub fn monitor_ref<J: Interface>(
+        &self,
+        actor: &impl AsRef<Ref<J>>,
+    ) -> Result<Monitor, TooManyWatchers> {
+        let route = match actor.as_ref().handle_or_route() {
+            Ok(handle) => return self.monitor(&handle),
+            Err(route) => route,
+        };
+        let number = fresh_number();
+        let whom: Arc<dyn AnyActor> = self.mailbox.clone();
+        let (whom, target) = (Arc::downgrade(&whom), route.target().clone());
+        let told = target.clone();
+        let watcher = Box::new(move |reason: &Reason| {
+            if let Some(whom) = whom.upgrade() {
+                whom.order(ControlMessage::Down(Down::elsewhere(number, told, reason)));
+            }
+        });
+        match route.watch_end(number, watcher) {
+            Ok(()) => {}
+            Err(NotWatched::Ended) => {
+                let down = Down::elsewhere(number, target, &route.end_reason());
+                self.mailbox.order(ControlMessage::Down(down));
+            }
+            Err(NotWatched::TooMany) => return Err(TooManyWatchers),
+        }
+        Ok(Monitor(number))
+    }
+
+    /// Removes a monitor of [`monitor_ref`](Self::monitor_ref): `down` is no longer called for it,
+    /// even if the actor has ended already.
+    pub fn demonitor_ref<J: Interface>(&self, monitor: Monitor, actor: &impl AsRef<Ref<J>>) {
+        match actor.as_ref().handle_or_route() {
+            Ok(handle) => self.demonitor(monitor, &handle),
+            Err(route) => {
+                route.unwatch_end(monitor.0);
+                self.forget_down(monitor);
+            }
+        }
+    }
+
+    fn forget_down(&self, monitor: Monitor) {
+        let is_it = |order: &ControlMessage| matches!(order, ControlMessage::Down(down) if down.monitor == monitor);
+        self.mailbox.control().forget(is_it);
+    }
+
     /// Removes a monitor: `down` is no longer called for it, even if the actor has ended already.
     pub fn demonitor(&self, monitor: Monitor, actor: &Handle) {
         actor.actor_cell().control().unwatch(monitor.0);
-        let is_it = |order: &ControlMessage| matches!(order, ControlMessage::Down(down) if down.monitor == monitor);
-        self.mailbox.control().forget(is_it);
+        self.forget_down(monitor);
     }
 
     /// Links this actor to another: when one of them ends for a reason that was not wanted, so does

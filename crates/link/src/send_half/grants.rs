@@ -72,8 +72,19 @@ impl SendHalf {
     /// is to be [closed](Self::close_grant) when its last call is handled; `None` if the channel
     /// had ended before.
     pub fn end_channel(&mut self, channel: u64, code: Code, accepted: u64) -> Option<Grant> {
+        self.end_channel_because(channel, code, accepted, &[])
+    }
+
+    /// As [`end_channel`](Self::end_channel), and says why the actor has stopped.
+    pub fn end_channel_because(
+        &mut self,
+        channel: u64,
+        code: Code,
+        accepted: u64,
+        reason: &[u8],
+    ) -> Option<Grant> {
         let grant = self.take_grant(channel)?;
-        let detached = Frame::Detached { channel, code, accepted };
+        let detached = Frame::Detached { channel, code, accepted, reason };
         self.outbox.append(|out| write::any(out, &detached));
         Some(grant)
     }

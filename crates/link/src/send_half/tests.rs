@@ -421,7 +421,7 @@ fn other_frames() -> Vec<Frame<'static>> {
         Frame::Attach { channel: 1, how: 0, target: b"counter", schema_hash: 77, codec: 0 },
         Frame::Attached { channel: 1, limit: 64, schema_hash: 77, codec: 0, reference: &[] },
         Frame::Detach { channel: 1 },
-        Frame::Detached { channel: 1, code: Code::NO_SUCH_ACTOR, accepted: 0 },
+        Frame::Detached { channel: 1, code: Code::NO_SUCH_ACTOR, accepted: 0, reason: &[] },
         Frame::Ping { id: 1, next_ms: 1000 },
         Frame::Pong { id: 1 },
         Frame::Close { code: Code::GAP, rule: b"no gaps", detail: b"" },

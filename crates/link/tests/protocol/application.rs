@@ -149,7 +149,13 @@ impl Application for EndApplication<'_> {
         Ok(())
     }
 
-    fn detached(&mut self, channel: u64, code: Code, _accepted: u64) -> Result<(), Stop> {
+    fn detached(
+        &mut self,
+        channel: u64,
+        code: Code,
+        _accepted: u64,
+        _reason: &[u8],
+    ) -> Result<(), Stop> {
         panic!("channel {channel} ends: {code}");
     }
 

@@ -46,7 +46,7 @@ fn frame(bytes: &[u8], which: u8, a: u64, b: u64) -> Frame<'_> {
         6 => Frame::Attach { channel: a, how: 0, target: bytes, schema_hash: b, codec: 0 },
         7 => Frame::Attached { channel: a, limit: b, schema_hash: a, codec: 0, reference: bytes },
         8 => Frame::Detach { channel: a },
-        9 => Frame::Detached { channel: a, code: Code(a as u16), accepted: b },
+        9 => Frame::Detached { channel: a, code: Code(a as u16), accepted: b, reason: bytes },
         10 => Frame::Revoked { channel: a, limit: b },
         _ => Frame::Release { reference: bytes, times: a },
     }

@@ -89,7 +89,7 @@ impl Application for RecordingApplication<'_> {
         Ok(())
     }
 
-    fn detached(&mut self, channel: u64, _: Code, _: u64) -> Result<(), PeerError> {
+    fn detached(&mut self, channel: u64, _: Code, _: u64, _: &[u8]) -> Result<(), PeerError> {
         let taken = self.sender.window(channel).is_some();
         self.seen.push(format!("detached {channel}, {}", if taken { "taken" } else { "free" }));
         Ok(())

@@ -293,7 +293,13 @@ impl Application for NodeApplication<'_> {
         Ok(self.client.credited(channel, handled, has_risen, self.shared)?)
     }
 
-    fn detached(&mut self, channel: u64, code: Code, accepted: u64) -> Result<(), ReadError> {
+    fn detached(
+        &mut self,
+        channel: u64,
+        code: Code,
+        accepted: u64,
+        _reason: &[u8],
+    ) -> Result<(), ReadError> {
         Ok(self.client.detached(channel, code, accepted, self.sender, self.shared)?)
     }
 

@@ -15,7 +15,7 @@ use wigwag_wire::ReadBuf;
 use super::inner::WeakNode;
 use crate::connect::handshake::{self, AcceptOutcome};
 use crate::lock::lock;
-use crate::session::resumption;
+use crate::session::{EndKind, resumption};
 
 /// Accepts connections until the node is gone. At most [`crate::limits::HANDSHAKES_MAX`] handshakes
 /// are pending at a time; a newcomer evicts the oldest.
@@ -125,7 +125,7 @@ async fn resume_session(
         Ok(None) => connection.outlet.close(),
         Err(error) => {
             // The proof is valid, so this is the peer, and it breaks the protocol.
-            session.end(&error.to_string());
+            session.end(&error.to_string(), EndKind::Lost);
             session.release();
             strong_node.forget(&session);
             return handshake::refuse_on_error(&connection, &peer, Err(error)).await;

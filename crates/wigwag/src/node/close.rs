@@ -10,7 +10,7 @@ use wigwag_link::{Code, write};
 use super::Node;
 use wigwag_actor::turn;
 
-use crate::session::Session;
+use crate::session::{EndKind, Session};
 
 /// The outcome of [`Node::close`]: what was not delivered or answered in time.
 ///
@@ -121,7 +121,7 @@ pub(crate) async fn close_sessions(
         session.sending().sender.close(Code::BYE, "");
         session.flush();
         // The goodbye is a courtesy: nothing waits for a socket that does not accept it at once.
-        session.end(why);
+        session.end(why, EndKind::Closed);
         session.halt();
     }
     report

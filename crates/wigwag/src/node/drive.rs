@@ -12,7 +12,7 @@ use wigwag_wire::ReadBuf;
 
 use super::inner::WeakNode;
 use crate::connect::redial::{self, NextConnection};
-use crate::session::Session;
+use crate::session::{EndKind, Session};
 use crate::session::connection::{DrivenSession, SessionConnection, StopReason};
 
 /// Ends the session when its task ends, by itself or with the runtime, so that nothing waits for
@@ -27,7 +27,7 @@ impl Drop for EndOnDrop {
         if self.is_ours {
             // No effect if the session has ended already.
             self.session.send_bye();
-            self.session.end("the runtime has ended");
+            self.session.end("the runtime has ended", EndKind::Lost);
             self.session.release();
         }
     }
@@ -36,7 +36,7 @@ impl Drop for EndOnDrop {
 /// How driving a connection has ended.
 enum ConnectionEnd {
     /// The session is over.
-    Ended(String),
+    Ended(String, EndKind),
     /// The connection is cut.
     Cut(String),
     /// Another task drives the session.
@@ -53,10 +53,10 @@ pub(crate) async fn drive_session(
 ) {
     let mut guard = EndOnDrop { session: session.clone(), is_ours: true };
     let mut next = (connection, input, session_connection);
-    let why = loop {
+    let (why, how) = loop {
         let (connection, input, session_connection) = next;
         let why = match drive(&session, &session_connection, connection, input).await {
-            ConnectionEnd::Ended(why) => break why,
+            ConnectionEnd::Ended(why, how) => break (why, how),
             ConnectionEnd::Cut(why) => why,
             ConnectionEnd::Superseded => {
                 session_connection.flusher.retire();
@@ -65,7 +65,7 @@ pub(crate) async fn drive_session(
             }
         };
         if !session.resumption.is_enabled() {
-            break why;
+            break (why, EndKind::Lost);
         }
         tracing::debug!(peer = %session.peer, why, "a session has lost its connection");
         session.connection_lost(&session_connection, &why);
@@ -75,11 +75,11 @@ pub(crate) async fn drive_session(
                 guard.is_ours = false;
                 return;
             }
-            NextConnection::End(why) => break why,
+            NextConnection::End(why) => break (why, EndKind::Lost),
         }
     };
     tracing::debug!(peer = %session.peer, why, "a session is over");
-    session.end(&why);
+    session.end(&why, how);
     if let Some(node) = node.upgrade() {
         node.forget(&session);
     }
@@ -93,7 +93,7 @@ async fn drive(
     mut connection: Connection,
     mut input: ReadBuf,
 ) -> ConnectionEnd {
-    let halted = || ConnectionEnd::Ended("the session was closed here".to_owned());
+    let halted = || ConnectionEnd::Ended("the session was closed here".to_owned(), EndKind::Closed);
     if session.is_halted() {
         return halted();
     }
@@ -106,7 +106,7 @@ async fn drive(
         () = silence_timeout(session) => {
             let rule = "a dialer says something within 5 s of the session's opening";
             session.dismiss(Code::TOO_MANY, rule);
-            return ConnectionEnd::Ended(rule.to_owned());
+            return ConnectionEnd::Ended(rule.to_owned(), EndKind::Lost);
         }
     };
     match ending {
@@ -114,7 +114,11 @@ async fn drive(
         Ending::Protocol(StopReason::Error(error @ LinkError::Silent)) => {
             ConnectionEnd::Cut(error.to_string())
         }
-        Ending::Protocol(StopReason::Error(error)) => ConnectionEnd::Ended(error.to_string()),
+        Ending::Protocol(StopReason::Error(error)) => {
+            let is_bye = matches!(error, LinkError::ClosedByPeer { code: Code::BYE, .. });
+            let how = if is_bye { EndKind::Closed } else { EndKind::Lost };
+            ConnectionEnd::Ended(error.to_string(), how)
+        }
         Ending::PeerClosed => ConnectionEnd::Cut("the peer closed the connection".to_owned()),
         Ending::Io(error) => ConnectionEnd::Cut(error.to_string()),
     }

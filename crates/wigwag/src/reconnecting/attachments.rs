@@ -187,9 +187,13 @@ impl<R> Attachments<R> {
     }
 
     /// Tells `watcher` when all is over.
-    pub(crate) fn watch_end(&mut self, watcher: EndWatcher) -> Result<u64, NotWatched> {
+    pub(crate) fn watch_end(
+        &mut self,
+        number: u64,
+        watcher: EndWatcher,
+    ) -> Result<(), NotWatched> {
         match self.state {
-            State::Attached(_) | State::Detached(_) => self.end_watchers.add(watcher),
+            State::Attached(_) | State::Detached(_) => self.end_watchers.add(number, watcher),
             State::Over(_) => Err(NotWatched::Ended),
         }
     }
@@ -226,6 +230,8 @@ impl<R> Attachments<R> {
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
+
+    use wigwag_actor::Reason;
 
     use super::*;
     use crate::sync::{AtomicU64, Ordering};
@@ -328,26 +334,26 @@ mod tests {
         let told = Arc::new(AtomicU64::new(0));
         let watcher = || -> EndWatcher {
             let told = told.clone();
-            Box::new(move || {
+            Box::new(move |_| {
                 told.fetch_add(1, Ordering::Relaxed);
             })
         };
-        attachments.watch_end(watcher()).unwrap();
-        let leaves = attachments.watch_end(watcher()).unwrap();
+        attachments.watch_end(1, watcher()).unwrap();
+        attachments.watch_end(2, watcher()).unwrap();
         let (woken, early) = attachments.end("too early");
-        early.tell();
+        early.tell(&Reason::Unknown);
         assert_eq!((woken.len(), told.load(Ordering::Relaxed)), (0, 0));
         assert_eq!(route(&attachments), Some("first"));
         assert!(attachments.detach(0, &"gone".into(), at(1)));
         attachments.park(&mut one, Waker::noop());
         attachments.park(&mut two, Waker::noop());
         attachments.leave(&mut one);
-        attachments.watch_end(watcher()).unwrap();
-        attachments.unwatch_end(leaves);
+        attachments.watch_end(3, watcher()).unwrap();
+        attachments.unwatch_end(2);
         let (woken, end_watchers) = attachments.end("this node is closed");
-        end_watchers.tell();
+        end_watchers.tell(&Reason::Unknown);
         assert_eq!((woken.len(), told.load(Ordering::Relaxed)), (1, 2));
-        assert_eq!(attachments.watch_end(watcher()), Err(NotWatched::Ended));
+        assert_eq!(attachments.watch_end(4, watcher()), Err(NotWatched::Ended));
         assert!(matches!(attachments.way(), Way::Over(why) if &**why == "this node is closed"));
         assert!(attachments.attach("late", |_| true).is_none());
         assert!(attachments.disconnection(at(9)).is_none(), "there is no next attempt");

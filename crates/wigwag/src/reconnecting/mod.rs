@@ -16,11 +16,12 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use wigwag_actor::lifecycle::end_watchers::{EndWatcher, NotWatched};
+use wigwag_actor::lifecycle::handle::fresh_number;
 use wigwag_actor::reference::route::{Acknowledgement, RemotePipeline};
 use wigwag_actor::reference::run_writer::RunOwner;
 use wigwag_actor::reference::value::RemoteActor;
 use wigwag_actor::{
-    AskTiming, Attempt, CallError, CallErrorKind, Disconnection, Interface, Route, Slot,
+    AskTiming, Attempt, CallError, CallErrorKind, Disconnection, Interface, Reason, Route, Slot,
     SmallReply, SpinPolicy, Ticket,
 };
 use wigwag_net::clock;
@@ -161,11 +162,12 @@ impl<I: Interface> Reconnecting<I> {
     /// Has this route learn of the end of `remote`, its present incarnation.
     fn watch_incarnation(self: &Arc<Self>, remote: &Remote<I>) {
         let route = Arc::downgrade(self);
-        let watched = remote.watch_end(Box::new(move || {
+        let watcher = Box::new(move |_: &Reason| {
             if let Some(route) = route.upgrade() {
                 route.settle();
             }
-        }));
+        });
+        let watched = remote.watch_end(fresh_number(), watcher);
         if watched.is_err() {
             self.settle();
         }
@@ -355,8 +357,12 @@ impl<I: Interface> Route<I> for Reconnecting<I> {
         matches!(self.read().way(), Way::Over(_))
     }
 
-    fn watch_end(&self, watcher: EndWatcher) -> Result<u64, NotWatched> {
-        self.write().watch_end(watcher)
+    fn watch_end(&self, number: u64, watcher: EndWatcher) -> Result<(), NotWatched> {
+        self.write().watch_end(number, watcher)
+    }
+
+    fn end_reason(&self) -> Reason {
+        Reason::NodeClosed
     }
 
     fn unwatch_end(&self, number: u64) {
@@ -449,7 +455,7 @@ impl<I: Interface> Reattach for Reconnecting<I> {
     fn end(&self, why: &str) {
         let (wakers, end_watchers) = self.write().end(why);
         wakers.into_iter().for_each(Waker::wake);
-        end_watchers.tell();
+        end_watchers.tell(&Reason::NodeClosed);
     }
 }
 

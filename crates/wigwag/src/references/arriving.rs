@@ -10,12 +10,13 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use wigwag_actor::lifecycle::end_watchers::{EndWatcher, EndWatchers, NotWatched};
+use wigwag_actor::lifecycle::handle::fresh_number;
 use wigwag_actor::reference::route::{Acknowledgement, RemotePipeline};
 use wigwag_actor::reference::run_writer::RunOwner;
 use wigwag_actor::reference::value::RemoteActor;
 use wigwag_actor::{
-    AskTiming, Attempt, CallError, CallErrorKind, Disconnection, Interface, Parked, Route, Slot,
-    SmallReply, SpinPolicy, Ticket,
+    AskTiming, Attempt, CallError, CallErrorKind, Disconnection, Interface, Parked, Reason, Route,
+    Slot, SmallReply, SpinPolicy, Ticket,
 };
 
 use crate::error::NodeError;
@@ -137,23 +138,23 @@ impl<I: Interface> Arriving<I> {
         }
         let ended = remote.is_none_or(|remote| {
             let route = Arc::downgrade(self);
-            let tell = move || {
+            let tell = move |reason: &Reason| {
                 if let Some(route) = route.upgrade() {
-                    route.tell_watchers();
+                    route.tell_watchers(reason);
                 }
             };
-            remote.watch_end(Box::new(tell)).is_err()
+            remote.watch_end(fresh_number(), Box::new(tell)).is_err()
         });
         if ended {
-            self.tell_watchers();
+            self.tell_watchers(&self.end_reason());
         }
     }
 
-    fn tell_watchers(&self) {
+    fn tell_watchers(&self, reason: &Reason) {
         let mut watchers = self.end_watchers.write().unwrap_or_else(PoisonError::into_inner);
         let told = std::mem::take(&mut *watchers);
         drop(watchers);
-        told.tell();
+        told.tell(reason);
     }
 
     /// Holds the reference, which was received again.
@@ -315,13 +316,28 @@ impl<I: Interface> Route<I> for Arriving<I> {
         }
     }
 
-    fn watch_end(&self, watcher: EndWatcher) -> Result<u64, NotWatched> {
+    fn watch_end(&self, number: u64, watcher: EndWatcher) -> Result<(), NotWatched> {
         let mut watchers = self.end_watchers.write().unwrap_or_else(PoisonError::into_inner);
         // Asked under the lock: the end is noted before the watchers are taken.
         if self.has_ended() {
             return Err(NotWatched::Ended);
         }
-        watchers.add(watcher)
+        watchers.add(number, watcher)
+    }
+
+    fn end_reason(&self) -> Reason {
+        match &*self.read() {
+            Arrival::Attached(remote) => remote.end_reason(),
+            Arrival::Failed(CallErrorKind::ActorStopped | CallErrorKind::NoSuchActor, _) => {
+                Reason::Unknown
+            }
+            Arrival::Failed(CallErrorKind::Draining, _) => Reason::NodeClosed,
+            Arrival::Failed(kind, why) if why.is_empty() => {
+                Reason::Unreachable(kind.to_string().into())
+            }
+            Arrival::Failed(_, why) => Reason::Unreachable(why.clone()),
+            Arrival::Pending(_) => Reason::Unknown,
+        }
     }
 
     fn unwatch_end(&self, number: u64) {

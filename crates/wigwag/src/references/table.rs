@@ -77,10 +77,10 @@ impl ReferenceTable {
         entry
     }
 
-    /// The living actor that a reference with this number leads to.
+    /// The actor that a reference with this number leads to. It may have ended: then whoever attaches
+    /// to it is told why.
     pub(crate) fn find(&self, reference: u128) -> Option<Arc<ReferredActor>> {
-        let entry = lock(&self.tables).references.get(&reference).and_then(Weak::upgrade);
-        entry.filter(|entry| !entry.exported.is_stopped())
+        lock(&self.tables).references.get(&reference).and_then(Weak::upgrade)
     }
 }
 

@@ -10,7 +10,7 @@ use std::task::{Poll, Waker};
 use bytes::Bytes;
 use wigwag_actor::lifecycle::end_watchers::{EndWatcher, NotWatched};
 use wigwag_actor::{
-    AskTiming, Attempt, CallError, CallErrorKind, Parked, Slot, SmallReply, Ticket, turn,
+    AskTiming, Attempt, CallError, CallErrorKind, Parked, Reason, Slot, SmallReply, Ticket, turn,
 };
 use wigwag_link::outbox::{LongFrame, Published};
 use wigwag_link::send_half::CallRefused;
@@ -280,14 +280,24 @@ impl Channel {
         }
     }
 
+    /// The same as a reason of the actor's end.
+    pub(crate) fn end_reason(&self) -> Reason {
+        let mut sending = self.session.sending();
+        if let Some(ended) = &sending.ended {
+            return ended.reason();
+        }
+        let reason = sending.channel_of(self.origin).and_then(|channel| channel.end_reason.clone());
+        reason.unwrap_or(Reason::Unknown)
+    }
+
     /// Tells `watcher` of that end.
-    pub(crate) fn watch_end(&self, watcher: EndWatcher) -> Result<u64, NotWatched> {
+    pub(crate) fn watch_end(&self, number: u64, watcher: EndWatcher) -> Result<(), NotWatched> {
         let mut sending = self.session.sending();
         if sending.ended.is_some() {
             return Err(NotWatched::Ended);
         }
         let channel = sending.channel_of(self.origin).filter(|channel| channel.gone.is_none());
-        channel.ok_or(NotWatched::Ended)?.end_watchers.add(watcher)
+        channel.ok_or(NotWatched::Ended)?.end_watchers.add(number, watcher)
     }
 
     pub(crate) fn unwatch_end(&self, number: u64) {

@@ -14,8 +14,8 @@ use wigwag_actor::reference::run_writer::RunOwner;
 use wigwag_actor::reference::value::RemoteActor;
 use wigwag_actor::schema::FIRST_METHOD;
 use wigwag_actor::{
-    AskTiming, Attempt, CallError, CallErrorKind, Disconnection, Interface, Message, Route, Slot,
-    SmallReply, SpinPolicy, Ticket, turn,
+    AskTiming, Attempt, CallError, CallErrorKind, Disconnection, Interface, Message, Reason, Route,
+    Slot, SmallReply, SpinPolicy, Ticket, turn,
 };
 
 use crate::references::arriving::target_of;
@@ -486,8 +486,12 @@ impl<I: Interface> Route<I> for Remote<I> {
         self.ended().is_some()
     }
 
-    fn watch_end(&self, watcher: EndWatcher) -> Result<u64, NotWatched> {
-        self.channel.watch_end(watcher)
+    fn watch_end(&self, number: u64, watcher: EndWatcher) -> Result<(), NotWatched> {
+        self.channel.watch_end(number, watcher)
+    }
+
+    fn end_reason(&self) -> Reason {
+        self.channel.end_reason()
     }
 
     fn unwatch_end(&self, number: u64) {

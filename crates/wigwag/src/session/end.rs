@@ -11,7 +11,7 @@ use wigwag_link::admission::SessionProgress;
 use wigwag_net::clock;
 use wigwag_wire::Time;
 
-use super::{Session, SessionEnd};
+use super::{EndKind, Session, SessionEnd};
 use crate::events::SessionChange;
 use crate::limits::SILENT_SESSION_TTL;
 use crate::session::outcome::UnsentCalls;
@@ -58,7 +58,7 @@ impl Session {
     pub(crate) fn dismiss(&self, code: Code, rule: &'static str) {
         self.sending().sender.close(code, rule);
         self.flush();
-        self.end(rule);
+        self.end(rule, EndKind::Lost);
         self.halt();
     }
 
@@ -87,8 +87,9 @@ impl Session {
     }
 
     /// Ends the session and notifies every waiting sender and asker, and the watchers of its actors.
-    pub(crate) fn end(&self, why: &str) {
+    pub(crate) fn end(&self, why: &str, how: EndKind) {
         let why: Arc<str> = why.into();
+        let ended = SessionEnd { why: why.clone(), how };
         let (mut wakers, mut end_watchers) = (Vec::new(), EndWatchers::default());
         let connection = self.connection().clone();
         let was_torn = connection.flusher.retire();
@@ -97,7 +98,7 @@ impl Session {
             if sending.ended.is_some() {
                 return;
             }
-            sending.ended = Some(SessionEnd { why: why.clone() });
+            sending.ended = Some(ended.clone());
             self.has_ended.store(true, Ordering::Relaxed);
             if was_torn && sending.epoch == connection.epoch {
                 sending.sender.outbox.mark_torn();
@@ -117,7 +118,7 @@ impl Session {
         self.cancelled.end();
         self.progress.notify_waiters();
         self.announce_end();
-        end_watchers.tell();
+        end_watchers.tell(&ended.reason());
         self.release_lent();
     }
 
@@ -129,7 +130,8 @@ impl Session {
         let mut sending = self.sending();
         let is_open = sending.channels.iter().any(|channel| channel.holders.are_counting());
         let is_counted = sending.are_asks_counted && !is_open;
-        let Some(SessionEnd { why }) = sending.ended.clone().filter(|_| is_counted) else { return };
+        let Some(ended) = sending.ended.clone().filter(|_| is_counted) else { return };
+        let SessionEnd { why, how } = ended;
         if std::mem::replace(&mut sending.is_announced, true) {
             return;
         }
@@ -150,7 +152,8 @@ impl Session {
         }
         drop(sending);
         self.progress.notify_waiters();
-        self.announce(SessionChange::Ended { why, deliveries });
+        let closed = how == EndKind::Closed;
+        self.announce(SessionChange::Ended { why, closed, deliveries });
     }
 
     /// Drops the actors' channels after the driver has ended, which breaks the reference cycle

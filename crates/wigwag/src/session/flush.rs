@@ -44,7 +44,7 @@ impl Session {
                 return Some(Ok(()));
             }
             // The end has settled which frames may have reached the peer.
-            let SessionEnd { why } = sending.ended.as_ref()?;
+            let SessionEnd { why, .. } = sending.ended.as_ref()?;
             let kind = match outbox.was_sent(call) {
                 true => CallErrorKind::Unknown,
                 false => CallErrorKind::NotDelivered,

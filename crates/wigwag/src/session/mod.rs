@@ -21,7 +21,7 @@ use tokio::sync::{Notify, Semaphore};
 use wigwag_actor::lifecycle::end_watchers::EndWatchers;
 use wigwag_actor::reply::cancelled::CancelledAsks;
 use wigwag_actor::turn;
-use wigwag_actor::{CallError, CallErrorKind, Parked, Ticket};
+use wigwag_actor::{CallError, CallErrorKind, Parked, Reason, Ticket};
 use wigwag_link::budget::Pools;
 use wigwag_link::limits::FRAME_UNITS;
 use wigwag_link::send_half::Outgoing;
@@ -81,6 +81,26 @@ const FRONT_WAKES: u64 = 16;
 #[derive(Clone, Debug)]
 pub(crate) struct SessionEnd {
     pub(crate) why: Arc<str>,
+    pub(crate) how: EndKind,
+}
+
+/// How a session ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EndKind {
+    /// One of its nodes was closed.
+    Closed,
+    /// It was lost, or given up.
+    Lost,
+}
+
+impl SessionEnd {
+    /// Why the actors of the peer cannot be reached.
+    pub(crate) fn reason(&self) -> Reason {
+        match self.how {
+            EndKind::Closed => Reason::NodeClosed,
+            EndKind::Lost => Reason::Unreachable(self.why.clone()),
+        }
+    }
 }
 
 /// The state of an outbound channel, apart from its credit.
@@ -101,6 +121,8 @@ pub(crate) struct OutboundChannel {
     pub(crate) detach_wanted: bool,
     /// The receiver has closed the channel; calls fail with this.
     pub(crate) gone: Option<CallErrorKind>,
+    /// Why the actor has stopped, if it has and the peer has said so.
+    pub(crate) end_reason: Option<Reason>,
     /// Told when no later call can reach the actor: the channel is gone, or the session has ended.
     pub(crate) end_watchers: EndWatchers,
     attaching: Option<Attaching>,
@@ -576,6 +598,7 @@ impl OutboundChannel {
             holders: Holders::default(),
             detach_wanted: false,
             gone: None,
+            end_reason: None,
             end_watchers: EndWatchers::default(),
             attaching: None,
         }
@@ -654,13 +677,19 @@ impl SendState {
     }
 
     /// Handles DETACHED; returns the wakers of the senders that waited, and the watchers of the end.
-    pub(crate) fn detached(&mut self, number: u64, code: Code) -> (Vec<Waker>, EndWatchers) {
+    pub(crate) fn detached(
+        &mut self,
+        number: u64,
+        code: Code,
+        reason: &Reason,
+    ) -> (Vec<Waker>, EndWatchers) {
         let at = usize::try_from(number).unwrap_or(usize::MAX);
         let Some(channel) = self.channels.get_mut(at) else {
             return Default::default();
         };
         let kind = CallErrorKind::from_code(code.0);
         channel.gone = Some(kind);
+        channel.end_reason = Some(reason.clone());
         if let Some(answer) = channel.attaching.take() {
             answer.send(Err(kind));
         }

@@ -18,6 +18,7 @@ use crate::error::NodeError;
 use crate::events::SessionChange;
 use crate::lock::lock;
 use crate::random;
+use crate::session::EndKind;
 
 /// The state that a session needs to outlive its connection.
 pub(crate) struct Resumption {
@@ -126,7 +127,7 @@ pub(crate) fn accept_claim(
     drop(reading);
     let message = message.inspect_err(|error| {
         // The proof is valid, so this is the peer, and it breaks the protocol.
-        session.end(&error.to_string());
+        session.end(&error.to_string(), EndKind::Lost);
         session.halt();
     })?;
     session.resumption.advance_epoch(claim.epoch);

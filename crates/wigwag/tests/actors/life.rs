@@ -134,7 +134,7 @@ impl Watcher {
 
 impl Life for Watcher {
     fn down(&mut self, _: &This<Watcher>, down: Down) {
-        let _ = self.says.send((down.monitor, down.actor.number(), down.reason));
+        let _ = self.says.send((down.monitor, down.actor.unwrap().number(), down.reason));
     }
 }
 

@@ -374,7 +374,7 @@ async fn a_dropped_search_for_an_actor_gives_its_channel_back() {
     assert_eq!(full.call_error(), Some(CallErrorKind::Overloaded));
     drop(counter);
     raw.until(kind::DETACH).await;
-    let detached = Frame::Detached { channel: 0, code: Code::OK, accepted: 0 };
+    let detached = Frame::Detached { channel: 0, code: Code::OK, accepted: 0, reason: &[] };
     raw.tell(&[detached]).await;
     for _ in 0..3 {
         // The pong shows that the peer has read everything sent before it.

@@ -9,6 +9,7 @@ use super::{ImplementedBy, adapted};
 use crate::error::{CallError, Disconnection};
 use crate::lifecycle::end_watchers::{EndWatcher, NotWatched};
 use crate::mailbox::backlog::parked::Ticket;
+use crate::reason::Reason;
 use crate::reference::answers::Answers;
 use crate::reference::interface::Interface;
 use crate::reference::route::{
@@ -49,6 +50,10 @@ impl<I: ImplementedBy<A>, A: Interface> Route<I> for RemoteAdapter<A> {
         timing: AskTiming,
     ) -> Attempt<Slot> {
         adapted::<I, A, _>(message, |its| self.0.ask(its, ticket, waker, timing))
+    }
+
+    fn end_reason(&self) -> Reason {
+        self.0.end_reason()
     }
 
     fn reading(&self, value: &[u8], read: &mut dyn FnMut() -> bool) {
@@ -95,8 +100,8 @@ impl<I: ImplementedBy<A>, A: Interface> Route<I> for RemoteAdapter<A> {
         self.0.has_ended()
     }
 
-    fn watch_end(&self, watcher: EndWatcher) -> Result<u64, NotWatched> {
-        self.0.watch_end(watcher)
+    fn watch_end(&self, number: u64, watcher: EndWatcher) -> Result<(), NotWatched> {
+        self.0.watch_end(number, watcher)
     }
 
     fn unwatch_end(&self, number: u64) {

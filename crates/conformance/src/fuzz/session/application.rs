@@ -239,7 +239,13 @@ impl Application for NodeApplication<'_> {
         }
     }
 
-    fn detached(&mut self, channel: u64, _code: Code, _accepted: u64) -> Result<(), ReadError> {
+    fn detached(
+        &mut self,
+        channel: u64,
+        _code: Code,
+        _accepted: u64,
+        _reason: &[u8],
+    ) -> Result<(), ReadError> {
         if let Some(open) = self.node.outbound.get_mut(channel as usize) {
             *open = None;
         }

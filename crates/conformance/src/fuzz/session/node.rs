@@ -331,7 +331,7 @@ impl Node {
         self.refuse_waiting(sender, index);
         let channel = index as u64;
         let mut bytes = Buffer::new();
-        write::any(&mut bytes, &Frame::Detached { channel, code, accepted });
+        write::any(&mut bytes, &Frame::Detached { channel, code, accepted, reason: &[] });
         self.published.append(bytes.as_slice());
         let grant = sender.end_channel(channel, code, accepted);
         grant.into_iter().for_each(|grant| sender.close_grant(grant));

@@ -220,6 +220,7 @@ impl<'v> Fields<'v> {
                 channel: n("channel"),
                 code: self.code(),
                 accepted: n("accepted"),
+                reason: &[],
             },
             "PING" => Frame::Ping { id: n("id"), next_ms: n("next_ms") },
             "PONG" => Frame::Pong { id: n("id") },

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use wigwag_actor::reply::cancelled::CancelledAsks;
-use wigwag_actor::{CallErrorKind, InboundQueueOwner};
+use wigwag_actor::{CallErrorKind, InboundQueueOwner, Reason};
 use wigwag_link::credit::Grant;
 use wigwag_link::{Code, write};
 use wigwag_net::clock;
@@ -115,14 +115,16 @@ impl InboundQueueOwner for ChannelOwner {
         }
     }
 
-    fn stopped(&self) {
+    fn stopped(&self, reason: &Reason) {
         let session = &self.session;
         let mut sending = session.sending();
         if sending.ended.is_some() || !self.is_current(&sending) {
             return;
         }
         // The peer may use this number again.
-        self.keep_grant(sending.sender.end_channel(self.channel, Code::ACTOR_STOPPED, 0));
+        let (code, reason) = (Code::ACTOR_STOPPED, reason.to_wire());
+        let grant = sending.sender.end_channel_because(self.channel, code, 0, &reason);
+        self.keep_grant(grant);
         drop(sending);
         buffers::flush_soon(session);
     }

@@ -11,7 +11,7 @@ use std::task::Waker;
 use bytes::Bytes;
 use tokio::runtime::Handle;
 use wigwag_actor::limits::RUN_CALLS_MAX;
-use wigwag_actor::{CallErrorKind, InboundQueue, InboundQueueOwner};
+use wigwag_actor::{CallErrorKind, InboundQueue, InboundQueueOwner, Reason};
 use wigwag_link::application::{
     self, ActorReference, Application, Attach, Found, LongCall, Rejected, Target,
 };
@@ -323,10 +323,17 @@ impl Application for Inbound<'_> {
         self.session.tells_rejected(channel, rejected);
     }
 
-    fn detached(&mut self, channel: u64, code: Code, _accepted: u64) -> Result<(), LinkError> {
-        let (parked, end_watchers) = self.session.sending().detached(channel, code);
+    fn detached(
+        &mut self,
+        channel: u64,
+        code: Code,
+        _accepted: u64,
+        reason: &[u8],
+    ) -> Result<(), LinkError> {
+        let reason = Reason::from_wire(reason);
+        let (parked, end_watchers) = self.session.sending().detached(channel, code, &reason);
         self.wake(parked);
-        end_watchers.tell();
+        end_watchers.tell(&reason);
         Ok(())
     }
 

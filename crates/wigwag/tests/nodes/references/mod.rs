@@ -4,6 +4,7 @@ mod callbacks;
 mod cuts;
 mod lifetime;
 mod limits;
+mod monitors;
 mod third;
 
 use std::time::Duration;

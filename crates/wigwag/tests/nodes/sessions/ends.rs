@@ -75,7 +75,7 @@ async fn a_session_whose_peer_does_not_come_back_ends_on_both_sides_and_says_wha
     let end = next(&mut ours, ended).await;
     let waited = since.elapsed();
     assert!(waited >= KEPT + LONGER && waited < 5 * (KEPT + LONGER), "{waited:?}");
-    let SessionChange::Ended { why, deliveries } = end else { unreachable!() };
+    let SessionChange::Ended { why, deliveries, .. } = end else { unreachable!() };
     assert!(why.contains("was not found again within 5.3s"), "{why}");
     assert!(why.contains("NodeOptions::keep_sessions"), "{why}");
     let [Delivery { target, delivered, unknown, not_delivered, .. }] = &deliveries[..] else {
