@@ -7,23 +7,28 @@ use wigwag::Message;
 /// A room to talk in, as its members see it.
 #[wigwag::actor]
 pub(crate) trait Room {
-    /// Enters under `name`.
-    fn join(&mut self, name: String) -> Result<(), Refusal>;
+    /// Enters under `name`; the reply has the last lines that were said. The room tells `member` each
+    /// line from then on, over the connection that the member has opened.
+    fn join(&mut self, name: String, member: MemberRef) -> Result<Vec<String>, Refusal>;
 
     /// Says a line to all others.
     fn say(&mut self, name: String, text: String) -> Result<(), Refusal>;
-
-    /// The next line that another member has said; answered when there is one.
-    fn hear(&mut self, name: String) -> Result<String, Refusal>;
 
     /// Leaves the room.
     fn leave(&mut self, name: String);
 }
 
+/// A member, as the room sees it.
+#[wigwag::actor]
+pub(crate) trait Member {
+    /// Somebody else has said this line, entered, or left.
+    fn hear(&mut self, line: String);
+}
+
 /// Why the room does not do what a member asks for. It travels as a part of the reply.
 #[derive(Debug, PartialEq, Message)]
 pub(crate) enum Refusal {
-    /// Another member of that name is listening.
+    /// Another member has this name.
     NameTaken,
     /// Nobody of that name has joined: the room may have been started anew.
     NotAMember,

@@ -8,13 +8,23 @@
 mod interface;
 
 use std::error::Error;
-use std::pin::pin;
 
-use interface::{Refusal, RoomInterface, RoomRef};
+use interface::{MemberRef, Refusal, RoomInterface, RoomRef};
 use tokio::sync::mpsc;
-use wigwag::{AskError, CallErrorKind, Node};
+use wigwag::session::SessionChange;
+use wigwag::{Actor, AskError, CallErrorKind, Node};
 
 type Outcome = Result<(), Box<dyn Error>>;
+
+/// The actor that the room calls back.
+struct Screen;
+
+#[wigwag::actor]
+impl Screen {
+    pub fn hear(&mut self, line: String) {
+        println!("{line}");
+    }
+}
 
 #[wigwag::main]
 async fn main() -> Outcome {
@@ -23,72 +33,67 @@ async fn main() -> Outcome {
         return Err("usage: chat_member ADDRESS NAME".into());
     };
     let node = Node::new();
+    let mut events = node.session_events();
     // The reference outlives the room: after a restart it leads to the next one.
     let room = node.actor::<RoomInterface>(&address).reconnecting().await?;
-    room.join(name.clone()).ask().await??;
-    println!("{name} is in the room");
+    let screen = MemberRef::from(&Screen.spawn());
+    join(&room, &name, &screen, "in").await?;
 
     let mut typed = typed();
-    // Somebody may say something in an hour, so this ask has no limit.
-    let mut hearing = pin!(room.hear(name.clone()).without_limit().ask());
     loop {
         tokio::select! {
             text = typed.recv() => match text {
                 Some(text) => say(&room, &name, text).await?,
                 None => break,
             },
-            heard = &mut hearing => {
-                match heard {
-                    Ok(Ok(line)) => println!("{line}"),
-                    Ok(Err(Refusal::NotAMember)) => come_back(&room, &name).await?,
-                    Ok(Err(refusal)) => return Err(refusal.into()),
-                    Err(error) if was_lost(&error) => println!("the room is out of reach"),
-                    Err(error) => return Err(error.into_error().into()),
+            event = events.next() => match event.map(|event| event.what) {
+                Some(SessionChange::Ended { .. }) => println!("the room is out of reach"),
+                // The room was started anew, and knows nothing of the members of the one before.
+                Some(SessionChange::Reattached { .. }) => {
+                    match join(&room, &name, &screen, "back in").await {
+                        // This room is gone as well, and the next one will say so.
+                        Err(error) if is_lost(&*error) => {}
+                        joined => joined?,
+                    }
                 }
-                hearing.set(room.hear(name.clone()).without_limit().ask());
-            }
+                _ => {}
+            },
         }
     }
     room.leave(name).tell().await?;
     Ok(())
 }
 
-/// Says a line, in whichever room there is now. Each failure says whether it may have been heard.
-async fn say(room: &RoomRef, name: &str, text: String) -> Outcome {
-    loop {
-        match room.say(name.to_owned(), text.clone()).ask().await {
-            Ok(Ok(())) => return Ok(()),
-            Ok(Err(Refusal::NotAMember)) => come_back(room, name).await?,
-            Ok(Err(refusal)) => {
-                println!("not said: {refusal}");
-                return Ok(());
-            }
-            Err(error) if error.error().kind == CallErrorKind::NotDelivered => {}
-            Err(error) if was_lost(&error) => {
-                println!("perhaps not said: {text}");
-                return Ok(());
-            }
-            Err(error) => return Err(error.into_error().into()),
-        }
+async fn join(room: &RoomRef, name: &str, screen: &MemberRef, how: &str) -> Outcome {
+    let joined = room.join(name.to_owned(), screen.clone()).ask().await;
+    for line in joined.map_err(AskError::into_error)?? {
+        println!("{line}");
     }
+    println!("{name} is {how} the room");
+    Ok(())
 }
 
-/// Joins the room that was started anew. It knows nothing of the members of the one before.
-async fn come_back(room: &RoomRef, name: &str) -> Outcome {
-    match room.join(name.to_owned()).ask().await {
-        // This room is gone as well, and the next one will say so.
-        Err(error) if was_lost(&error) => {}
-        joined => {
-            joined??;
-            println!("{name} is back in the room");
+/// Says a line. Each failure says whether it may have been heard.
+async fn say(room: &RoomRef, name: &str, text: String) -> Outcome {
+    let said = room.say(name.to_owned(), text.clone()).ask().await;
+    match said.map_err(AskError::into_error) {
+        Ok(Ok(())) => {}
+        // The room was started anew, and this member is about to join it.
+        Ok(Err(refusal @ (Refusal::NotAMember | Refusal::TooLong(_)))) => {
+            println!("not said: {refusal}");
         }
+        Ok(Err(refusal)) => return Err(refusal.into()),
+        Err(error) if error.kind == CallErrorKind::NotDelivered => println!("not said: {text}"),
+        Err(error) if error.kind == CallErrorKind::Unknown => println!("perhaps not said: {text}"),
+        Err(error) => return Err(error.into()),
     }
     Ok(())
 }
 
-/// True if the call went down with its session. The next call waits for the next room.
-fn was_lost<M>(error: &AskError<M>) -> bool {
-    matches!(error.error().kind, CallErrorKind::NotDelivered | CallErrorKind::Unknown)
+/// True if a call went down with its session.
+fn is_lost(error: &(dyn Error + 'static)) -> bool {
+    let kind = error.downcast_ref::<wigwag::CallError>().map(|error| &error.kind);
+    matches!(kind, Some(CallErrorKind::NotDelivered | CallErrorKind::Unknown))
 }
 
 /// The lines of standard input. A thread reads them, because such a read cannot be given up.

@@ -6,8 +6,9 @@
 //! $ cargo run --example chat_member tcp://127.0.0.1:7010/room anna
 //! ```
 //!
-//! Members call the room; the room never calls them. A member asks for the next line, and the room
-//! answers when there is one, so members need no address of their own.
+//! A member hands the room a reference to an actor of its own, by which the room calls it back: the
+//! member needs no address. The room monitors these actors, so it notices a member that leaves, and
+//! one that vanishes.
 
 #![expect(clippy::print_stdout, reason = "the program talks to its user")]
 
@@ -17,59 +18,66 @@ use std::collections::{HashMap, VecDeque};
 use std::error::Error;
 use std::time::Duration;
 
-use interface::{Refusal, RoomInterface};
-use wigwag::{Actor, Interface, Node, NodeOptions, Responder};
+use interface::{MemberRef, Refusal, RoomInterface};
+use wigwag::lifecycle::{Down, Monitor};
+use wigwag::{Actor, Interface, Life, Node, NodeOptions, Reason, This};
 
 /// Members that the room has places for.
 const MEMBERS_MAX: usize = 100;
 
-/// Lines that wait for one member. One that falls further behind has to join again.
-const UNREAD_MAX: usize = 1_000;
+/// Lines that a newcomer is shown.
+const HISTORY_LINES: usize = 20;
 
 /// The longest line.
 const TEXT_BYTES_MAX: usize = 4_096;
+
+/// A member whose process has vanished leaves the room after this time.
+const VANISHED_AFTER: Duration = Duration::from_secs(3);
 
 // The actor has the calls of the trait, with the same names, arguments and replies.
 const _: () = assert!(Room::SCHEMA.hash == RoomInterface::SCHEMA.hash);
 
 #[derive(Default)]
 struct Room {
-    members: HashMap<String, Member>,
+    members: HashMap<String, (MemberRef, Monitor)>,
+    history: VecDeque<String>,
 }
 
-#[derive(Default)]
-struct Member {
-    unread: VecDeque<String>,
-    /// The right to answer the member's `hear`, while there is nothing to hear.
-    waiting: Option<Responder<Result<String, Refusal>>>,
-}
-
-impl Member {
-    /// Hands the member a line, at once or when it asks. False if too many wait already.
-    fn hear(&mut self, line: &str) -> bool {
-        if let Some(answer) = self.waiting.take().filter(Responder::is_wanted) {
-            answer.send(Ok(line.to_owned()));
-        } else {
-            self.unread.push_back(line.to_owned());
+impl Room {
+    /// Tells a line to all members but `author`. One that takes no more lines now misses this one.
+    fn tell_others(&mut self, author: &str, line: String) {
+        for (name, (member, _)) in &self.members {
+            if name != author {
+                // A member that has ended is removed when its monitor says so.
+                let _ = member.hear(line.clone()).try_tell();
+            }
         }
-        self.unread.len() <= UNREAD_MAX
+        self.history.push_back(line);
+        if self.history.len() > HISTORY_LINES {
+            self.history.pop_front();
+        }
     }
 }
 
-#[wigwag::actor]
+#[wigwag::actor(life)]
 impl Room {
-    pub fn join(&mut self, name: String) -> Result<(), Refusal> {
-        match self.members.get(&name) {
-            // The member of this name waits for a line, so it lives.
-            Some(Member { waiting: Some(answer), .. }) if answer.is_wanted() => {
-                Err(Refusal::NameTaken)
-            }
-            None if self.members.len() >= MEMBERS_MAX => Err(Refusal::RoomFull),
-            _ => {
-                self.members.insert(name, Member::default());
-                Ok(())
-            }
+    pub fn join(
+        &mut self,
+        name: String,
+        member: MemberRef,
+        this: &This<Self>,
+    ) -> Result<Vec<String>, Refusal> {
+        if self.members.contains_key(&name) {
+            return Err(Refusal::NameTaken);
         }
+        if self.members.len() >= MEMBERS_MAX {
+            return Err(Refusal::RoomFull);
+        }
+        let monitor = this.monitor_ref(&member).map_err(|_| Refusal::RoomFull)?;
+        let history = self.history.iter().cloned().collect();
+        self.tell_others(&name, format!("* {name} is here"));
+        self.members.insert(name, (member, monitor));
+        Ok(history)
     }
 
     pub fn say(&mut self, name: String, text: String) -> Result<(), Refusal> {
@@ -79,32 +87,36 @@ impl Room {
         if text.len() > TEXT_BYTES_MAX {
             return Err(Refusal::TooLong(TEXT_BYTES_MAX as u64));
         }
-        let line = format!("{name}: {text}");
-        self.members.retain(|other, member| *other == name || member.hear(&line));
+        self.tell_others(&name, format!("{name}: {text}"));
         Ok(())
     }
 
-    /// The reply is that of `answer`, which is no argument of the call.
-    pub fn hear(&mut self, name: String, answer: Responder<Result<String, Refusal>>) {
-        let Some(member) = self.members.get_mut(&name) else {
-            return answer.send(Err(Refusal::NotAMember));
-        };
-        match member.unread.pop_front() {
-            Some(line) => answer.send(Ok(line)),
-            None => member.waiting = Some(answer),
+    pub fn leave(&mut self, name: String) {
+        if self.members.remove(&name).is_some() {
+            self.tell_others(&name, format!("* {name} has left"));
         }
     }
+}
 
-    pub fn leave(&mut self, name: String) {
+impl Life for Room {
+    fn down(&mut self, _: &This<Room>, down: Down) {
+        let is_it = |(_, member): &(&String, &(MemberRef, Monitor))| member.1 == down.monitor;
+        let Some(name) = self.members.iter().find(is_it).map(|(name, _)| name.clone()) else {
+            return;
+        };
         self.members.remove(&name);
+        let how = match down.reason {
+            Reason::Unreachable(_) => "has vanished",
+            _ => "has left",
+        };
+        self.tell_others(&name, format!("* {name} {how}"));
     }
 }
 
 #[wigwag::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let address = std::env::args().nth(1).unwrap_or("tcp://127.0.0.1:0".to_owned());
-    // The name of a member that died is free after this time.
-    let node = Node::with(NodeOptions::default().keep_sessions(Duration::from_secs(10)));
+    let node = Node::with(NodeOptions::default().keep_sessions(VANISHED_AFTER));
     node.export("room", &Room::default().spawn())?;
     let bound = node.listen(&address).await?;
     println!("{bound}/room");

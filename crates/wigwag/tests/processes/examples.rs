@@ -17,11 +17,13 @@ fn members_of_a_chat_hear_each_other_and_find_the_room_again_after_it_was_killed
     let mut room = Program::start("chat_room", &["tcp://127.0.0.1:0"]);
     let address = room.line().unwrap();
     let mut anna = Program::start("chat_member", &[&address, "anna"]);
-    let mut ben = Program::start("chat_member", &[&address, "ben"]);
     anna.until("anna is in the room");
-    ben.until("ben is in the room");
     anna.say("is anybody here?");
+    let mut ben = Program::start("chat_member", &[&address, "ben"]);
+    // What was said before.
     ben.until("anna: is anybody here?");
+    ben.until("ben is in the room");
+    anna.until("* ben is here");
     ben.say("I am");
     anna.until("ben: I am");
 
@@ -34,8 +36,15 @@ fn members_of_a_chat_hear_each_other_and_find_the_room_again_after_it_was_killed
     ben.say("still here");
     anna.until("ben: still here");
 
-    assert_eq!(anna.end(), [""; 0]);
-    assert_eq!(ben.end(), [""; 0]);
+    let mut carl = Program::start("chat_member", &[&address, "carl"]);
+    carl.until("carl is in the room");
+    anna.until("* carl is here");
+    carl.kill();
+    // Nobody says anything meanwhile: the room notices it by itself.
+    anna.until("* carl has vanished");
+    ben.end();
+    anna.until("* ben has left");
+    anna.end();
     assert_eq!(room.end(), [""; 0]);
 }
 
