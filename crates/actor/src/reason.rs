@@ -150,7 +150,10 @@ mod tests {
         }
         let linked = Reason::Linked(Arc::new(Reason::Killed));
         let told = Reason::from_wire(&linked.to_wire());
-        assert_eq!(told.to_string(), "an actor that it is linked to ended: it failed: it was killed");
+        assert_eq!(
+            told.to_string(),
+            "an actor that it is linked to ended: it failed: it was killed"
+        );
         assert_eq!(Reason::from_wire(&[]), Reason::Unknown);
         assert_eq!(Reason::from_wire(&[77, 1]), Reason::Unknown);
         let long = Reason::Failed("x".repeat(9_999).into()).to_wire();

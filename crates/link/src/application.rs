@@ -34,6 +34,8 @@ pub enum Target<'a> {
     Name(&'a [u8]),
     /// By the number that a reference to it has.
     Reference(u128),
+    /// By the number of a reference that this node has sent on: the actor lives on a third node.
+    Relayed(u128),
 }
 
 /// What ATTACHED says of an actor.

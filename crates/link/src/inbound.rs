@@ -124,8 +124,9 @@ impl<C> InboundChannels<C> {
     pub(crate) fn target<'a>(&self, how: u8, target: &'a [u8]) -> Option<Target<'a>> {
         match how {
             0 => Some(Target::Name(target)),
-            1 if self.knows_references => {
-                target.try_into().ok().map(|number| Target::Reference(u128::from_le_bytes(number)))
+            1 | 2 if self.knows_references => {
+                let number = target.try_into().ok().map(u128::from_le_bytes)?;
+                Some(if how == 1 { Target::Reference(number) } else { Target::Relayed(number) })
             }
             _ => None,
         }

@@ -48,7 +48,8 @@
 //! between processes, where it is the same typed reference. It keeps its actor alive until the last
 //! clone is dropped there, or the session ends. So a service calls its callers back over the
 //! connection that they have opened. A node dials the third node that a reference leads to, unless
-//! [`NodeOptions::dial_references`] forbids it.
+//! [`NodeOptions::dial_references`] forbids it, and calls it through the node that gave the reference
+//! otherwise.
 //!
 //! # Values that stay in this process
 //!

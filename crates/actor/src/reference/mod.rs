@@ -117,6 +117,15 @@ impl<I: Interface> Ref<I> {
         }
     }
 
+    /// The route to an actor of another process.
+    #[doc(hidden)]
+    pub fn route(&self) -> Option<Arc<dyn Route<I>>> {
+        match &self.place {
+            Place::Remote(route, _) => Some(route.clone()),
+            Place::Local(_) | Place::Adapted(_) => None,
+        }
+    }
+
     /// The actor of another process, if its node knows references that are sent on.
     #[doc(hidden)]
     pub fn remote_actor(&self) -> Option<RemoteActor> {

@@ -105,7 +105,8 @@ fn a_peer_that_reads_and_never_acknowledges_is_refused() {
 #[test]
 fn answers_that_no_writer_has_taken_are_bounded() {
     let mut sender = sender();
-    let refuse = Frame::Detached { channel: 0, code: Code::NO_SUCH_ACTOR, accepted: 0, reason: &[] };
+    let refuse =
+        Frame::Detached { channel: 0, code: Code::NO_SUCH_ACTOR, accepted: 0, reason: &[] };
     for _ in 0..3 {
         for _ in 0..16 {
             sender.answer_attach(16).unwrap();

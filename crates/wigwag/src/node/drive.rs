@@ -12,8 +12,8 @@ use wigwag_wire::ReadBuf;
 
 use super::inner::WeakNode;
 use crate::connect::redial::{self, NextConnection};
-use crate::session::{EndKind, Session};
 use crate::session::connection::{DrivenSession, SessionConnection, StopReason};
+use crate::session::{EndKind, Session};
 
 /// Ends the session when its task ends, by itself or with the runtime, so that nothing waits for
 /// the session in vain. Not if another task has taken over.

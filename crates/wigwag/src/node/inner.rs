@@ -125,6 +125,7 @@ impl Inner {
             peer,
             peer_name: peer_name.map(Arc::from),
             dialed: is_dialer,
+            relays: self.options.relays_references,
             resumption,
             pools: self.pools.clone(),
             owner: Arc::downgrade(self) as Weak<dyn SessionOwner>,

@@ -35,6 +35,7 @@ pub struct NodeOptions {
     pub(crate) dial: DialOptions,
     pub(crate) listen: ListenOptions,
     pub(crate) dials_references: bool,
+    pub(crate) relays_references: bool,
 }
 
 impl Default for NodeOptions {
@@ -48,6 +49,7 @@ impl Default for NodeOptions {
             dial: DialOptions::default(),
             listen: ListenOptions::default(),
             dials_references: true,
+            relays_references: true,
         }
     }
 }
@@ -149,11 +151,26 @@ impl NodeOptions {
 
     /// Sets whether this node dials the node of an actor when it receives a reference to it from
     /// another peer, and has no session with that node. On by default. A peer can make this node
-    /// open connections to addresses of the peer's choice; when it is off, calls through such a
-    /// reference fail as [`NotDelivered`](crate::CallErrorKind::NotDelivered).
+    /// open connections to addresses of the peer's choice. Where the actor's node is not dialed or not
+    /// reached, calls go through the node that has given the reference, if that one
+    /// [relays](Self::relay_references) them.
     #[must_use]
     pub fn dial_references(mut self, on: bool) -> NodeOptions {
         self.dials_references = on;
+        self
+    }
+
+    /// Sets whether this node passes on the calls of a peer to an actor of a third node, if it has
+    /// given the peer a reference to that actor and the peer cannot reach the actor's node by itself.
+    /// On by default.
+    ///
+    /// A relayed call is decoded and encoded once more. The calls of one peer to one actor arrive in
+    /// order, each at most once: those that this node had accepted when it or one of the two sessions
+    /// ended are lost or have an unknown outcome, also if the caller was told that they are
+    /// delivered.
+    #[must_use]
+    pub fn relay_references(mut self, on: bool) -> NodeOptions {
+        self.relays_references = on;
         self
     }
 

@@ -187,11 +187,7 @@ impl<R> Attachments<R> {
     }
 
     /// Tells `watcher` when all is over.
-    pub(crate) fn watch_end(
-        &mut self,
-        number: u64,
-        watcher: EndWatcher,
-    ) -> Result<(), NotWatched> {
+    pub(crate) fn watch_end(&mut self, number: u64, watcher: EndWatcher) -> Result<(), NotWatched> {
         match self.state {
             State::Attached(_) | State::Detached(_) => self.end_watchers.add(number, watcher),
             State::Over(_) => Err(NotWatched::Ended),

@@ -94,27 +94,57 @@ impl<I: Interface> Arriving<I> {
             return route;
         }
         let (arriving, runtime) = (route.clone(), node.runtime().clone());
+        let giver = giver.clone();
         runtime.spawn(async move {
-            let attached = arriving.attach(node, near, watch).await;
+            let attached = match near {
+                Some(near) => arriving.attach(near, watch).await,
+                None => arriving.attach_far(node, giver, watch).await,
+            };
             arriving.arrived(attached);
         });
         route
     }
 
+    /// Attaches over a session with the actor's node.
     async fn attach(
         &self,
-        node: Arc<dyn SessionOwner>,
-        near: Option<Arc<Session>>,
+        session: Arc<Session>,
         watch: Duration,
     ) -> Result<Arc<Remote<I>>, NodeError> {
-        let session = match near {
-            Some(near) => near,
-            None => node.reach(self.actor.incarnation, self.actor.addresses.clone()).await?,
-        };
         let to = AttachTo::Reference(self.actor.reference);
         let remote = Remote::attach(session, to, &self.target, watch).await?;
         let remote = remote.into_one_of(self.run_owner, CHANNEL_TAG);
         Ok(remote.with_addresses(&self.actor.addresses).shared(watch))
+    }
+
+    /// Attaches to an actor of a third node, or, where that cannot be reached, to the relay of the
+    /// node that has given the reference.
+    async fn attach_far(
+        &self,
+        node: Arc<dyn SessionOwner>,
+        giver: Arc<Session>,
+        watch: Duration,
+    ) -> Result<Arc<Remote<I>>, NodeError> {
+        let (incarnation, addresses) = (self.actor.incarnation, self.actor.addresses.clone());
+        let direct = match node.reach(incarnation, addresses).await {
+            Ok(session) => self.attach(session, watch).await,
+            Err(error) => Err(error),
+        };
+        let error = match direct {
+            Err(error @ (NodeError::Net(_) | NodeError::Session { .. })) => error,
+            Err(NodeError::Call(error)) if error.kind == CallErrorKind::NotDelivered => {
+                error.into()
+            }
+            outcome => return outcome,
+        };
+        tracing::debug!(target = %self.target, %error, "a reference is relayed");
+        let to = AttachTo::Relayed(self.actor.reference);
+        match Remote::attach(giver, to, &self.target, watch).await {
+            Ok(remote) => Ok(remote.into_one_of(self.run_owner, CHANNEL_TAG).shared(watch)),
+            // It does not relay, so the other error says more.
+            Err(refused) if refused.kind == CallErrorKind::NoSuchActor => Err(error),
+            Err(refused) => Err(refused.into()),
+        }
     }
 
     fn arrived(self: &Arc<Self>, attached: Result<Arc<Remote<I>>, NodeError>) {

@@ -1,13 +1,15 @@
 //! The references that this node has sent over a session and that the peer has not released.
 
-use std::any::Any;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use wigwag_actor::{Interface, Ref};
+use wigwag_actor::{Exported, Interface, Ref};
 
 use crate::limits::REFERENCES_MAX;
 use crate::lock::lock;
+use crate::references::relay::Relay;
+use crate::references::table::ReferredActor;
+use crate::references::taken::TakenReference;
 use crate::references::value::SentReference;
 use crate::session::Session;
 
@@ -18,8 +20,17 @@ pub(crate) struct LentReferences(HashMap<u128, LentReference>);
 struct LentReference {
     /// How often it was sent and not released.
     times: u64,
-    /// Keeps the actor alive, or the own reference to an actor of another node.
-    _actor: Arc<dyn Any + Send + Sync>,
+    actor: LentActor,
+}
+
+/// What a lent reference leads to, which is kept alive with it.
+pub(super) enum LentActor {
+    /// An actor of this node.
+    Own { _actor: Arc<ReferredActor> },
+    /// An actor of another node, and the relay to it, if there may be one.
+    Other(Arc<dyn Exported>),
+    /// An actor of another node, of a reference in a relayed reply.
+    Unread { _taken: Arc<TakenReference> },
 }
 
 /// Notes that a reference is sent over `session`, and returns what is sent.
@@ -38,7 +49,7 @@ pub(crate) fn lend<I: Interface>(
         let actor = session.exports.references.refer(exported);
         actor.note(reference);
         let number = actor.reference;
-        session.lend(number, actor)?;
+        session.lend(number, LentActor::Own { _actor: actor })?;
         let (node, incarnation) = (session.ours.node, session.ours.incarnation);
         let addresses = session.own_addresses();
         return Ok(SentReference { node, incarnation, reference: number, schema_hash, addresses });
@@ -46,7 +57,8 @@ pub(crate) fn lend<I: Interface>(
     let Some(actor) = reference.remote_actor() else {
         return Err("the actor's node runs a release that knows no references to actors");
     };
-    session.lend(actor.reference, Arc::new(reference.clone()))?;
+    let Some(relay) = Relay::to(reference) else { return Err("the actor cannot be reached") };
+    session.lend(actor.reference, LentActor::Other(relay))?;
     Ok(SentReference {
         node: actor.node,
         incarnation: actor.incarnation,
@@ -58,7 +70,7 @@ pub(crate) fn lend<I: Interface>(
 
 impl Session {
     /// Keeps `actor` until the peer releases the reference with this number, or the session ends.
-    fn lend(&self, number: u128, actor: Arc<dyn Any + Send + Sync>) -> Result<(), &'static str> {
+    pub(super) fn lend(&self, number: u128, actor: LentActor) -> Result<(), &'static str> {
         let mut lent = lock(&self.lent);
         if self.has_ended() {
             // The call fails by itself.
@@ -72,8 +84,17 @@ impl Session {
         if is_full || !self.exports.references.lent.take_one() {
             return Err("the peer holds as many references as this node lends");
         }
-        lent.0.insert(number, LentReference { times: 1, _actor: actor });
+        lent.0.insert(number, LentReference { times: 1, actor });
         Ok(())
+    }
+
+    /// The relay to the actor of another node that the peer was sent a reference to, if this node
+    /// relays.
+    pub(crate) fn relay_of(&self, number: u128) -> Option<Arc<dyn Exported>> {
+        match &lock(&self.lent).0.get(&number)?.actor {
+            LentActor::Other(relay) if self.relays => Some(relay.clone()),
+            _ => None,
+        }
     }
 
     /// Handles RELEASE, or takes back what was not sent after all. False if the reference was not

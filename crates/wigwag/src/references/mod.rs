@@ -4,7 +4,8 @@
 //! and addresses (`value.rs`). The sender notes for the session that it has lent the reference, which
 //! keeps the actor alive (`lent.rs`); `table.rs` finds the actor by its number when somebody attaches
 //! by it. The receiver attaches when it reads the reference (`taken.rs`): at once over the session
-//! with that node, if it can (`Remote`), or in a task, while callers wait (`arriving.rs`). When the
+//! with that node, if it can (`Remote`), or in a task, while callers wait (`arriving.rs`). An actor of a third node that cannot be reached is
+//! called through the node that gave the reference (`relay.rs`). When the
 //! last clone is dropped there, RELEASE says how often it was received, and the sender lets it go.
 
 pub(crate) mod value;
@@ -13,6 +14,7 @@ pub(crate) mod lent;
 pub(crate) mod scope;
 pub(crate) mod taken;
 pub(crate) mod arriving;
+pub(crate) mod relay;
 
 use wigwag_actor::{Interface, Ref};
 use wigwag_wire::{Buffer, DecodeError, Encode, Reader};

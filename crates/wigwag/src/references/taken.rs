@@ -26,7 +26,7 @@ pub(crate) struct TakenReference {
 }
 
 impl TakenReference {
-    fn new(session: &Arc<Session>, number: u128) -> Result<TakenReference, DecodeError> {
+    pub(super) fn new(session: &Arc<Session>, number: u128) -> Result<TakenReference, DecodeError> {
         let why = "this node holds as many references as it may";
         let beyond = DecodeError::BadReference { why };
         if !session.exports.references.taken.take_one() {

@@ -56,6 +56,12 @@ impl Encode for SentReference {
 }
 
 impl SentReference {
+    /// A reference of which only the number is known.
+    pub(crate) fn numbered(reference: u128) -> SentReference {
+        let (node, incarnation, schema_hash) = (0, 0, 0);
+        SentReference { node, incarnation, reference, schema_hash, addresses: Vec::new() }
+    }
+
     /// Reads a reference. What a later release adds at its end is skipped.
     pub(crate) fn decode(reader: &mut Reader<'_>) -> Result<SentReference, DecodeError> {
         let mut reader = Reader::new(take_extension(reader, EXTENSION, EXPECTED)?);

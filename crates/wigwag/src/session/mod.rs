@@ -248,6 +248,9 @@ pub(crate) struct Session {
     counts_tells: bool,
     /// The peer knows references to actors.
     pub(crate) knows_references: bool,
+    /// Calls of the peer to actors of third nodes are passed on, if this node has sent it references
+    /// to them.
+    pub(crate) relays: bool,
     /// The references that the peer was sent.
     pub(crate) lent: Mutex<LentReferences>,
     /// References that the peer has sent and that are held here.
@@ -304,6 +307,8 @@ pub(crate) struct SessionStart {
     pub(crate) peer_name: Option<Arc<str>>,
     /// This node has dialed, not the peer.
     pub(crate) dialed: bool,
+    /// Calls to actors of third nodes are passed on.
+    pub(crate) relays: bool,
     pub(crate) resumption: Resumption,
     /// Pools that the node's sessions share.
     pub(crate) pools: Arc<Pools>,
@@ -317,8 +322,16 @@ impl Session {
         exports: Arc<Exports>,
         announcer: Announcer,
     ) -> Arc<Session> {
-        let SessionStart { ours, peer: identity, peer_name, dialed, resumption, pools, owner } =
-            start;
+        let SessionStart {
+            ours,
+            peer: identity,
+            peer_name,
+            dialed,
+            relays,
+            resumption,
+            pools,
+            owner,
+        } = start;
         let features = features::on(identity.offered) & ours.offered;
         let sender =
             SendHalf::new(&ours.limits, identity.limits, clock::now()).with_features(features);
@@ -333,6 +346,7 @@ impl Session {
             knows_parts: features & features::PARTS != 0,
             counts_tells: features & features::OUTCOMES != 0,
             knows_references: features & features::REFERENCES != 0,
+            relays,
             lent: Mutex::default(),
             taken: AtomicU64::new(0),
             exports: exports.clone(),

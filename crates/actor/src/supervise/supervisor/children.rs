@@ -206,7 +206,9 @@ impl Supervisor {
 
     /// A child's address is gone: the child was killed, or its runtime has ended.
     pub(super) fn child_is_gone(&mut self, this: &This<Supervisor>, down: &Down) {
-        let Some(at) = self.children.iter().position(|entry| Some(&entry.handle) == down.actor.as_ref()) else {
+        let Some(at) =
+            self.children.iter().position(|entry| Some(&entry.handle) == down.actor.as_ref())
+        else {
             return;
         };
         match &self.children[at].state {

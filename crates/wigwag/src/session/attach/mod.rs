@@ -31,6 +31,8 @@ pub(crate) enum AttachTo<'a> {
     Name(&'a str),
     /// The one that references with this number lead to.
     Reference(u128),
+    /// The one of a third node to which the peer has sent a reference with this number.
+    Relayed(u128),
 }
 
 /// A channel whose ATTACH was sent.
@@ -126,6 +128,10 @@ impl Session {
             AttachTo::Reference(reference) => {
                 number = reference.to_le_bytes();
                 (1, &number[..])
+            }
+            AttachTo::Relayed(reference) => {
+                number = reference.to_le_bytes();
+                (2, &number[..])
             }
         };
         let codec = self.codec;

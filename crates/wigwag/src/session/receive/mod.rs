@@ -161,6 +161,10 @@ impl Application for Inbound<'_> {
                 self.exports.find(name).map(|actor| self.exports.references.refer(actor))
             }
             Target::Reference(number) => self.exports.references.find(number),
+            Target::Relayed(number) => {
+                let relay = self.session.relay_of(number)?;
+                Some(self.exports.references.refer(relay))
+            }
         };
         let referred = is_known.then(find).flatten().ok_or(Code::NO_SUCH_ACTOR)?;
         let actor = &referred.exported;

@@ -1,7 +1,7 @@
 //! A peer can make a node lend or hold a bounded number of references.
 
-use wigwag::limits::REFERENCES_MAX;
 use wigwag::CallErrorKind;
+use wigwag::limits::REFERENCES_MAX;
 
 use super::{Badge, MemberRef, Room, member, node, room_at};
 

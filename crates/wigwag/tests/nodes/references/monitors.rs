@@ -107,7 +107,8 @@ async fn reason(downs: &mut Downs) -> Reason {
 
 #[tokio::test]
 async fn the_end_of_an_actor_of_another_process_is_told_with_its_reason() {
-    let Stage { service: _service, client: _client, host, relay: _relay, mut downs } = stage().await;
+    let Stage { service: _service, client: _client, host, relay: _relay, mut downs } =
+        stage().await;
     let (guest, member) = guest();
     host.watch(member.clone()).ask().await.unwrap();
     host.watch_briefly(member).ask().await.unwrap();

@@ -46,7 +46,7 @@ async fn a_third_node_that_cannot_be_reached_is_an_error_that_says_why() {
     let third_bound = third.listen("tcp://127.0.0.1:0").await.unwrap();
     let (ann, _heard) = member("ann");
     third.export("ann", &ann).unwrap();
-    let client = node();
+    let client = Node::with(NodeOptions::default().relay_references(false));
     let room = client.actor::<Room>(&format!("{bound}/room")).await.unwrap();
     let ann = client.actor::<super::Member>(&format!("{third_bound}/ann")).await.unwrap();
     room.join_all(Vec::new(), Some(ann)).ask().await.unwrap();
@@ -54,4 +54,118 @@ async fn a_third_node_that_cannot_be_reached_is_an_error_that_says_why() {
     let error = member.name().timeout(PATIENCE).ask().await.unwrap_err();
     assert_eq!(error.error().kind, CallErrorKind::NotDelivered);
     assert!(error.to_string().contains("does not dial"), "{error}");
+}
+
+/// Two clients of one service, which can reach nobody but the service.
+#[tokio::test]
+async fn clients_that_listen_nowhere_reach_each_other_through_the_service() {
+    let (_service, _, url) = room_at("tcp://127.0.0.1:0").await;
+    let (first, second) = (node(), node());
+    let room = first.actor::<Room>(&url).await.unwrap();
+    let (ann, mut heard) = member("ann");
+    room.join_all(Vec::new(), Some(ann.clone())).ask().await.unwrap();
+
+    let room = second.actor::<Room>(&url).await.unwrap();
+    let there = room.members().ask().await.unwrap().remove(0);
+    assert_eq!(there.name().timeout(PATIENCE).ask().await.unwrap(), "ann");
+    for n in 0..2_000 {
+        there.heard(n.to_string()).tell().await.unwrap();
+    }
+    for n in 0..2_000 {
+        assert_eq!(next(&mut heard).await, Some(n.to_string()));
+    }
+    // Many asks at once.
+    let mut names = there.pipeline(64).unwrap();
+    for n in 0..500 {
+        names.push(there.name(), n).await.unwrap();
+        if names.is_full() {
+            assert_eq!(names.answer().await.unwrap().1.unwrap(), "ann");
+        }
+    }
+    while let Some((_, name)) = names.answer().await {
+        assert_eq!(name.unwrap(), "ann");
+    }
+    // It lives as long as the second client holds it.
+    drop(ann);
+    room.leave_all().ask().await.unwrap();
+    assert_eq!(there.name().ask().await.unwrap(), "ann");
+    drop(names);
+    drop(there);
+    assert_eq!(next(&mut heard).await, None);
+}
+
+/// References within relayed calls and replies are lent on, and let go again.
+#[tokio::test]
+async fn references_go_through_a_relay() {
+    let (_service, _, url) = hall_at().await;
+    let (first, second) = (node(), node());
+    let room = Room::default().spawn();
+    let hall = first.actor::<Hall>(&url).await.unwrap();
+    hall.open(room.clone()).ask().await.unwrap();
+
+    let hall = second.actor::<Hall>(&url).await.unwrap();
+    let there = hall.room().ask().await.unwrap().unwrap();
+    let (bob, mut heard) = member("bob");
+    assert_eq!(there.join_all(Vec::new(), Some(bob)).timeout(PATIENCE).ask().await.unwrap(), 1);
+    // From the first client through the service to the second one.
+    assert_eq!(room.say("hello".to_owned()).timeout(PATIENCE).ask().await.unwrap(), 1);
+    assert_eq!(next(&mut heard).await.as_deref(), Some("hello"));
+    // In a reply, which the service does not read: it comes home.
+    let members = there.members().timeout(PATIENCE).ask().await.unwrap();
+    assert_eq!(members[0].name().timeout(PATIENCE).ask().await.unwrap(), "bob");
+    drop(members);
+    room.leave_all().ask().await.unwrap();
+    assert_eq!(next(&mut heard).await, None, "nobody holds it");
+}
+
+#[tokio::test]
+async fn the_end_behind_a_relay_is_told() {
+    let (_service, _, url) = room_at("tcp://127.0.0.1:0").await;
+    let (first, second) = (node(), node());
+    let room = first.actor::<Room>(&url).await.unwrap();
+    let (ann, _heard) = member("ann");
+    room.join_all(Vec::new(), Some(ann)).ask().await.unwrap();
+    let room = second.actor::<Room>(&url).await.unwrap();
+    let there = room.members().ask().await.unwrap().remove(0);
+    assert_eq!(there.name().timeout(PATIENCE).ask().await.unwrap(), "ann");
+    first.close(PATIENCE).await;
+    let error = loop {
+        match there.name().timeout(PATIENCE).ask().await {
+            Ok(_) => {}
+            Err(error) => break error,
+        }
+    };
+    // The ask may have been on its way to the service, or between it and the first client.
+    use CallErrorKind as K;
+    let kind = &error.error().kind;
+    assert!(
+        matches!(kind, K::ActorStopped | K::NotDelivered | K::Draining | K::Unknown),
+        "{error}"
+    );
+    let later = there.name().timeout(PATIENCE).ask().await.unwrap_err();
+    assert_eq!(later.error().kind, K::ActorStopped, "{later}");
+}
+
+/// Keeps a reference to an actor of another node.
+#[derive(Default)]
+struct Hall {
+    room: Option<super::RoomRef>,
+}
+
+#[wigwag::actor]
+impl Hall {
+    pub fn open(&mut self, room: super::RoomRef) {
+        self.room = Some(room);
+    }
+
+    pub fn room(&self) -> Option<super::RoomRef> {
+        self.room.clone()
+    }
+}
+
+async fn hall_at() -> (Node, HallRef, String) {
+    let (service, hall) = (node(), Hall::default().spawn());
+    service.export("hall", &hall).unwrap();
+    let bound = service.listen("tcp://127.0.0.1:0").await.unwrap();
+    (service, hall, format!("{bound}/hall"))
 }
