@@ -90,7 +90,7 @@ impl InboundQueueOwner for Session {
         });
     }
 
-    fn stopped(&self) {
+    fn stopped(&self, _: &wigwag_actor::Reason) {
         self.hear(|heard| heard.stopped += 1);
     }
 

@@ -16,8 +16,8 @@ use crate::connect::handshake::{self, DialOutcome};
 use crate::error::NodeError;
 use crate::limits::ANOTHER_WAIT;
 use crate::lock::lock;
-use crate::references::value::{ADDRESS_BYTES_MAX, ADDRESSES_MAX};
 use crate::session::Session;
+use crate::session::references::value::{ADDRESS_BYTES_MAX, ADDRESSES_MAX};
 
 /// The session with a dialed address. The lock is held during a dial, so that others wait instead
 /// of dialing too.

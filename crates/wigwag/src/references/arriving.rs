@@ -21,10 +21,10 @@ use wigwag_actor::{
 
 use crate::error::NodeError;
 use crate::limits::CODEC_FIXED;
-use crate::references::taken::{HeldReferences, TakenReference};
 use crate::send::remote::Remote;
-use crate::session::attach::AttachTo;
 use crate::session::attach::routes::{ActorIdentity, RouteKey};
+use crate::session::attach::{AttachTo, target_of};
+use crate::session::references::taken::{HeldReferences, TakenReference};
 use crate::session::{Session, SessionOwner};
 use crate::sync::{AtomicBool, Ordering};
 
@@ -232,7 +232,7 @@ impl<I: Interface> Arriving<I> {
                 Err(Attempt::Full)
             }
             Arrival::Failed(kind, why) => {
-                let error = CallError::new(kind.clone(), &self.target).with_detail(why);
+                let error = CallError::new(*kind, &self.target).with_detail(why);
                 Err(Attempt::Failed(Box::new(error)))
             }
         }
@@ -241,16 +241,11 @@ impl<I: Interface> Arriving<I> {
     /// The error of what needs the channel.
     fn not_attached(&self) -> CallError {
         let (kind, why) = match &*self.read() {
-            Arrival::Failed(kind, why) => (kind.clone(), why.clone()),
+            Arrival::Failed(kind, why) => (*kind, why.clone()),
             _ => (CallErrorKind::NotDelivered, "the reference is not attached yet".into()),
         };
         CallError::new(kind, &self.target).with_detail(&why)
     }
-}
-
-/// The address of an actor that was received as a reference, for people.
-pub(crate) fn target_of(peer: &str, reference: u128) -> Arc<str> {
-    format!("{peer}/reference-{:08x}", reference >> 96).into()
 }
 
 impl<I: Interface> Route<I> for Arriving<I> {

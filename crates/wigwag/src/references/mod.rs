@@ -1,29 +1,27 @@
 //! References to actors that travel: as arguments and replies, over a session.
 //!
 //! A reference is sent as a number that its node has drawn for the actor, with the node's incarnation
-//! and addresses (`value.rs`). The sender notes for the session that it has lent the reference, which
-//! keeps the actor alive (`lent.rs`); `table.rs` finds the actor by its number when somebody attaches
-//! by it. The receiver attaches when it reads the reference (`taken.rs`): at once over the session
+//! and addresses (`session/references/value.rs`). The sender notes for the session that it has lent the reference, which
+//! keeps the actor alive (`lend.rs`, `session/references/lent.rs`); `exports/references.rs` finds the actor by its number when somebody attaches
+//! by it. The receiver attaches when it reads the reference (`take.rs`): at once over the session
 //! with that node, if it can (`Remote`), or in a task, while callers wait (`arriving.rs`). An actor of a third node that cannot be reached is
 //! called through the node that gave the reference (`relay.rs`). When the
 //! last clone is dropped there, RELEASE says how often it was received, and the sender lets it go.
 
-pub(crate) mod value;
-pub(crate) mod table;
-pub(crate) mod lent;
-pub(crate) mod scope;
-pub(crate) mod taken;
-pub(crate) mod arriving;
-pub(crate) mod relay;
+mod lend;
+mod take;
+mod arriving;
+mod relay;
 
 use wigwag_actor::{Interface, Ref};
 use wigwag_wire::{Buffer, DecodeError, Encode, Reader};
 
-use crate::references::value::SentReference;
+use crate::session::references::scope;
+use crate::session::references::value::SentReference;
 
 /// Appends a reference for the session that this thread encodes for. The macros call it.
 pub fn encode_reference<I: Interface>(reference: &Ref<I>, out: &mut Buffer) {
-    match scope::encode(|session| lent::lend(session, reference)) {
+    match scope::encode(|session| lend::lend(session, reference)) {
         Some(value) => value.encode(out),
         // Written again for the session, or refused.
         None => ().encode(out),
@@ -38,5 +36,5 @@ pub fn encode_reference<I: Interface>(reference: &Ref<I>, out: &mut Buffer) {
 pub fn decode_reference<I: Interface>(reader: &mut Reader<'_>) -> Result<Ref<I>, DecodeError> {
     let value = SentReference::decode(reader)?;
     let session = scope::read(value.reference).ok_or(DecodeError::NeedsSession)?;
-    taken::take(&session, value)
+    take::take(&session, value)
 }

@@ -25,10 +25,10 @@ use wigwag_net::clock;
 use wigwag_wire::call::Calls;
 use wigwag_wire::{Buffer, DecodeError, Encode, Reader, Time};
 
-use crate::references::lent::LentActor;
-use crate::references::scope;
-use crate::references::taken::TakenReference;
-use crate::references::value::SentReference;
+use crate::session::references::lent::LentActor;
+use crate::session::references::scope;
+use crate::session::references::taken::TakenReference;
+use crate::session::references::value::SentReference;
 
 /// The relay to an actor of another node.
 pub(crate) struct Relay<I: Interface> {
@@ -159,11 +159,11 @@ fn fail(owner: &Arc<dyn InboundQueueOwner>, asker: Option<(u32, u32)>, error: &C
     let detail = error.detail.as_deref().unwrap_or_default();
     match asker {
         Some((slot, generation)) => {
-            owner.fail(slot, generation, error.kind.clone(), detail);
+            owner.fail(slot, generation, error.kind, detail);
             owner.handled(0, 1);
         }
         None => {
-            owner.rejected(0, error.kind.clone(), &detail);
+            owner.rejected(0, error.kind, &detail);
             owner.handled(1, 0);
         }
     }

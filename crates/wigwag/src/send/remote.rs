@@ -18,21 +18,20 @@ use wigwag_actor::{
     Slot, SmallReply, SpinPolicy, Ticket, turn,
 };
 
-use crate::references::arriving::target_of;
-use crate::references::scope;
-use crate::references::taken::{HeldReferences, TakenReference};
-use crate::references::value::SentReference;
 use crate::replies::ring::Ring;
 use crate::send::cancel::send_cancels;
 use crate::send::channel::{AfterSend, Channel};
 use crate::send::dynamic::{Described, describe};
 use crate::send::matching::{MethodMatch, match_methods, reordered};
 use crate::session::Session;
-use crate::session::attach::AttachTo;
 use crate::session::attach::routes::{ActorIdentity, RouteKey};
+use crate::session::attach::{AttachTo, target_of};
 use crate::session::buffers::RunHandout;
 use crate::session::buffers::encoded::EncodedValue;
 use crate::session::buffers::encoding::Arguments;
+use crate::session::references::scope;
+use crate::session::references::taken::{HeldReferences, TakenReference};
+use crate::session::references::value::SentReference;
 use crate::session::rejected::MethodNames;
 
 /// A route to a remote actor whose interface both sides know.

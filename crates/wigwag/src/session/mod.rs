@@ -35,8 +35,6 @@ use crate::error::NodeError;
 use crate::events::Announcer;
 use crate::exports::Exports;
 use crate::limits::{CODEC_FIXED, CODEC_MESSAGEPACK};
-use crate::references::lent::LentReferences;
-use crate::references::value::SentReference;
 use crate::replies::ask_origin::AskOrigin;
 use crate::replies::asks::AskTable;
 use crate::replies::ring::Ring;
@@ -65,6 +63,7 @@ pub(crate) mod tally;
 pub(crate) mod rejected;
 pub(crate) mod outcome;
 pub(crate) mod attach;
+pub(crate) mod references;
 pub(crate) mod watchdog;
 mod reconnect;
 mod flush;
@@ -73,6 +72,7 @@ mod end;
 use attach::Attaching;
 pub(crate) use attach::{Attached, OpenedChannel};
 use reconnect::Cut;
+use references::SessionReferences;
 
 /// Senders per channel that are woken when the outbox has room again or a slot is released.
 const FRONT_WAKES: u64 = 16;
@@ -246,17 +246,8 @@ pub(crate) struct Session {
     knows_parts: bool,
     /// The peer counts the tells that it has taken and rejected.
     counts_tells: bool,
-    /// The peer knows references to actors.
-    pub(crate) knows_references: bool,
-    /// Calls of the peer to actors of third nodes are passed on, if this node has sent it references
-    /// to them.
-    pub(crate) relays: bool,
-    /// The references that the peer was sent.
-    pub(crate) lent: Mutex<LentReferences>,
-    /// References that the peer has sent and that are held here.
-    pub(crate) taken: AtomicU64,
-    /// The actors of this node that the peer may reach.
-    pub(crate) exports: Arc<Exports>,
+    /// References to actors as values.
+    pub(crate) references: SessionReferences,
     /// An ask that either side cancels and the other has not begun is not handled.
     pub(crate) cancels: bool,
     /// The asks that the peer has cancelled.
@@ -345,11 +336,7 @@ impl Session {
             message_max,
             knows_parts: features & features::PARTS != 0,
             counts_tells: features & features::OUTCOMES != 0,
-            knows_references: features & features::REFERENCES != 0,
-            relays,
-            lent: Mutex::default(),
-            taken: AtomicU64::new(0),
-            exports: exports.clone(),
+            references: SessionReferences::new(features, relays, exports.references.clone()),
             cancels: features & features::CANCELLING != 0,
             cancelled: CancelledAsks::default(),
             codec: if features & features::FIXED != 0 { CODEC_FIXED } else { CODEC_MESSAGEPACK },
@@ -370,20 +357,7 @@ impl Session {
                 exports,
                 recv_pools,
             )),
-            sending: Mutex::new(SendState {
-                sender,
-                channels: Vec::new(),
-                epoch: 0,
-                cut: None,
-                outgoing: Outgoing::default(),
-                ended: None,
-                are_asks_counted: false,
-                is_announced: false,
-                draining: false,
-                statistics: SessionStatistics::default(),
-                channels_opened: 0,
-                rejection_log: RejectionLog::default(),
-            }),
+            sending: Mutex::new(SendState::new(sender)),
             progress: Notify::new(),
             flushing: AtomicU64::new(0),
             is_halting: AtomicBool::new(false),
@@ -510,18 +484,6 @@ impl Session {
         self.connection.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The addresses at which other nodes may reach this one.
-    pub(crate) fn own_addresses(&self) -> Vec<Arc<str>> {
-        self.owner.upgrade().map_or_else(Vec::new, |owner| owner.own_addresses())
-    }
-
-    /// Lets go the references in a value of the peer that is never read.
-    pub(crate) fn discard_value(&self, value: &[u8]) {
-        if self.knows_references {
-            self.release_references(&SentReference::numbers_in(value));
-        }
-    }
-
     /// Starts draining: this side sends no new calls.
     pub(crate) fn start_draining(&self) {
         let mut sending = self.sending();
@@ -639,6 +601,23 @@ impl OutboundChannel {
 }
 
 impl SendState {
+    fn new(sender: SendHalf) -> SendState {
+        SendState {
+            sender,
+            channels: Vec::new(),
+            epoch: 0,
+            cut: None,
+            outgoing: Outgoing::default(),
+            ended: None,
+            are_asks_counted: false,
+            is_announced: false,
+            draining: false,
+            statistics: SessionStatistics::default(),
+            channels_opened: 0,
+            rejection_log: RejectionLog::default(),
+        }
+    }
+
     /// True if the session has ended and the outcome of its calls was announced.
     pub(crate) fn is_announced(&self) -> bool {
         self.is_announced

@@ -35,6 +35,11 @@ pub(crate) enum AttachTo<'a> {
     Relayed(u128),
 }
 
+/// The address of an actor that was received as a reference, for people.
+pub(crate) fn target_of(peer: &str, reference: u128) -> Arc<str> {
+    format!("{peer}/reference-{:08x}", reference >> 96).into()
+}
+
 /// A channel whose ATTACH was sent.
 pub(crate) struct OpenedChannel {
     pub(crate) number: u64,

@@ -106,7 +106,7 @@ impl Session {
 mod tests {
     use super::*;
 
-    fn key(actor: u64) -> RouteKey {
+    fn key(actor: u128) -> RouteKey {
         RouteKey::new::<u8>(ActorIdentity(actor), "", Duration::ZERO)
     }
 

@@ -12,9 +12,9 @@ use wigwag_wire::Buffer;
 use wigwag_wire::small::Scratch;
 
 use crate::limits::ENCODED_BYTES_KEPT_MAX;
-use crate::references::scope::{self, LentInValue};
 use crate::session::Session;
 use crate::session::buffers::encoding::Arguments;
+use crate::session::references::scope::{self, LentInValue};
 
 thread_local! {
     /// Memory for the next value. It is taken out while it is used, so an encoder that itself sends

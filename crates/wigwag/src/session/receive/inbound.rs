@@ -13,8 +13,8 @@ use wigwag_wire::small::DynEncode;
 use wigwag_wire::{Buffer, Time};
 
 use crate::limits::ERROR_TEXT_CHARS_MAX;
-use crate::references::scope;
 use crate::session::buffers;
+use crate::session::references::scope;
 use crate::session::{SendState, Session};
 use crate::sync::Ordering;
 

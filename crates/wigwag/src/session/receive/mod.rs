@@ -23,8 +23,8 @@ use wigwag_wire::gathered::part_of;
 use wigwag_wire::{BufferSlice, Framing, ReadBuf, Time};
 
 use crate::exports::Exports;
+use crate::exports::references::ReferredActor;
 use crate::limits::{CODEC_MESSAGEPACK, SHARED_CALLS_BYTES_MIN};
-use crate::references::table::ReferredActor;
 use crate::replies::slot::Completion;
 use crate::session::attach::routes::ActorIdentity;
 use crate::session::receive::inbound::{ChannelOwner, ChannelPermit};

@@ -162,7 +162,7 @@ async fn an_actor_that_has_ended_is_told_at_once() {
     let bound = service.listen("tcp://127.0.0.1:0").await.unwrap();
     let there = client.actor::<MemberInterface>(&format!("{bound}/guest")).await.unwrap();
     guest.handle().unwrap().kill();
-    while !there.name().ask().await.is_err() {}
+    while there.name().ask().await.is_ok() {}
     let monitor = host.watch_here(Local(there)).ask().await.unwrap();
     let down = tokio::time::timeout(PATIENCE, downs.recv()).await.unwrap().unwrap();
     assert_eq!((down.monitor, down.reason), (monitor.0, Reason::Killed));

@@ -7,7 +7,10 @@ use wigwag_actor::Exported;
 use wigwag_link::limits::TARGET_BYTES_MAX;
 
 use crate::error::NodeError;
-use crate::references::table::ReferenceTable;
+
+pub(crate) mod references;
+
+use references::ReferenceTable;
 
 /// A table of exported actors.
 #[derive(Default)]

@@ -6,8 +6,8 @@
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
-use crate::references::value::SentReference;
 use crate::session::Session;
+use crate::session::references::value::SentReference;
 
 thread_local! {
     /// A reference was met while there was no session.
@@ -102,7 +102,7 @@ impl Drop for Restored {
 
 /// Lends a reference to the session that this thread encodes for. `None` if there is none, or the
 /// reference cannot be sent.
-pub(super) fn encode(
+pub(crate) fn encode(
     lend: impl FnOnce(&Session) -> Result<SentReference, &'static str>,
 ) -> Option<SentReference> {
     let Some(mut encoding) = ENCODING.take() else {
@@ -148,7 +148,7 @@ pub(crate) fn read_from(session: &Arc<Session>, value: &[u8], read: &mut dyn FnM
 }
 
 /// The session that this thread reads a reference with this number from.
-pub(super) fn read(number: u128) -> Option<Arc<Session>> {
+pub(crate) fn read(number: u128) -> Option<Arc<Session>> {
     READING.with_borrow_mut(|reading| {
         let reading = reading.as_mut()?;
         reading.taken.push(number);

@@ -1,0 +1,56 @@
+//! References that have come over a session.
+
+use std::sync::Arc;
+
+use wigwag_actor::reference::value::RemoteActor;
+use wigwag_actor::{Interface, Ref};
+use wigwag_wire::DecodeError;
+
+use crate::references::arriving::Arriving;
+use crate::send::remote::Remote;
+use crate::session::Session;
+use crate::session::attach::routes::{ActorIdentity, RouteKey};
+use crate::session::references::taken::TakenReference;
+use crate::session::references::value::SentReference;
+
+/// Makes a reference of what has come over `session`.
+pub(super) fn take<I: Interface>(
+    session: &Arc<Session>,
+    value: SentReference,
+) -> Result<Ref<I>, DecodeError> {
+    let taken = TakenReference::new(session, value.reference)?;
+    if value.incarnation == session.ours.incarnation {
+        let actor = session.references.table().find(value.reference);
+        let actor = actor.ok_or(DecodeError::BadReference { why: "it has ended" })?;
+        let why = "it has another interface";
+        return actor.reference_as::<I>().ok_or(DecodeError::BadReference { why });
+    }
+    let node = session.owner.upgrade();
+    let node = node.ok_or(DecodeError::BadReference { why: "this node is closed" })?;
+    let near = match value.incarnation == session.identity.incarnation {
+        true => Some(session.clone()),
+        false => node.living_session(value.incarnation),
+    };
+    let watch = node.answer_spin();
+    if let Some(near) = &near {
+        let actor = ActorIdentity::of_reference(value.reference);
+        if let Some(route) = near.shared_route(&RouteKey::new::<Remote<I>>(actor, "", watch)) {
+            let route: Arc<Remote<I>> = route;
+            route.hold(taken);
+            return Ok(Ref::remote(route));
+        }
+        if let Some(route) = near.shared_route(&RouteKey::new::<Arriving<I>>(actor, "", watch)) {
+            let route: Arc<Arriving<I>> = route;
+            route.hold(taken);
+            return Ok(Ref::remote(route));
+        }
+        if let Some(route) = Remote::<I>::attach_at_once(near.clone(), &value, watch) {
+            let route = route.shared(watch);
+            route.hold(taken);
+            return Ok(Ref::remote(route));
+        }
+    }
+    let SentReference { node: id, incarnation, reference, schema_hash, addresses } = value;
+    let actor = RemoteActor { node: id, incarnation, reference, schema_hash, addresses };
+    Ok(Ref::remote(Arriving::begin(node, near, session, actor, taken, watch)))
+}
