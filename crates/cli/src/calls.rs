@@ -9,12 +9,12 @@ use tokio::runtime::Builder;
 use tokio::time::Instant;
 use wigwag::{
     CloseReport, Node,
-    dynamic::{Described, DescribedType, Dynamic},
+    dynamic::{Described, DescribedType, Dynamic, json},
 };
 
 use crate::exit::{Code, Failed};
 use crate::tls::TlsArguments;
-use crate::{arguments, print, reply, units};
+use crate::{print, units};
 
 /// Time limit for the peer to confirm the end of the session, once the result is known. A round trip
 /// around the earth takes a third of it.
@@ -86,8 +86,8 @@ impl Ask {
             })
             .await;
         let printed = reply.and_then(|reply| {
-            let value = reply::json(&reply).map_err(|error| Failed::new(Code::Internal, error))?;
-            print::line(&value.to_string());
+            let text = json::text(&reply).map_err(|error| Failed::new(Code::Internal, error))?;
+            print::line(&text);
             Ok(Code::Ok)
         });
         caller.close(CLOSE_MAX).await;
@@ -270,7 +270,7 @@ fn encode(actor: &Dynamic, method: &str, words: &[String]) -> Result<Vec<u8>, Fa
     let Some((_, parameters, _)) = described.into_iter().find(|(name, ..)| name == method) else {
         return Ok(Vec::new());
     };
-    arguments::encode(parameters, words).map_err(|wrong| {
+    json::arguments(parameters, words).map_err(|wrong| {
         let error = format!(
             "{}: {wrong}\n   at: {}\n hint: give the arguments in that order, each as JSON; text needs no quotes",
             signature(method, parameters),

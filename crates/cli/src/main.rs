@@ -9,8 +9,6 @@ mod lab;
 mod calls;
 mod tls;
 mod cert;
-mod arguments;
-mod reply;
 mod variables;
 mod condition;
 mod units;

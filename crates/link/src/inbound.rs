@@ -6,8 +6,8 @@
 use alloc::format;
 use alloc::vec::Vec;
 
-use wigwag_wire::call::{ASK_BY, Calls};
-use wigwag_wire::{Buffer, Time, varint};
+use wigwag_wire::call::Calls;
+use wigwag_wire::{Buffer, Time};
 
 use crate::application::{Application, Attach, LongCall, Target};
 use crate::code::Code;
@@ -41,12 +41,9 @@ impl Arrived<'_> {
         match (self.asker, self.deadline) {
             (None, _) => write::tell(&mut frame, channel, method, put),
             (Some(asker), None) => write::ask(&mut frame, channel, asker, method, put),
-            (Some((slot, generation)), Some(deadline)) => write::frame(&mut frame, ASK_BY, |out| {
-                out.put(deadline.as_nanos().to_le_bytes(), 8);
-                let numbers = [channel, slot.into(), generation.into(), method.into()];
-                numbers.iter().for_each(|number| varint::put(out, *number));
-                put(out);
-            }),
+            (Some(asker), Some(deadline)) => {
+                write::ask_by(&mut frame, deadline, channel, asker, method, put)
+            }
         };
         frame
     }

@@ -4,9 +4,9 @@
 //! than 128 bytes, so that the length takes one byte, which is reserved and filled in later; only a
 //! longer body is moved to make room.
 
-use wigwag_wire::call::small;
+use wigwag_wire::call::{ASK_BY, small};
 use wigwag_wire::small::{Scratch, put_numbers, store};
-use wigwag_wire::{Buffer, varint};
+use wigwag_wire::{Buffer, Time, varint};
 
 use crate::code::Code;
 use crate::frame::{Frame, WITHIN, kind};
@@ -115,6 +115,23 @@ pub fn ask(
     let start = head(out, kind::ASK, numbers);
     arguments(out);
     finish(out, start)
+}
+
+/// Appends an ask with a deadline in the form in which inbound queues store it, [`ASK_BY`].
+pub fn ask_by(
+    out: &mut Buffer,
+    deadline: Time,
+    channel: u64,
+    (slot, generation): (u32, u32),
+    method: u32,
+    arguments: impl FnOnce(&mut Buffer),
+) -> usize {
+    frame(out, ASK_BY, |out| {
+        out.put(deadline.as_nanos().to_le_bytes(), 8);
+        let numbers = [channel, slot.into(), generation.into(), method.into()];
+        numbers.iter().for_each(|number| varint::put(out, *number));
+        arguments(out);
+    })
 }
 
 /// Appends an ASK whose caller waits `within_ms` milliseconds, and returns the length of its body,

@@ -28,7 +28,7 @@ pub mod shm;
 pub mod descriptor;
 mod sync;
 pub mod source;
-pub mod pending_handshakes;
+pub mod places;
 pub mod acceptor;
 pub mod handover;
 pub mod driver;

@@ -126,7 +126,7 @@ impl DialOptions {
 }
 
 /// Options of a listener. A node uses those of the transport; priorities and the receive limit are
-/// for sockets.
+/// for sockets, and for the SP clients of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListenOptions {
     pub(crate) backlog: u32,

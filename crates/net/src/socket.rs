@@ -98,10 +98,12 @@ mod effects;
 mod calls;
 mod pipe;
 mod admission;
+pub mod accepted;
 pub mod endpoint;
 mod dialer;
 mod listener;
 
+pub use accepted::AcceptedConnection;
 pub use contexts::{RepContext, ReqContext, RespondentContext, SubContext, SurveyorContext};
 pub use endpoint::{Dialer, Listener};
 pub use error::{SendError, SocketError, SocketErrorKind};

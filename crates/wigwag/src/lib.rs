@@ -264,6 +264,8 @@ pub mod session;
 mod references;
 mod send;
 mod connect;
+mod json;
+pub mod sp_clients;
 mod reconnecting;
 mod node;
 mod termination;

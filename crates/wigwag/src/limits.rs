@@ -155,3 +155,40 @@ pub const REJECTED_METHODS_MAX: usize = 16;
 
 /// Session events that wait for each subscriber.
 pub const EVENTS_MAX: usize = 1024;
+
+/// Connections of SP clients that are no pair. Each holds a descriptor, and at most some 8 MiB: a
+/// message that has come in part, one that waits, those of [`SP_CLIENT_WINDOW_BYTES`], and answers
+/// that are not read. A newcomer evicts the oldest one of the source that has most; a client of
+/// other libraries connects again by itself.
+pub const SP_CLIENTS_MAX: usize = 1024;
+
+/// Requests of one connection that may be without an answer; the next one is not read before. Also
+/// the calls of one connection that may wait for one actor.
+pub const SP_CLIENT_CALLS_MAX: usize = 64;
+
+/// Asks of all SP clients that may be without an answer; one source may have half of them. As many
+/// as [`SP_CLIENT_CALLS_MAX`] of 128 connections.
+pub const SP_ASKS_MAX: usize = 8192;
+
+/// Bytes of requests of one connection that may be without an answer, and of tells that wait for
+/// their actors: one message of the default receive limit, so that each fits. A longer one, of a
+/// listener with another limit, waits until it is alone.
+pub const SP_CLIENT_WINDOW_BYTES: usize = 1024 * 1024;
+
+/// Bytes of an answer to an SP client, and of a value that is published: the receive limit that
+/// nanomsg, NNG and mangos have by default. A longer one would end the connection, and a req socket
+/// would ask again.
+pub const SP_ANSWER_BYTES_MAX: usize = 1024 * 1024;
+
+/// Bytes of answers that one connection has not read; the next one is replaced by an error.
+pub const SP_ANSWERS_BYTES_MAX: usize = 4 * SP_ANSWER_BYTES_MAX;
+
+/// How long an actor has for its answer to an SP client: half of the time after which a req socket
+/// sends a request again.
+pub const SP_ASK_MAX: Duration = Duration::from_secs(30);
+
+/// Actors that one SP connection has queues for. Beyond it, the queues that are empty are closed.
+pub const SP_CLIENT_ACTORS_MAX: usize = 64;
+
+/// Members of a group that one survey asks.
+pub const SURVEY_MEMBERS_MAX: usize = 1024;

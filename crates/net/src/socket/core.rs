@@ -175,13 +175,20 @@ impl Core {
     /// Spawns a task that belongs to this socket; `close` waits for it.
     pub(super) fn spawn(self: &Arc<Core>, task: impl Future<Output = ()> + Send + 'static) {
         let Ok(runtime) = self.runtime() else { return };
-        self.lock().tasks += 1;
-        let guard = TaskGuard { core: self.clone(), finished: false };
+        let mut guard = self.enter_task();
+        guard.finished = false;
         runtime.spawn(async move {
             let mut guard = guard;
             task.await;
             guard.finished = true;
         });
+    }
+
+    /// Counts work for this socket in a task of another owner, which may drop it at any time; `close`
+    /// waits for it.
+    pub(super) fn enter_task(self: &Arc<Core>) -> TaskGuard {
+        self.lock().tasks += 1;
+        TaskGuard { core: self.clone(), finished: true }
     }
 
     /// Waits until the shutdown has reached `phase`.
@@ -391,7 +398,7 @@ impl State {
 }
 
 /// Counts a task, and notices if the task's runtime shuts down before the task is finished.
-struct TaskGuard {
+pub(super) struct TaskGuard {
     core: Arc<Core>,
     finished: bool,
 }

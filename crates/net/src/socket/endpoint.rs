@@ -15,6 +15,7 @@ use super::observe::{PipeEnd, Side};
 use super::race::until;
 use crate::address::Address;
 use crate::error::{NetError, NetErrorKind};
+use crate::options::ListenOptions;
 
 /// Dialers and listeners of one socket. Each is a task; for more connections than this, one
 /// listener is better.
@@ -26,6 +27,17 @@ pub(super) struct PipeOptions {
     pub(super) receive_limit: Option<usize>,
     pub(super) send_priority: Priority,
     pub(super) receive_priority: Priority,
+}
+
+impl PipeOptions {
+    /// The part of a listener's options that is for its pipes.
+    pub(super) fn of(options: &ListenOptions) -> PipeOptions {
+        PipeOptions {
+            receive_limit: options.receive_limit,
+            send_priority: options.send_priority,
+            receive_priority: options.receive_priority,
+        }
+    }
 }
 
 /// A dialer or a listener in the table of its socket.

@@ -11,6 +11,7 @@ use wigwag_sp::{Protocol, Setting};
 use wigwag_wire::IntoBytes;
 
 use super::Statistics;
+use super::accepted::AcceptedConnection;
 use super::calls::Caller;
 use super::core::{Core, Phase};
 use super::dialer::random;
@@ -130,6 +131,19 @@ macro_rules! socket {
                 let core = &self.0.0;
                 core.block_on(core.listen(address, options))
                     .unwrap_or_else(|kind| Err(SocketHandle::net_error(address, kind)))
+            }
+
+            /// Serves a connection that was accepted by other means, and is ready when it has
+            /// ended. [`AcceptedConnection`] has an example.
+            ///
+            /// # Errors
+            /// If the socket is closed, or refuses the peer; the connection is closed then.
+            ///
+            /// # Cancellation
+            /// Dropping the future closes the connection. Messages that have arrived stay with the
+            /// socket.
+            pub async fn serve(&self, accepted: AcceptedConnection) -> Result<(), NetError> {
+                self.0.0.serve(accepted).await
             }
 
             /// Bytes that a received message may have, protocol header included; a peer that

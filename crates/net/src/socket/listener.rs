@@ -19,7 +19,7 @@ use crate::clock;
 use crate::error::{NetError, NetErrorKind};
 use crate::handshake::{greet, within};
 use crate::options::ListenOptions;
-use crate::pending_handshakes::{PendingHandshake, PendingHandshakes};
+use crate::places::{Place, Places};
 use crate::source::Source;
 use crate::transport::{self, Connection};
 
@@ -34,11 +34,7 @@ impl Core {
         let core = self.clone();
         let place = address.clone();
         self.on_runtime(&place, async move {
-            let pipe_options = PipeOptions {
-                receive_limit: options.receive_limit,
-                send_priority: options.send_priority,
-                receive_priority: options.receive_priority,
-            };
+            let pipe_options = PipeOptions::of(&options);
             // A transport that assembles messages must bound them as the socket does.
             options.socket_limit = Some(core.with(|state| state.receive_limit.clone()));
             let listener = transport::listen(&address, options).await?;
@@ -57,7 +53,7 @@ impl Core {
         guard: EndpointGuard,
     ) {
         let endpoint = &guard.endpoint;
-        let pending = PendingHandshakes::new(UNAUTHENTICATED_MAX);
+        let pending = Places::new(UNAUTHENTICATED_MAX);
         let mut acceptor = Acceptor::new(listener);
         until(self.endpoint_closed(endpoint), async {
             loop {
@@ -80,7 +76,7 @@ impl Core {
         self: Arc<Core>,
         mut connection: Connection,
         endpoint: Arc<Endpoint>,
-        handshake: PendingHandshake,
+        handshake: Place,
     ) {
         let peer = connection.peer.clone();
         let mut input = ReadBuf::new();

@@ -9,6 +9,7 @@ use wigwag_sp::{PipeId, RawMessage};
 use wigwag_wire::IntoBytes;
 
 use super::Statistics;
+use super::accepted::AcceptedConnection;
 use super::calls::Caller;
 use super::core::{Core, Phase};
 use super::endpoint::{Dialer, Listener};

@@ -40,6 +40,7 @@ use wigwag_sp::{QueueLength, Raw, Setting};
 pub use wigwag_sp::RawMessage;
 
 use super::Statistics;
+use super::accepted::AcceptedConnection;
 use super::calls::Caller;
 use super::core::{Core, Phase};
 use super::endpoint::{Dialer, Listener};

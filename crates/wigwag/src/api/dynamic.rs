@@ -3,6 +3,11 @@
 //! [`Node::dynamic`](crate::Node::dynamic) returns a [`Dynamic`]: tools, gateways and the command
 //! `wigwag ask` use it. Programs that know the interface use [`Node::actor`](crate::Node::actor).
 
+/// Arguments from JSON, and replies as JSON.
+pub mod json {
+    pub use crate::json::{arguments, text};
+}
+
 pub use wigwag_actor::{Argument, Method, Schema};
 
 pub use crate::send::dynamic::{Described, DescribedMethod, DescribedPart, DescribedType, Dynamic};

@@ -37,6 +37,8 @@ pub(crate) enum AcceptOutcome {
     Opened(Opened),
     /// Resuming a session, with the claim and its proof.
     Claimed(Claim, [u8; PROOF_BYTES]),
+    /// The dialer is an SP client: the partner of its protocol, whose header was sent.
+    Client(ProtocolNumber),
 }
 
 /// Runs the dialer's side. `may_open` decides whether OPEN is sent, or another session with the peer
@@ -104,19 +106,22 @@ pub(crate) async fn resume(
     within_handshake_time(&peer, exchange).await
 }
 
-/// Runs the listener's side. `admit` decides whether a peer may open a session; its error is sent
-/// to the peer. `ttl_ms` is how long the session will be kept after a cut.
+/// Runs the listener's side. `partner` gives the protocol that serves an SP client. `admit` decides
+/// whether a peer may open a session; its error is sent to the peer. `ttl_ms` is how long the
+/// session will be kept after a cut.
 pub(crate) async fn accept(
     connection: &mut Connection,
     input: &mut ReadBuf,
     (ours, name): (Identity, &str),
     ttl_ms: u64,
-    admit: impl Fn(&Identity) -> Result<(), LinkError> + Send + Sync,
+    (partner, admit): (
+        impl Fn(ProtocolNumber) -> Option<ProtocolNumber> + Send + Sync,
+        impl Fn(&Identity) -> Result<(), LinkError> + Send + Sync,
+    ),
 ) -> Result<AcceptOutcome, NodeError> {
     let peer = connection.peer.clone();
     let exchange = Box::pin(async {
-        // A node reads first: the protocol that the dialer announces could decide which partner to
-        // be. Only PAIR1 is served in this release.
+        // A node reads first: the protocol that the dialer announces decides which partner it is.
         let theirs = match announced(&peer, read_header(connection, input).await?) {
             Err(error) if matches!(error.kind, NetErrorKind::Header(HeaderError::SpeaksTls)) => {
                 // This node's header tells the dialer that it need not use TLS. If it cannot be
@@ -126,6 +131,10 @@ pub(crate) async fn accept(
             }
             announced => announced?,
         };
+        if let Some(partner) = partner(theirs) {
+            send_header(connection, partner).await?;
+            return Ok(AcceptOutcome::Client(partner));
+        }
         if theirs != ProtocolNumber::PAIR1 {
             let ours = ProtocolNumber::PAIR1;
             let wrong = HeaderError::WrongProtocol { ours, theirs };

@@ -6,20 +6,23 @@ use wigwag_link::admission::{Admission, PeerState};
 use wigwag_link::resume::{Claim, PROOF_BYTES, unknown_session};
 use wigwag_link::{Code, Identity, LinkError};
 use wigwag_net::acceptor::{Acceptor, ConnectionEvictor};
-use wigwag_net::pending_handshakes::{PendingHandshake, PendingHandshakes};
+use wigwag_net::places::{Place, Places};
+use wigwag_net::socket::AcceptedConnection;
 use wigwag_net::source::Source;
 use wigwag_net::transport::Boxed;
-use wigwag_net::{Connection, Listener, NetError, NetErrorKind};
+use wigwag_net::{Address, Connection, ListenOptions, Listener, NetError, NetErrorKind};
 use wigwag_wire::ReadBuf;
 
 use super::inner::WeakNode;
 use crate::connect::handshake::{self, AcceptOutcome};
 use crate::lock::lock;
 use crate::session::{EndKind, resumption};
+use crate::sp_clients::SpClients;
 
 /// Accepts connections until the node is gone. At most [`crate::limits::HANDSHAKES_MAX`] handshakes
 /// are pending at a time; a newcomer evicts the oldest.
-pub(crate) async fn listen(listener: Box<dyn Listener>, node: WeakNode) {
+pub(crate) async fn listen(listener: Box<dyn Listener>, options: ListenOptions, node: WeakNode) {
+    let entrance = Arc::new(Entrance { address: listener.address().clone(), options });
     let Some(pending_handshakes) = node.upgrade().map(|node| node.pending_handshakes.clone())
     else {
         return;
@@ -31,14 +34,21 @@ pub(crate) async fn listen(listener: Box<dyn Listener>, node: WeakNode) {
         // An error concerns one connection, and the acceptor has logged it if that matters.
         let Ok(connection) = acceptor.accept(&spare).await else { continue };
         let pending_handshake = pending_handshakes.enter(Source::of(&connection));
-        tokio::spawn(serve_handshake(connection, node.clone(), pending_handshake));
+        let entrance = entrance.clone();
+        tokio::spawn(serve_handshake(connection, entrance, node.clone(), pending_handshake));
     }
 }
 
+/// What a listener knows of the connections that come through it.
+struct Entrance {
+    address: Address,
+    options: ListenOptions,
+}
+
 /// Connections that a node gives up when it has no descriptor left: pending handshakes first, then
-/// sessions over which nothing has arrived.
+/// sessions over which nothing has arrived, then SP clients, which connect again.
 struct SpareConnections {
-    pending_handshakes: Arc<PendingHandshakes>,
+    pending_handshakes: Arc<Places>,
     node: WeakNode,
 }
 
@@ -49,7 +59,8 @@ impl ConnectionEvictor for SpareConnections {
             silent.dismiss(Code::TOO_MANY, "no descriptors are left");
             Some(())
         };
-        self.pending_handshakes.evict_one() || silent().is_some()
+        let client = || Some(self.node.upgrade()?.sp_clients.places.evict_one());
+        self.pending_handshakes.evict_one() || silent().is_some() || client() == Some(true)
     }
 
     fn freed(&self) -> Boxed<'_, ()> {
@@ -59,8 +70,9 @@ impl ConnectionEvictor for SpareConnections {
 
 async fn serve_handshake(
     mut connection: Connection,
+    entrance: Arc<Entrance>,
     node: WeakNode,
-    pending_handshake: PendingHandshake,
+    pending_handshake: Place,
 ) {
     let peer = connection.peer.clone();
     let source = Source::of(&connection);
@@ -69,15 +81,16 @@ async fn serve_handshake(
     let Some(ours) = node.upgrade().map(|node| node.identity()) else {
         return;
     };
-    let options = node.upgrade().map(|node| (node.ttl_ms(), node.options.name.clone()));
-    let Some((ttl_ms, name)) = options else {
+    let options = node.upgrade().map(|node| (node.ttl_ms(), node.options.clone()));
+    let Some((ttl_ms, options)) = options else {
         return;
     };
-    let ours_and_name = (ours, name.as_deref().unwrap_or_default());
+    let ours_and_name = (ours, options.name.as_deref().unwrap_or_default());
+    let partner = |theirs| SpClients::partner(theirs).filter(|_| options.sp_clients);
     let pending = PendingAccept { node: &node, ours, incarnation: OnceLock::new() };
     let admit = |peer: &Identity| pending.admit(peer, &source);
     let accepted = tokio::select! {
-        accepted = handshake::accept(&mut connection, &mut input, ours_and_name, ttl_ms, admit) => accepted,
+        accepted = handshake::accept(&mut connection, &mut input, ours_and_name, ttl_ms, (partner, admit)) => accepted,
         () = pending_handshake.evicted() => Err(NetError::new(&peer, NetErrorKind::Evicted).into()),
     };
     drop(pending_handshake);
@@ -88,6 +101,14 @@ async fn serve_handshake(
         },
         Ok(AcceptOutcome::Claimed(claim, proof)) => {
             resume_session(connection, input, &node, &claim, &proof).await
+        }
+        Ok(AcceptOutcome::Client(partner)) => {
+            let Some(clients) = node.upgrade().map(|node| node.sp_clients.clone()) else { return };
+            let Entrance { address, options } = &*entrance;
+            let (through, options) = (address.clone(), options.clone());
+            let accepted = AcceptedConnection { connection, input, through, options };
+            clients.serve(partner, accepted).await;
+            Ok(())
         }
         Err(error) => Err(error),
     };

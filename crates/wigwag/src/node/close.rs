@@ -11,6 +11,7 @@ use super::Node;
 use wigwag_actor::turn;
 
 use crate::session::{EndKind, Session};
+use crate::sp_clients::Stage;
 
 /// The outcome of [`Node::close`]: what was not delivered or answered in time.
 ///
@@ -90,7 +91,11 @@ impl Node {
         self.inner.stop_listening();
         turn::buffers::publish_all();
         let sessions = self.inner.sessions().iter().cloned().collect();
-        let report = close_sessions(sessions, end, "this node was closed").await;
+        let closing_sessions = close_sessions(sessions, end, "this node was closed");
+        let closing_clients = timeout_at(end, self.inner.sp_clients.close());
+        // What the clients have not been given in time is dropped with their connections.
+        let (report, _) = tokio::join!(closing_sessions, closing_clients);
+        self.inner.sp_clients.advance(Stage::Closed);
         self.inner.exports.clear();
         report
     }

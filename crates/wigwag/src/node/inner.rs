@@ -11,7 +11,7 @@ use tokio::task::JoinHandle;
 use wigwag_link::budget::Pools;
 use wigwag_link::resume::{Credentials, Ticket, TicketVerifier};
 use wigwag_link::{Code, Identity, Opened, features};
-use wigwag_net::pending_handshakes::PendingHandshakes;
+use wigwag_net::places::Places;
 use wigwag_net::source::Source;
 use wigwag_net::transport::Boxed;
 use wigwag_net::{Address, Connection};
@@ -34,6 +34,7 @@ use crate::reconnecting::task::{Dialer, Peers};
 use crate::session::connection::SessionConnection;
 use crate::session::resumption::Resumption;
 use crate::session::{Session, SessionOwner, SessionStart};
+use crate::sp_clients::{SpClients, Stage};
 
 pub(crate) struct Inner {
     pub(crate) node: u128,
@@ -43,6 +44,7 @@ pub(crate) struct Inner {
     /// Pools that all sessions share.
     pub(crate) pools: Arc<Pools>,
     pub(crate) exports: Arc<Exports>,
+    pub(crate) sp_clients: Arc<SpClients>,
     pub(crate) sessions: Mutex<SessionTable>,
     /// Notified when a session was added to `sessions`.
     pub(crate) session_added: Notify,
@@ -50,7 +52,7 @@ pub(crate) struct Inner {
     pub(crate) pending_sessions: Mutex<PendingSessions>,
     pub(crate) dialed_sessions: Mutex<HashMap<Address, DialedSession>>,
     pub(crate) listeners: Mutex<Vec<JoinHandle<()>>>,
-    pub(crate) pending_handshakes: Arc<PendingHandshakes>,
+    pub(crate) pending_handshakes: Arc<Places>,
     pub(crate) runtime: Handle,
     pub(crate) closed: AtomicBool,
     /// Peers that references come back to.
@@ -178,6 +180,7 @@ impl Inner {
     /// Stops all listeners and refuses new work.
     pub(crate) fn stop_listening(&self) {
         self.closed.store(true, Ordering::Release);
+        self.sp_clients.advance(Stage::Closing);
         lock(&self.listeners).drain(..).for_each(|listener| listener.abort());
         self.peers.wake_all();
     }
@@ -234,6 +237,7 @@ impl SessionOwner for Inner {
 impl Drop for Inner {
     fn drop(&mut self) {
         self.stop_listening();
+        self.sp_clients.advance(Stage::Closed);
         turn::buffers::publish_all();
         let sessions = std::mem::take(&mut *self.sessions());
         let living = sessions.iter().filter(|session| session.sending().ended.is_none());

@@ -7,12 +7,13 @@ use std::time::Duration;
 use wigwag_actor::limits::ANSWER_SPIN_MAX;
 use wigwag_actor::{Exportable, Interface, Ref};
 use wigwag_link::budget::Pools;
-use wigwag_net::pending_handshakes::PendingHandshakes;
+use wigwag_net::places::Places;
 use wigwag_net::{Address, ListenOptions};
 
 use crate::error::NodeError;
 use crate::events::{Announcer, SessionEvents};
 use crate::limits::{HANDSHAKES_MAX, REACHES_MAX};
+use crate::exports::Exports;
 use crate::lock::lock;
 use crate::node::fetch::Fetch;
 use crate::random;
@@ -21,6 +22,7 @@ use crate::send::channel::Channel;
 use crate::send::dynamic::Dynamic;
 use crate::session::attach::AttachTo;
 use crate::session::{PeerStatistics, Session};
+use crate::sp_clients::{SpClientStatistics, SpClients};
 
 pub(crate) mod options;
 pub(crate) mod sessions;
@@ -114,6 +116,7 @@ impl Node {
         let runtime = wigwag_net::socket::background::current_or_own()
             .expect("the operating system can start one more thread");
         let incarnation = random::id();
+        let exports: Arc<Exports> = Arc::default();
         let inner = Inner {
             // A node without a name has a new id after each start, and peers see that.
             node: options.name.as_deref().map_or(incarnation, id_of),
@@ -121,13 +124,14 @@ impl Node {
             pools: Arc::new(Pools::of(options.peer_memory)),
             options,
             announcer: Announcer::default(),
-            exports: Arc::default(),
+            sp_clients: Arc::new(SpClients::new(exports.clone())),
+            exports,
             sessions: Mutex::default(),
             session_added: tokio::sync::Notify::new(),
             pending_sessions: Mutex::default(),
             dialed_sessions: Mutex::default(),
             listeners: Mutex::default(),
-            pending_handshakes: PendingHandshakes::new(HANDSHAKES_MAX),
+            pending_handshakes: Places::new(HANDSHAKES_MAX),
             runtime,
             closed: AtomicBool::new(false),
             peers: Peers::default(),
@@ -226,11 +230,11 @@ impl Node {
     ) -> Result<Address, NodeError> {
         self.inner.check_open()?;
         let address: Address = address.parse()?;
-        let listening = wigwag_net::transport::listen(&address, options);
+        let listening = wigwag_net::transport::listen(&address, options.clone());
         let listener = runtime::enter(&self.inner.runtime, listening).await?;
         let bound = listener.address().clone();
         self.advertise(&bound);
-        let task = accept::listen(listener, Arc::downgrade(&self.inner));
+        let task = accept::listen(listener, options, Arc::downgrade(&self.inner));
         lock(&self.inner.listeners).push(self.inner.runtime.spawn(task));
         Ok(bound)
     }
@@ -365,6 +369,11 @@ impl Node {
     /// Up to 1,024 events wait for each subscriber; then the oldest are dropped and counted.
     pub fn session_events(&self) -> SessionEvents {
         SessionEvents::of(&self.inner.announcer)
+    }
+
+    /// Returns the counters for [SP clients](crate::sp_clients).
+    pub fn sp_client_statistics(&self) -> SpClientStatistics {
+        self.inner.sp_clients.statistics()
     }
 
     /// Returns the counters of each open session.

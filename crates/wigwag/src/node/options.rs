@@ -32,6 +32,7 @@ pub struct NodeOptions {
     pub(crate) limits: Limits,
     pub(crate) fixed_width: bool,
     pub(crate) peer_memory: u64,
+    pub(crate) sp_clients: bool,
     pub(crate) dial: DialOptions,
     pub(crate) listen: ListenOptions,
     pub(crate) dials_references: bool,
@@ -46,6 +47,7 @@ impl Default for NodeOptions {
             limits: Limits { slots_max: ASKS_MAX as u64, ..Limits::default() },
             fixed_width: true,
             peer_memory: NODE_BYTES_MAX,
+            sp_clients: true,
             dial: DialOptions::default(),
             listen: ListenOptions::default(),
             dials_references: true,
@@ -129,6 +131,15 @@ impl NodeOptions {
     #[must_use]
     pub fn message_bytes_max(mut self, bytes: u64) -> NodeOptions {
         self.limits.message_max = bytes;
+        self
+    }
+
+    /// Sets whether the node serves [SP clients](crate::sp_clients), programs of nanomsg, NNG and
+    /// mangos that call its actors without a session. On by default. Otherwise a dialer that is no
+    /// node gets the node's header, and the connection is closed.
+    #[must_use]
+    pub fn sp_clients(mut self, on: bool) -> NodeOptions {
+        self.sp_clients = on;
         self
     }
 

@@ -28,3 +28,4 @@ mod encoders;
 mod long;
 mod shared_bytes;
 mod references;
+mod sp_clients;

@@ -1,4 +1,5 @@
-//! Connections whose handshake is not complete, and which of them is evicted.
+//! Places for connections that may have to give way: those in their handshake, and clients without a
+//! session.
 //!
 //! The number of places is fixed. A new connection always gets one: if all are taken, the source
 //! that has most of them loses its oldest. So slow peers yield to quick ones, and no source keeps
@@ -13,10 +14,10 @@ use crate::acceptor::ConnectionEvictor;
 use crate::source::Source;
 use crate::transport::Boxed;
 
-/// The connections that are in their handshake.
+/// The connections that have a place.
 #[derive(Debug)]
-pub struct PendingHandshakes {
-    places: usize,
+pub struct Places {
+    most: usize,
     table: Mutex<Table>,
     /// Notified when a connection has left.
     removed: Notify,
@@ -26,51 +27,49 @@ pub struct PendingHandshakes {
 struct Table {
     arrivals: u64,
     /// In the order of arrival, so the first is the oldest.
-    entries: BTreeMap<u64, PendingEntry>,
+    entries: BTreeMap<u64, Entry>,
     counts: HashMap<Source, usize>,
 }
 
 #[derive(Debug)]
-struct PendingEntry {
+struct Entry {
     source: Source,
     evicted: Arc<Notify>,
     /// It was evicted and has not left yet.
     is_going: bool,
 }
 
-/// One connection in its handshake; dropping it frees its place.
+/// The place of one connection; dropping it frees the place.
 #[derive(Debug)]
-pub struct PendingHandshake {
-    pending: Arc<PendingHandshakes>,
+pub struct Place {
+    places: Arc<Places>,
     arrival: u64,
     evicted: Arc<Notify>,
 }
 
-impl PendingHandshakes {
+impl Places {
     /// Creates a table with this many places.
-    pub fn new(places: usize) -> Arc<PendingHandshakes> {
-        Arc::new(PendingHandshakes { places, table: Mutex::default(), removed: Notify::new() })
+    pub fn new(places: usize) -> Arc<Places> {
+        Arc::new(Places { most: places, table: Mutex::default(), removed: Notify::new() })
     }
 
     /// Adds a connection from `source`. If all places are taken, the oldest connection of the
     /// source that has most is evicted.
-    pub fn enter(self: &Arc<PendingHandshakes>, source: Source) -> PendingHandshake {
+    pub fn enter(self: &Arc<Places>, source: Source) -> Place {
         let evicted = Arc::new(Notify::new());
         let mut table = self.table();
-        if table.entries.len() >= self.places {
+        if table.entries.len() >= self.most {
             table.evict();
         }
         let arrival = table.arrivals;
         table.arrivals += 1;
         *table.counts.entry(source.clone()).or_default() += 1;
-        table
-            .entries
-            .insert(arrival, PendingEntry { source, evicted: evicted.clone(), is_going: false });
+        table.entries.insert(arrival, Entry { source, evicted: evicted.clone(), is_going: false });
         drop(table);
-        PendingHandshake { pending: self.clone(), arrival, evicted }
+        Place { places: self.clone(), arrival, evicted }
     }
 
-    /// The number of pending handshakes.
+    /// The number of connections, with those that were evicted and have not left yet.
     pub fn count(&self) -> usize {
         self.table().entries.len()
     }
@@ -81,7 +80,7 @@ impl PendingHandshakes {
     }
 }
 
-impl ConnectionEvictor for PendingHandshakes {
+impl ConnectionEvictor for Places {
     fn evict_one(&self) -> bool {
         self.table().evict()
     }
@@ -115,23 +114,23 @@ impl Table {
     }
 }
 
-impl PendingHandshake {
+impl Place {
     /// Waits until this connection is evicted.
     pub async fn evicted(&self) {
         self.evicted.notified().await;
     }
 }
 
-impl Drop for PendingHandshake {
+impl Drop for Place {
     fn drop(&mut self) {
-        let mut table = self.pending.table();
-        if let Some(PendingEntry { source, is_going, .. }) = table.entries.remove(&self.arrival)
+        let mut table = self.places.table();
+        if let Some(Entry { source, is_going, .. }) = table.entries.remove(&self.arrival)
             && !is_going
         {
             table.uncount(&source);
         }
         drop(table);
-        self.pending.removed.notify_waiters();
+        self.places.removed.notify_waiters();
     }
 }
 
@@ -146,29 +145,29 @@ mod tests {
         Source::Host([192, 0, 2, number].into())
     }
 
-    fn is_evicted(handshake: &PendingHandshake) -> bool {
-        let evicted = pin!(handshake.evicted());
+    fn is_evicted(place: &Place) -> bool {
+        let evicted = pin!(place.evicted());
         evicted.poll(&mut Context::from_waker(Waker::noop())).is_ready()
     }
 
     #[test]
     fn a_new_connection_evicts_the_oldest_of_the_source_that_has_most() {
-        let pending = PendingHandshakes::new(4);
-        let quiet = pending.enter(host(1));
-        let crowd = [(); 3].map(|()| pending.enter(host(2)));
-        let newcomer = pending.enter(host(3));
+        let places = Places::new(4);
+        let quiet = places.enter(host(1));
+        let crowd = [(); 3].map(|()| places.enter(host(2)));
+        let newcomer = places.enter(host(3));
         assert!(is_evicted(&crowd[0]));
         assert!([&quiet, &crowd[1], &crowd[2], &newcomer].iter().all(|it| !is_evicted(it)));
     }
 
     #[test]
     fn connections_of_one_source_are_evicted_oldest_first_and_once() {
-        let pending = PendingHandshakes::new(2);
-        let crowd = [(); 4].map(|()| pending.enter(host(1)));
+        let places = Places::new(2);
+        let crowd = [(); 4].map(|()| places.enter(host(1)));
         assert_eq!(crowd.each_ref().map(is_evicted), [true, true, false, false]);
-        assert_eq!(pending.count(), 4, "a place is free when its connection has gone");
+        assert_eq!(places.count(), 4, "a place is free when its connection has gone");
         drop(crowd);
-        assert_eq!(pending.count(), 0);
-        assert!(!pending.evict_one(), "nobody is left");
+        assert_eq!(places.count(), 0);
+        assert!(!places.evict_one(), "nobody is left");
     }
 }

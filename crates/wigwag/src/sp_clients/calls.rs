@@ -1,0 +1,315 @@
+//! The calls of one SP client: the queues to the actors, and the asks that wait for their answers.
+//!
+//! An actor sees a client as it sees a session: its calls wait, encoded, in an inbound queue, and
+//! the answers go to the owner of that queue. A client has no credit, so a call waits here until the
+//! queue has a place, and nothing more is read from its connection meanwhile.
+
+use std::collections::{HashMap, VecDeque};
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::time::timeout;
+use wigwag_actor::reply::cancelled::CancelledAsks;
+use wigwag_actor::{CallErrorKind, Exported, InboundQueue, InboundQueueOwner};
+use wigwag_link::write;
+use wigwag_net::clock;
+use wigwag_wire::call::REPLY;
+use wigwag_wire::small::DynEncode;
+use wigwag_wire::{Buffer, Reader, Time, varint};
+
+use super::request::Failure;
+use crate::limits::{
+    SHARED_CALLS_BYTES_MIN, SP_ANSWER_BYTES_MAX, SP_ASK_MAX, SP_CLIENT_ACTORS_MAX,
+    SP_CLIENT_CALLS_MAX, SP_CLIENT_WINDOW_BYTES,
+};
+use crate::lock::lock;
+
+/// The number of the channel in the encoded calls, which nothing reads.
+const CHANNEL: u64 = 0;
+
+/// The calls of one connection.
+pub(crate) struct ClientCalls {
+    /// By the numbers of the actors.
+    queues: Mutex<HashMap<u64, Arc<ActorQueue>>>,
+    asks: Arc<Asks>,
+    /// Bytes of requests without an answer, and of tells that wait for their actors.
+    window: Arc<Semaphore>,
+    rejected: Arc<Rejected>,
+}
+
+/// The queue from this client to one actor.
+struct ActorQueue {
+    inbound: Mutex<Box<dyn InboundQueue>>,
+    owner: Arc<QueueOwner>,
+}
+
+/// The client as the actor sees it.
+struct QueueOwner {
+    asks: Arc<Asks>,
+    /// Places for calls that wait for the actor; closed when it has stopped.
+    places: Semaphore,
+    /// What each of the waiting calls holds of the window, in their order.
+    held: Mutex<VecDeque<Option<OwnedSemaphorePermit>>>,
+    rejected: Arc<Rejected>,
+}
+
+/// The asks without an answer, by their slots.
+#[derive(Default)]
+struct Asks {
+    table: Mutex<AskTable>,
+    cancelled: CancelledAsks,
+}
+
+#[derive(Default)]
+struct AskTable {
+    last_slot: u32,
+    open: HashMap<u32, oneshot::Sender<Result<Vec<u8>, Failure>>>,
+}
+
+/// The tells of a connection that came to nothing: all are counted, the first is logged.
+pub(crate) struct Rejected {
+    peer: Arc<str>,
+    all: Arc<AtomicU64>,
+    is_logged: AtomicBool,
+}
+
+impl Rejected {
+    /// Counts a tell.
+    pub(crate) fn add(&self, why: &dyn fmt::Display) {
+        self.all.fetch_add(1, Ordering::Relaxed);
+        if !self.is_logged.swap(true, Ordering::Relaxed) {
+            let peer = &self.peer;
+            tracing::warn!(%peer, %why, "a tell of an SP client was dropped; more are only counted");
+        }
+    }
+}
+
+impl ClientCalls {
+    /// `rejected_tells` counts for all clients.
+    pub(crate) fn new(peer: Arc<str>, rejected_tells: Arc<AtomicU64>) -> ClientCalls {
+        let is_logged = AtomicBool::new(false);
+        let rejected = Arc::new(Rejected { peer, all: rejected_tells, is_logged });
+        ClientCalls {
+            queues: Mutex::default(),
+            asks: Arc::default(),
+            window: Arc::new(Semaphore::new(SP_CLIENT_WINDOW_BYTES)),
+            rejected,
+        }
+    }
+
+    /// Tells that came to nothing.
+    pub(crate) fn rejected(&self) -> &Rejected {
+        &self.rejected
+    }
+
+    /// Waits until the window has room for a request of this length.
+    pub(crate) async fn room(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
+        let bytes = bytes.min(SP_CLIENT_WINDOW_BYTES) as u32;
+        // The semaphore is never closed.
+        self.window.clone().acquire_many_owned(bytes).await.ok()
+    }
+
+    /// Sends a tell when its actor has room for it; `held` is its part of the window.
+    pub(crate) async fn tell(
+        &self,
+        actor: &Arc<dyn Exported>,
+        (method, arguments): (u32, &[u8]),
+        held: Option<OwnedSemaphorePermit>,
+    ) -> Result<(), Failure> {
+        let mut frame = Buffer::new();
+        write::tell(&mut frame, CHANNEL, method, |out| out.extend(arguments));
+        self.queue(actor).send(&frame, held).await
+    }
+
+    /// Asks an actor, and waits for the answer, which is one MessagePack value, for at most
+    /// [`SP_ASK_MAX`].
+    pub(crate) async fn ask(
+        &self,
+        actor: &Arc<dyn Exported>,
+        (method, arguments): (u32, &[u8]),
+    ) -> Result<Vec<u8>, Failure> {
+        let mut open = self.asks.open();
+        let asking = async {
+            let mut frame = Buffer::new();
+            let (deadline, asker) = (clock::now() + SP_ASK_MAX, (open.slot, 0));
+            let put = |out: &mut Buffer| out.extend(arguments);
+            write::ask_by(&mut frame, deadline, CHANNEL, asker, method, put);
+            self.queue(actor).send(&frame, None).await?;
+            let dropped = || Failure::call(CallErrorKind::ReplyDropped, "");
+            (&mut open.answer).await.unwrap_or_else(|_| Err(dropped()))
+        };
+        timeout(SP_ASK_MAX, asking).await.unwrap_or_else(|_| {
+            let text = format!("no answer within {SP_ASK_MAX:?}");
+            Err(Failure::call(CallErrorKind::DeadlinePassed, text))
+        })
+    }
+
+    /// The queue to an actor.
+    fn queue(&self, actor: &Arc<dyn Exported>) -> Arc<ActorQueue> {
+        let mut queues = lock(&self.queues);
+        if queues.len() >= SP_CLIENT_ACTORS_MAX && !queues.contains_key(&actor.number()) {
+            queues.retain(|_, queue| !lock(&queue.owner.held).is_empty());
+        }
+        if let Some(queue) = queues.get(&actor.number()) {
+            return queue.clone();
+        }
+        let places = SP_CLIENT_CALLS_MAX;
+        let bound = actor.remote_bound().map_or(places, |bound| bound.calls.max(1) as usize);
+        let owner = Arc::new(QueueOwner {
+            asks: self.asks.clone(),
+            places: Semaphore::new(places.min(bound)),
+            held: Mutex::default(),
+            rejected: self.rejected.clone(),
+        });
+        let inbound = Mutex::new(actor.open_inbound_queue(owner.clone()));
+        let queue = Arc::new(ActorQueue { inbound, owner });
+        queues.insert(actor.number(), queue.clone());
+        queue
+    }
+}
+
+impl Drop for ClientCalls {
+    fn drop(&mut self) {
+        self.asks.cancelled.end();
+    }
+}
+
+impl ActorQueue {
+    /// Waits for a place, and puts the call into the actor's queue.
+    async fn send(
+        &self,
+        frame: &Buffer,
+        held: Option<OwnedSemaphorePermit>,
+    ) -> Result<(), Failure> {
+        let stopped = |_| Failure::call(CallErrorKind::ActorStopped, "");
+        self.owner.places.acquire().await.map_err(stopped)?.forget();
+        let mut inbound = lock(&self.inbound);
+        lock(&self.owner.held).push_back(held);
+        let bytes = frame.as_slice();
+        match bytes.len() < SHARED_CALLS_BYTES_MIN {
+            true => inbound.accept(bytes, 1, 1),
+            false => inbound.accept_shared(bytes.to_vec().into(), 1, 1),
+        }
+        inbound.publish();
+        Ok(())
+    }
+}
+
+/// An ask whose answer is waited for. Dropping it cancels the ask.
+struct OpenAsk<'a> {
+    asks: &'a Asks,
+    slot: u32,
+    answer: oneshot::Receiver<Result<Vec<u8>, Failure>>,
+}
+
+impl Drop for OpenAsk<'_> {
+    fn drop(&mut self) {
+        if lock(&self.asks.table).open.remove(&self.slot).is_some() {
+            self.asks.cancelled.mark((self.slot, 0));
+        }
+    }
+}
+
+impl Asks {
+    fn open(&self) -> OpenAsk<'_> {
+        let (sender, answer) = oneshot::channel();
+        let mut table = lock(&self.table);
+        // Few are open at a time, so the next number that is free comes soon.
+        while table.open.contains_key(&table.last_slot) {
+            table.last_slot = table.last_slot.wrapping_add(1);
+        }
+        let slot = table.last_slot;
+        table.last_slot = slot.wrapping_add(1);
+        table.open.insert(slot, sender);
+        OpenAsk { asks: self, slot, answer }
+    }
+
+    /// Hands an answer to the ask, if it is still open.
+    fn complete(&self, slot: u32, outcome: Result<Vec<u8>, Failure>) {
+        let asker = lock(&self.table).open.remove(&slot);
+        // The asker may have gone since.
+        asker.map(|asker| asker.send(outcome).is_ok());
+    }
+
+    fn complete_with(&self, slot: u32, value: &[u8]) {
+        let outcome = match value.len() {
+            0..=SP_ANSWER_BYTES_MAX => Ok(value.to_vec()),
+            bytes => Err(too_large(bytes)),
+        };
+        self.complete(slot, outcome);
+    }
+}
+
+/// The failure of an answer that no client accepts.
+pub(crate) fn too_large(bytes: usize) -> Failure {
+    let text = format!("the reply has {bytes} bytes, and at most {SP_ANSWER_BYTES_MAX} are sent");
+    Failure::call(CallErrorKind::TooLarge, text)
+}
+
+impl InboundQueueOwner for QueueOwner {
+    fn freed(&self, units: u64) {
+        let calls = units as usize;
+        let mut held = lock(&self.held);
+        let calls = calls.min(held.len());
+        let freed: Vec<_> = held.drain(..calls).collect();
+        drop(held);
+        drop(freed);
+        self.places.add_permits(calls);
+    }
+
+    fn handled(&self, _tells: u64, _asks: u64) {}
+
+    fn stopped(&self) {
+        self.places.close();
+        let left = std::mem::take(&mut *lock(&self.held));
+        drop(left);
+    }
+
+    fn joins(&self) -> bool {
+        false
+    }
+
+    fn cancelled(&self) -> &CancelledAsks {
+        &self.asks.cancelled
+    }
+
+    fn has_passed(&self, deadline: Time) -> bool {
+        clock::now() >= deadline
+    }
+
+    fn replies(&self, frames: &mut Buffer, _count: u64) {
+        let mut reader = Reader::new(frames.as_slice());
+        // The frames are those that the actor has written, so nothing is left over.
+        while let Some((slot, value)) = next_reply(&mut reader) {
+            self.asks.complete_with(slot, value);
+        }
+        frames.clear();
+    }
+
+    fn reply(&self, slot: u32, _generation: u32, value: &dyn DynEncode) {
+        let mut out = Buffer::new();
+        value.encode(&mut out);
+        self.asks.complete_with(slot, out.as_slice());
+    }
+
+    fn rejected(&self, _method: u32, kind: CallErrorKind, reason: &dyn fmt::Display) {
+        self.rejected.add(&format_args!("{kind}: {reason}"));
+    }
+
+    fn fail(&self, slot: u32, _generation: u32, kind: CallErrorKind, detail: &str) {
+        self.asks.complete(slot, Err(Failure::call(kind, detail)));
+    }
+}
+
+/// The slot and the value of the next REPLY frame.
+fn next_reply<'a>(reader: &mut Reader<'a>) -> Option<(u32, &'a [u8])> {
+    let kind = reader.u8().ok()?;
+    debug_assert_eq!(kind, REPLY, "an owner that joins no answers gets no runs");
+    let length = usize::try_from(varint::take(reader).ok()?).ok()?;
+    let mut body = Reader::new(reader.take(length).ok()?);
+    let slot = u32::try_from(varint::take(&mut body).ok()?).ok()?;
+    varint::take(&mut body).ok()?;
+    Some((slot, body.take_rest()))
+}

@@ -1,0 +1,178 @@
+//! SP clients: programs of nanomsg, NNG and mangos that talk to the actors of a node.
+//!
+//! A listener of a node reads the header of each dialer and is the partner of its protocol: a pair
+//! opens a session, a req asks, a push tells, a surveyor asks a group, and a sub follows what actors
+//! publish. Each connection, but for those of subs, has a socket of its own, so that one client
+//! waits for no other. `docs/clients.md` is the page for users.
+
+mod request;
+mod calls;
+mod shares;
+mod answering;
+mod telling;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tokio::sync::watch;
+use wigwag_actor::{CallErrorKind, Exported};
+use wigwag_net::acceptor::ConnectionEvictor;
+use wigwag_net::places::Places;
+use wigwag_net::socket::AcceptedConnection;
+use wigwag_net::socket::raw::{Rep, Respondent};
+use wigwag_net::source::Source;
+use wigwag_wire::ProtocolNumber;
+
+use crate::exports::Exports;
+use crate::limits::{SP_ASKS_MAX, SP_CLIENTS_MAX};
+use request::Failure;
+use shares::Shares;
+
+/// How far the end of the node has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Stage {
+    Open,
+    /// No request is taken any more; what has begun goes on.
+    Closing,
+    /// The connections are closed.
+    Closed,
+}
+
+/// The SP clients of a node.
+pub(crate) struct SpClients {
+    exports: Arc<Exports>,
+    pub(crate) places: Arc<Places>,
+    /// Asks without an answer.
+    asks: Arc<Shares>,
+    stage: watch::Sender<Stage>,
+    requests: AtomicU64,
+    tells: AtomicU64,
+    rejected_tells: Arc<AtomicU64>,
+}
+
+/// Counters of a node for its SP clients, since its start. [`Node::sp_client_statistics`] returns
+/// them.
+///
+/// [`Node::sp_client_statistics`]: crate::Node::sp_client_statistics
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SpClientStatistics {
+    /// Connections that are open now.
+    pub connections: usize,
+    /// Requests and surveys, also those that were answered with an error.
+    pub requests: u64,
+    /// Messages of push sockets.
+    pub tells: u64,
+    /// Those of them that came to nothing: malformed, for an actor or a method that is not there,
+    /// or with wrong arguments.
+    pub rejected_tells: u64,
+}
+
+impl SpClients {
+    pub(crate) fn new(exports: Arc<Exports>) -> SpClients {
+        SpClients {
+            exports,
+            places: Places::new(SP_CLIENTS_MAX),
+            asks: Shares::new(SP_ASKS_MAX),
+            stage: watch::Sender::new(Stage::Open),
+            requests: AtomicU64::new(0),
+            tells: AtomicU64::new(0),
+            rejected_tells: Arc::default(),
+        }
+    }
+
+    /// The protocol that serves a dialer of `theirs`; `None` if no client has it.
+    pub(crate) fn partner(theirs: ProtocolNumber) -> Option<ProtocolNumber> {
+        use ProtocolNumber as P;
+        matches!(theirs, P::REQ | P::PUSH | P::SURVEYOR).then(|| theirs.partner()).flatten()
+    }
+
+    /// Serves a connection of a client until it ends, or has to give way to another one.
+    pub(crate) async fn serve(
+        self: Arc<SpClients>,
+        ours: ProtocolNumber,
+        accepted: AcceptedConnection,
+    ) {
+        let source = Source::of(&accepted.connection);
+        let place = self.places.enter(source.clone());
+        let peer = accepted.connection.peer.clone();
+        let clients = self.clone();
+        let serving = async {
+            match ours {
+                ProtocolNumber::REP => answering::serve::<Rep>(clients, accepted, source).await,
+                ProtocolNumber::RESPONDENT => {
+                    answering::serve::<Respondent>(clients, accepted, source).await;
+                }
+                _ => telling::serve(clients, accepted).await,
+            }
+        };
+        tokio::select! {
+            () = serving => {}
+            () = self.reached(Stage::Closed) => {}
+            () = place.evicted() => {
+                tracing::info!(%peer, "the connection of an SP client gave way to another one");
+            }
+        }
+    }
+
+    /// Waits until the end of the node has come this far.
+    pub(crate) async fn reached(&self, stage: Stage) {
+        // The sender lives as long as `self`, so there is no error.
+        let _ = self.stage.subscribe().wait_for(|now| *now >= stage).await;
+    }
+
+    /// Goes on to a stage of the end.
+    pub(crate) fn advance(&self, stage: Stage) {
+        self.stage.send_if_modified(|now| {
+            let further = *now < stage;
+            *now = stage.max(*now);
+            further
+        });
+    }
+
+    /// Takes no more requests, and waits until all clients have their answers and are gone.
+    pub(crate) async fn close(&self) {
+        self.advance(Stage::Closing);
+        loop {
+            let freed = self.places.freed();
+            if self.places.count() == 0 {
+                return;
+            }
+            freed.await;
+        }
+    }
+
+    pub(crate) fn statistics(&self) -> SpClientStatistics {
+        SpClientStatistics {
+            connections: self.places.count(),
+            requests: self.requests.load(Ordering::Relaxed),
+            tells: self.tells.load(Ordering::Relaxed),
+            rejected_tells: self.rejected_tells.load(Ordering::Relaxed),
+        }
+    }
+
+    /// The running actor that is exported under this name.
+    fn actor(&self, name: &str) -> Result<Arc<dyn Exported>, Failure> {
+        self.exports.find(name.as_bytes()).ok_or_else(|| {
+            let text = format!("no actor is exported as {name:?}");
+            Failure::call(CallErrorKind::NoSuchActor, text)
+        })
+    }
+
+    /// The actors that a survey for this name asks.
+    fn surveyed(&self, name: &str) -> Result<Vec<Arc<dyn Exported>>, Failure> {
+        Ok(vec![self.actor(name)?])
+    }
+
+    fn rejected_tells(&self) -> Arc<AtomicU64> {
+        self.rejected_tells.clone()
+    }
+
+    fn count_request(&self) {
+        self.requests.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn count_tell(&self) {
+        self.tells.fetch_add(1, Ordering::Relaxed);
+    }
+}
