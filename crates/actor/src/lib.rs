@@ -4,6 +4,7 @@
 //!
 //! - [`turn`]: one poll of an actor, and the messages that it has sent and not yet published.
 //! - [`reply`]: the answer to one call, or a stream of answers.
+//! - [`publish`]: what an actor says to all that follow it.
 //! - `scheduler`: the jobs of a tokio runtime; each actor is one job.
 //! - [`lifecycle`]: control mail, watchers, handles and inspection, independent of an actor's type.
 //! - [`mailbox`]: the queues of an actor, with its timers, urgent calls and stashed calls.
@@ -26,6 +27,7 @@ pub mod message;
 pub mod letters;
 pub mod turn;
 pub mod reply;
+pub mod publish;
 mod scheduler;
 pub mod lifecycle;
 pub mod mailbox;
@@ -62,6 +64,7 @@ pub use mailbox::remote_bound::RemoteBound;
 pub use mailbox::timers::{Timer, TimerError};
 pub use message::Message;
 pub use options::{ActorOptions, WhenFull};
+pub use publish::{PublishError, Publisher};
 pub use reason::Reason;
 pub use reference::Ref;
 pub use reference::inbound_queue::{Exported, InboundQueue};

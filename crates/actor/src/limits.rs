@@ -190,3 +190,6 @@ pub const INLINE_RUNS_MAX: usize = 4;
 /// Send buffers that a thread keeps between two turns. An idle thread may keep sessions alive that
 /// have ended meanwhile, so they are few.
 pub(crate) const TURN_BUFFERS_KEPT_MAX: usize = 64;
+
+/// Bytes of a topic under which an actor publishes: as many as a name has.
+pub const TOPIC_BYTES_MAX: usize = 255;

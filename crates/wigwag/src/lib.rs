@@ -289,8 +289,8 @@ pub use node::options::NodeOptions;
 pub use node::runtime::spawn;
 pub use wigwag_actor::{
     Actor, ActorOptions, AskError, Call, CallError, CallErrorKind, DeliveryStatus, Disconnection,
-    Handle, Interface, Life, Local, NextAttempt, Pipeline, Reason, Receipt, Ref, Refused,
-    Responder, Streaming, This, WhenFull, Yield, block_on, registry,
+    Handle, Interface, Life, Local, NextAttempt, Pipeline, PublishError, Reason, Receipt, Ref,
+    Refused, Responder, Streaming, This, WhenFull, Yield, block_on, registry,
 };
 pub use wigwag_macros::{Message, actor, handler, main, was};
 pub use wigwag_net::Address;

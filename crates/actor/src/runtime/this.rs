@@ -6,6 +6,7 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use tokio::task::AbortHandle;
+use wigwag_wire::Encode;
 
 use crate::error::{CallError, CallErrorKind};
 use crate::lifecycle::control::{ControlMessage, Watcher, WatcherKind};
@@ -14,6 +15,7 @@ use crate::lifecycle::end_watchers::NotWatched;
 use crate::lifecycle::handle::{AnyActor, Handle, fresh_number};
 use crate::lifecycle::monitor::{Down, Exit, Monitor, TooManyWatchers};
 use crate::mailbox::Mailbox;
+use crate::publish::{PublishError, publish};
 use crate::reason::Reason;
 use crate::reference::Ref;
 use crate::reference::interface::Interface;
@@ -252,6 +254,17 @@ impl<I: Interface> This<I> {
         self.mailbox.control().unwatch(link(actor.number()));
         let is_it = |order: &ControlMessage| matches!(order, ControlMessage::Exit(exit) if exit.actor == *actor);
         self.mailbox.control().forget(is_it);
+    }
+
+    /// Publishes a value: it goes to all sub sockets that follow the actor, through each node that
+    /// exports it, as the line `NAME/TOPIC VALUE`. `NAME` is that of the export, and the value is
+    /// JSON. Nothing waits: a subscriber that reads slowly loses values, which its node counts. If
+    /// no node exports the actor, or nobody follows it, the value is not even encoded.
+    ///
+    /// # Errors
+    /// [`PublishError`]; a bad topic also if nobody follows.
+    pub fn publish(&self, topic: &str, value: impl Encode) -> Result<(), PublishError> {
+        publish(self.number(), topic, &value)
     }
 
     fn number(&self) -> u64 {

@@ -18,6 +18,9 @@ pub(crate) const ALL: [&str; 4] = ["nanocat", "nngcat", "mangos", "pynng"];
 pub(crate) const NEWER: [&str; 3] = ["nngcat", "mangos", "pynng"];
 /// Our own programs around their libraries, with options of our choice.
 pub(crate) const OURS: [&str; 2] = ["mangos", "pynng"];
+/// The folder of the Go module that has mangos.
+pub(crate) const MANGOS: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../net/tests/outside_sp/mangos");
 const SCHEMES: [&str; 3] = ["tcp", "ipc", "ws"];
 
 pub(crate) fn wanted() -> bool {
@@ -97,7 +100,8 @@ fn command(program: &str) -> Command {
         "mangos" => Command::new(mangos()),
         "pynng" => {
             let mut command = Command::new(python());
-            command.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/outside_sp/pynng/peer.py"));
+            command
+                .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/../net/tests/outside_sp/pynng/peer.py"));
             command
         }
         other => Command::new(other),
@@ -105,7 +109,7 @@ fn command(program: &str) -> Command {
 }
 
 /// The Python interpreter with pynng, where `cargo xtask test` installed it.
-fn python() -> &'static str {
+pub(crate) fn python() -> &'static str {
     let python = concat!(env!("CARGO_TARGET_TMPDIR"), "/pynng/bin/python");
     let there = std::path::Path::new(python).exists();
     assert!(there, "{python} is missing\n hint: cargo xtask test");
@@ -119,7 +123,7 @@ fn mangos() -> &'static str {
         let program = concat!(env!("CARGO_TARGET_TMPDIR"), "/mangoscat");
         let built = Command::new("go")
             .args(["build", "-o", program, "."])
-            .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/outside_sp/mangos"))
+            .current_dir(MANGOS)
             .output()
             .unwrap_or_else(|error| panic!("go cannot be started: {error}"));
         let said = String::from_utf8_lossy(&built.stderr);

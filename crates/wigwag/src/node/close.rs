@@ -11,7 +11,6 @@ use super::Node;
 use wigwag_actor::turn;
 
 use crate::session::{EndKind, Session};
-use crate::sp_clients::Stage;
 
 /// The outcome of [`Node::close`]: what was not delivered or answered in time.
 ///
@@ -95,7 +94,7 @@ impl Node {
         let closing_clients = timeout_at(end, self.inner.sp_clients.close());
         // What the clients have not been given in time is dropped with their connections.
         let (report, _) = tokio::join!(closing_sessions, closing_clients);
-        self.inner.sp_clients.advance(Stage::Closed);
+        self.inner.sp_clients.finish();
         self.inner.exports.clear();
         report
     }

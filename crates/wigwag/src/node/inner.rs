@@ -237,7 +237,7 @@ impl SessionOwner for Inner {
 impl Drop for Inner {
     fn drop(&mut self) {
         self.stop_listening();
-        self.sp_clients.advance(Stage::Closed);
+        self.sp_clients.finish();
         turn::buffers::publish_all();
         let sessions = std::mem::take(&mut *self.sessions());
         let living = sessions.iter().filter(|session| session.sending().ended.is_none());

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use wigwag_actor::limits::ANSWER_SPIN_MAX;
-use wigwag_actor::{Exportable, Interface, Ref};
+use wigwag_actor::{Exportable, Groups, Interface, Ref};
 use wigwag_link::budget::Pools;
 use wigwag_net::places::Places;
 use wigwag_net::{Address, ListenOptions};
@@ -22,7 +22,7 @@ use crate::send::channel::Channel;
 use crate::send::dynamic::Dynamic;
 use crate::session::attach::AttachTo;
 use crate::session::{PeerStatistics, Session};
-use crate::sp_clients::{SpClientStatistics, SpClients};
+use crate::sp_clients::{ExportedGroup, SpClientStatistics, SpClients};
 
 pub(crate) mod options;
 pub(crate) mod sessions;
@@ -168,7 +168,36 @@ impl Node {
             let rule = "the actor lives on another node, which must export it";
             return Err(NodeError::BadName { name: name.to_owned(), rule });
         };
-        self.inner.exports.add(name, exported)
+        let publisher = self.inner.options.sp_clients;
+        let publisher = publisher.then(|| self.inner.sp_clients.publisher_for(name));
+        self.inner.exports.add(name, exported, publisher)
+    }
+
+    /// Exports a group under `name` for surveys of [SP clients](crate::sp_clients): each member that
+    /// lives in this process answers them. Such a name is beside those of actors, and a survey for a
+    /// name that both have asks the group.
+    ///
+    /// # Errors
+    /// - [`BadName`](NodeError::BadName) if the name is that of another exported group, is empty,
+    ///   longer than 255 bytes, or contains a slash or control characters;
+    /// - [`Closed`](NodeError::Closed) if the node is closed.
+    pub fn export_group<I: Interface>(
+        &self,
+        name: &str,
+        scope: &Groups<I>,
+        group: &str,
+    ) -> Result<(), NodeError>
+    where
+        I::Codec: Exportable,
+    {
+        self.inner.check_open()?;
+        let group = ExportedGroup { scope: scope.clone(), group: group.to_owned() };
+        self.inner.sp_clients.add_group(name, Arc::new(group))
+    }
+
+    /// Withdraws a group; false if it was not exported.
+    pub fn withdraw_group(&self, name: &str) -> bool {
+        self.inner.sp_clients.remove_group(name)
     }
 
     /// Withdraws a name; false if it was not exported. References that were fetched before keep

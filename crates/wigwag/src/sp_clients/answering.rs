@@ -12,13 +12,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use bytes::Bytes;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinSet;
-use wigwag_actor::{CallErrorKind, Exported};
+use wigwag_actor::{CallErrorKind, Exported, Schema};
 use wigwag_net::socket::raw::{RawMessage, Rep, Respondent};
 use wigwag_net::socket::{AcceptedConnection, QueueLength, SocketError};
 use wigwag_net::source::Source;
 
 use super::calls::{ClientCalls, too_large};
-use super::request::{self, Failure, Form};
+use super::request::{self, Failure, Form, Request};
 use super::{SpClients, Stage};
 use crate::limits::{
     SP_ANSWER_BYTES_MAX, SP_ANSWERS_BYTES_MAX, SP_CLIENT_CALLS_MAX, SURVEY_MEMBERS_MAX,
@@ -148,23 +148,19 @@ impl<S: Answerer> Client<S> {
         self.clients.count_request();
         let (form, read) = request::read(&request.body);
         let header = &request.header;
-        let asked = read.and_then(|read| {
-            let targets = S::targets(&self.clients, &read.actor)?;
-            let first = targets.first().ok_or(Failure::call(CallErrorKind::NoSuchActor, ""))?;
-            // The actors of a group have one interface.
-            let call = read.call(first.schema())?;
-            Ok((targets, call))
-        });
-        match asked {
-            Ok((targets, call)) if targets.len() == 1 => {
-                self.ask(&targets[0], &call, form, header).await;
+        let found = read.and_then(|read| Ok((S::targets(&self.clients, &read.actor)?, read)));
+        match found {
+            Ok((targets, read)) if targets.len() == 1 => {
+                let call = read.call(targets[0].schema()).map(Arc::new);
+                self.ask(&targets[0], call, form, header).await;
             }
-            Ok((targets, call)) => {
+            Ok((targets, read)) => {
+                let mut calls = Vec::new();
                 let mut asks = JoinSet::new();
-                let call = Arc::new(call);
                 for target in targets.into_iter().take(SURVEY_MEMBERS_MAX) {
-                    let (client, call, header) = (self.clone(), call.clone(), header.clone());
-                    asks.spawn(async move { client.ask(&target, &call, form, &header).await });
+                    let call = call_once(&mut calls, target.schema(), &read);
+                    let (client, header) = (self.clone(), header.clone());
+                    asks.spawn(async move { client.ask(&target, call, form, &header).await });
                 }
                 while asks.join_next().await.is_some() {}
             }
@@ -174,16 +170,11 @@ impl<S: Answerer> Client<S> {
     }
 
     /// Asks one actor, and sends its answer.
-    async fn ask(
-        &self,
-        target: &Arc<dyn Exported>,
-        (method, arguments): &(u32, Vec<u8>),
-        form: Form,
-        header: &Bytes,
-    ) {
-        let outcome = match self.clients.asks.take(&self.source) {
-            Some(_share) => self.calls.ask(target, (*method, arguments)).await,
-            None => {
+    async fn ask(&self, target: &Arc<dyn Exported>, call: EncodedCall, form: Form, header: &Bytes) {
+        let outcome = match (call, self.clients.asks.take(&self.source)) {
+            (Ok(call), Some(_share)) => self.calls.ask(target, (call.0, &call.1)).await,
+            (Err(failure), _) => Err(failure),
+            (_, None) => {
                 let text = "the node has as many asks of SP clients as it may have";
                 Err(Failure::call(CallErrorKind::Overloaded, text))
             }
@@ -207,6 +198,23 @@ impl<S: Answerer> Client<S> {
         });
         self.socket.answer(RawMessage { header: header.clone(), body });
     }
+}
+
+/// The number of a method and the arguments, or why the actor has no such call.
+type EncodedCall = Result<Arc<(u32, Vec<u8>)>, Failure>;
+
+/// The call for actors with this schema; the members of a group have few schemas, most of them one.
+fn call_once(
+    calls: &mut Vec<(u64, EncodedCall)>,
+    schema: &Schema,
+    request: &Request<'_>,
+) -> EncodedCall {
+    if let Some((_, call)) = calls.iter().find(|(hash, _)| *hash == schema.hash) {
+        return call.clone();
+    }
+    let call = request.call(schema).map(Arc::new);
+    calls.push((schema.hash, call.clone()));
+    call
 }
 
 /// An answer that counts until it is written.

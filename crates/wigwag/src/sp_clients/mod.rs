@@ -10,21 +10,25 @@ mod calls;
 mod shares;
 mod answering;
 mod telling;
+mod publishing;
 
-use std::sync::Arc;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use tokio::sync::watch;
-use wigwag_actor::{CallErrorKind, Exported};
+use wigwag_actor::{CallErrorKind, Exported, Groups, Interface};
 use wigwag_net::acceptor::ConnectionEvictor;
 use wigwag_net::places::Places;
-use wigwag_net::socket::AcceptedConnection;
 use wigwag_net::socket::raw::{Rep, Respondent};
+use wigwag_net::socket::{AcceptedConnection, Pub};
 use wigwag_net::source::Source;
 use wigwag_wire::ProtocolNumber;
 
-use crate::exports::Exports;
+use crate::error::NodeError;
+use crate::exports::{self, Exports};
 use crate::limits::{SP_ASKS_MAX, SP_CLIENTS_MAX};
+use crate::lock::lock;
 use request::Failure;
 use shares::Shares;
 
@@ -38,12 +42,34 @@ pub(crate) enum Stage {
     Closed,
 }
 
+/// A group, without the interface of its members.
+pub(crate) trait Members: Send + Sync {
+    /// The members that live in this process.
+    fn members(&self) -> Vec<Arc<dyn Exported>>;
+}
+
+/// An exported group of a scope.
+pub(crate) struct ExportedGroup<I: Interface> {
+    pub(crate) scope: Groups<I>,
+    pub(crate) group: String,
+}
+
+impl<I: Interface> Members for ExportedGroup<I> {
+    fn members(&self) -> Vec<Arc<dyn Exported>> {
+        let members = self.scope.members(&self.group);
+        members.iter().filter_map(|member| member.as_ref().exported()).collect()
+    }
+}
+
 /// The SP clients of a node.
 pub(crate) struct SpClients {
     exports: Arc<Exports>,
     pub(crate) places: Arc<Places>,
     /// Asks without an answer.
     asks: Arc<Shares>,
+    /// Made for the first subscriber.
+    publisher: OnceLock<Pub>,
+    groups: Mutex<HashMap<String, Arc<dyn Members>>>,
     stage: watch::Sender<Stage>,
     requests: AtomicU64,
     tells: AtomicU64,
@@ -66,6 +92,11 @@ pub struct SpClientStatistics {
     /// Those of them that came to nothing: malformed, for an actor or a method that is not there,
     /// or with wrong arguments.
     pub rejected_tells: u64,
+    /// Values that actors have published while somebody followed.
+    pub published: u64,
+    /// Values that a subscriber has lost because it reads too slowly, or was gone, each for each
+    /// subscriber.
+    pub published_dropped: u64,
 }
 
 impl SpClients {
@@ -74,6 +105,8 @@ impl SpClients {
             exports,
             places: Places::new(SP_CLIENTS_MAX),
             asks: Shares::new(SP_ASKS_MAX),
+            publisher: OnceLock::new(),
+            groups: Mutex::default(),
             stage: watch::Sender::new(Stage::Open),
             requests: AtomicU64::new(0),
             tells: AtomicU64::new(0),
@@ -84,7 +117,9 @@ impl SpClients {
     /// The protocol that serves a dialer of `theirs`; `None` if no client has it.
     pub(crate) fn partner(theirs: ProtocolNumber) -> Option<ProtocolNumber> {
         use ProtocolNumber as P;
-        matches!(theirs, P::REQ | P::PUSH | P::SURVEYOR).then(|| theirs.partner()).flatten()
+        matches!(theirs, P::REQ | P::PUSH | P::SUB | P::SURVEYOR)
+            .then(|| theirs.partner())
+            .flatten()
     }
 
     /// Serves a connection of a client until it ends, or has to give way to another one.
@@ -103,6 +138,7 @@ impl SpClients {
                 ProtocolNumber::RESPONDENT => {
                     answering::serve::<Respondent>(clients, accepted, source).await;
                 }
+                ProtocolNumber::PUB => self.serve_subscriber(accepted).await,
                 _ => telling::serve(clients, accepted).await,
             }
         };
@@ -130,9 +166,19 @@ impl SpClients {
         });
     }
 
+    /// Closes the connections, and lets the groups go.
+    pub(crate) fn finish(&self) {
+        self.advance(Stage::Closed);
+        let groups = std::mem::take(&mut *lock(&self.groups));
+        drop(groups);
+    }
+
     /// Takes no more requests, and waits until all clients have their answers and are gone.
     pub(crate) async fn close(&self) {
         self.advance(Stage::Closing);
+        if let Some(publisher) = self.publisher.get() {
+            publisher.close().await;
+        }
         loop {
             let freed = self.places.freed();
             if self.places.count() == 0 {
@@ -143,11 +189,15 @@ impl SpClients {
     }
 
     pub(crate) fn statistics(&self) -> SpClientStatistics {
+        let published = self.publisher.get().map(|publisher| publisher.statistics().counters);
+        let published = published.unwrap_or_default();
         SpClientStatistics {
             connections: self.places.count(),
             requests: self.requests.load(Ordering::Relaxed),
             tells: self.tells.load(Ordering::Relaxed),
             rejected_tells: self.rejected_tells.load(Ordering::Relaxed),
+            published: published.sent,
+            published_dropped: published.dropped(),
         }
     }
 
@@ -159,9 +209,32 @@ impl SpClients {
         })
     }
 
-    /// The actors that a survey for this name asks.
+    /// The actors that a survey for this name asks: those of the exported group with this name, or
+    /// else the exported actor.
     fn surveyed(&self, name: &str) -> Result<Vec<Arc<dyn Exported>>, Failure> {
-        Ok(vec![self.actor(name)?])
+        let group = lock(&self.groups).get(name).cloned();
+        match group {
+            Some(group) => Ok(group.members()),
+            None => Ok(vec![self.actor(name)?]),
+        }
+    }
+
+    /// Lets surveys ask the members of a group.
+    pub(crate) fn add_group(&self, name: &str, group: Arc<dyn Members>) -> Result<(), NodeError> {
+        exports::check(name)?;
+        let mut groups = lock(&self.groups);
+        if groups.contains_key(name) {
+            let rule = "a group is exported under this name";
+            return Err(NodeError::BadName { name: name.to_owned(), rule });
+        }
+        groups.insert(name.to_owned(), group);
+        Ok(())
+    }
+
+    /// Withdraws a group; false if there is none.
+    pub(crate) fn remove_group(&self, name: &str) -> bool {
+        let removed = lock(&self.groups).remove(name);
+        removed.is_some()
     }
 
     fn rejected_tells(&self) -> Arc<AtomicU64> {

@@ -121,7 +121,7 @@ fn read_messagepack(body: &[u8]) -> Result<Request<'_>, Failure> {
 
 impl Request<'_> {
     /// The number of the method in `schema`, and the arguments as one MessagePack array.
-    pub(crate) fn call(self, schema: &Schema) -> Result<(u32, Vec<u8>), Failure> {
+    pub(crate) fn call(&self, schema: &Schema) -> Result<(u32, Vec<u8>), Failure> {
         let is_it = |method: &&Method| {
             method.name == self.method || method.former.contains(&self.method.as_str())
         };
@@ -147,19 +147,19 @@ fn signature(method: &Method) -> String {
 }
 
 impl Arguments<'_> {
-    fn encode(self, parameters: &[Argument]) -> Result<Vec<u8>, String> {
+    fn encode(&self, parameters: &[Argument]) -> Result<Vec<u8>, String> {
         match self {
-            Arguments::Json(mut values) => {
-                if let [Value::Object(_)] = values[..]
-                    && parameters.len() > 1
-                    && let Some(Value::Object(named)) = values.pop()
-                {
-                    let named = named.into_iter().collect();
-                    values = in_order(parameters, named, || Value::Null)?;
+            Arguments::Json(values) => match &values[..] {
+                [Value::Object(named)] if parameters.len() > 1 => {
+                    let named = named.clone().into_iter().collect();
+                    json::arguments::values(
+                        parameters,
+                        in_order(parameters, named, || Value::Null)?,
+                    )
                 }
-                json::arguments::values(parameters, values)
-            }
-            Arguments::MessagePack(count, bytes) => {
+                _ => json::arguments::values(parameters, values.clone()),
+            },
+            &Arguments::MessagePack(count, bytes) => {
                 let mut out = Buffer::new();
                 match named_values(count, bytes).filter(|_| parameters.len() > 1) {
                     Some(named) => {

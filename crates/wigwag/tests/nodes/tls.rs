@@ -11,7 +11,7 @@ use super::sessions::PATIENCE;
 use super::sessions::cuts::{Stage, send_over_cuts};
 
 #[path = "../../../net/tests/support/certificates.rs"]
-mod certificates;
+pub(crate) mod certificates;
 
 use certificates::{Authority, Issued, Request};
 

@@ -1,13 +1,21 @@
-//! SP clients of a node: what they may ask and tell, and what they cannot stop.
+//! SP clients of a node: what they may ask, tell and follow, and what they cannot stop.
 
 mod asks;
+mod tells;
+mod transports;
+mod publishing;
+mod surveys;
+mod hostile;
+mod limits;
+mod ends;
+mod outside;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::sync::Semaphore;
-
-use wigwag::{Actor, ActorOptions, Address, Node, NodeOptions, Responder};
+use tokio::time::sleep;
+use wigwag::sp::Req;
+use wigwag::{Actor, Address, Node, NodeOptions, PublishError, Responder, This};
 use wigwag_testkit::ledger::in_time;
 
 use super::sessions::PATIENCE;
@@ -15,13 +23,14 @@ use super::sessions::PATIENCE;
 /// An actor with methods of many kinds.
 #[derive(Default)]
 pub(crate) struct Desk {
+    number: u64,
     words: Vec<String>,
     held: Vec<Responder<u64>>,
     gate: Option<Arc<Semaphore>>,
 }
 
 #[derive(wigwag::Message, Clone, Debug, PartialEq)]
-pub struct Point {
+pub(crate) struct Point {
     x: i64,
     y: i64,
 }
@@ -32,6 +41,7 @@ impl Desk {
         a + b
     }
 
+    #[was("hello")]
     pub fn greet(&self, name: String, times: Option<u8>) -> String {
         vec![format!("hello {name}"); times.unwrap_or(1).into()].join(", ")
     }
@@ -42,6 +52,14 @@ impl Desk {
 
     pub fn bytes(&self, count: usize) -> wigwag::Bytes {
         vec![7; count].into()
+    }
+
+    pub fn length(&self, bytes: wigwag::Bytes) -> usize {
+        bytes.len()
+    }
+
+    pub fn number(&self) -> u64 {
+        self.number
     }
 
     pub fn write(&mut self, word: String) {
@@ -57,8 +75,9 @@ impl Desk {
         self.held.push(answer);
     }
 
+    /// The asks that are held and whose askers wait.
     pub fn held(&self) -> usize {
-        self.held.len()
+        self.held.iter().filter(|answer| answer.is_wanted()).count()
     }
 
     pub fn release(&mut self) -> usize {
@@ -81,7 +100,11 @@ impl Desk {
     }
 
     pub fn refuses(&self, answer: Responder<u64>) {
-        answer.fail(0x8007, "not today");
+        answer.fail(7, "not today");
+    }
+
+    pub fn announce(&self, this: &This<Self>, topic: String, value: Vec<i64>) -> Option<String> {
+        this.publish(&topic, value).err().map(|error: PublishError| error.to_string())
     }
 }
 
@@ -100,4 +123,27 @@ pub(crate) async fn desk_with(
     node.export("desk", &desk).unwrap();
     let bound = node.listen(address).await.unwrap();
     (node, bound, desk)
+}
+
+pub(crate) async fn req_at(address: &Address) -> Req {
+    let req = Req::new();
+    in_time(PATIENCE, async { req.dial(&address.to_string()).await }).await.unwrap();
+    req
+}
+
+/// Asks, and returns the answer as text.
+pub(crate) async fn ask(req: &Req, request: &str) -> String {
+    let asking = async { req.ask(request).await };
+    let answer = in_time(PATIENCE, asking).await.unwrap();
+    String::from_utf8(answer.to_vec()).unwrap()
+}
+
+/// Waits until something holds that no call waits for.
+pub(crate) async fn until(mut holds: impl AsyncFnMut() -> bool) {
+    let holding = async {
+        while !holds().await {
+            sleep(std::time::Duration::from_millis(2)).await;
+        }
+    };
+    in_time(PATIENCE, async { holding.await }).await;
 }
