@@ -45,3 +45,6 @@ mod star {}
 
 #[doc = include_str!("../../../docs/io.md")]
 mod io {}
+
+#[doc = include_str!("../../../docs/clients.md")]
+mod clients {}

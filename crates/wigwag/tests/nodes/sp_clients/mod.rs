@@ -9,6 +9,7 @@ mod hostile;
 mod limits;
 mod ends;
 mod outside;
+mod page;
 
 use std::sync::Arc;
 

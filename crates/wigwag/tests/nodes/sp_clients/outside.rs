@@ -2,7 +2,7 @@
 
 #[allow(dead_code, reason = "other tests use the rest of it")]
 #[path = "../../../../net/tests/outside_sp/peer.rs"]
-mod peer;
+pub(crate) mod peer;
 
 use tokio::runtime::Runtime;
 use wigwag::groups::Groups;
