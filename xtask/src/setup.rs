@@ -12,6 +12,7 @@ use crate::python;
 
 /// A program that tests start.
 struct RequiredProgram {
+    /// The name of the program, or the path of a file.
     program: &'static str,
     /// The Debian package that contains it.
     package: &'static str,
@@ -28,6 +29,11 @@ const REQUIRED_PROGRAMS: &[RequiredProgram] = &[
         program: "ip",
         package: "iproute2",
         why: "sets up a separate network for each pair of the lab",
+    },
+    RequiredProgram {
+        program: "/usr/include/nng/nng.h",
+        package: "libnng-dev",
+        why: "builds the C program of docs/clients.md, an NNG client of a node",
     },
     RequiredProgram {
         program: "nanocat",

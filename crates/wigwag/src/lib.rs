@@ -60,6 +60,12 @@
 //! compiled, so the check costs other calls nothing. An actor that is never exported can take and
 //! answer values of any type as they are: [`#[wigwag::actor(local)]`](macro@actor).
 //!
+//! # SP clients
+//!
+//! A req of nanomsg, NNG or mangos asks an actor at the address at which its node listens, a push
+//! tells, a surveyor asks a [group](Node::export_group), a sub follows what an actor
+//! [publishes](This::publish): [`sp_clients`].
+//!
 //! # SP sockets
 //!
 //! [`Req`](sp::Req), [`Rep`](sp::Rep) and the other sockets talk to nanomsg, NNG and mangos

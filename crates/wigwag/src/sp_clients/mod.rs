@@ -2,8 +2,35 @@
 //!
 //! A listener of a node reads the header of each dialer and is the partner of its protocol: a pair
 //! opens a session, a req asks, a push tells, a surveyor asks a group, and a sub follows what actors
-//! publish. Each connection, but for those of subs, has a socket of its own, so that one client
-//! waits for no other. `docs/clients.md` is the page for users.
+//! publish. A request is one array, as JSON or MessagePack. `docs/clients.md` has programs in C, Go,
+//! Python and the shell, the rules and the limits.
+//!
+//! ```
+//! use wigwag::sp::Req;
+//! use wigwag::{Actor, Node};
+//!
+//! struct Sum;
+//!
+//! #[wigwag::actor]
+//! impl Sum {
+//!     pub fn add(&self, a: i64, b: i64) -> i64 {
+//!         a + b
+//!     }
+//! }
+//!
+//! # #[wigwag::main]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let node = Node::new();
+//! node.export("sum", &Sum.spawn())?;
+//! let address = node.listen("tcp://127.0.0.1:0").await?;
+//!
+//! let req = Req::new();
+//! req.dial(&address.to_string()).await?;
+//! assert_eq!(req.ask(r#"["sum","add",2,3]"#).await?, r#"["ok",5]"#);
+//! assert_eq!(node.sp_client_statistics().requests, 1);
+//! # Ok(()) }
+//! ```
+// Each connection, but for those of subs, has a socket of its own, so no client waits for another.
 
 mod request;
 mod calls;

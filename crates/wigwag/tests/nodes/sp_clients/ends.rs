@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use wigwag::NodeError;
-use wigwag::sp::Sub;
+use wigwag::sp::{Push, Sub};
 
 use super::*;
 
@@ -31,6 +31,28 @@ async fn a_node_that_closes_answers_what_it_has_begun_and_sends_what_was_publish
     assert_eq!(in_time(PATIENCE, async { req.recv().await }).await.unwrap(), r#"["ok",0]"#);
     in_time(PATIENCE, closing).await.unwrap();
     assert_eq!(node.sp_client_statistics().connections, 0);
+}
+
+#[tokio::test]
+async fn a_node_that_closes_hands_over_the_tells_that_have_come() {
+    const TELLS: usize = 300;
+    let gate = Arc::new(Semaphore::new(0));
+    let desk = Desk { gate: Some(gate.clone()), ..Desk::default() };
+    let (node, bound, desk) = desk_with("tcp://127.0.0.1:0", desk, NodeOptions::default()).await;
+    let (push, req) = (Push::new(), req_at(&bound).await);
+    push.dial(&bound.to_string()).await.unwrap();
+    for number in 0..TELLS {
+        push.send(format!(r#"["desk","pass","{number}"]"#)).await.unwrap();
+    }
+    push.close().await;
+    // What the actor has no room for waits in the socket: the connection has ended.
+    until(async || node.sp_client_statistics().tells > 64).await;
+    assert!(ask(&req, r#"["desk","nothing"]"#).await.contains("NoSuchMethod"));
+    let closing = tokio::spawn(async move { node.close(PATIENCE).await });
+    until(async || req.try_send("more").is_err()).await;
+    gate.add_permits(TELLS);
+    in_time(PATIENCE, closing).await.unwrap();
+    assert_eq!(desk.words().ask().await.unwrap().len(), TELLS);
 }
 
 #[tokio::test]

@@ -146,5 +146,5 @@ pub(crate) async fn until(mut holds: impl AsyncFnMut() -> bool) {
             sleep(std::time::Duration::from_millis(2)).await;
         }
     };
-    in_time(PATIENCE, async { holding.await }).await;
+    in_time(PATIENCE, holding).await;
 }

@@ -42,7 +42,7 @@ async fn one_address_serves_all(address: &str, dial: DialOptions, listen: Listen
         assert_eq!(node.sp_client_statistics().connections, 4);
         assert_eq!(node.statistics().len(), 1);
     };
-    in_time(PATIENCE, async { clients.await }).await;
+    in_time(PATIENCE, clients).await;
 }
 
 async fn one_plain_address_serves_all(address: &str) {
