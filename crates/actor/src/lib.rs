@@ -4,7 +4,6 @@
 //!
 //! - [`turn`]: one poll of an actor, and the messages that it has sent and not yet published.
 //! - [`reply`]: the answer to one call, or a stream of answers.
-//! - [`publish`]: what an actor says to all that follow it.
 //! - `scheduler`: the jobs of a tokio runtime; each actor is one job.
 //! - [`lifecycle`]: control mail, watchers, handles and inspection, independent of an actor's type.
 //! - [`mailbox`]: the queues of an actor, with its timers, urgent calls and stashed calls.
@@ -27,7 +26,6 @@ pub mod message;
 pub mod letters;
 pub mod turn;
 pub mod reply;
-pub mod publish;
 mod scheduler;
 pub mod lifecycle;
 pub mod mailbox;
@@ -64,7 +62,6 @@ pub use mailbox::remote_bound::RemoteBound;
 pub use mailbox::timers::{Timer, TimerError};
 pub use message::Message;
 pub use options::{ActorOptions, WhenFull};
-pub use publish::{PublishError, Publisher};
 pub use reason::Reason;
 pub use reference::Ref;
 pub use reference::inbound_queue::{Exported, InboundQueue};
@@ -81,6 +78,7 @@ pub use router::{Router, RouterError};
 pub use runtime::actor::{Actor, Handled};
 pub use runtime::alive::{Alive, ReplaceError};
 pub use runtime::life::Life;
+pub use runtime::publish::{PublishError, Publisher};
 pub use runtime::stash::NotStashed;
 pub use runtime::state_machine::StateMachine;
 pub use runtime::this::This;

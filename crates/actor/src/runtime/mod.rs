@@ -3,6 +3,7 @@
 pub mod actor;
 pub mod life;
 pub mod alive;
+pub mod publish;
 pub mod this;
 pub mod run;
 pub mod side_by_side;

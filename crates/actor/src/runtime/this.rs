@@ -15,12 +15,12 @@ use crate::lifecycle::end_watchers::NotWatched;
 use crate::lifecycle::handle::{AnyActor, Handle, fresh_number};
 use crate::lifecycle::monitor::{Down, Exit, Monitor, TooManyWatchers};
 use crate::mailbox::Mailbox;
-use crate::publish::{PublishError, publish};
 use crate::reason::Reason;
 use crate::reference::Ref;
 use crate::reference::interface::Interface;
 use crate::reference::local_ref::LocalRef;
 use crate::runtime::alive::visit_state;
+use crate::runtime::publish::{PublishError, publish};
 use crate::turn::{self, in_turns};
 
 /// An actor's view of itself. A handler or a hook takes it as a parameter `this: &This<Self>`,

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use wigwag_actor::publish::{Publication, publish_through};
+use wigwag_actor::runtime::publish::{Publication, publish_through};
 use wigwag_actor::{Exported, Publisher};
 use wigwag_link::limits::TARGET_BYTES_MAX;
 
