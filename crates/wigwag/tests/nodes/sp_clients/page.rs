@@ -88,12 +88,13 @@ impl Stage {
     }
 }
 
-/// A program that is ended when it is dropped.
+/// `timeout` with a program below it, both of which are ended when it is dropped.
 struct Running(Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
-        let _ = self.0.kill();
+        // It passes this signal on, and cannot pass on the one that `Child::kill` sends.
+        let _ = Command::new("kill").arg(self.0.id().to_string()).stderr(Stdio::null()).status();
         let _ = self.0.wait();
     }
 }
