@@ -107,6 +107,11 @@ impl Desk {
     pub fn announce(&self, this: &This<Self>, topic: String, value: Vec<i64>) -> Option<String> {
         this.publish(&topic, value).err().map(|error: PublishError| error.to_string())
     }
+
+    /// Publishes a text of this length.
+    pub fn shout(&self, this: &This<Self>, topic: String, length: usize) {
+        this.publish(&topic, "x".repeat(length)).unwrap();
+    }
 }
 
 /// A node that exports a [`Desk`] as `desk`.

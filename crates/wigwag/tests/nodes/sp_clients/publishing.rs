@@ -4,11 +4,10 @@ use wigwag::sp::Sub;
 
 use super::*;
 
-async fn sub_at(node: &Node, address: &Address, topic: &'static str) -> Sub {
+async fn sub_at(address: &Address, topic: &'static str) -> Sub {
     let sub = Sub::new();
     sub.subscribe(topic).unwrap();
     in_time(PATIENCE, async { sub.dial(&address.to_string()).await }).await.unwrap();
-    let _ = node;
     sub
 }
 
@@ -27,7 +26,7 @@ async fn until_followed(node: &Node, desk: &DeskRef, sub: &Sub) {
 #[tokio::test]
 async fn a_subscriber_gets_what_its_topics_begin() {
     let (node, bound, desk) = desk_at("tcp://127.0.0.1:0").await;
-    let sub = sub_at(&node, &bound, "desk/").await;
+    let sub = sub_at(&bound, "desk/").await;
     until_followed(&node, &desk, &sub).await;
     sub.unsubscribe("desk/").unwrap();
     sub.subscribe("desk/news/").unwrap();
@@ -47,11 +46,11 @@ async fn an_actor_publishes_through_every_export() {
     other.export("table", &desk).unwrap();
     other.export("chair", &desk).unwrap();
     let other_bound = other.listen("tcp://127.0.0.1:0").await.unwrap();
-    let desk_sub = sub_at(&one, &bound, "desk/").await;
+    let desk_sub = sub_at(&bound, "desk/").await;
     until_followed(&one, &desk, &desk_sub).await;
-    let table_sub = sub_at(&other, &other_bound, "table/").await;
+    let table_sub = sub_at(&other_bound, "table/").await;
     until_followed(&other, &desk, &table_sub).await;
-    let all_sub = sub_at(&other, &other_bound, "").await;
+    let all_sub = sub_at(&other_bound, "").await;
     until(async || {
         desk.announce("poll".into(), Vec::new()).ask().await.unwrap();
         all_sub.try_recv().is_ok()
@@ -87,7 +86,7 @@ async fn a_topic_is_checked_although_nobody_follows_and_a_value_when_somebody_do
         let long = vec![1; 600_000];
         assert_eq!(desk.announce("long".into(), long).ask().await.unwrap(), None);
     }
-    let sub = sub_at(&node, &bound, "desk/").await;
+    let sub = sub_at(&bound, "desk/").await;
     until_followed(&node, &desk, &sub).await;
     let error = desk.announce("long".into(), vec![1; 600_000]).ask().await.unwrap().unwrap();
     assert!(error.contains("at most 1048576 are published"), "{error}");
@@ -99,14 +98,13 @@ async fn a_topic_is_checked_although_nobody_follows_and_a_value_when_somebody_do
 async fn a_subscriber_that_does_not_read_loses_values_and_no_other_one_does() {
     const VALUES: usize = 600;
     let (node, bound, desk) = desk_at("tcp://127.0.0.1:0").await;
-    let quick = sub_at(&node, &bound, "desk/").await;
+    let quick = sub_at(&bound, "desk/").await;
     until_followed(&node, &desk, &quick).await;
     let mut silent = hostile::Raw::dial(&bound, hostile::SUB).await;
     until(async || node.sp_client_statistics().connections == 2).await;
-    let value = vec![1; 50_000];
     for number in 0..VALUES {
         let topic = format!("n{number}");
-        assert_eq!(desk.announce(topic.clone(), value.clone()).ask().await.unwrap(), None);
+        desk.shout(topic.clone(), 100_000).ask().await.unwrap();
         let line = in_time(PATIENCE, async { quick.recv().await }).await.unwrap();
         assert!(line.starts_with(format!("desk/{topic} ").as_bytes()));
     }
