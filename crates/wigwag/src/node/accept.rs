@@ -14,6 +14,7 @@ use wigwag_net::{Address, Connection, ListenOptions, Listener, NetError, NetErro
 use wigwag_wire::ReadBuf;
 
 use super::inner::WeakNode;
+use super::options::NodeOptions;
 use crate::connect::handshake::{self, AcceptOutcome};
 use crate::lock::lock;
 use crate::session::{EndKind, resumption};
@@ -81,12 +82,15 @@ async fn serve_handshake(
     let Some(ours) = node.upgrade().map(|node| node.identity()) else {
         return;
     };
-    let options = node.upgrade().map(|node| (node.ttl_ms(), node.options.clone()));
-    let Some((ttl_ms, options)) = options else {
+    let options = node.upgrade().map(|node| {
+        let NodeOptions { name, sp_clients, .. } = &node.options;
+        (node.ttl_ms(), name.clone(), *sp_clients)
+    });
+    let Some((ttl_ms, name, sp_clients)) = options else {
         return;
     };
-    let ours_and_name = (ours, options.name.as_deref().unwrap_or_default());
-    let partner = |theirs| SpClients::partner(theirs).filter(|_| options.sp_clients);
+    let ours_and_name = (ours, name.as_deref().unwrap_or_default());
+    let partner = |theirs| SpClients::partner(theirs).filter(|_| sp_clients);
     let pending = PendingAccept { node: &node, ours, incarnation: OnceLock::new() };
     let admit = |peer: &Identity| pending.admit(peer, &source);
     let accepted = tokio::select! {
@@ -107,7 +111,8 @@ async fn serve_handshake(
             let Entrance { address, options } = &*entrance;
             let (through, options) = (address.clone(), options.clone());
             let accepted = AcceptedConnection { connection, input, through, options };
-            clients.serve(partner, accepted).await;
+            // Boxed, so that a connection in its handshake takes no room for what follows.
+            Box::pin(clients.serve(partner, accepted)).await;
             Ok(())
         }
         Err(error) => Err(error),

@@ -66,7 +66,7 @@ pub(crate) fn other_programs() -> Vec<Stranger> {
     let web = "this port belongs to a web server";
     let tls = "this port speaks TLS";
     let wrong = |theirs| HeaderError::WrongProtocol { ours: ProtocolNumber::PAIR1, theirs };
-    let (pull, req) = (ProtocolNumber::PULL, ProtocolNumber::REQ);
+    let (pull, bus) = (ProtocolNumber::PULL, ProtocolNumber::BUS);
     let http = b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n";
     let get = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
     let client_hello = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03";
@@ -76,7 +76,7 @@ pub(crate) fn other_programs() -> Vec<Stranger> {
         no_header("a web client", get, HeaderError::SpeaksHttp, web),
         no_header("TLS", client_hello, HeaderError::SpeaksTls, tls),
         no_header("PULL", &header(pull), wrong(pull), partner),
-        no_header("REQ", &header(req), wrong(req), partner),
+        no_header("BUS", &header(bus), wrong(bus), partner),
         no_header("bad magic", &noise, HeaderError::BadMagic(noise), port),
         no_header("SP version 1", b"\0SP\x01\0\x11\0\0", HeaderError::BadVersion(1), port),
         no_header("reserved bits", b"\0SP\0\0\x11\0\x01", HeaderError::ReservedBits, port),
