@@ -12,8 +12,8 @@ use wigwag_net::{Address, ListenOptions};
 
 use crate::error::NodeError;
 use crate::events::{Announcer, SessionEvents};
-use crate::limits::{HANDSHAKES_MAX, REACHES_MAX};
 use crate::exports::Exports;
+use crate::limits::{HANDSHAKES_MAX, REACHES_MAX};
 use crate::lock::lock;
 use crate::node::fetch::Fetch;
 use crate::random;

@@ -25,6 +25,7 @@ use crate::limits::{
     SP_CLIENT_CALLS_MAX, SP_CLIENT_WINDOW_BYTES,
 };
 use crate::lock::lock;
+use crate::session::references::scope;
 
 /// The number of the channel in the encoded calls, which nothing reads.
 const CHANNEL: u64 = 0;
@@ -261,7 +262,7 @@ impl InboundQueueOwner for QueueOwner {
 
     fn handled(&self, _tells: u64, _asks: u64) {}
 
-    fn stopped(&self) {
+    fn stopped(&self, _: &wigwag_actor::Reason) {
         self.places.close();
         let left = std::mem::take(&mut *lock(&self.held));
         drop(left);
@@ -290,8 +291,11 @@ impl InboundQueueOwner for QueueOwner {
 
     fn reply(&self, slot: u32, _generation: u32, value: &dyn DynEncode) {
         let mut out = Buffer::new();
-        value.encode(&mut out);
-        self.asks.complete_with(slot, out.as_slice());
+        if scope::encode_without(&mut out, |out| value.encode(out)) {
+            return self.asks.complete_with(slot, out.as_slice());
+        }
+        let why = "the reply has a reference to an actor, which only a node can hold";
+        self.asks.complete(slot, Err(Failure::call(CallErrorKind::NotSerializable, why)));
     }
 
     fn rejected(&self, _method: u32, kind: CallErrorKind, reason: &dyn fmt::Display) {

@@ -13,6 +13,7 @@ use wigwag_wire::small::DynEncode;
 use super::SpClients;
 use crate::json;
 use crate::limits::SP_ANSWER_BYTES_MAX;
+use crate::session::references::scope;
 
 /// Publishes for one exported actor.
 struct ActorPublisher {
@@ -29,7 +30,9 @@ impl Publisher for ActorPublisher {
             return Ok(());
         }
         let mut encoded = Buffer::new();
-        value.encode(&mut encoded);
+        if !scope::encode_without(&mut encoded, |out| value.encode(out)) {
+            return Err(PublishError::NotSerializable);
+        }
         let value = json::text(encoded.as_slice()).map_err(|_| PublishError::NotSerializable)?;
         let line = format!("{}/{topic} {value}", self.name);
         if line.len() > SP_ANSWER_BYTES_MAX {

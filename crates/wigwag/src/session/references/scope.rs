@@ -6,6 +6,8 @@
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
+use wigwag_wire::Buffer;
+
 use crate::session::Session;
 use crate::session::references::value::SentReference;
 
@@ -82,6 +84,14 @@ pub(crate) fn encode_for<T>(
         None => Ok(lent),
         Some(why) => Err(why),
     }
+}
+
+/// Encodes a value for a receiver that no reference can be sent to. False if the value has one.
+pub(crate) fn encode_without(out: &mut Buffer, encode: impl FnOnce(&mut Buffer)) -> bool {
+    let before = IS_NEEDED.replace(false);
+    let _restored = Restored { before, outer: ENCODING.take() };
+    encode(out);
+    !IS_NEEDED.get()
 }
 
 /// Restores what an outer encoder has had.
