@@ -3,10 +3,12 @@
 //! Two ends whose schema hashes are equal use the same numbers and encodings. Method 0 of every
 //! actor is *describe*: it answers with the schema, from which numbers are mapped by name.
 
-use wigwag_wire::fields::{Fields, TypeInWords};
+mod description;
+
+use wigwag_wire::fields::Fields;
 use wigwag_wire::fixed::FixedWidth;
-use wigwag_wire::msgpack::put_array;
-use wigwag_wire::{Buffer, Encode};
+
+pub use description::Description;
 
 /// The number of an actor's first own method; method 0 is *describe*.
 pub const FIRST_METHOD: u32 = 1;
@@ -18,8 +20,10 @@ pub struct Schema {
     pub name: &'static str,
     /// Its methods; the first one has number [`FIRST_METHOD`].
     pub methods: &'static [Method],
-    /// Hash of names, order and types, with the names of their parts; documentation and former names
-    /// do not count.
+    /// The doc comment of the interface; empty if it has none.
+    pub comment: &'static str,
+    /// Hash of names, order and types, with the names of their parts; comments and former names do
+    /// not count.
     pub hash: u64,
 }
 
@@ -36,6 +40,10 @@ pub struct Method {
     pub reply: &'static str,
     /// The names of the parts of that type.
     pub reply_fields: &'static Fields,
+    /// The reply is a stream of values.
+    pub is_stream: bool,
+    /// Its doc comment; empty if it has none.
+    pub comment: &'static str,
 }
 
 /// One argument of a [`Method`].
@@ -72,7 +80,13 @@ impl Schema {
             hash = method.reply_fields.add_to(fnv(fnv(hash, "->"), method.reply));
             m += 1;
         }
-        Schema { name, methods, hash }
+        Schema { name, methods, hash, comment: "" }
+    }
+
+    /// The same schema with a doc comment.
+    pub const fn with_comment(mut self, comment: &'static str) -> Schema {
+        self.comment = comment;
+        self
     }
 
     /// The number of the method named `name`.
@@ -85,79 +99,6 @@ impl Schema {
     pub fn method_name(&self, number: u32) -> &'static str {
         let at = number.checked_sub(FIRST_METHOD).map(|at| at as usize);
         at.and_then(|at| self.methods.get(at)).map_or("?", |method| method.name)
-    }
-}
-
-impl Method {
-    /// The structs and enums that the arguments and the reply consist of, each once.
-    fn types(&self) -> Vec<TypeInWords> {
-        let mut types = Vec::new();
-        for argument in self.arguments {
-            argument.fields.add_types(&mut types);
-        }
-        self.reply_fields.add_types(&mut types);
-        types.into_iter().map(TypeInWords).collect()
-    }
-}
-
-/// The answer of method 0: `[name, hash, [[method, [[argument, type]*], reply type]*]]`. An argument
-/// and a method are followed by the parts of the type and by the former names, and a method by the
-/// structs and enums that it uses, if there are any.
-impl Encode for Schema {
-    const IS_PLAIN: bool = true;
-    fn encode(&self, out: &mut Buffer) {
-        put_array(out, 3);
-        self.name.encode(out);
-        self.hash.encode(out);
-        put_array(out, self.methods.len());
-        for method in self.methods {
-            let types = method.types();
-            let more = Additions { fields: method.reply_fields, former: method.former, types };
-            put_array(out, 3 + more.count());
-            method.name.encode(out);
-            put_array(out, method.arguments.len());
-            for argument in method.arguments {
-                let (fields, former) = (argument.fields, argument.former);
-                let more = Additions { fields, former, types: Vec::new() };
-                put_array(out, 2 + more.count());
-                argument.name.encode(out);
-                argument.kind.encode(out);
-                more.put(out);
-            }
-            method.reply.encode(out);
-            more.put(out);
-        }
-    }
-}
-
-/// What a description has only where there is something to say, so that it stays readable for peers
-/// that do not know it.
-struct Additions {
-    fields: &'static Fields,
-    former: &'static [&'static str],
-    types: Vec<TypeInWords>,
-}
-
-impl Additions {
-    fn count(&self) -> usize {
-        match (self.fields.is_none(), self.former.is_empty(), self.types.is_empty()) {
-            (_, _, false) => 3,
-            (_, false, true) => 2,
-            (false, true, true) => 1,
-            (true, true, true) => 0,
-        }
-    }
-
-    fn put(&self, out: &mut Buffer) {
-        if self.count() > 0 {
-            self.fields.encode(out);
-        }
-        if self.count() > 1 {
-            self.former.encode(out);
-        }
-        if self.count() > 2 {
-            self.types.encode(out);
-        }
     }
 }
 
@@ -197,6 +138,7 @@ const fn printed(mut hash: u64, fixed: FixedWidth) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wigwag_wire::Encode;
 
     const fn argument(kind: &'static str, fixed: FixedWidth) -> Argument {
         Argument { name: "n", former: &[], kind, fields: Fields::NONE, fixed }
@@ -206,6 +148,8 @@ mod tests {
         name: "add",
         former: &[],
         reply_fields: Fields::NONE,
+        is_stream: false,
+        comment: "",
         arguments: &[argument("u64", FixedWidth::NONE)],
         reply: "()",
     };
@@ -213,6 +157,8 @@ mod tests {
         name: "get",
         former: &[],
         reply_fields: Fields::NONE,
+        is_stream: false,
+        comment: "",
         arguments: &[],
         reply: "u64",
     };
@@ -226,6 +172,8 @@ mod tests {
             name: "add",
             former: &[],
             reply_fields: Fields::NONE,
+        is_stream: false,
+        comment: "",
             arguments: &[argument("u32", FixedWidth::NONE)],
             reply: "()",
         };
@@ -239,6 +187,8 @@ mod tests {
             name: "add",
             former: &[],
             reply_fields: Fields::NONE,
+        is_stream: false,
+        comment: "",
             arguments: &[argument("u64", u64::FIXED)],
             reply: "()",
         };
@@ -264,7 +214,7 @@ mod tests {
                 8 => const { &[argument("Id", i64::FIXED)] },
                 _ => const { &[argument("Id", FixedWidth::NONE)] },
             };
-            Method { name: "add", former: &[], reply_fields: Fields::NONE, arguments, reply: "()" }
+            Method { arguments, ..ADD }
         }
         for (at, hash) in HASHES.iter().enumerate() {
             assert!(!HASHES[..at].contains(hash), "{at}");

@@ -204,8 +204,14 @@ pub trait Application {
     /// The calls of this batch on the channel are complete.
     fn publish(&mut self, _channel: &mut Self::Channel) {}
 
-    /// An ask of the method *describe* has come. Its units are to be given back.
-    fn describe(&mut self, channel: &mut Self::Channel, asker: (u32, u32), units: u64);
+    /// An ask of the method *describe* has come, with these arguments. Its units are to be given back.
+    fn describe(
+        &mut self,
+        channel: &mut Self::Channel,
+        asker: (u32, u32),
+        arguments: &[u8],
+        units: u64,
+    );
 
     /// A call was paid for and reaches nobody: its units are to be given back.
     fn discarded(&mut self, channel: &mut Self::Channel, units: u64);

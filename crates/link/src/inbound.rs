@@ -234,12 +234,12 @@ impl<C> InboundChannels<C> {
     where
         A: Application<Channel = C>,
     {
-        let Arrived { channel, method, asker, .. } = *call;
+        let Arrived { channel, method, arguments, asker, .. } = *call;
         if let (Some(Some(Inbound::Open(open))), DESCRIBE, Some(asker)) =
             (self.channels.get_mut(index(channel)), method, asker)
         {
             if open.pay(channel, units, app)? {
-                app.describe(&mut open.channel, asker, units);
+                app.describe(&mut open.channel, asker, arguments, units);
             } else {
                 undeliverable(Some(asker), Code::ACTOR_STOPPED, "", app);
             }

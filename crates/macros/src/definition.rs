@@ -38,6 +38,8 @@ pub(crate) struct Definition {
     /// The same as a type, with the parameters.
     pub(crate) reference_type: TokenStream,
     pub(crate) methods: Vec<Method>,
+    /// The text of the doc comment of the block or the trait.
+    pub(crate) comment: String,
 }
 
 impl Definition {
@@ -66,7 +68,14 @@ impl Definition {
             generics,
             reach,
             methods,
+            comment: String::new(),
         }
+    }
+
+    /// Sets the comment.
+    pub(crate) fn with_comment(mut self, comment: String) -> Definition {
+        self.comment = comment;
+        self
     }
 
     /// The parameters and one type more.

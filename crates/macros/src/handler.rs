@@ -15,7 +15,7 @@ pub(crate) fn interface(definition: &Definition) -> TokenStream {
     let (self_type, message_type) = (&definition.self_type, &definition.message_type);
     let reference_type = &definition.reference_type;
     let (parameters, _, conditions) = definition.generics.split_for_impl();
-    let name = definition.spelled();
+    let (name, comment) = (definition.spelled(), &definition.comment);
     let methods = definition.methods.iter().map(|method| described(definition, method));
     let codec = definition.codec();
     let references = (!definition.is_local()).then(references);
@@ -48,7 +48,7 @@ pub(crate) fn interface(definition: &Definition) -> TokenStream {
             type Ref = #reference_type;
             type Codec = #codec;
             const SCHEMA: &'static ::wigwag::__private::Schema =
-                &::wigwag::__private::Schema::new(#name, &[#(#methods,)*]);
+                &::wigwag::__private::Schema::new(#name, &[#(#methods,)*]).with_comment(#comment);
             #references
         }
 
@@ -123,6 +123,7 @@ fn described(definition: &Definition, method: &Method) -> TokenStream {
         }
     });
     let (cfg, former) = (method.cfg(), &method.former);
+    let (is_stream, comment) = (method.is_stream, &method.comment);
     let reply_fields = if definition.is_local() {
         quote!(::wigwag::__private::fields::Fields::NONE)
     } else {
@@ -139,6 +140,8 @@ fn described(definition: &Definition, method: &Method) -> TokenStream {
             arguments: &[#(#arguments,)*],
             reply: #reply,
             reply_fields: #reply_fields,
+            is_stream: #is_stream,
+            comment: #comment,
         }
     }
 }

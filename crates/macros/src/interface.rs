@@ -12,7 +12,7 @@ use syn::{FnArg, Generics, Ident, ItemTrait, ReturnType, TraitItem, TraitItemFn}
 use crate::definition::{Definition, Reach};
 use crate::errors::Errors;
 use crate::method::{Method, call_site_at};
-use crate::{former, handler, implements, kind, message, reference, side_by_side};
+use crate::{comment, former, handler, implements, kind, message, reference, side_by_side};
 
 /// Returns the trait unchanged and the code that callers need.
 pub(crate) fn expand(block: &ItemTrait, errors: &mut Errors) -> TokenStream {
@@ -48,7 +48,8 @@ pub(crate) fn expand(block: &ItemTrait, errors: &mut Errors) -> TokenStream {
         Reach::Exportable,
         methods,
         errors,
-    );
+    )
+    .with_comment(comment::read(&block.attrs));
     let docs = format!(" Stands for the interface `{name}`, which is a trait and no type.");
     let message = message::expand(&definition);
     let reference = reference::expand(&definition);

@@ -2,7 +2,7 @@
 //!
 //! Use them through the crate `wigwag`; the generated code refers to it.
 //!
-//! Reading order of the modules: `errors` and `kind` are tools, `method` parses one call from a
+//! Reading order of the modules: `errors`, `kind` and `comment` are tools, `method` parses one call from a
 //! signature and `side_by_side` its attribute, `definition` holds the result; then there is one
 //! module for each kind of generated code: `fields` and `message`, `reference`, `handler`. `actor`
 //! and `interface` are the two entry points, `derive` and `entry` the other two macros.
@@ -14,6 +14,7 @@
 
 mod errors;
 mod kind;
+mod comment;
 mod method;
 mod side_by_side;
 mod definition;

@@ -12,6 +12,7 @@ use syn::{
     ReceiverKind, ReturnType, Safety, Signature, Type,
 };
 
+use crate::comment;
 use crate::definition::Reach;
 use crate::errors::Errors;
 use crate::former;
@@ -32,6 +33,8 @@ pub(crate) struct Method {
     pub(crate) former: Vec<String>,
     /// The name of its variant in the message enum.
     pub(crate) variant: Ident,
+    /// The text of its doc comment.
+    pub(crate) comment: String,
     /// Its docs and `#[deprecated]`, which the reference's method repeats.
     pub(crate) attributes: Vec<Attribute>,
     /// Its `#[cfg(…)]`, which every item that is generated for it repeats.
@@ -169,6 +172,7 @@ impl Method {
         Method {
             former: former::read(attributes, &name, errors),
             variant: variant(&name, errors),
+            comment: comment::read(attributes),
             attributes: kept(attributes, &["doc", "deprecated"]),
             cfgs: kept(attributes, &["cfg"]),
             execution,

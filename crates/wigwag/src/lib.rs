@@ -258,6 +258,9 @@
 //! dropped still tries to write waiting messages, and logs those that it could not.
 #![forbid(unsafe_code)]
 
+// The code that the macros generate refers to the crate by its name, also in the crate itself.
+extern crate self as wigwag;
+
 pub mod limits;
 mod error;
 mod sync;

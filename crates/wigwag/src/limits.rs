@@ -192,3 +192,13 @@ pub const SP_CLIENT_ACTORS_MAX: usize = 64;
 
 /// Members of a group that one survey asks.
 pub const SURVEY_MEMBERS_MAX: usize = 1024;
+
+/// Bytes of a description that an actor gives of itself: an interface of some thousand methods and
+/// fields. In memory it takes up to 70 times as much.
+pub const DESCRIPTION_BYTES_MAX: usize = 1024 * 1024;
+
+/// Actors in one answer of a node that lists them: with the longest names and comments some 350 KiB.
+pub const LISTED_PER_ANSWER_MAX: usize = 256;
+
+/// Actors of a peer that are listed: more than a person reads.
+pub const LISTED_MAX: usize = 16_384;

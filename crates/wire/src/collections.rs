@@ -61,6 +61,7 @@ impl<T: Encode, E: Encode> Encode for Result<T, E> {
     const FIELDS: &'static Fields = &Fields {
         name: "",
         fields: &[Field::unnamed("0", T::FIELDS), Field::unnamed("1", E::FIELDS)],
+        comment: "",
     };
     fn encode(&self, out: &mut Buffer) {
         put_array(out, 2);
@@ -172,6 +173,7 @@ impl<K: Encode, V: Encode> Encode for BTreeMap<K, V> {
     const FIELDS: &'static Fields = &Fields {
         name: "",
         fields: &[Field::unnamed("0", K::FIELDS), Field::unnamed("1", V::FIELDS)],
+        comment: "",
     };
     fn encode(&self, out: &mut Buffer) {
         put_pairs(out, self.iter());
@@ -241,6 +243,7 @@ macro_rules! tuples {
                 fields: &[$(
                     Field::unnamed(stringify!($index), $name::FIELDS),
                 )+],
+                comment: "",
             };
             const SMALL_BYTES: usize = small::array(&[$($name::SMALL_BYTES),+]);
             #[inline]

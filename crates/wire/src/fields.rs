@@ -2,12 +2,17 @@
 //!
 //! A struct is encoded as the array of its fields, without names. Two ends compare the names once,
 //! when they find that their schemas differ, so that two fields of one type that have changed places
-//! are noticed and not swapped. The types of the fields are for people who read a description.
+//! are noticed and not swapped. Types and comments are for people who read a description, and for
+//! schemas that are made of it.
+
+mod in_words;
 
 use alloc::vec::Vec;
 
 use crate::msgpack::put_array;
 use crate::{Buffer, Encode};
+
+pub use in_words::{Comments, TypeInWords};
 
 /// Levels of types that are described; deeper ones count in the hash only.
 const DEPTH_MAX: usize = 6;
@@ -23,6 +28,8 @@ pub struct Fields {
     pub name: &'static str,
     /// The parts in order.
     pub fields: &'static [Field],
+    /// The type's doc comment; empty if it has none.
+    pub comment: &'static str,
 }
 
 /// One part of a type.
@@ -36,11 +43,26 @@ pub struct Field {
     pub kind: &'static str,
     /// The parts of its own type; of a variant, its fields.
     pub fields: &'static Fields,
+    /// How it is encoded.
+    pub form: Form,
+    /// Its doc comment; empty if it has none.
+    pub comment: &'static str,
+}
+
+/// How a part is encoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// As its type says.
+    OfType,
+    /// By a codec of the field's own, so that its type says nothing.
+    Own,
+    /// The part is a variant with this number.
+    Variant(u32),
 }
 
 impl Fields {
     /// A type without named parts.
-    pub const NONE: &'static Fields = &Fields { name: "", fields: &[] };
+    pub const NONE: &'static Fields = &Fields { name: "", fields: &[], comment: "" };
 
     /// True if no part at any level has a name of its own: those of a tuple are numbers.
     pub const fn is_none(&self) -> bool {
@@ -124,38 +146,12 @@ impl Fields {
 impl Field {
     /// A part that has only a number, such as one of a tuple.
     pub const fn unnamed(number: &'static str, fields: &'static Fields) -> Field {
-        Field { name: number, former: &[], kind: "", fields }
+        Field { name: number, former: &[], kind: "", fields, form: Form::OfType, comment: "" }
     }
 }
 
 const fn is_number(name: &str) -> bool {
     name.is_empty() || name.as_bytes()[0].is_ascii_digit()
-}
-
-/// A struct or an enum in words: `[name, [[part, its type, [[field of a variant, its type]*]]*]]`.
-#[derive(Debug)]
-pub struct TypeInWords(pub &'static Fields);
-
-impl Encode for TypeInWords {
-    const IS_PLAIN: bool = true;
-    fn encode(&self, out: &mut Buffer) {
-        let Fields { name, fields } = self.0;
-        put_array(out, 2);
-        name.encode(out);
-        put_array(out, fields.len());
-        for part in *fields {
-            put_array(out, 3);
-            part.name.encode(out);
-            part.kind.encode(out);
-            let inner = if self.0.is_enum() { part.fields.fields } else { &[] };
-            put_array(out, inner.len());
-            for field in inner {
-                put_array(out, 2);
-                field.name.encode(out);
-                field.kind.encode(out);
-            }
-        }
-    }
 }
 
 /// Nil if there are no named parts, otherwise `[name, [[part, [former name*], its parts]*]]`.
@@ -184,9 +180,15 @@ mod tests {
         const FIELDS: &'static Fields = &Fields {
             name: "Point",
             fields: &[
-                Field { name: "x", former: &[], kind: "u8", fields: Fields::NONE },
-                Field { name: "y", former: &["z"], kind: "Option<u8>", fields: Fields::NONE },
+                Field { kind: "u8", ..Field::unnamed("x", Fields::NONE) },
+                Field {
+                    former: &["z"],
+                    kind: "Option<u8>",
+                    comment: "Downwards.",
+                    ..Field::unnamed("y", Fields::NONE)
+                },
             ],
+            comment: "A place.",
         };
         fn encode(&self, _: &mut Buffer) {}
     }

@@ -123,7 +123,7 @@ impl Application for EndApplication<'_> {
         self.step()
     }
 
-    fn describe(&mut self, (): &mut (), asker: (u32, u32), _units: u64) {
+    fn describe(&mut self, (): &mut (), asker: (u32, u32), _arguments: &[u8], _units: u64) {
         panic!("{asker:?} asks for the schema");
     }
 

@@ -1,13 +1,15 @@
-//! The names of fields and variants, by which two versions of a type are compared.
+//! The names of fields and variants, by which two versions of a type are compared, and what else a
+//! description says of them.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote, quote_spanned};
 use syn::ext::IdentExt;
 use syn::spanned::Spanned;
-use syn::{Data, DeriveInput, Field, Fields};
+use syn::{Attribute, Data, DeriveInput, Field, Fields};
 
-use super::options::{FieldCodec, check_variant, former_names};
+use super::options::{FieldCodec, check_variant, former_names, variant_numbers};
 use super::shape::checked;
+use crate::comment;
 use crate::errors::Errors;
 use crate::kind;
 use crate::method::mixed_site_at;
@@ -16,25 +18,34 @@ use crate::method::mixed_site_at;
 /// depend on itself, have the names of one level only.
 pub(super) fn names(input: &DeriveInput, is_cyclic: bool, errors: &mut Errors) -> TokenStream {
     let name = input.ident.unraw().to_string();
+    let comment = comment::read(&input.attrs);
     match &input.data {
-        Data::Struct(data) => names_of(input, &name, &data.fields, is_cyclic, errors),
+        Data::Struct(data) => names_of(input, (&name, &comment), &data.fields, is_cyclic, errors),
         Data::Enum(data) => {
+            // What is wrong with the numbers was reported where the encoding is generated.
+            let numbers = variant_numbers(data, &mut Errors::default());
             let variants: Vec<_> = data
                 .variants
                 .iter()
-                .map(|variant| {
+                .zip(numbers)
+                .map(|(variant, number)| {
                     check_variant(&variant.attrs, errors);
                     let text = variant.ident.unraw().to_string();
                     // The fields of a tuple have no names that could be compared.
                     let is_named = matches!(variant.fields, Fields::Named(_));
                     let whole = if is_named { format!("{name}::{text}") } else { String::new() };
                     let former = former_names(&variant.attrs, &variant.ident, errors);
-                    let fields = names_of(input, &whole, &variant.fields, is_cyclic, errors);
-                    named(&text, &former, "", &fields)
+                    let fields = names_of(input, (&whole, ""), &variant.fields, is_cyclic, errors);
+                    let form = quote!(::wigwag::__private::fields::Form::Variant(#number));
+                    named(&text, &former, "", &fields, &form, &variant.attrs)
                 })
                 .collect();
             quote! {
-                &::wigwag::__private::fields::Fields { name: #name, fields: &[#(#variants,)*] }
+                &::wigwag::__private::fields::Fields {
+                    name: #name,
+                    fields: &[#(#variants,)*],
+                    comment: #comment,
+                }
             }
         }
         Data::Union(_) => TokenStream::new(),
@@ -43,7 +54,7 @@ pub(super) fn names(input: &DeriveInput, is_cyclic: bool, errors: &mut Errors) -
 
 fn names_of(
     input: &DeriveInput,
-    name: &str,
+    (name, comment): (&str, &str),
     fields: &Fields,
     is_cyclic: bool,
     errors: &mut Errors,
@@ -59,10 +70,21 @@ fn names_of(
                 None => (at.to_string(), Vec::new()),
             };
             let kind = kind::spelled(field.ty.to_token_stream());
-            named(&text, &former, &kind, &parts(input, field, is_cyclic))
+            // The options were read before, with their errors.
+            let form = match FieldCodec::read(field, &mut Errors::default()).is_plain() {
+                true => quote!(::wigwag::__private::fields::Form::OfType),
+                false => quote!(::wigwag::__private::fields::Form::Own),
+            };
+            named(&text, &former, &kind, &parts(input, field, is_cyclic), &form, &field.attrs)
         })
         .collect();
-    quote!(&::wigwag::__private::fields::Fields { name: #name, fields: &[#(#each,)*] })
+    quote! {
+        &::wigwag::__private::fields::Fields {
+            name: #name,
+            fields: &[#(#each,)*],
+            comment: #comment,
+        }
+    }
 }
 
 /// The names inside of a field; none if a codec of its own encodes it.
@@ -80,13 +102,23 @@ fn parts(input: &DeriveInput, field: &Field, is_cyclic: bool) -> TokenStream {
     }
 }
 
-fn named(name: &str, former: &[String], kind: &str, fields: &TokenStream) -> TokenStream {
+fn named(
+    name: &str,
+    former: &[String],
+    kind: &str,
+    fields: &TokenStream,
+    form: &TokenStream,
+    attributes: &[Attribute],
+) -> TokenStream {
+    let comment = comment::read(attributes);
     quote! {
         ::wigwag::__private::fields::Field {
             name: #name,
             former: &[#(#former,)*],
             kind: #kind,
             fields: #fields,
+            form: #form,
+            comment: #comment,
         }
     }
 }

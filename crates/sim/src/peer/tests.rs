@@ -69,7 +69,7 @@ impl Application for RecordingApplication<'_> {
         Ok(())
     }
 
-    fn describe(&mut self, _channel: &mut usize, _asker: (u32, u32), _units: u64) {}
+    fn describe(&mut self, _: &mut usize, _asker: (u32, u32), _arguments: &[u8], _units: u64) {}
 
     fn discarded(&mut self, _channel: &mut usize, _units: u64) {}
 

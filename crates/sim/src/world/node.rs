@@ -260,7 +260,7 @@ impl Application for NodeApplication<'_> {
         Ok(self.server.calls(*queue, run, self.sender, self.shared)?)
     }
 
-    fn describe(&mut self, _queue: &mut usize, _asker: (u32, u32), _units: u64) {}
+    fn describe(&mut self, _: &mut usize, _asker: (u32, u32), _arguments: &[u8], _units: u64) {}
 
     fn discarded(&mut self, _queue: &mut usize, _units: u64) {}
 

@@ -1,25 +1,33 @@
 //! The exported actors of a node, by name.
 
+pub(crate) mod directory;
+pub(crate) mod references;
+
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use wigwag_actor::runtime::publish::{Publication, publish_through};
-use wigwag_actor::{Exported, Publisher};
+use wigwag_actor::{Actor, Exported, Publisher};
 use wigwag_link::limits::TARGET_BYTES_MAX;
 
 use crate::error::NodeError;
-
-pub(crate) mod references;
-
+use crate::lock::lock;
+use directory::Directory;
 use references::ReferenceTable;
 
 /// A table of exported actors.
-#[derive(Default)]
 pub(crate) struct Exports {
-    names: Mutex<HashMap<String, Export>>,
+    actors: Arc<Actors>,
+    is_listed: bool,
+    /// The actor that lists the others, from the first time that a peer asks for it.
+    directory: Mutex<Option<Arc<dyn Exported>>>,
     /// The actors that references lead to, exported or not.
     pub(crate) references: Arc<ReferenceTable>,
 }
+
+/// The actors by their names.
+#[derive(Default)]
+pub(crate) struct Actors(Mutex<HashMap<String, Export>>);
 
 /// An exported actor, and the place through which it publishes.
 struct Export {
@@ -28,6 +36,12 @@ struct Export {
 }
 
 impl Exports {
+    /// Creates an empty table, which peers may list or not.
+    pub(crate) fn new(is_listed: bool) -> Exports {
+        let (directory, references) = (Mutex::default(), Arc::default());
+        Exports { actors: Arc::default(), is_listed, directory, references }
+    }
+
     /// Adds an actor, which publishes through `publisher`. The name of a stopped actor can be used
     /// again.
     pub(crate) fn add(
@@ -37,7 +51,7 @@ impl Exports {
         publisher: Option<Arc<dyn Publisher>>,
     ) -> Result<(), NodeError> {
         check(name)?;
-        let mut actors = self.lock();
+        let mut actors = self.actors.lock();
         if actors.get(name).is_some_and(|old| !old.actor.is_stopped()) {
             let rule = "an actor is exported under this name";
             return Err(NodeError::BadName { name: name.to_owned(), rule });
@@ -49,26 +63,41 @@ impl Exports {
 
     /// Removes a name; attached channels stay open.
     pub(crate) fn remove(&self, name: &str) -> bool {
-        let removed = self.lock().remove(name);
+        let removed = self.actors.lock().remove(name);
         removed.is_some()
     }
 
     /// The running actor with this name.
     pub(crate) fn find(&self, name: &[u8]) -> Option<Arc<dyn Exported>> {
         let name = std::str::from_utf8(name).ok()?;
-        let actors = self.lock();
+        if name.is_empty() {
+            return self.is_listed.then(|| self.directory())?;
+        }
+        let actors = self.actors.lock();
         let export = actors.get(name).filter(|export| !export.actor.is_stopped());
         export.map(|export| export.actor.clone())
     }
 
     /// Removes all actors.
     pub(crate) fn clear(&self) {
-        let actors = std::mem::take(&mut *self.lock());
+        let actors = std::mem::take(&mut *self.actors.lock());
         drop(actors);
+        let directory = lock(&self.directory).take();
+        drop(directory);
     }
 
+    fn directory(&self) -> Option<Arc<dyn Exported>> {
+        let mut directory = lock(&self.directory);
+        if directory.as_ref().is_none_or(|actor| actor.is_stopped()) {
+            *directory = Directory { actors: self.actors.clone() }.spawn().as_ref().exported();
+        }
+        directory.clone()
+    }
+}
+
+impl Actors {
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Export>> {
-        self.names.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 

@@ -11,6 +11,8 @@ use wigwag_net::transport::Boxed;
 
 use super::{Node, runtime};
 use crate::error::NodeError;
+use crate::exports::directory::{Directory, DirectoryRef, ListedActor};
+use crate::limits::LISTED_MAX;
 use crate::lock::lock;
 use crate::reconnecting::Reconnecting;
 use crate::reconnecting::task::Dialer;
@@ -122,6 +124,63 @@ impl<I: Interface> Future for Fetch<I> {
             })
         };
         fetching.get_or_insert_with(begin).as_mut().poll(context)
+    }
+}
+
+impl Node {
+    /// Lists the actors that the node at `address` exports, in the order of their names, 16,384 at
+    /// most. The address is the one that the node listens at, without the name of an actor.
+    ///
+    /// ```
+    /// use wigwag::{Actor, Node};
+    ///
+    /// struct Clock;
+    ///
+    /// /// Tells the time.
+    /// #[wigwag::actor]
+    /// impl Clock {
+    ///     pub fn hour(&self) -> u8 {
+    ///         12
+    ///     }
+    /// }
+    ///
+    /// # #[wigwag::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let (service, client) = (Node::new(), Node::new());
+    /// service.export("clock", &Clock.spawn())?;
+    /// let bound = service.listen("tcp://127.0.0.1:0").await?;
+    ///
+    /// let actors = client.list_actors(&bound.to_string()).await?;
+    /// assert_eq!((&*actors[0].name, &*actors[0].comment), ("clock", "Tells the time."));
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// The errors of [`actor`](Node::actor): [`NoSuchActor`](crate::CallErrorKind::NoSuchActor) if the
+    /// node [does not list](crate::NodeOptions::lists_actors) its actors, or is of an earlier release.
+    ///
+    /// # Cancellation
+    /// As for [`actor`](Node::actor).
+    pub async fn list_actors(&self, address: &str) -> Result<Vec<ListedActor>, NodeError> {
+        let list = Box::pin(async {
+            self.inner.check_open()?;
+            let session = self.session_to(&address.parse()?).await?;
+            let watch = *lock(&self.inner.answer_spin);
+            let remote = Remote::<Directory>::attach(session, "", &address.into(), watch).await?;
+            let directory = DirectoryRef::from(Ref::remote(remote.shared(watch)));
+            let mut listed: Vec<ListedActor> = Vec::new();
+            while listed.len() < LISTED_MAX {
+                let last = listed.last().map(|last| last.name.clone());
+                let more = directory.list(last).ask().await.map_err(|error| error.into_error())?;
+                if more.is_empty() {
+                    break;
+                }
+                listed.extend(more);
+            }
+            listed.truncate(LISTED_MAX);
+            Ok(listed)
+        });
+        runtime::enter(&self.inner.runtime, self.within_attach_time(address, list)).await
     }
 }
 

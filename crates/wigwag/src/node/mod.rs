@@ -116,7 +116,7 @@ impl Node {
         let runtime = wigwag_net::socket::background::current_or_own()
             .expect("the operating system can start one more thread");
         let incarnation = random::id();
-        let exports: Arc<Exports> = Arc::default();
+        let exports = Arc::new(Exports::new(options.lists_actors));
         let inner = Inner {
             // A node without a name has a new id after each start, and peers see that.
             node: options.name.as_deref().map_or(incarnation, id_of),

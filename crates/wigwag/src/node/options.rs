@@ -37,6 +37,7 @@ pub struct NodeOptions {
     pub(crate) listen: ListenOptions,
     pub(crate) dials_references: bool,
     pub(crate) relays_references: bool,
+    pub(crate) lists_actors: bool,
 }
 
 impl Default for NodeOptions {
@@ -52,6 +53,7 @@ impl Default for NodeOptions {
             listen: ListenOptions::default(),
             dials_references: true,
             relays_references: true,
+            lists_actors: true,
         }
     }
 }
@@ -182,6 +184,15 @@ impl NodeOptions {
     #[must_use]
     pub fn relay_references(mut self, on: bool) -> NodeOptions {
         self.relays_references = on;
+        self
+    }
+
+    /// Sets whether peers may list the actors that this node exports, with their types and comments:
+    /// [`Node::list_actors`](crate::Node::list_actors). On by default. Off, a peer reaches the actors
+    /// whose names it knows, and learns of no other.
+    #[must_use]
+    pub fn lists_actors(mut self, on: bool) -> NodeOptions {
+        self.lists_actors = on;
         self
     }
 

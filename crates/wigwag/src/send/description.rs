@@ -5,7 +5,16 @@ use wigwag_wire::collections::nested;
 use wigwag_wire::skip::skip;
 use wigwag_wire::{Decode, DecodeError, Reader};
 
-use crate::send::dynamic::{DescribedMethod, DescribedPart, DescribedType};
+use crate::send::described::{DescribedMethod, DescribedPart, DescribedType};
+
+/// The whole answer of method 0.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct InterfaceDescription {
+    pub(crate) name: String,
+    pub(crate) hash: u64,
+    pub(crate) methods: Vec<MethodDescription>,
+    pub(crate) comment: String,
+}
 
 /// A method of the description.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,8 +24,11 @@ pub(crate) struct MethodDescription {
     pub(crate) arguments: Vec<ArgumentDescription>,
     pub(crate) reply: String,
     pub(crate) reply_parts: Option<Parts>,
-    /// The structs and enums that the method uses.
+    /// The structs and enums that the method uses, and, for a peer of this release, no method before
+    /// it.
     pub(crate) types: Vec<DescribedType>,
+    pub(crate) comment: String,
+    pub(crate) is_stream: bool,
 }
 
 /// An argument of a method.
@@ -52,12 +64,14 @@ impl MethodDescription {
 }
 
 /// What a peer may leave out: the parts of a type, former names, and for a method the types that it
-/// uses.
+/// uses, its comment, and whether its reply is a stream.
 #[derive(Default)]
 struct Additions {
     parts: Option<Parts>,
     former: Vec<String>,
     types: Vec<DescribedType>,
+    comment: String,
+    is_stream: bool,
 }
 
 /// Reads the values behind the first `known` ones.
@@ -76,8 +90,13 @@ fn additions(
     if count > known + 2 {
         read.types = Decode::decode(reader)?;
     }
-    skip_rest(reader, known + 3, count)?;
-
+    if count > known + 3 {
+        read.comment = Decode::decode(reader)?;
+    }
+    if count > known + 4 {
+        read.is_stream = Decode::decode(reader)?;
+    }
+    skip_rest(reader, known + 5, count)?;
     Ok(read)
 }
 
@@ -93,13 +112,41 @@ fn check(count: usize, least: usize) -> Result<(), DecodeError> {
     Err(DecodeError::OutOfRange { expected: "the description of a method" })
 }
 
+impl<'a> Decode<'a> for InterfaceDescription {
+    fn decode(reader: &mut Reader<'a>) -> Result<InterfaceDescription, DecodeError> {
+        nested(reader, |reader, count| {
+            check(count, 3)?;
+            let (name, hash) = (Decode::decode(reader)?, Decode::decode(reader)?);
+            let methods = Decode::decode(reader)?;
+            let comment = optional(reader, count > 3)?.unwrap_or_default();
+            skip_rest(reader, 4, count)?;
+            Ok(InterfaceDescription { name, hash, methods, comment })
+        })
+    }
+}
+
+/// Reads a value that a peer may leave out.
+fn optional<'a, T: Decode<'a>>(
+    reader: &mut Reader<'a>,
+    is_there: bool,
+) -> Result<Option<T>, DecodeError> {
+    is_there.then(|| T::decode(reader)).transpose()
+}
+
 impl<'a> Decode<'a> for DescribedType {
     fn decode(reader: &mut Reader<'a>) -> Result<DescribedType, DecodeError> {
         nested(reader, |reader, count| {
             check(count, 2)?;
-            let (name, parts) = (Decode::decode(reader)?, Decode::decode(reader)?);
-            skip_rest(reader, 2, count)?;
-            Ok(DescribedType { name, parts })
+            let (name, parts): (_, Vec<DescribedPart>) =
+                (Decode::decode(reader)?, Decode::decode(reader)?);
+            let comment = optional(reader, count > 2)?.unwrap_or_default();
+            skip_rest(reader, 3, count)?;
+            // The number of a variant is its place, unless the peer says another one.
+            let mut parts = parts;
+            for (at, part) in parts.iter_mut().enumerate() {
+                part.number = part.number.or(u32::try_from(at).ok()).filter(|_| part.kind.is_none());
+            }
+            Ok(DescribedType { name, parts, comment })
         })
     }
 }
@@ -109,12 +156,53 @@ impl<'a> Decode<'a> for DescribedPart {
         nested(reader, |reader, count| {
             check(count, 3)?;
             let (name, kind): (_, String) = (Decode::decode(reader)?, Decode::decode(reader)?);
-            let fields = Decode::decode(reader)?;
-            skip_rest(reader, 3, count)?;
+            let fields: Vec<VariantField> = Decode::decode(reader)?;
+            let (comment, form) = comment_and_form(reader, 3, count)?;
             let kind = Some(kind).filter(|kind| !kind.is_empty());
-            Ok(DescribedPart { name, kind, fields })
+            let fields = fields.into_iter().map(|VariantField(field)| field).collect();
+            Ok(DescribedPart { name, kind, fields, comment, ..form })
         })
     }
+}
+
+/// A field of a variant, which has no fields that a description lists.
+struct VariantField(DescribedPart);
+
+impl<'a> Decode<'a> for VariantField {
+    fn decode(reader: &mut Reader<'a>) -> Result<VariantField, DecodeError> {
+        nested(reader, |reader, count| {
+            check(count, 2)?;
+            let (name, kind) = (Decode::decode(reader)?, Some(Decode::decode(reader)?));
+            let (comment, form) = comment_and_form(reader, 2, count)?;
+            Ok(VariantField(DescribedPart { name, kind, comment, number: None, ..form }))
+        })
+    }
+}
+
+/// Reads a comment and a form behind the first `known` values, and skips the rest. The form is a part
+/// with nothing else.
+fn comment_and_form(
+    reader: &mut Reader<'_>,
+    known: usize,
+    count: usize,
+) -> Result<(String, DescribedPart), DecodeError> {
+    let comment = optional(reader, count > known)?.unwrap_or_default();
+    let mut form = DescribedPart {
+        name: String::new(),
+        kind: None,
+        fields: Vec::new(),
+        comment: String::new(),
+        number: None,
+        has_own_codec: false,
+    };
+    if count > known + 1 {
+        match reader.peek() {
+            Some(0xC2 | 0xC3) => form.has_own_codec = Decode::decode(reader)?,
+            _ => form.number = Decode::decode(reader)?,
+        }
+    }
+    skip_rest(reader, known + 2, count)?;
+    Ok((comment, form))
 }
 
 impl<'a> Decode<'a> for MethodDescription {
@@ -123,8 +211,18 @@ impl<'a> Decode<'a> for MethodDescription {
             check(count, 3)?;
             let (name, arguments, reply) =
                 (Decode::decode(reader)?, Decode::decode(reader)?, Decode::decode(reader)?);
-            let Additions { parts: reply_parts, former, types } = additions(reader, 3, count)?;
-            Ok(MethodDescription { name, former, arguments, reply, reply_parts, types })
+            let Additions { parts: reply_parts, former, types, comment, is_stream } =
+                additions(reader, 3, count)?;
+            Ok(MethodDescription {
+                name,
+                former,
+                arguments,
+                reply,
+                reply_parts,
+                types,
+                comment,
+                is_stream,
+            })
         })
     }
 }
@@ -174,16 +272,29 @@ mod tests {
         let none: Vec<(&str, &str)> = Vec::new();
         let short: MethodDescription = read(("get", none.clone(), "Point"));
         assert!(short.types.is_empty() && short.reply_parts.is_none());
-        let part = ("x", "u8", none.clone(), "more");
-        let types = vec![("Point", vec![part], 7)];
+        assert!(short.comment.is_empty() && !short.is_stream);
+        let part = ("x", "u8", none.clone(), "across", true, "more");
+        let types = vec![("Point", vec![part], "a place", "more")];
         let long: MethodDescription =
-            read(("get", none, "Point", None::<u8>, vec!["was"], types, 7, "more"));
-        let fields = Vec::new();
-        let part = DescribedPart { name: "x".into(), kind: Some("u8".into()), fields };
-        let point = DescribedType { name: "Point".into(), parts: vec![part] };
-        assert_eq!(
-            long,
-            MethodDescription { former: vec!["was".into()], types: vec![point], ..short }
-        );
+            read(("get", none, "Point", None::<u8>, vec!["was"], types, "gets", true, "more"));
+        let [point] = &long.types[..] else { panic!("{long:?}") };
+        assert_eq!((&*point.name, &*point.comment), ("Point", "a place"));
+        let [x] = &point.parts[..] else { panic!("{point:?}") };
+        assert_eq!((x.kind.as_deref(), &*x.comment, x.has_own_codec), (Some("u8"), "across", true));
+        assert_eq!((&*long.comment, long.is_stream), ("gets", true));
+        assert_eq!(long.former, ["was"]);
+    }
+
+    #[test]
+    fn a_variant_has_the_number_that_the_peer_says_or_that_of_its_place() {
+        let none: Vec<(&str, &str)> = Vec::new();
+        let first = ("A", "", vec![("a", "u8", "one", "more")]);
+        // A tuple is an array too.
+        let parts = (first, ("B", "", none.clone(), "", 7), ("C", "", none));
+        let read: DescribedType = read(("Kind", parts));
+        let numbers: Vec<_> = read.parts.iter().map(|part| part.number).collect();
+        assert_eq!(numbers, [Some(0), Some(7), Some(2)]);
+        assert_eq!(read.parts[0].fields[0].comment, "one");
+        assert!(read.is_enum());
     }
 }

@@ -1,77 +1,18 @@
-//! Untyped calls: the description that an actor gives of itself, and calls by name.
+//! Untyped calls: asks an actor to describe itself, and calls its methods by name.
 
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use wigwag_actor::schema::FIRST_METHOD;
+use wigwag_actor::schema::Description;
 use wigwag_actor::{AskTiming, Attempt, CallError, CallErrorKind, Slot, Ticket};
-use wigwag_wire::{Decode, Reader};
 
+use crate::limits::DESCRIPTION_BYTES_MAX;
 use crate::send::channel::{AfterSend, Channel, DESCRIBE};
-use crate::send::description::MethodDescription;
+use crate::send::described::Described;
 use crate::session::buffers::encoded::EncodedArguments;
 use crate::session::rejected::MethodNames;
-
-/// One method of [`Described`]: its name, the name and type of each argument in order, and the type
-/// of its reply.
-pub type DescribedMethod = (String, Vec<(String, String)>, String);
-
-/// The description that an actor gives of its interface; see the example at [`Dynamic`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Described {
-    /// The name of the actor's type.
-    pub name: String,
-    /// A hash over names, order and types. Two actors with the same hash have the same interface.
-    pub hash: u64,
-    /// The methods in order.
-    pub methods: Vec<DescribedMethod>,
-    /// The structs and enums that the methods use, each once, also those inside of others, to six
-    /// levels. A type with an encoding of its own and one that contains itself are not described
-    /// further, and a peer of an earlier release describes none.
-    pub types: Vec<DescribedType>,
-    /// The same, with all that is needed to match two versions.
-    pub(crate) details: Vec<MethodDescription>,
-}
-
-/// A struct or an enum of [`Described`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct DescribedType {
-    /// Its name.
-    pub name: String,
-    /// The fields of the struct or the variants of the enum, in order; those of a tuple are named by
-    /// their numbers.
-    pub parts: Vec<DescribedPart>,
-}
-
-/// A field of a struct, or a variant of an enum.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct DescribedPart {
-    /// Its name.
-    pub name: String,
-    /// The type of a field, as written in the source; `None` for a variant.
-    pub kind: Option<String>,
-    /// The name and type of each field of a variant.
-    pub fields: Vec<(String, String)>,
-}
-
-impl DescribedType {
-    /// True for an enum, whose parts are variants.
-    pub fn is_enum(&self) -> bool {
-        !self.parts.is_empty() && self.parts.iter().all(|part| part.kind.is_none())
-    }
-}
-
-impl Described {
-    /// The number of the method with this name; `None` if there is none.
-    pub fn number(&self, name: &str) -> Option<u32> {
-        let at = self.methods.iter().position(|(method, ..)| method == name)?;
-        u32::try_from(at).ok()?.checked_add(FIRST_METHOD)
-    }
-}
 
 /// A reference to an actor whose interface this program does not know.
 ///
@@ -116,7 +57,7 @@ pub struct Dynamic {
 
 impl Dynamic {
     pub(crate) async fn new(channel: Channel) -> Result<Dynamic, CallError> {
-        let described = describe(&channel).await?;
+        let described = describe(&channel, true).await?;
         Ok(Dynamic { channel, described })
     }
 
@@ -197,30 +138,23 @@ impl Drop for ParkedSender<'_> {
     }
 }
 
-/// Asks an actor to describe itself.
-pub(crate) async fn describe(channel: &Channel) -> Result<Described, CallError> {
-    let reply = ask(channel, DESCRIBE, &EncodedArguments(&[0x90])).await?;
-    let mut reader = Reader::new(&reply);
-    let (name, hash, details) = <(String, u64, Vec<MethodDescription>)>::decode(&mut reader)
-        .map_err(|error| {
-            CallError::new(CallErrorKind::BadReply, &channel.target).with_detail(&error.to_string())
-        })?;
-    let names = details.iter().map(|method| method.name.clone()).collect();
-    channel.name_methods(MethodNames::Described(names));
-    let methods = details.iter().map(MethodDescription::public).collect();
-    let types = used_types(&details);
-    Ok(Described { name, hash, methods, types, details })
-}
-
-/// The types of all methods, each once.
-fn used_types(methods: &[MethodDescription]) -> Vec<DescribedType> {
-    let mut types = Vec::new();
-    for described in methods.iter().flat_map(|method| &method.types) {
-        if !types.contains(described) {
-            types.push(described.clone());
-        }
+/// Asks an actor to describe itself, with its doc comments or without.
+pub(crate) async fn describe(
+    channel: &Channel,
+    with_comments: bool,
+) -> Result<Described, CallError> {
+    let arguments = EncodedArguments(Description::arguments(with_comments));
+    let reply = ask(channel, DESCRIBE, &arguments).await?;
+    let bad = |why: &str| CallError::new(CallErrorKind::BadReply, &channel.target).with_detail(why);
+    if reply.len() > DESCRIPTION_BYTES_MAX {
+        let bytes = reply.len();
+        let why = format!("a description of {bytes} bytes, {DESCRIPTION_BYTES_MAX} are allowed");
+        return Err(bad(&why));
     }
-    types
+    let described = Described::read(&reply).map_err(|error| bad(&error.to_string()))?;
+    let names = described.methods.iter().map(|(name, ..)| name.clone()).collect();
+    channel.name_methods(MethodNames::Described(names));
+    Ok(described)
 }
 
 async fn ask(

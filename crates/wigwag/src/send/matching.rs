@@ -228,9 +228,10 @@ mod tests {
     #[test]
     fn parts_that_have_changed_places_are_named() {
         const fn field(name: &'static str) -> Field {
-            Field { name, former: &[], kind: "u64", fields: Fields::NONE }
+            Field { kind: "u64", ..Field::unnamed(name, Fields::NONE) }
         }
-        const POINT: &Fields = &Fields { name: "Point", fields: &[field("x"), field("y")] };
+        const POINT: &Fields =
+            &Fields { name: "Point", fields: &[field("x"), field("y")], comment: "" };
         let theirs = |names: &[&str]| Parts {
             name: "Point".into(),
             parts: names

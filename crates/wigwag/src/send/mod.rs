@@ -4,5 +4,6 @@ pub(crate) mod cancel;
 pub(crate) mod channel;
 pub(crate) mod description;
 pub(crate) mod dynamic;
+pub(crate) mod described;
 pub(crate) mod matching;
 pub(crate) mod remote;

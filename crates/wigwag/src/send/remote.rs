@@ -21,7 +21,8 @@ use wigwag_actor::{
 use crate::replies::ring::Ring;
 use crate::send::cancel::send_cancels;
 use crate::send::channel::{AfterSend, Channel};
-use crate::send::dynamic::{Described, describe};
+use crate::send::described::Described;
+use crate::send::dynamic::describe;
 use crate::send::matching::{MethodMatch, match_methods, reordered};
 use crate::session::Session;
 use crate::session::attach::routes::{ActorIdentity, RouteKey};
@@ -62,7 +63,7 @@ impl<I: Interface> Remote<I> {
     ) -> Result<Remote<I>, CallError> {
         let (channel, attached) = Channel::attach(session, to, I::SCHEMA.hash, target).await?;
         let differs = attached.schema_hash != I::SCHEMA.hash;
-        let described = if differs { Some(describe(&channel).await?) } else { None };
+        let described = if differs { Some(describe(&channel, false).await?) } else { None };
         let session = &channel.session;
         let referred = attached.reference.map(|reference| RemoteActor {
             node: session.identity.node,

@@ -55,6 +55,7 @@ impl<K: Encode, V: Encode, S> Encode for HashMap<K, V, S> {
     const FIELDS: &'static Fields = &Fields {
         name: "",
         fields: &[Field::unnamed("0", K::FIELDS), Field::unnamed("1", V::FIELDS)],
+        comment: "",
     };
     fn encode(&self, out: &mut Buffer) {
         put_pairs(out, self.iter());

@@ -174,7 +174,7 @@ impl Application for NodeApplication<'_> {
         self.step()
     }
 
-    fn describe(&mut self, index: &mut usize, asker: (u32, u32), units: u64) {
+    fn describe(&mut self, index: &mut usize, asker: (u32, u32), _arguments: &[u8], units: u64) {
         let asker = Some((asker.0.into(), asker.1.into()));
         self.node.accept(self.sender, *index, QueuedCall { units, asker, is_cancelled: false });
     }

@@ -11,6 +11,7 @@ use std::task::Waker;
 use bytes::Bytes;
 use tokio::runtime::Handle;
 use wigwag_actor::limits::RUN_CALLS_MAX;
+use wigwag_actor::schema::Description;
 use wigwag_actor::{CallErrorKind, InboundQueue, InboundQueueOwner, Reason};
 use wigwag_link::application::{
     self, ActorReference, Application, Attach, Found, LongCall, Rejected, Target,
@@ -218,10 +219,17 @@ impl Application for Inbound<'_> {
         channel.queue.publish();
     }
 
-    fn describe(&mut self, channel: &mut InboundChannel, asker: (u32, u32), units: u64) {
+    fn describe(
+        &mut self,
+        channel: &mut InboundChannel,
+        asker: (u32, u32),
+        arguments: &[u8],
+        units: u64,
+    ) {
         // The schema is known here, so the actor is not woken.
         channel.owner.freed(units);
-        channel.owner.reply(asker.0, asker.1, channel.actor.exported.schema());
+        let description = Description::asked(channel.actor.exported.schema(), arguments);
+        channel.owner.reply(asker.0, asker.1, &description);
     }
 
     fn discarded(&mut self, channel: &mut InboundChannel, units: u64) {
