@@ -202,3 +202,6 @@ pub const LISTED_PER_ANSWER_MAX: usize = 256;
 
 /// Actors of a peer that are listed: more than a person reads.
 pub const LISTED_MAX: usize = 16_384;
+
+/// Bytes of names and comments of a peer's actors, after which no more are asked for.
+pub const LISTED_BYTES_MAX: usize = 16 * 1024 * 1024;

@@ -27,6 +27,13 @@ pub struct ListedActor {
     pub comment: String,
 }
 
+impl ListedActor {
+    /// Bytes of its texts.
+    pub(crate) fn bytes(&self) -> usize {
+        self.name.len() + self.kind.len() + self.comment.len()
+    }
+}
+
 /// Lists the actors that this node exports.
 #[actor]
 impl Directory {

@@ -12,7 +12,7 @@ use wigwag_net::transport::Boxed;
 use super::{Node, runtime};
 use crate::error::NodeError;
 use crate::exports::directory::{Directory, DirectoryRef, ListedActor};
-use crate::limits::LISTED_MAX;
+use crate::limits::{LISTED_BYTES_MAX, LISTED_MAX};
 use crate::lock::lock;
 use crate::reconnecting::Reconnecting;
 use crate::reconnecting::task::Dialer;
@@ -168,13 +168,14 @@ impl Node {
             let watch = *lock(&self.inner.answer_spin);
             let remote = Remote::<Directory>::attach(session, "", &address.into(), watch).await?;
             let directory = DirectoryRef::from(Ref::remote(remote.shared(watch)));
-            let mut listed: Vec<ListedActor> = Vec::new();
-            while listed.len() < LISTED_MAX {
+            let (mut listed, mut bytes): (Vec<ListedActor>, _) = (Vec::new(), 0);
+            while listed.len() < LISTED_MAX && bytes < LISTED_BYTES_MAX {
                 let last = listed.last().map(|last| last.name.clone());
                 let more = directory.list(last).ask().await.map_err(|error| error.into_error())?;
                 if more.is_empty() {
                     break;
                 }
+                bytes += more.iter().map(ListedActor::bytes).sum::<usize>();
                 listed.extend(more);
             }
             listed.truncate(LISTED_MAX);

@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod remote;
+mod described;
 mod protocol_pages;
 mod fixed_width;
 mod mixed_runs;
