@@ -172,8 +172,8 @@ mod tests {
             name: "add",
             former: &[],
             reply_fields: Fields::NONE,
-        is_stream: false,
-        comment: "",
+            is_stream: false,
+            comment: "",
             arguments: &[argument("u32", FixedWidth::NONE)],
             reply: "()",
         };
@@ -187,8 +187,8 @@ mod tests {
             name: "add",
             former: &[],
             reply_fields: Fields::NONE,
-        is_stream: false,
-        comment: "",
+            is_stream: false,
+            comment: "",
             arguments: &[argument("u64", u64::FIXED)],
             reply: "()",
         };

@@ -6,13 +6,17 @@ mod device;
 mod bench;
 mod demo;
 mod lab;
+mod caller;
 mod calls;
+mod named;
+mod describe;
 mod tls;
 mod cert;
 mod variables;
 mod condition;
 mod units;
 mod shell;
+mod complete;
 mod print;
 mod exit;
 #[cfg(test)]
@@ -73,14 +77,17 @@ enum Command {
     Ask(calls::Ask),
     /// Send a message to an actor, without waiting for a reply
     Tell(calls::Tell),
-    /// Print the methods of an actor
-    Describe(calls::Describe),
+    /// Print the methods of an actor, or the actors of a node
+    Describe(describe::Describe),
     /// Make certificates for tls+tcp://, for a first try
     Cert(cert::Cert),
     /// Print the completion script for a shell
     Completions(shell::Completions),
     /// Print the manual page
     Man(shell::Man),
+    /// Print what may follow on a command line; for completion scripts
+    #[command(hide = true)]
+    CompleteCall(complete::CompleteCall),
 }
 
 fn main() -> ExitCode {
@@ -101,6 +108,7 @@ fn main() -> ExitCode {
         Command::Cert(cert) => cert.run(),
         Command::Completions(completions) => completions.run(),
         Command::Man(man) => man.run(),
+        Command::CompleteCall(line) => line.run(),
     };
     match outcome {
         Ok(code) => code.into(),

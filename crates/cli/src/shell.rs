@@ -7,7 +7,7 @@ use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 
 use crate::exit::{Code, Failed};
-use crate::print;
+use crate::{complete, print};
 
 #[derive(Args)]
 #[command(after_help = "Examples:
@@ -28,6 +28,9 @@ impl Completions {
             "wigwag",
             &mut script,
         );
+        if self.shell == Shell::Bash {
+            script.extend(complete::BASH.as_bytes());
+        }
         write_result(&script)
     }
 }

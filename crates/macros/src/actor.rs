@@ -13,7 +13,9 @@ use syn::{
 use crate::definition::{Definition, Reach};
 use crate::errors::Errors;
 use crate::method::Method;
-use crate::{comment, former, handler, implements, interface, kind, message, reference, side_by_side};
+use crate::{
+    comment, former, handler, implements, interface, kind, message, reference, side_by_side,
+};
 
 /// Returns the item unchanged and the code that belongs to it, or the errors.
 pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
@@ -118,7 +120,7 @@ fn from_impl(
     let visibility = parse_quote!(pub);
     let generics = block.generics.clone();
     let definition = Definition::new(name, visibility, self_type, generics, reach, methods, errors)
-            .with_comment(comment::read(&block.attrs));
+        .with_comment(comment::read(&block.attrs));
     let parts = [
         quote! {
             #[allow(unreachable_pub, reason = "`pub` makes a method a call")]

@@ -14,9 +14,10 @@ pub(crate) fn read(attributes: &[Attribute]) -> String {
             && let Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) = &pair.value
         {
             let text = text.value();
-            lines.extend(text.split('\n').map(|line| {
-                line.strip_prefix(' ').unwrap_or(line).trim_end().to_owned()
-            }));
+            lines.extend(
+                text.split('\n')
+                    .map(|line| line.strip_prefix(' ').unwrap_or(line).trim_end().to_owned()),
+            );
         }
     }
     shortened(lines.join("\n").trim())

@@ -144,7 +144,8 @@ impl<'a> Decode<'a> for DescribedType {
             // The number of a variant is its place, unless the peer says another one.
             let mut parts = parts;
             for (at, part) in parts.iter_mut().enumerate() {
-                part.number = part.number.or(u32::try_from(at).ok()).filter(|_| part.kind.is_none());
+                part.number =
+                    part.number.or(u32::try_from(at).ok()).filter(|_| part.kind.is_none());
             }
             Ok(DescribedType { name, parts, comment })
         })

@@ -154,9 +154,15 @@ async fn a_caller_that_does_not_ask_for_comments_gets_none() {
         };
         answers.push(seen);
     }
-    let has = |answer: &[u8], text: &str| answer.windows(text.len()).any(|at| at == text.as_bytes());
-    for comment in ["Sells things.", "The price of a thing.", "A price.", "In cents.", "Buy fewer."] {
-        assert_eq!([has(&answers[0], comment), has(&answers[1], comment)], [false, true], "{comment}");
+    let has =
+        |answer: &[u8], text: &str| answer.windows(text.len()).any(|at| at == text.as_bytes());
+    for comment in ["Sells things.", "The price of a thing.", "A price.", "In cents.", "Buy fewer."]
+    {
+        assert_eq!(
+            [has(&answers[0], comment), has(&answers[1], comment)],
+            [false, true],
+            "{comment}"
+        );
     }
     assert_eq!((answers[0][0], answers[1][0]), (0x93, 0x94), "the length of the whole");
 }

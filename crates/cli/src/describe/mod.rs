@@ -1,0 +1,113 @@
+//! `wigwag describe`: the interface of an actor, or the actors of a node.
+
+pub(crate) mod kind;
+pub(crate) mod forms;
+pub(crate) mod definitions;
+pub(crate) mod json_schema;
+mod asyncapi;
+pub(crate) mod text;
+mod example;
+mod list;
+#[cfg(test)]
+mod tests;
+
+use clap::Args;
+use wigwag::dynamic::Dynamic;
+use wigwag::{Address, CallErrorKind, NodeError};
+
+use crate::caller::{CLOSE_MAX, Caller, TargetArguments};
+use crate::exit::{Code, Failed};
+use crate::print;
+
+#[derive(Args)]
+#[command(after_help = "Examples:
+  wigwag describe tcp://127.0.0.1:7005             the actors that the node exports
+  wigwag describe ipc:///run/shop/                 the same; with ipc:// a slash ends the path
+  wigwag describe tcp://127.0.0.1:7005/sum         methods, types and comments of an actor
+  wigwag describe tcp://127.0.0.1:7005/sum --json  the same as JSON Schema, for programs")]
+pub(crate) struct Describe {
+    #[command(flatten)]
+    pub(crate) target: TargetArguments,
+    /// Print a JSON Schema (2020-12) of the methods and their types
+    #[arg(long)]
+    json: bool,
+    /// Print an AsyncAPI 3.0 document
+    #[arg(long, conflicts_with = "json")]
+    asyncapi: bool,
+}
+
+impl Describe {
+    pub(crate) async fn run(self) -> Result<Code, Failed> {
+        match node_of(&self.target.address) {
+            Some(node) if self.asyncapi => {
+                let (what, hint) = (
+                    "the address names no actor",
+                    "add the name of an actor; without --asyncapi, the actors are listed",
+                );
+                Err(Failed::with_hint(Code::Usage, what, &node, hint))
+            }
+            Some(node) => self.list(node).await,
+            None => self.describe().await,
+        }
+    }
+
+    /// Lists the actors of a node.
+    async fn list(self, node: String) -> Result<Code, Failed> {
+        let caller = Caller::new(self.target)?;
+        let listed = caller
+            .call(async |client, _| match client.list_actors(&node).await {
+                Err(NodeError::Call(error)) if error.kind == CallErrorKind::NoSuchActor => {
+                    let what = "the node does not list its actors";
+                    let hint = "ask for one of them by its name: wigwag describe ADDRESS/NAME";
+                    Err(Failed::with_hint(Code::Refused, what, &node, hint))
+                }
+                outcome => Ok(outcome?),
+            })
+            .await;
+        let printed = listed.map(|listed| {
+            match self.json {
+                true => print::line(&list::document(&listed).to_string()),
+                false => list::lines(&listed, &node).iter().for_each(|line| print::line(line)),
+            }
+            Code::Ok
+        });
+        caller.close(CLOSE_MAX).await;
+        printed
+    }
+
+    /// Describes an actor.
+    async fn describe(self) -> Result<Code, Failed> {
+        let caller = Caller::new(self.target)?;
+        let actor = caller.call(async |node, address| Ok(node.dynamic(address).await?)).await;
+        let printed = actor.and_then(|actor| {
+            if self.asyncapi {
+                print_asyncapi(&actor)?;
+            } else if self.json {
+                print::line(&json_schema::document(actor.described()).to_string());
+            } else {
+                let described = actor.described();
+                let example = example::command_line(described, actor.target());
+                let lines = text::lines(described, actor.target(), example.as_deref());
+                lines.iter().for_each(|line| print::line(line));
+            }
+            Ok(Code::Ok)
+        });
+        caller.close(CLOSE_MAX).await;
+        printed
+    }
+}
+
+fn print_asyncapi(actor: &Dynamic) -> Result<(), Failed> {
+    let address: Address = actor.target().parse().map_err(NodeError::Net)?;
+    if let Some((node, name)) = address.split_name() {
+        print::line(&asyncapi::document(actor.described(), &node, name).to_string());
+    }
+    Ok(())
+}
+
+/// The address without a slash at its end, if it names no actor.
+fn node_of(address: &str) -> Option<String> {
+    let node = address.strip_suffix('/').unwrap_or(address);
+    let parsed: Address = node.parse().ok()?;
+    (node != address || parsed.split_name().is_none()).then(|| node.to_owned())
+}
