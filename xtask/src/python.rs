@@ -21,11 +21,18 @@ struct Environment {
     why: &'static str,
 }
 
-const ENVIRONMENTS: &[Environment] = &[Environment {
-    name: "pynng",
-    list: "crates/net/tests/outside_sp/pynng/requirements.txt",
-    why: "a live NNG peer with contexts and polyamorous pairs, for the SP sockets",
-}];
+const ENVIRONMENTS: &[Environment] = &[
+    Environment {
+        name: "jsonschema",
+        list: "crates/cli/tests/command/json_schema/requirements.txt",
+        why: "checks values against the schemas that the command prints",
+    },
+    Environment {
+        name: "pynng",
+        list: "crates/net/tests/outside_sp/pynng/requirements.txt",
+        why: "a live NNG peer with contexts and polyamorous pairs, for the SP sockets",
+    },
+];
 
 /// The copy of the list, written last.
 const INSTALLED: &str = "installed.txt";

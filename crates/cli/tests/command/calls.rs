@@ -3,11 +3,6 @@
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::thread;
-use std::time::Duration;
-
-use serde_json::{Value, json};
-
-use wigwag::{Actor, Node};
 
 use crate::process::{Said, Serving, run};
 
@@ -56,105 +51,6 @@ fn a_tell_arrives_and_an_ask_prints_its_reply_alone() {
 }
 
 #[test]
-fn describe_prints_the_same_as_text_and_as_json() {
-    let serving = Serving::start();
-    let sum = serving.actor("sum");
-    let text = run(["describe", &sum]);
-    assert_eq!(text.out, format!("Sum at {sum}\n  add(a: i64, b: i64) -> i64\n"));
-    let document = run(["describe", &sum, "--json"]);
-    assert_eq!((document.code, document.err.as_str()), (Some(0), ""));
-    let mut document: Value = serde_json::from_str(&document.out).unwrap();
-    let hash = document["schema_hash"].take();
-    assert_eq!(hash.as_str().map(str::len), Some(16), "{hash}");
-    let arguments = json!([{"name": "a", "type": "i64"}, {"name": "b", "type": "i64"}]);
-    let methods = json!([{"name": "add", "arguments": arguments, "reply": "i64"}]);
-    let expected = json!({"name": "Sum", "schema_hash": null, "methods": methods, "types": []});
-    assert_eq!(document, expected);
-}
-
-#[derive(wigwag::Message)]
-struct Price {
-    cents: u64,
-}
-
-#[derive(wigwag::Message)]
-struct Number(u32);
-
-#[derive(wigwag::Message)]
-struct Item {
-    name: String,
-    number: Option<Number>,
-    prices: Vec<Price>,
-}
-
-#[derive(wigwag::Message)]
-enum Refusal {
-    SoldOut,
-    TooMany { most: u32, price: Price },
-    Other(Item, u8),
-}
-
-struct Shop;
-
-#[wigwag::actor]
-impl Shop {
-    pub fn price(&self, item: Item) -> Price {
-        item.prices.into_iter().next().unwrap_or(Price { cents: 0 })
-    }
-
-    pub fn order(&mut self, items: Vec<(Item, u32)>) -> Result<Number, Refusal> {
-        match items.into_iter().next() {
-            None => Err(Refusal::SoldOut),
-            Some((item, 0)) => Err(Refusal::Other(item, 0)),
-            Some((Item { number: Some(number), .. }, _)) => Ok(number),
-            Some((_, most)) => Err(Refusal::TooMany { most, price: Price { cents: 0 } }),
-        }
-    }
-}
-
-/// Each once, although they occur in both methods and in each other.
-#[tokio::test(flavor = "multi_thread")]
-async fn describe_prints_the_structs_and_enums_below_the_methods_that_use_them() {
-    let node = Node::new();
-    node.export("shop", &Shop.spawn()).unwrap();
-    let shop = format!("{}/shop", node.listen("tcp://127.0.0.1:0").await.unwrap());
-    let described = |more: &[&str]| {
-        let words: Vec<String> =
-            ["describe", &shop].iter().chain(more).map(|word| word.to_string()).collect();
-        tokio::task::spawn_blocking(move || run(words.iter().map(String::as_str)).out)
-    };
-    let lines = [
-        &format!("Shop at {shop}"),
-        "  price(item: Item) -> Price",
-        "  order(items: Vec<(Item, u32)>) -> Result<Number, Refusal>",
-        "  struct Item { name: String, number: Option<Number>, prices: Vec<Price> }",
-        "  struct Number(u32)",
-        "  struct Price { cents: u64 }",
-        "  enum Refusal { SoldOut, TooMany { most: u32, price: Price }, Other(Item, u8) }",
-    ];
-    assert_eq!(described(&[]).await.unwrap(), lines.join("\n") + "\n");
-    let document: Value = serde_json::from_str(&described(&["--json"]).await.unwrap()).unwrap();
-    let field = |name: &str, kind: &str| json!({"name": name, "type": kind});
-    let many = [field("most", "u32"), field("price", "Price")];
-    let types = json!([
-        {"name": "Item", "fields": [
-            field("name", "String"),
-            field("number", "Option<Number>"),
-            field("prices", "Vec<Price>"),
-        ]},
-        {"name": "Number", "fields": [field("0", "u32")]},
-        {"name": "Price", "fields": [field("cents", "u64")]},
-        {"name": "Refusal", "variants": [
-            {"name": "SoldOut", "fields": []},
-            {"name": "TooMany", "fields": many},
-            {"name": "Other", "fields": [field("0", "Item"), field("1", "u8")]},
-        ]},
-    ]);
-    assert_eq!(document["types"], types);
-    node.close(Duration::from_secs(5)).await;
-}
-
-#[test]
 fn an_unknown_actor_is_exit_8() {
     let serving = Serving::start();
     for command in commands(&serving.actor("nobody")) {
@@ -188,6 +84,46 @@ fn wrong_arguments_are_refused_before_they_are_sent() {
             let said = run(words.chain(arguments.iter().copied()));
             failed(&said, 2, &format!("add(a: i64, b: i64): {wrong}"));
         }
+    }
+}
+
+#[test]
+fn arguments_may_be_given_by_their_names() {
+    let serving = Serving::start();
+    let sum = serving.actor("sum");
+    for arguments in [&["b=-3", "a=10"][..], &["a=10", "b=-3"], &[r#"{"b": -3, "a": 10}"#]] {
+        let said = run(["ask", &sum, "add"].into_iter().chain(arguments.iter().copied()));
+        assert_eq!((said.code, said.out.as_str()), (Some(0), "7\n"), "{said:?}");
+    }
+    let sent =
+        run(["tell", &serving.actor("counter"), "count", "number=0", "amount=7", "sender=0"]);
+    assert_eq!(sent.code, Some(0), "{sent:?}");
+    let asked = run(["ask", &serving.actor("counter"), "get_and_reset", "{}"]);
+    assert_eq!((asked.code, asked.out.as_str()), (Some(0), "7\n"), "{asked:?}");
+}
+
+#[test]
+fn wrong_names_of_arguments_and_methods_are_refused_with_the_right_ones() {
+    let serving = Serving::start();
+    let (sum, counter) = (serving.actor("sum"), serving.actor("counter"));
+    for command in ["ask", "tell"] {
+        for (arguments, wrong) in [
+            (&["a=2", "c=3"][..], "there is no argument `c`, only `a`, `b`"),
+            (&["a=2", "3"], "`a` is given by its name and \"3\" is not"),
+            (&["b=2"], "missing: `a: i64`"),
+            (&["a=2", "a=3"], "`a` is given twice"),
+            (&["a=2", "b=three"], "\"three\" is not of type i64"),
+            (&[r#"{"a": 2}"#], "missing: `b: i64`"),
+        ] {
+            let words = [command, &sum, "add"].into_iter();
+            let said = run(words.chain(arguments.iter().copied()));
+            failed(&said, 2, &format!("add(a: i64, b: i64): {wrong}"));
+        }
+        let said = run([command, &counter, "count", "amonut=5", "sender=0", "number=0"]);
+        failed(&said, 2, "there is no argument `amonut`: did you mean `amount`?");
+        let said = run([command, &counter, "get_and_rest"]);
+        failed(&said, 2, "no such method: get_and_rest");
+        assert!(said.err.contains("did you mean get_and_reset?"), "{said:?}");
     }
 }
 
@@ -244,7 +180,9 @@ fn a_malformed_address_is_refused_with_the_reason() {
         ("tcp://127.0.0.1/sum", "a port"),
         ("tcp://127.0.0.1:7001", "names no actor"),
     ] {
-        for command in commands(address) {
+        // Without a name, `describe` asks for the actors of the node.
+        let count = if what == "names no actor" { 2 } else { 3 };
+        for command in commands(address).into_iter().take(count) {
             failed(&run(command), 2, what);
         }
     }

@@ -15,4 +15,7 @@ mod outside_sp;
 mod ws;
 mod calls;
 mod calls_close;
+mod describe;
+mod forms;
+mod complete;
 mod demo;
