@@ -26,6 +26,11 @@ const REQUIRED_PROGRAMS: &[RequiredProgram] = &[
         why: "checks the lab's page on phone and desktop sizes, light and dark",
     },
     RequiredProgram {
+        program: "fish",
+        package: "fish",
+        why: "a live shell that completes the names of methods",
+    },
+    RequiredProgram {
         program: "ip",
         package: "iproute2",
         why: "sets up a separate network for each pair of the lab",

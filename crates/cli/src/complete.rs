@@ -1,6 +1,6 @@
 //! `wigwag complete-call`: what may follow on the line `wigwag ask tcp://127.0.0.1:7005/sum a`.
 //!
-//! The script of `wigwag completions bash` runs it for each press of the tab key. It asks the node at
+//! The scripts for bash and fish run it for each press of the tab key. It asks the node at
 //! the typed address for the names of actors, methods and arguments, and prints for each that fits
 //! the rest of the word. Nobody reads an error there, and a person waits: it is silent, and short.
 //!
@@ -10,14 +10,21 @@
 use std::time::Duration;
 
 use clap::{Args, Parser};
+use clap_complete::Shell;
 
 use crate::caller::{CLOSE_MAX, Caller, TargetArguments};
 use crate::calls::{self, CallArguments};
 use crate::exit::{Code, Failed};
 use crate::{Arguments, Command, print};
 
-/// What is appended to the generated script for bash.
-pub(crate) const BASH: &str = include_str!("complete.bash");
+/// What is appended to the generated script for a shell, if its script asks the node.
+pub(crate) fn addition(shell: Shell) -> &'static str {
+    match shell {
+        Shell::Bash => include_str!("complete.bash"),
+        Shell::Fish => include_str!("complete.fish"),
+        _ => "",
+    }
+}
 
 /// How long the node may take to answer.
 const WITHIN: Duration = Duration::from_millis(300);

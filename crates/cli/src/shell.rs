@@ -28,9 +28,7 @@ impl Completions {
             "wigwag",
             &mut script,
         );
-        if self.shell == Shell::Bash {
-            script.extend(complete::BASH.as_bytes());
-        }
+        script.extend(complete::addition(self.shell).as_bytes());
         write_result(&script)
     }
 }

@@ -77,6 +77,13 @@ use proc_macro::TokenStream;
 /// - `CounterMessage`, a call as a value: one variant for each call.
 /// - the impls of `Actor` and `Interface`.
 ///
+/// ## Comments
+///
+/// The doc comments of the block and of the methods are part of the description that the actor gives
+/// of itself to other processes (`wigwag::dynamic::Described`, `wigwag describe`), up to 1,024 bytes
+/// of each. So are those of types with `#[derive(Message)]` and of their fields. They are constants:
+/// calls do not touch them, and they do not count when two versions are compared.
+///
 /// ## Signatures
 ///
 /// Arguments are types that can wait in a mailbox and travel: `Encode + Decode + Send + 'static`,

@@ -66,7 +66,8 @@ impl<'t> Reader<'t> {
         }
         let mut name = self.word()?;
         while self.rest.trim_start().starts_with("::") {
-            (self.take(':'), self.take(':'));
+            self.take(':');
+            self.take(':');
             name = self.word()?;
         }
         let arguments = if self.take('<') { self.list('>', depth)? } else { Vec::new() };
@@ -113,7 +114,7 @@ mod tests {
             ("u8", byte.clone()),
             ("()", Kind::Tuple(Vec::new())),
             ("(u8, )", Kind::Tuple(vec![byte.clone()])),
-            ("std::option::Option<u8>", named("Option", &[byte.clone()])),
+            ("std::option::Option<u8>", named("Option", std::slice::from_ref(&byte))),
             ("[u8; 4]", Kind::Array(Box::new(byte.clone()), Some(4))),
             ("[u8; SIZE + 1]", Kind::Array(Box::new(byte.clone()), None)),
             ("Cow<'static, str>", named("Cow", &[named("str", &[])])),

@@ -1,6 +1,6 @@
 //! Completion of the names that a running node knows, by bash itself.
 
-use std::io::Read;
+use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -71,6 +71,36 @@ fn bash_completes_actors_methods_and_names_of_arguments() {
         let mut names = offered(&line);
         // Where there are no names, the options of the command may follow.
         names.retain(|name| !name.starts_with('-'));
+        assert_eq!(names, expected, "{line}");
+    }
+}
+
+#[test]
+fn fish_completes_the_same_names() {
+    if !std::env::var("WIGWAG_OUTSIDE").is_ok_and(|value| value == "1") {
+        let written = writeln!(std::io::stdout(), "not run: set WIGWAG_OUTSIDE=1 to start fish");
+        return written.expect("standard output");
+    }
+    let serving = Serving::start();
+    let (node, sum) = (&serving.address, serving.actor("sum"));
+    for (line, expected) in [
+        (format!("wigwag ask {node}/"), vec![serving.actor("counter"), sum.clone()]),
+        (format!("wigwag ask {node}/c"), vec![serving.actor("counter")]),
+        (format!("wigwag ask {sum} "), vec!["add".into()]),
+        (format!("wigwag ask {sum} add a=2 "), vec!["b=".into()]),
+        ("wigwag describ".into(), vec!["describe".into()]),
+    ] {
+        let folder = std::path::Path::new(env!("CARGO_BIN_EXE_wigwag")).parent().unwrap();
+        let program = "set PATH $FOLDER $PATH; wigwag completions fish | source; complete -C $LINE";
+        let output = Command::new("fish")
+            .args(["--no-config", "-c", program])
+            .env("FOLDER", folder)
+            .env("LINE", &line)
+            .output()
+            .expect("`cargo xtask test` installs fish");
+        let text = String::from_utf8(output.stdout).unwrap();
+        // Behind a tab is the help of a command.
+        let names: Vec<_> = text.lines().filter_map(|line| line.split('\t').next()).collect();
         assert_eq!(names, expected, "{line}");
     }
 }
