@@ -40,6 +40,7 @@ impl Description {
     }
 }
 
+#[doc(hidden)]
 impl Encode for Description {
     const IS_PLAIN: bool = true;
     fn encode(&self, out: &mut Buffer) {

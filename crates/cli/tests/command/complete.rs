@@ -2,17 +2,23 @@
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::process::Serving;
+
+/// The folder of the command.
+fn folder() -> &'static Path {
+    Path::new(env!("CARGO_BIN_EXE_wigwag")).parent().expect("it is in a folder")
+}
 
 /// What bash offers for a line whose end is the cursor.
 ///
 /// Bash splits the words of a line at blanks, `:` and `=`, where those signs are words too; the
 /// function that the script registers gets the last word as its second argument.
 fn offered(line: &str) -> Vec<String> {
-    let folder = std::path::Path::new(env!("CARGO_BIN_EXE_wigwag")).parent().unwrap();
+    let folder = folder();
     let program = r#"
         PATH="$FOLDER:$PATH"
         source <(wigwag completions bash) || exit 1
@@ -38,7 +44,7 @@ fn offered(line: &str) -> Vec<String> {
         .env("LINE", line)
         .output()
         .expect("bash is on every system that this runs on");
-    let text = |bytes| String::from_utf8(bytes).unwrap();
+    let text = |bytes| String::from_utf8(bytes).expect("names are UTF-8");
     assert_eq!(text(output.stderr), "", "{line}");
     assert!(output.status.success(), "{line}");
     text(output.stdout).lines().map(str::to_owned).filter(|line| !line.is_empty()).collect()
@@ -90,11 +96,10 @@ fn fish_completes_the_same_names() {
         (format!("wigwag ask {sum} add a=2 "), vec!["b=".into()]),
         ("wigwag describ".into(), vec!["describe".into()]),
     ] {
-        let folder = std::path::Path::new(env!("CARGO_BIN_EXE_wigwag")).parent().unwrap();
         let program = "set PATH $FOLDER $PATH; wigwag completions fish | source; complete -C $LINE";
         let output = Command::new("fish")
             .args(["--no-config", "-c", program])
-            .env("FOLDER", folder)
+            .env("FOLDER", folder())
             .env("LINE", &line)
             .output()
             .expect("`cargo xtask test` installs fish");

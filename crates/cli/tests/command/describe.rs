@@ -57,13 +57,13 @@ impl Shop {
 async fn said(words: &[&str]) -> Said {
     let words: Vec<String> = words.iter().map(|word| word.to_string()).collect();
     let ran = tokio::task::spawn_blocking(move || run(words.iter().map(String::as_str)));
-    ran.await.unwrap()
+    ran.await.expect("the command ends")
 }
 
 async fn shop(options: NodeOptions) -> (Node, String) {
     let node = Node::with(options);
-    node.export("shop", &Shop.spawn()).unwrap();
-    let bound = node.listen("tcp://127.0.0.1:0").await.unwrap();
+    node.export("shop", &Shop.spawn()).expect("the name is free");
+    let bound = node.listen("tcp://127.0.0.1:0").await.expect("a free port");
     (node, bound.to_string())
 }
 

@@ -167,5 +167,6 @@ fn surprises(document: &Value) -> String {
     let mut input = child.stdin.take().expect("piped");
     input.write_all(document.to_string().as_bytes()).expect("the program reads it");
     drop(input);
-    String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap()
+    let output = child.wait_with_output().expect("a child can be waited for");
+    String::from_utf8(output.stdout).expect("it prints UTF-8")
 }
