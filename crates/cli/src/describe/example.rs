@@ -38,7 +38,8 @@ pub(crate) fn values<'d>(
 ) -> Option<Vec<(&'d str, Value)>> {
     let definitions = Definitions::new(described, Dialect::JsonSchema);
     let schema = definitions.arguments(arguments);
-    let mut sampler = Sampler { types: Value::Object(definitions.types()), left: VALUES_MAX };
+    let types = Value::Object(definitions.types());
+    let mut sampler = Sampler { types, open: Vec::new(), left: VALUES_MAX };
     arguments
         .iter()
         .filter(|(_, kind)| !super::definitions::is_option(kind))
@@ -51,6 +52,8 @@ pub(crate) fn values<'d>(
 
 struct Sampler {
     types: Value,
+    /// The types that the present value is inside of: one that contains itself ends there.
+    open: Vec<String>,
     /// Values that may still be made.
     left: usize,
 }
@@ -61,8 +64,14 @@ impl Sampler {
         self.left = self.left.checked_sub(1)?;
         let depth = depth.checked_sub(1)?;
         if let Some(name) = schema["$ref"].as_str().and_then(|name| name.strip_prefix("#/$defs/")) {
+            if self.open.iter().any(|open| open == name) {
+                return None;
+            }
             let schema = self.types.get(key(name))?.clone();
-            return self.value(&schema, depth);
+            self.open.push(name.to_owned());
+            let value = self.value(&schema, depth);
+            self.open.pop();
+            return value;
         }
         if !schema["const"].is_null() {
             return Some(schema["const"].clone());
@@ -73,11 +82,14 @@ impl Sampler {
         for choice in ["anyOf", "oneOf"] {
             if let Some(choices) = schema[choice].as_array() {
                 // Texts are shorter than bytes, and a value says more than null.
-                let is_text = |one: &&Value| one["type"] == "string";
-                let is_value = |one: &&Value| one["type"] != "null";
-                let chosen = choices.iter().find(is_text);
-                let chosen = chosen.or_else(|| choices.iter().find(is_value))?;
-                return self.value(chosen, depth);
+                let rank = |one: &&Value| match one["type"].as_str() {
+                    Some("string") => 0,
+                    Some("null") => 2,
+                    _ => 1,
+                };
+                let mut choices: Vec<&Value> = choices.iter().collect();
+                choices.sort_by_key(rank);
+                return choices.into_iter().find_map(|one| self.value(one, depth));
             }
         }
         match schema["type"].as_str() {
@@ -103,8 +115,10 @@ impl Sampler {
         if schema["maxItems"] == 0 {
             return Some(json!([]));
         }
-        let count = schema["minItems"].as_u64().unwrap_or(1);
-        (0..count).map(|_| self.value(&schema["items"], depth)).collect()
+        match schema["minItems"].as_u64() {
+            Some(count) => (0..count).map(|_| self.value(&schema["items"], depth)).collect(),
+            None => Some(self.value(&schema["items"], depth).into_iter().collect()),
+        }
     }
 }
 

@@ -297,6 +297,28 @@ fn an_example_is_on_short_lines_that_a_shell_joins() {
     assert!(line.lines().all(|line| line.len() <= 78));
 }
 
+#[derive(Message)]
+struct Tree {
+    value: u8,
+    branches: Vec<Tree>,
+    parent: Option<Box<Tree>>,
+}
+
+struct Wood;
+
+#[wigwag::actor]
+impl Wood {
+    pub fn plant(&mut self, tree: Tree, shape: Option<Refusal>, kinds: Vec<Refusal>) {
+        drop((tree, shape, kinds));
+    }
+}
+
+#[test]
+fn an_example_of_a_type_that_contains_itself_ends() {
+    let line = example::command_line(&Described::of::<Wood>(), "tcp://a:1/wood").unwrap();
+    assert_eq!(line, "wigwag ask tcp://a:1/wood plant tree='[1,[],null]' kinds='[[0]]'");
+}
+
 #[test]
 fn an_address_without_a_name_is_that_of_a_node() {
     for (address, node) in [

@@ -199,7 +199,9 @@ fn comment_and_form(
     if count > known + 1 {
         match reader.peek() {
             Some(0xC2 | 0xC3) => form.has_own_codec = Decode::decode(reader)?,
-            _ => form.number = Decode::decode(reader)?,
+            Some(0x00..=0x7F | 0xCC..=0xCF) => form.number = Some(Decode::decode(reader)?),
+            // Nil, or a form of a later release.
+            _ => skip(reader)?,
         }
     }
     skip_rest(reader, known + 2, count)?;
