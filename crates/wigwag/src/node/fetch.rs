@@ -166,7 +166,9 @@ impl Node {
             self.inner.check_open()?;
             let session = self.session_to(&address.parse()?).await?;
             let watch = *lock(&self.inner.answer_spin);
-            let remote = Remote::<Directory>::attach(session, "", &address.into(), watch).await?;
+            let remote =
+                Remote::<Directory>::attach(session, AttachTo::Name(""), &address.into(), watch)
+                    .await?;
             let directory = DirectoryRef::from(Ref::remote(remote.shared(watch)));
             let (mut listed, mut bytes): (Vec<ListedActor>, _) = (Vec::new(), 0);
             while listed.len() < LISTED_MAX && bytes < LISTED_BYTES_MAX {
