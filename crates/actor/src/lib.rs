@@ -66,13 +66,15 @@ pub use reason::Reason;
 pub use reference::Ref;
 pub use reference::inbound_queue::{Exported, InboundQueue};
 pub use reference::interface::Interface;
-pub use reference::route::{AskTiming, Attempt, Route, SMALL_REPLY_BYTES, Slot, SmallReply};
+pub use reference::route::{
+    AskTiming, Attempt, ItemSource, ReadItem, Route, SMALL_REPLY_BYTES, Slot, SmallReply,
+};
 pub use reference::spin::SpinPolicy;
 pub use registry::NameError;
 pub use reply::Reply;
 pub use reply::codec::{Encoded, Exportable, InProcess, ReplyCodec};
 pub use reply::items::{NotSent, Unwanted, Yield};
-pub use reply::owner::InboundQueueOwner;
+pub use reply::owner::{InboundQueueOwner, ItemOffer, ItemSink};
 pub use reply::responder::Responder;
 pub use router::{Router, RouterError};
 pub use runtime::actor::{Actor, Handled};

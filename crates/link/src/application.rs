@@ -247,6 +247,24 @@ pub trait Application {
         Ok(true)
     }
 
+    /// An item of the stream that answers an ask has come, whose frame costs `units`. False: there is
+    /// no such stream.
+    ///
+    /// # Errors
+    /// The items before it have used up the credit of the stream.
+    fn item(
+        &mut self,
+        _asker: (u32, u32),
+        _value: &[u8],
+        _units: u64,
+    ) -> Result<bool, Self::Error> {
+        Ok(false)
+    }
+
+    /// The items of the stream that answers an ask of the peer may use so many units. The stream may
+    /// have ended.
+    fn items_credited(&mut self, _asker: (u32, u32), _limit: u64) {}
+
     /// An ask has failed. False: there is no such ask.
     fn failed(&mut self, asker: (u32, u32), code: Code, text: &[u8]) -> Result<bool, Self::Error>;
 

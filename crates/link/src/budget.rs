@@ -10,8 +10,9 @@ use alloc::sync::Arc;
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use crate::limits::{
-    FRAME_RESERVE_UNITS, LONG_CALLS_MAX, Limits, NODE_BYTES_MAX, SCALED_SESSION_UNITS_MAX,
-    SESSION_UNITS_MAX, UNIT_BYTES,
+    FRAME_RESERVE_UNITS, ITEM_UNITS_MAX, ITEM_WINDOW_UNITS, ITEM_WINDOW_UNITS_MAX,
+    ITEM_WINDOW_UNITS_MIN, LONG_CALLS_MAX, Limits, NODE_BYTES_MAX, SCALED_SESSION_UNITS_MAX,
+    SESSION_STREAM_UNITS_MAX, SESSION_UNITS_MAX, UNIT_BYTES,
 };
 
 /// A pool of credit units shared by the sessions of a node.
@@ -32,6 +33,8 @@ pub struct Pools {
     pub long_calls: UnitPool,
     /// Units for the memory of long messages that sessions keep to fill it again.
     pub used_memory: UnitPool,
+    /// Units for the items of the streams that sessions read.
+    pub streams: UnitPool,
     /// Peers' channels that are open or have unhandled calls; each holds an initial window.
     pub channels: UnitPool,
     /// Bytes that outboxes retain beyond the amount that each may always retain.
@@ -116,8 +119,9 @@ pub(crate) fn take_units(left: &AtomicU64, wanted: u64) -> u64 {
 
 impl Pools {
     /// Creates pools that bound the memory which all peers together can make a node hold to
-    /// `bytes`: a quarter for each pool, except that base windows and long calls share one. A
-    /// sixteenth comes on top, for the memory of long messages that sessions keep to fill it again.
+    /// `bytes`: a quarter for each pool, except that base windows and long calls share one. Two
+    /// sixteenths come on top: one for the memory of long messages that sessions keep to fill it
+    /// again, and one for the items of the streams that this node reads.
     pub fn of(bytes: u64) -> Pools {
         let quarter = bytes / 4;
         let units = quarter / UNIT_BYTES as u64;
@@ -126,6 +130,7 @@ impl Pools {
             base: UnitPool::new(units / 2),
             long_calls: UnitPool::new(units - units / 2),
             used_memory: UnitPool::new(units / 4),
+            streams: UnitPool::new(units / 4),
             scaled: UnitPool::new(units),
             channels: UnitPool::new(units / first_window),
             retained: RetainedBytes { now: AtomicU64::new(0), most: quarter },
@@ -152,6 +157,8 @@ pub struct Budget {
     /// Units of the longest call, and those that all long calls hold.
     long_call_max: u64,
     long_calls: u64,
+    /// Units of the streams that this session reads.
+    streams: u64,
     pools: Arc<Pools>,
 }
 
@@ -192,6 +199,32 @@ impl Budget {
     pub(crate) fn give_long_call_back(&mut self, units: u64) {
         self.long_calls -= units.min(self.long_calls);
         self.pools.long_calls.give_back(units);
+    }
+
+    /// Takes the units of a stream, and returns its window: `wanted`, or as many as a stream has by
+    /// default, and fewer when little is left. The longest item is held besides. `None` if there is
+    /// no room for the smallest window.
+    pub(crate) fn take_for_stream(&mut self, wanted: Option<u64>) -> Option<u64> {
+        let left = SESSION_STREAM_UNITS_MAX.saturating_sub(self.streams);
+        let left = left.min(self.pools.streams.left());
+        // A part of what is left, so that later streams find some; the smaller one if the caller
+        // has not said how much it needs.
+        let window = match wanted {
+            Some(wanted) => wanted.clamp(1, ITEM_WINDOW_UNITS_MAX).min((left / 16).max(1)),
+            None => (left / 1024).clamp(ITEM_WINDOW_UNITS_MIN, ITEM_WINDOW_UNITS),
+        };
+        let held = window + ITEM_UNITS_MAX;
+        if held > left || !self.pools.streams.take_all(held) {
+            return None;
+        }
+        self.streams += held;
+        Some(window)
+    }
+
+    /// Returns the units of a stream, those of the longest item among them.
+    pub(crate) fn give_stream_back(&mut self, held: u64) {
+        self.streams -= held.min(self.streams);
+        self.pools.streams.give_back(held);
     }
 
     /// Takes up to `wanted` units for the growth of a window: at most half of what the session has
@@ -250,6 +283,7 @@ impl Drop for Budget {
         self.pools.base.give_back(self.pooled);
         self.pools.scaled.give_back(self.scaled);
         self.pools.long_calls.give_back(self.long_calls);
+        self.pools.streams.give_back(self.streams);
     }
 }
 
@@ -300,6 +334,7 @@ mod tests {
         assert_eq!(pools.base.left(), first_window * 5);
         assert_eq!(pools.long_calls.left(), first_window * 5);
         assert_eq!(pools.used_memory.left(), first_window * 10 / 4);
+        assert_eq!(pools.streams.left(), first_window * 10 / 4);
         assert_eq!(pools.scaled.left(), first_window * 10);
         assert_eq!(pools.channels.left(), 10);
         assert_eq!(pools.retained.most, unit * first_window * 10);

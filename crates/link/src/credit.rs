@@ -5,11 +5,13 @@
 //! [`Grant`].
 
 mod bound;
+mod items;
 
 use alloc::boxed::Box;
 
 pub use bound::ActorBound;
 use bound::Share;
+pub use items::ItemWindow;
 
 use crate::budget::Budget;
 use crate::code::Code;

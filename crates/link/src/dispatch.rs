@@ -12,6 +12,7 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use core::time::Duration;
 
+use wigwag_wire::call::CallExtra;
 use wigwag_wire::{Buffer, Reader, Time, varint};
 
 use crate::application::{Application, Attach, Attached, LongCall, Rejected};
@@ -28,6 +29,9 @@ use crate::outbox::Outbox;
 use crate::outbox::long::source_of;
 use crate::recv_half::{Incoming, RecvHalf};
 use crate::resume::Claim;
+
+/// The side of a stream that comes from the end that was asked.
+const FROM_ASKED: u8 = 1;
 
 /// The reading side of an open session; `C` is the application's part of an inbound channel.
 #[derive(Debug)]
@@ -243,6 +247,7 @@ fn dispatch_whole<A: Application>(
         Frame::Tell { channel, .. }
         | Frame::Ask { channel, .. }
         | Frame::AskWithin { channel, .. }
+        | Frame::AskItems { channel, .. }
         | Frame::NotUnderstood { channel, .. } => Some(channel),
         _ => None,
     };
@@ -274,17 +279,35 @@ fn dispatch<A: Application>(
 ) -> Result<(), A::Error> {
     match frame {
         Frame::Tell { channel, method, arguments } => {
-            let (asker, deadline) = (None, None);
-            channels.call(&Arrived { channel, method, arguments, asker, deadline }, units, app)?;
+            let (asker, extra) = (None, None);
+            channels.call(&Arrived { channel, method, arguments, asker, extra }, units, app)?;
         }
         Frame::Ask { channel, slot, generation, method, arguments } => {
-            let (asker, deadline) = (Some(narrow(slot, generation)?), None);
-            channels.call(&Arrived { channel, method, arguments, asker, deadline }, units, app)?;
+            let (asker, extra) = (Some(narrow(slot, generation)?), None);
+            channels.call(&Arrived { channel, method, arguments, asker, extra }, units, app)?;
         }
         Frame::AskWithin { within_ms, channel, slot, generation, method, arguments } => {
             let asker = Some(narrow(slot, generation)?);
-            let deadline = Some(begin_by(now, within_ms));
-            channels.call(&Arrived { channel, method, arguments, asker, deadline }, units, app)?;
+            let extra = Some(CallExtra::Deadline(begin_by(now, within_ms)));
+            channels.call(&Arrived { channel, method, arguments, asker, extra }, units, app)?;
+        }
+        Frame::AskItems { limit, channel, slot, generation, method, arguments } => {
+            let asker = Some(narrow(slot, generation)?);
+            let extra = Some(CallExtra::Items(limit));
+            channels.call(&Arrived { channel, method, arguments, asker, extra }, units, app)?;
+        }
+        Frame::Item { slot, generation, side, value } => {
+            let is_open =
+                side == FROM_ASKED && app.item(narrow(slot, generation)?, value, units)?;
+            if !is_open {
+                return Err(LinkError::protocol("an item of a stream that is not open").into());
+            }
+        }
+        Frame::ItemCredit { slot, generation, side: FROM_ASKED, limit } => {
+            // That of a stream that has ended may still be on its way, and of no other.
+            if let Ok(asker) = narrow(slot, generation) {
+                app.items_credited(asker, limit);
+            }
         }
         Frame::NotUnderstood { tag, channel, asker } => {
             let asker = match asker {

@@ -1,5 +1,8 @@
 //! Feature bits of HELLO; a feature is on if both sides offer it (section 1).
 
+/// Streams: an ask is answered with many values, and credit for each (section 7).
+pub const STREAMS: u64 = 1;
+
 /// Parts: a call or an answer that is longer than a frame may be is sent in parts (section 3).
 pub const PARTS: u64 = 1 << 1;
 
@@ -29,7 +32,7 @@ pub const REFERENCES: u64 = 1 << 9;
 
 /// The features that this crate offers.
 pub const OFFERED: u64 =
-    REFERENCES | MIXED_RUNS | CANCELLING | OUTCOMES | FIXED | RUNS | RESUME | PARTS;
+    REFERENCES | MIXED_RUNS | CANCELLING | OUTCOMES | FIXED | RUNS | RESUME | PARTS | STREAMS;
 
 /// The features of a session with a peer that offers `peer`.
 pub fn on(peer: u64) -> u64 {
@@ -49,10 +52,18 @@ mod tests {
     #[test]
     fn features_have_the_bits_of_the_protocol() {
         assert_eq!([PARTS, RESUME, RUNS, FIXED, OUTCOMES, CANCELLING], [2, 8, 16, 32, 64, 128]);
-        assert_eq!([MIXED_RUNS, REFERENCES], [256, 512]);
-        let all = PARTS | RESUME | RUNS | FIXED | OUTCOMES | CANCELLING | MIXED_RUNS | REFERENCES;
+        assert_eq!([MIXED_RUNS, REFERENCES, STREAMS], [256, 512, 1]);
+        let all = STREAMS
+            | PARTS
+            | RESUME
+            | RUNS
+            | FIXED
+            | OUTCOMES
+            | CANCELLING
+            | MIXED_RUNS
+            | REFERENCES;
         assert_eq!(on(u64::MAX), all);
-        assert_eq!(on(RUNS | 1), RUNS);
+        assert_eq!(on(RUNS | 4), RUNS);
     }
 
     #[test]

@@ -24,6 +24,7 @@ pub mod kind {
     pub const PING: u8 = 0x01;
     pub const PONG: u8 = 0x02;
     pub const CREDIT: u8 = 0x03;
+    pub const ITEM_CREDIT: u8 = 0x04;
     pub const REVOKE: u8 = 0x06;
     pub const NEED: u8 = 0x07;
     pub const OUTCOMES: u8 = 0x08;
@@ -38,6 +39,7 @@ pub mod kind {
     pub const CALL_X: u8 = 0x92;
     pub const ERROR: u8 = 0x94;
     pub const CANCEL: u8 = 0x95;
+    pub const ITEM: u8 = 0x96;
     pub const PARTS: u8 = 0x98;
     pub const PART: u8 = 0x99;
     pub const PARTS_DROP: u8 = 0x9A;
@@ -62,6 +64,20 @@ pub enum Frame<'a> {
         method: u64,
         arguments: &'a [u8],
     },
+    /// An ask that is answered with a stream: the first limit of its items, in units. It arrives as
+    /// a CALL_X.
+    AskItems {
+        limit: u64,
+        channel: u64,
+        slot: u64,
+        generation: u64,
+        method: u64,
+        arguments: &'a [u8],
+    },
+    /// One value of a stream. `side` is 1: the stream comes from the end that was asked.
+    Item { slot: u64, generation: u64, side: u8, value: &'a [u8] },
+    /// The units that the items of a stream may have used.
+    ItemCredit { slot: u64, generation: u64, side: u8, limit: u64 },
     /// The answer to an ask.
     Reply { slot: u64, generation: u64, value: &'a [u8] },
     /// The failure of an ask.
@@ -166,6 +182,10 @@ impl<'a> Frame<'a> {
                 let (slot, generation) = (v(&mut r)?, v(&mut r)?);
                 Ok(Frame::Reply { slot, generation, value: r.take_rest() })
             }
+            kind::ITEM => {
+                let (slot, generation, side) = (v(&mut r)?, v(&mut r)?, r.u8()?);
+                Ok(Frame::Item { slot, generation, side, value: r.take_rest() })
+            }
             _ => Frame::parse_other(kind, r),
         }
     }
@@ -220,6 +240,9 @@ impl<'a> Frame<'a> {
                 code: Code(r.u16()?),
                 text: b(r)?,
             },
+            kind::ITEM_CREDIT => {
+                Frame::ItemCredit { slot: v(r)?, generation: v(r)?, side: r.u8()?, limit: v(r)? }
+            }
             kind::PARTS => {
                 Frame::Parts { source: v(r)?, kind: r.u8()?, total: v(r)?, bytes: r.take_rest() }
             }
@@ -252,23 +275,29 @@ pub(crate) fn unknown_frame() -> LinkError {
     LinkError::Misbehaved { code: Code::UNKNOWN_FRAME, rule }
 }
 
-/// Extras that this version knows: 1 traceparent, 2 milliseconds left, 4 call chain. They are
-/// advisory: a call may be handled without them. Unknown odd tags are always skipped.
-const TAGS_KNOWN: [u64; 3] = [1, WITHIN, 4];
+/// Extras that this version knows: 1 traceparent, 2 milliseconds left, 4 call chain, 6 items wanted.
+/// All but the last are advisory: a call may be handled without them. Unknown odd tags are always
+/// skipped.
+const TAGS_KNOWN: [u64; 4] = [1, WITHIN, 4, ITEMS];
 /// The tag of the milliseconds for which the caller of an ask waits from its arrival on.
 pub(crate) const WITHIN: u64 = 2;
+/// The tag of the first limit of the items that an ask is answered with, in units.
+pub(crate) const ITEMS: u64 = 6;
 
 /// Parses CALL_X: a call behind its extras. Even tags must be understood; a call with an unknown
 /// one is answered with an error.
 fn extended(mut reader: Reader<'_>) -> Result<Frame<'_>, LinkError> {
     let inner = reader.u8()?;
     let mut meta = Reader::new(b(&mut reader)?);
-    let (mut not_understood, mut within) = (None, None);
+    let (mut not_understood, mut within, mut items) = (None, None, None);
     while !meta.is_empty() {
         let tag = varint::take(&mut meta)?;
         let value = b(&mut meta)?;
         if tag == WITHIN {
             within = Some(varint::take(&mut Reader::new(value))?);
+        }
+        if tag == ITEMS {
+            items = Some(varint::take(&mut Reader::new(value))?);
         }
         if tag % 2 == 0 && !TAGS_KNOWN.contains(&tag) {
             not_understood = Some(tag);
@@ -279,11 +308,14 @@ fn extended(mut reader: Reader<'_>) -> Result<Frame<'_>, LinkError> {
     }
     let frame = Frame::parse(inner, reader.take_rest())?;
     let Some(tag) = not_understood else {
-        return Ok(match (frame, within) {
-            (Frame::Ask { channel, slot, generation, method, arguments }, Some(within_ms)) => {
+        return Ok(match (frame, within, items) {
+            (Frame::Ask { channel, slot, generation, method, arguments }, _, Some(limit)) => {
+                Frame::AskItems { limit, channel, slot, generation, method, arguments }
+            }
+            (Frame::Ask { channel, slot, generation, method, arguments }, Some(within_ms), _) => {
                 Frame::AskWithin { within_ms, channel, slot, generation, method, arguments }
             }
-            (frame, _) => frame,
+            (frame, ..) => frame,
         });
     };
     Ok(match frame {

@@ -6,8 +6,8 @@
 use alloc::format;
 use alloc::vec::Vec;
 
-use wigwag_wire::call::Calls;
-use wigwag_wire::{Buffer, Time};
+use wigwag_wire::Buffer;
+use wigwag_wire::call::{CallExtra, Calls};
 
 use crate::application::{Application, Attach, LongCall, Target};
 use crate::code::Code;
@@ -28,8 +28,8 @@ pub(crate) struct Arrived<'a> {
     pub(crate) method: u64,
     pub(crate) arguments: &'a [u8],
     pub(crate) asker: Option<(u32, u32)>,
-    /// The time after which the caller waits no longer.
-    pub(crate) deadline: Option<Time>,
+    /// What the caller has said besides.
+    pub(crate) extra: Option<CallExtra>,
 }
 
 impl Arrived<'_> {
@@ -38,11 +38,11 @@ impl Arrived<'_> {
         let (mut frame, channel) = (Buffer::new(), self.channel);
         let method = u32::try_from(self.method).unwrap_or(u32::MAX);
         let put = |out: &mut Buffer| out.extend(self.arguments);
-        match (self.asker, self.deadline) {
+        match (self.asker, self.extra) {
             (None, _) => write::tell(&mut frame, channel, method, put),
             (Some(asker), None) => write::ask(&mut frame, channel, asker, method, put),
-            (Some(asker), Some(deadline)) => {
-                write::ask_by(&mut frame, deadline, channel, asker, method, put)
+            (Some(asker), Some(extra)) => {
+                write::ask_with(&mut frame, extra, channel, asker, method, put)
             }
         };
         frame

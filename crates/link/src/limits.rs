@@ -48,6 +48,24 @@ pub const FRAME_UNITS: u64 = 1024;
 /// MiB, for 128 channels.
 pub const FRAME_RESERVE_UNITS: u64 = 131_072;
 
+/// The window of a stream of items: 256 KiB, which a fast reader of this machine empties in the time
+/// of a round trip.
+pub const ITEM_WINDOW_UNITS: u64 = 4096;
+
+/// The smallest window that a stream is given when its session has many: 16 small items.
+pub const ITEM_WINDOW_UNITS_MIN: u64 = 16;
+
+/// The largest window that a reader may want for a stream, as of a channel: 4 MiB.
+pub const ITEM_WINDOW_UNITS_MAX: u64 = WINDOW_UNITS_MAX;
+
+/// Units of the longest item, which may reach beyond the limit of its stream: one frame of the
+/// default size. Each stream holds them beside its window.
+pub const ITEM_UNITS_MAX: u64 = FRAME_UNITS;
+
+/// Units that all streams that a session reads may hold together, each its window and the longest
+/// item: 256 MiB, which is enough for 1,600 streams with the windows that they get.
+pub const SESSION_STREAM_UNITS_MAX: u64 = 4_194_304;
+
 /// Longest calls that the channels of a session may be granted beyond their windows, all together:
 /// 64 MiB with the default limit of a message. One channel holds the units of one at most, so three
 /// slow actors leave room for a fourth.

@@ -12,8 +12,8 @@ use crate::batch::BatchHeader;
 use crate::code::Code;
 use crate::error::LinkError;
 use crate::features;
-use crate::frame::kind::{PART, PARTS, PARTS_DROP, REPLY};
-use crate::frame::{Frame, SEQUENCED, broken_run, numbers, unknown_frame};
+use crate::frame::kind::{ITEM, ITEM_CREDIT, PART, PARTS, PARTS_DROP, REPLY};
+use crate::frame::{Frame, ITEMS, SEQUENCED, broken_run, numbers, unknown_frame};
 use crate::limits::{Limits, units};
 use crate::slot_generations::SlotGenerations;
 
@@ -38,6 +38,8 @@ pub struct RecvHalf {
     cancelling: bool,
     /// The peer may send messages in parts.
     parts: bool,
+    /// Asks may be answered with streams.
+    streams: bool,
     generations: SlotGenerations,
 }
 
@@ -55,6 +57,7 @@ impl RecvHalf {
             outcomes: false,
             cancelling: false,
             parts: false,
+            streams: false,
             generations: SlotGenerations::default(),
         }
     }
@@ -67,6 +70,7 @@ impl RecvHalf {
             outcomes: features & features::OUTCOMES != 0,
             cancelling: features & features::CANCELLING != 0,
             parts: features & features::PARTS != 0,
+            streams: features & features::STREAMS != 0,
             ..self
         }
     }
@@ -400,6 +404,11 @@ impl<'a> Incoming<'a> {
         {
             return Err(unknown_frame());
         }
+        if let ITEM | ITEM_CREDIT = kind
+            && !self.receiver.streams
+        {
+            return Err(unknown_frame());
+        }
         let mut frame = Frame::parse(kind, body)?;
         if let Frame::Need { units, .. } = &mut frame
             && !self.receiver.parts
@@ -411,6 +420,11 @@ impl<'a> Incoming<'a> {
         {
             frame = Frame::Ask { channel, slot, generation, method, arguments };
         }
+        if let Frame::AskItems { channel, slot, generation, .. } = frame
+            && !self.receiver.streams
+        {
+            frame = Frame::NotUnderstood { tag: ITEMS, channel, asker: Some((slot, generation)) };
+        }
         if let Frame::Outcomes { .. } | Frame::Rejected { .. } = frame
             && !self.receiver.outcomes
         {
@@ -418,6 +432,7 @@ impl<'a> Incoming<'a> {
         }
         if let Frame::Ask { slot, generation, .. }
         | Frame::AskWithin { slot, generation, .. }
+        | Frame::AskItems { slot, generation, .. }
         | Frame::NotUnderstood { asker: Some((slot, generation)), .. } = frame
         {
             self.receiver.check_asker(slot, generation)?;

@@ -23,11 +23,13 @@ use crate::unread_answers::UnreadAnswers;
 mod outbound;
 mod rejections;
 mod grants;
+mod streams;
 mod output;
 
 pub use outbound::CallRefused;
 pub use output::Outgoing;
 use rejections::Rejections;
+use streams::ReadStreams;
 
 /// The sending half of a session.
 #[derive(Debug)]
@@ -64,6 +66,7 @@ pub struct SendHalf {
     /// The peer reads OUTCOMES and REJECTED.
     reports_outcomes: bool,
     rejections: Rejections,
+    streams: ReadStreams,
     /// Grants that wanted more than the budget had.
     waiting: BTreeSet<usize>,
     /// Channels to bounded actors that the peer has sent NEED for in the batch that is read.
@@ -139,6 +142,7 @@ impl SendHalf {
             handled_unannounced: false,
             reports_outcomes: false,
             rejections: Rejections::default(),
+            streams: ReadStreams::default(),
             waiting: BTreeSet::new(),
             blocked: BTreeSet::new(),
             needs: Vec::new(),
@@ -245,6 +249,7 @@ impl SendHalf {
         self.rtt = Rtt::default();
         self.due.extend((0..self.grants.len()).filter(|at| self.grants[*at].is_some()));
         self.rejections.report_again();
+        self.streams.announce_again();
         let wishes = self.windows.iter().enumerate().filter_map(|(channel, window)| {
             let (wanted, units) = window.as_ref()?.wanted_limit()?;
             Some((channel as u64, wanted, units))

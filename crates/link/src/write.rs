@@ -4,12 +4,12 @@
 //! than 128 bytes, so that the length takes one byte, which is reserved and filled in later; only a
 //! longer body is moved to make room.
 
-use wigwag_wire::call::{ASK_BY, small};
+use wigwag_wire::call::{ASK_BY, ASK_ITEMS, CallExtra, small};
 use wigwag_wire::small::{Scratch, put_numbers, store};
-use wigwag_wire::{Buffer, Time, varint};
+use wigwag_wire::{Buffer, varint};
 
 use crate::code::Code;
-use crate::frame::{Frame, WITHIN, kind};
+use crate::frame::{Frame, ITEMS, WITHIN, kind};
 use crate::limits::put_bytes;
 
 /// Appends a frame whose body is written by `write`, and returns the length of the body.
@@ -117,17 +117,22 @@ pub fn ask(
     finish(out, start)
 }
 
-/// Appends an ask with a deadline in the form in which inbound queues store it, [`ASK_BY`].
-pub fn ask_by(
+/// Appends an ask with an extra in the form in which inbound queues store it, [`ASK_BY`] or
+/// [`ASK_ITEMS`].
+pub fn ask_with(
     out: &mut Buffer,
-    deadline: Time,
+    extra: CallExtra,
     channel: u64,
     (slot, generation): (u32, u32),
     method: u32,
     arguments: impl FnOnce(&mut Buffer),
 ) -> usize {
-    frame(out, ASK_BY, |out| {
-        out.put(deadline.as_nanos().to_le_bytes(), 8);
+    let (kind, number) = match extra {
+        CallExtra::Deadline(deadline) => (ASK_BY, deadline.as_nanos()),
+        CallExtra::Items(limit) => (ASK_ITEMS, limit),
+    };
+    frame(out, kind, |out| {
+        out.put(number.to_le_bytes(), 8);
         let numbers = [channel, slot.into(), generation.into(), method.into()];
         numbers.iter().for_each(|number| varint::put(out, *number));
         arguments(out);
@@ -140,6 +145,31 @@ pub fn ask_within(
     out: &mut Buffer,
     within_ms: u64,
     channel: u64,
+    asker: (u32, u32),
+    method: u32,
+    arguments: impl FnOnce(&mut Buffer),
+) -> usize {
+    ask_with(out, (WITHIN, within_ms), channel, asker, method, arguments)
+}
+
+/// Appends an ASK that is answered with a stream, whose items may use `limit` units at first, and
+/// returns the length of its body, which determines its cost.
+pub fn ask_items(
+    out: &mut Buffer,
+    limit: u64,
+    channel: u64,
+    asker: (u32, u32),
+    method: u32,
+    arguments: impl FnOnce(&mut Buffer),
+) -> usize {
+    ask_with(out, (ITEMS, limit), channel, asker, method, arguments)
+}
+
+/// Appends an ASK with an extra whose value is a number.
+fn ask_with(
+    out: &mut Buffer,
+    (tag, value): (u64, u64),
+    channel: u64,
     (slot, generation): (u32, u32),
     method: u32,
     arguments: impl FnOnce(&mut Buffer),
@@ -148,8 +178,8 @@ pub fn ask_within(
         out.push(kind::ASK);
         // The length of the extras, and that of the value behind its tag: both are below 13.
         let at = out.len();
-        out.put([0, WITHIN as u8, 0], 3);
-        varint::put(out, within_ms);
+        out.put([0, tag as u8, 0], 3);
+        varint::put(out, value);
         let value = (out.len() - at - 3) as u8;
         out.set(at, value + 2);
         out.set(at + 2, value);
@@ -167,6 +197,19 @@ pub fn reply(
     value: impl FnOnce(&mut Buffer),
 ) -> usize {
     let start = head(out, kind::REPLY, [u64::from(slot), u64::from(generation)]);
+    value(out);
+    finish(out, start)
+}
+
+/// Appends an ITEM of a stream that answers an ask, and returns the length of its body, which
+/// determines its cost.
+#[inline]
+pub fn item(
+    out: &mut Buffer,
+    (slot, generation): (u32, u32),
+    value: impl FnOnce(&mut Buffer),
+) -> usize {
+    let start = head(out, kind::ITEM, [u64::from(slot), u64::from(generation), 1]);
     value(out);
     finish(out, start)
 }
@@ -223,6 +266,13 @@ pub fn any(out: &mut Buffer, what: &Frame<'_>) {
         }
         Frame::Revoked { channel, limit } => {
             frame(out, kind::REVOKED, |out| vs(out, &[channel, limit]));
+        }
+        Frame::ItemCredit { slot, generation, side, limit } => {
+            frame(out, kind::ITEM_CREDIT, |out| {
+                vs(out, &[slot, generation]);
+                out.push(side);
+                varint::put(out, limit);
+            });
         }
         Frame::Cancel { slot, generation } => {
             frame(out, kind::CANCEL, |out| vs(out, &[slot, generation]));
@@ -321,6 +371,18 @@ fn call(out: &mut Buffer, what: &Frame<'_>) {
         Frame::Ask { channel, slot, generation, method, arguments } => {
             let asker = (slot as u32, generation as u32);
             ask(out, channel, asker, method as u32, |out| out.extend(arguments));
+        }
+        Frame::Item { slot, generation, side, value } => {
+            frame(out, kind::ITEM, |out| {
+                varint::put(out, slot);
+                varint::put(out, generation);
+                out.push(side);
+                out.extend(value);
+            });
+        }
+        Frame::AskItems { limit, channel, slot, generation, method, arguments } => {
+            let asker = (slot as u32, generation as u32);
+            ask_items(out, limit, channel, asker, method as u32, |out| out.extend(arguments));
         }
         Frame::AskWithin { within_ms, channel, slot, generation, method, arguments } => {
             let asker = (slot as u32, generation as u32);

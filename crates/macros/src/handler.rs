@@ -7,7 +7,7 @@ use syn::ext::IdentExt;
 
 use crate::definition::{Definition, Numbers, local, locals};
 use crate::kind;
-use crate::message::{arm, body, body_fixed, fixed, not_serializable};
+use crate::message::{arm, body, body_fixed, fixed};
 use crate::method::{ArgumentForm, Execution, Method, mixed_site_at};
 
 /// Generates `impl Interface`.
@@ -19,9 +19,8 @@ pub(crate) fn interface(definition: &Definition) -> TokenStream {
     let methods = definition.methods.iter().map(|method| described(definition, method));
     let codec = definition.codec();
     let references = (!definition.is_local()).then(references);
-    // The items of a stream stay in their process, as all values of a local actor do.
-    let answered =
-        definition.methods.iter().filter(|method| !method.is_stream && !definition.is_local());
+    // The values of a local actor stay in their process.
+    let answered = definition.methods.iter().filter(|_| !definition.is_local());
     let replies = answered.map(|method| {
         let (cfg, reply) = (method.cfg(), method.reply_payload());
         quote_spanned!(mixed_site_at(method.reply_span)=> #cfg reply::<#reply>();)
@@ -319,9 +318,6 @@ fn handle_encoded(definition: &Definition) -> TokenStream {
     let (message, message_type) = (&definition.message, &definition.message_type);
     let Numbers { constants, values } = definition.numbers();
     let arms = definition.methods.iter().zip(&values).map(|(one, at)| {
-        if one.is_stream {
-            return not_serializable(one, at);
-        }
         let is_plain = one.execution == Execution::Plain;
         let then = if is_plain {
             let run = call(definition, one, true);
@@ -456,7 +452,10 @@ fn given(definition: &Definition, method: &Method, lent: bool) -> Vec<TokenStrea
     let this = method.this.map(|at| (at, quote!(&::wigwag::__private::this::<#self_type>())));
     let deferred = method.deferred.map(|at| {
         let made = if method.is_stream {
-            quote!(::wigwag::Yield::new(#reply))
+            match definition.is_local() {
+                true => quote!(::wigwag::Yield::in_process(#reply)),
+                false => quote!(::wigwag::Yield::new(#reply)),
+            }
         } else {
             let send = send(definition, method);
             quote!(::wigwag::Responder::new(#reply, #send))

@@ -99,10 +99,16 @@ fn no_codec() -> TokenStream {
     }
 }
 
-/// Generates `travels`. A call that is answered with a stream does not travel.
+/// Generates `travels`. A call that is answered with a stream travels only if its items do.
 fn travels(definition: &Definition) -> TokenStream {
     of_calls(definition, &quote!(travels), |method| match method.is_stream {
-        true => quote!(false),
+        true => {
+            let (arguments, item) =
+                (all_arguments(method, &quote!(TRAVELS)), method.reply_payload());
+            quote_spanned! {mixed_site_at(method.reply_span)=>
+                #arguments && <#item as ::wigwag::__private::Encode>::TRAVELS
+            }
+        }
         false => all_arguments(method, &quote!(TRAVELS)),
     })
 }
@@ -269,9 +275,6 @@ fn decode(definition: &Definition) -> TokenStream {
     let (method, reader) = (local("method"), local("reader"));
     let Numbers { constants, values } = definition.numbers();
     let arms = definition.methods.iter().zip(&values).map(|(one, at)| {
-        if one.is_stream {
-            return not_serializable(one, at);
-        }
         let variant = &one.variant;
         let names = one.arguments.iter().map(|argument| &argument.name);
         let locals = locals(one);
@@ -293,16 +296,6 @@ fn decode(definition: &Definition) -> TokenStream {
                 _ => ::core::result::Result::Ok(::core::option::Option::None),
             }
         }
-    }
-}
-
-/// The arm for method number `at`, which answers with a stream and so cannot be called from another
-/// process.
-pub(crate) fn not_serializable(method: &Method, at: &TokenStream) -> TokenStream {
-    let cfg = method.cfg();
-    quote! {
-        #cfg
-        #at => ::core::result::Result::Err(::wigwag::__private::DecodeError::NotSerializable),
     }
 }
 

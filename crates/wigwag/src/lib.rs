@@ -269,6 +269,7 @@ mod random;
 mod events;
 mod exports;
 mod replies;
+mod streams;
 pub mod session;
 mod references;
 mod send;

@@ -106,6 +106,10 @@ pub const SMALL_ANSWER: usize = 64;
 /// once and takes what has piled up meanwhile.
 pub const PILE_BYTES: usize = 128 * 1024;
 
+/// Bytes of items that the reader of a stream takes at a time. What is taken counts until it is read,
+/// so a stream holds this much beside its window.
+pub const ITEM_CHUNK_BYTES: usize = 16 * 1024;
+
 /// References to actors that one session has sent and that are not released, and as many that it has
 /// brought and that are held: some 100 bytes each, and what keeps an actor alive.
 pub const REFERENCES_MAX: u64 = 65_536;

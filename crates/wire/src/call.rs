@@ -18,6 +18,11 @@ pub const ASK: u8 = 0x91;
 /// [`Time`] of the deadline, in eight bytes, little-endian, precedes the body of an [`ASK`].
 pub const ASK_BY: u8 = 0x92;
 
+/// The kind of an ask that is answered with a stream, in the form in which it is stored and never
+/// sent: the first limit of its items, in eight bytes, little-endian, precedes the body of an
+/// [`ASK`].
+pub const ASK_ITEMS: u8 = 0x96;
+
 /// The kind of an answer.
 pub const REPLY: u8 = 0x93;
 
@@ -98,8 +103,17 @@ pub struct EncodedCall<'a> {
     pub asker: Option<(u32, u32)>,
     /// The encoded arguments.
     pub arguments: &'a [u8],
-    /// The time after which the caller of an ask waits no longer, if it has said so.
-    pub deadline: Option<Time>,
+    /// What the caller of an ask has said besides, if anything.
+    pub extra: Option<CallExtra>,
+}
+
+/// What the caller of an ask says besides its arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallExtra {
+    /// The time after which the caller waits no longer.
+    Deadline(Time),
+    /// The answer is a stream: the first limit of its items, in units.
+    Items(u64),
 }
 
 /// Iterator over encoded calls that were validated on arrival. Invalid bytes end the iteration.
@@ -142,12 +156,13 @@ impl<'a> Calls<'a> {
             return self.begin(Run::parse(kind, body)?, whole.take_rest());
         }
         let mut body = Reader::new(body);
-        let deadline = match kind {
-            ASK_BY => Some(Time::from_nanos(body.u64().ok()?)),
+        let extra = match kind {
+            ASK_BY => Some(CallExtra::Deadline(Time::from_nanos(body.u64().ok()?))),
+            ASK_ITEMS => Some(CallExtra::Items(body.u64().ok()?)),
             _ => None,
         };
         varint::take(&mut body).ok()?;
-        let asker = if let ASK | ASK_BY = kind {
+        let asker = if let ASK | ASK_BY | ASK_ITEMS = kind {
             let (slot, generation) = (varint::take(&mut body).ok()?, varint::take(&mut body).ok()?);
             Some((u32::try_from(slot).ok()?, u32::try_from(generation).ok()?))
         } else {
@@ -155,7 +170,7 @@ impl<'a> Calls<'a> {
         };
         let method = narrow(varint::take(&mut body).ok()?);
         self.rest = whole.take_rest();
-        Some(EncodedCall { method, asker, arguments: body.take_rest(), deadline })
+        Some(EncodedCall { method, asker, arguments: body.take_rest(), extra })
     }
 
     fn begin(&mut self, run: Run<'a>, rest: &'a [u8]) -> Option<EncodedCall<'a>> {
@@ -177,7 +192,7 @@ impl<'a> Calls<'a> {
         };
         let asker = self.asks.then_some((self.slot, self.generation));
         self.slot = self.slot.wrapping_add(1);
-        Some(EncodedCall { method, asker, arguments, deadline: None })
+        Some(EncodedCall { method, asker, arguments, extra: None })
     }
 }
 
@@ -314,7 +329,7 @@ impl<'a> Iterator for Calls<'a> {
                         method: u32::from(*method),
                         asker: None,
                         arguments,
-                        deadline: None,
+                        extra: None,
                     });
                 }
                 if *kind == ASK
@@ -334,7 +349,7 @@ fn small_ask(body: &[u8]) -> Option<EncodedCall<'_>> {
     let (slot, generation, used) = varint::pair(body)?;
     let (method, arguments) = body.get(used..)?.split_first()?;
     let method = Some(u32::from(*method)).filter(|method| *method < 0x80)?;
-    Some(EncodedCall { method, asker: Some((slot, generation)), arguments, deadline: None })
+    Some(EncodedCall { method, asker: Some((slot, generation)), arguments, extra: None })
 }
 
 #[cfg(test)]
@@ -412,7 +427,7 @@ mod tests {
         assert_eq!(run.take(), Some((12, &[4][..])));
         drop(run);
         let (asker, arguments) = (Some((13, 10)), &[5][..]);
-        let last = EncodedCall { method: 17, asker, arguments, deadline: None };
+        let last = EncodedCall { method: 17, asker, arguments, extra: None };
         assert_eq!((calls.next(), calls.next()), (Some(last), None));
     }
 
@@ -427,8 +442,7 @@ mod tests {
             &[5],
             &[&items[..7], &[6, 255, 255, 255, 255, 31, 5]].concat(),
         );
-        let call =
-            |method, asker, arguments| EncodedCall { method, asker, arguments, deadline: None };
+        let call = |method, asker, arguments| EncodedCall { method, asker, arguments, extra: None };
         let mut calls = Calls::new(bytes.as_slice());
         assert_eq!(calls.next(), Some(call(16, Some((9, 10)), &[1][..])));
         let mut run = calls.run().expect("three are left");

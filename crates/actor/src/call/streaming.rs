@@ -6,13 +6,17 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use wigwag_wire::{DecodeError, Reader};
+
+use crate::call::Answerable;
 use crate::call::cycle::{self, CallCycle};
 use crate::call::time_limit::TimeLimit;
 use crate::error::{CallError, CallErrorKind};
+use crate::limits::ITEMS_AHEAD_MAX;
 use crate::mailbox::backlog::parked::Ticket;
 use crate::reference::interface::Interface;
-use crate::reference::route::Attempt;
-use crate::reference::{Priority, Ref};
+use crate::reference::route::{Attempt, ItemSource};
+use crate::reference::{Place, Priority, Ref};
 use crate::reply::flow::Flow;
 use crate::turn;
 
@@ -38,18 +42,23 @@ use crate::turn;
 /// The stream ends once: with `None`, or with one error and then `None`. Errors are those of a
 /// call: `ActorStopped` or `Panicked` when the actor ends before the stream does, `ReplyDropped`
 /// when the producer drops its end, `Application` with the actor's own error. Every item that was
-/// sent before the end arrives first.
+/// sent before the end arrives first. The end of a session is an error too, `Unknown`; a cut is
+/// none: the stream goes on where it was.
 ///
 /// # Cancellation
 /// Dropping the stream notifies the producer at once and drops the items that are queued. If it is
 /// dropped before the handler has begun, the call is not handled at all.
 ///
 /// # Performance
-/// An item takes one lock on each side and no allocation in steady state.
+/// In a process an item takes one lock on each side and no allocation in steady state.
 ///
 /// # Limits
 /// At most [`ITEMS_AHEAD`](crate::limits::ITEMS_AHEAD) items are queued, or the number that
-/// [`ahead`](Self::ahead) sets.
+/// [`ahead`](Self::ahead) sets. A stream of an actor of another process has a window of 256 KiB, of
+/// which a short item takes 64 bytes, or less if very many streams are open; `ahead` sets that number
+/// of 64 bytes. Its items are at most 64 KiB long, and the node keeps as much for each, so the window
+/// may be exceeded by one item. All streams of a session share 256 MiB, and all of a node a sixteenth
+/// of `NodeOptions::peer_memory`; beyond that a stream fails with `Overloaded`.
 #[must_use = "a stream does nothing until its first item is asked for"]
 pub struct Streaming<I: Interface, T: Send + 'static> {
     target: Ref<I>,
@@ -57,6 +66,11 @@ pub struct Streaming<I: Interface, T: Send + 'static> {
     message: Option<I::Message>,
     ticket: Ticket,
     flow: Arc<Flow<T>>,
+    /// How many items the producer may be ahead, if the caller has set it.
+    ahead: Option<usize>,
+    /// The items of an actor of another process, while the call is under way.
+    remote: Option<Box<dyn ItemSource>>,
+    decode: fn(&mut Reader<'_>) -> Result<T, DecodeError>,
     timeout: Option<Duration>,
     /// The time limit of the wait under way.
     limit: TimeLimit,
@@ -66,12 +80,18 @@ pub struct Streaming<I: Interface, T: Send + 'static> {
 impl<I: Interface, T: Send + 'static> Streaming<I, T> {
     /// Builds the stream that `message` asks `target` for. The methods of an actor's reference use
     /// it.
-    pub fn new(target: &Ref<I>, message: I::Message) -> Streaming<I, T> {
+    pub fn new(target: &Ref<I>, message: I::Message) -> Streaming<I, T>
+    where
+        T: Answerable<I>,
+    {
         Streaming {
             target: target.clone(),
             message: Some(message),
             ticket: Ticket::default(),
             flow: Arc::new(Flow::new()),
+            ahead: None,
+            remote: None,
+            decode: T::decode_reply,
             timeout: None,
             limit: TimeLimit::new(None),
             over: false,
@@ -80,8 +100,9 @@ impl<I: Interface, T: Send + 'static> Streaming<I, T> {
 
     /// Sets how many items the producer may be ahead of the consumer, clamped to between 1 and
     /// [`ITEMS_AHEAD_MAX`](crate::limits::ITEMS_AHEAD_MAX).
-    pub fn ahead(self, items: usize) -> Streaming<I, T> {
+    pub fn ahead(mut self, items: usize) -> Streaming<I, T> {
         self.flow.set_ahead(items);
+        self.ahead = Some(items.clamp(1, ITEMS_AHEAD_MAX));
         self
     }
 
@@ -100,7 +121,8 @@ impl<I: Interface, T: Send + 'static> Streaming<I, T> {
     ///
     /// # Errors
     /// `Full`, `ActorStopped` and the other errors of a call; `NotSerializable` when the actor
-    /// lives in another process, to which nothing is sent. After an error there is only `None`.
+    /// lives in a process of an earlier release, which knows no streams. After an error there is only
+    /// `None`.
     ///
     /// # Cancellation
     /// The future may be dropped at any time: no item is lost.
@@ -126,6 +148,9 @@ impl<I: Interface, T: Send + 'static> Streaming<I, T> {
                 Err(error) => return self.end(Some(error)),
             }
         }
+        if self.remote.is_some() {
+            return self.poll_remote(context);
+        }
         match self.flow.poll_next(context.waker()) {
             Poll::Pending => self.wait(context),
             Poll::Ready(Some(Ok(item))) => {
@@ -140,6 +165,24 @@ impl<I: Interface, T: Send + 'static> Streaming<I, T> {
         }
     }
 
+    fn poll_remote(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<T, CallError>>> {
+        let Some(remote) = &mut self.remote else { return Poll::Ready(None) };
+        let (decode, mut item) = (self.decode, None);
+        let mut read = |reader: &mut Reader<'_>| {
+            item = Some(decode(reader)?);
+            Ok(())
+        };
+        match (remote.poll_item(&mut read, context.waker()), item) {
+            (Poll::Pending, _) => self.wait(context),
+            (Poll::Ready(Some(Ok(()))), Some(item)) => {
+                self.limit = TimeLimit::new(self.timeout);
+                Poll::Ready(Some(Ok(item)))
+            }
+            (Poll::Ready(Some(Err(error))), _) => self.end(Some(error)),
+            (Poll::Ready(_), _) => self.end(None),
+        }
+    }
+
     /// Takes the call back, if it was not sent.
     pub fn into_message(mut self) -> Option<I::Message> {
         self.message.take()
@@ -147,10 +190,18 @@ impl<I: Interface, T: Send + 'static> Streaming<I, T> {
 
     /// Sends the call. False when there is no room yet.
     fn send(&mut self, context: &Context<'_>) -> Result<bool, CallError> {
-        let Some(actor) = self.target.shared_actor() else {
-            let error = CallError::new(CallErrorKind::NotSerializable, self.target.target());
-            return Err(error.with_detail("a stream does not travel"));
-        };
+        if let Place::Remote(route, _) = &self.target.place {
+            let (message, ticket) = (&mut self.message, &mut self.ticket);
+            return match route.stream(message, ticket, Some(context.waker()), self.ahead) {
+                Attempt::Sent(items) => {
+                    self.remote = Some(items);
+                    Ok(true)
+                }
+                Attempt::Full => Ok(false),
+                Attempt::Failed(error) => Err(*error),
+            };
+        }
+        let Some(actor) = self.target.shared_actor() else { return Ok(false) };
         // The producer need not be the actor's handler, so the cycle is checked now and no guard is
         // kept.
         if turn::is_handler()
@@ -171,7 +222,7 @@ impl<I: Interface, T: Send + 'static> Streaming<I, T> {
     fn wait(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<T, CallError>>> {
         match self.limit.poll(context) {
             Poll::Pending => Poll::Pending,
-            Poll::Ready(kind) => self.end(Some(CallError::new(kind, self.target.target()))),
+            Poll::Ready(kind) => self.end(Some(self.target.gave_up(kind))),
         }
     }
 
@@ -185,6 +236,7 @@ impl<I: Interface, T: Send + 'static> Streaming<I, T> {
     fn let_go(&mut self) {
         self.target.leave(Priority::Ordinary, &mut self.ticket);
         self.flow.abandon();
+        self.remote = None;
     }
 }
 

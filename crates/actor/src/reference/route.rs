@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::task::{Poll, Waker};
 
 use bytes::Bytes;
+use wigwag_wire::{DecodeError, Reader};
 
 use crate::error::{CallError, Disconnection};
 use crate::lifecycle::end_watchers::{EndWatcher, NotWatched};
@@ -128,6 +129,16 @@ pub trait Route<I: Interface>: Send + Sync {
         most: usize,
     ) -> Result<(Box<dyn RemotePipeline<I>>, usize), CallError>;
 
+    /// Sends an ask that is answered with a stream. Its producer may be `ahead` short items ahead of
+    /// the consumer, or as many as the route allows.
+    fn stream(
+        &self,
+        message: &mut Option<I::Message>,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+        ahead: Option<usize>,
+    ) -> Attempt<Box<dyn ItemSource>>;
+
     /// Gives up the reply in `slot`: a call that has not begun need not be handled.
     fn cancel(&self, slot: Slot);
 
@@ -178,6 +189,21 @@ pub trait Route<I: Interface>: Send + Sync {
 
     /// Whether it pays to spin for an answer before parking.
     fn spin_policy(&self) -> &SpinPolicy;
+}
+
+/// Reads an item out of its encoding.
+pub type ReadItem<'r> = dyn FnMut(&mut Reader<'_>) -> Result<(), DecodeError> + 'r;
+
+/// The items of a stream of an actor of another process. Dropping it before the end cancels the
+/// stream.
+pub trait ItemSource: Send + Sync {
+    /// Calls `read` on the next item. `None` after the end; after an error there is nothing more.
+    /// Flushes pending sends if nothing has come.
+    fn poll_item(
+        &mut self,
+        read: &mut ReadItem<'_>,
+        waker: &Waker,
+    ) -> Poll<Option<Result<(), CallError>>>;
 }
 
 /// The asks of one pipeline to an actor of another process.

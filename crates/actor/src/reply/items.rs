@@ -4,13 +4,16 @@ use std::any::Any;
 use std::fmt;
 use std::future::poll_fn;
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Poll, Waker};
 
+use wigwag_wire::Encode;
 use wigwag_wire::hint::{write_debug, write_hint};
+use wigwag_wire::small::DynEncode;
 
 use crate::error::CallErrorKind;
 use crate::reply::Reply;
 use crate::reply::flow::{Flow, Offered};
+use crate::reply::owner::{ItemOffer, ItemSink};
 
 /// The producer's end of a stream: a handler sends its reply through it item by item.
 ///
@@ -38,6 +41,11 @@ use crate::reply::flow::{Flow, Offered};
 /// items are taken. An `async` handler that sends the items itself delays the calls behind it for
 /// as long as its consumer takes.
 ///
+/// A consumer in another process grants credit in units of 64 bytes of encoded items: 256 KiB for
+/// each stream, and less when it reads very many, or as many units as items that the caller has set.
+/// So an item of up to some 55 bytes takes one unit, and a producer is never more items ahead than
+/// the caller allows.
+///
 /// # The end
 /// The consumer gets every item that was sent, in order, and then one end: that of
 /// [`finish`](Self::finish), the error of [`fail`](Self::fail), or, if the `Yield` is dropped
@@ -46,12 +54,27 @@ use crate::reply::flow::{Flow, Offered};
 /// belongs to the task.
 ///
 /// # Limits
-/// Streams stay in their process. A call from another one is answered with
-/// [`NotSerializable`](CallErrorKind::NotSerializable) and its handler does not run. A call that
-/// was told has no consumer: every item comes back.
+/// A call that was told has no consumer: every item comes back.
+///
+/// An item for a consumer in another process is at most one frame of its node, 64 KiB encoded. A
+/// longer one comes back as [`Unwanted`], and the stream ends with
+/// [`TooLarge`](CallErrorKind::TooLarge), which says both sizes. One that cannot leave its process
+/// ends it with [`NotSerializable`](CallErrorKind::NotSerializable).
 pub struct Yield<T> {
     reply: Reply<'static>,
-    flow: Option<Arc<Flow<T>>>,
+    consumer: Consumer<T>,
+}
+
+/// Where the items go.
+enum Consumer<T> {
+    Nobody,
+    Here(Arc<Flow<T>>),
+    /// In another process. The function gives the encoder of an item.
+    Elsewhere(Box<dyn ItemSink>, fn(&T) -> &dyn DynEncode),
+}
+
+fn encoder<T: Encode>(item: &T) -> &dyn DynEncode {
+    item
 }
 
 /// The error of a send whose consumer has gone, with the item that was not sent.
@@ -72,17 +95,59 @@ pub enum NotSent<T> {
 impl<T: Send + 'static> Yield<T> {
     /// For the code that `#[wigwag::actor]` generates.
     #[doc(hidden)]
-    pub fn new(reply: &mut Reply<'_>) -> Yield<T> {
+    pub fn new(reply: &mut Reply<'_>) -> Yield<T>
+    where
+        T: Encode,
+    {
+        Yield::with_encoder(reply, T::TRAVELS.then_some(encoder::<T>))
+    }
+
+    /// For a local actor, whose items have no encoding.
+    #[doc(hidden)]
+    pub fn in_process(reply: &mut Reply<'_>) -> Yield<T> {
+        Yield::with_encoder(reply, None)
+    }
+
+    fn with_encoder(reply: &mut Reply<'_>, encoder: Option<fn(&T) -> &dyn DynEncode>) -> Yield<T> {
         let mut reply = reply.take_owned();
         let flow = reply.local().and_then(|place| {
             let any: Arc<dyn Any + Send + Sync> = place;
             any.downcast::<Flow<T>>().ok()
         });
-        if flow.is_none() && reply.is_wanted() {
+        let consumer = match (flow, encoder) {
+            (Some(flow), _) => Consumer::Here(flow),
+            (None, None) if reply.is_elsewhere() => {
+                reply.fail(CallErrorKind::NotSerializable, "the items do not travel");
+                Consumer::Nobody
+            }
+            (None, encoder) => match (reply.open_items(), encoder) {
+                (Some(sink), Some(encoder)) => Consumer::Elsewhere(sink, encoder),
+                _ => Consumer::Nobody,
+            },
+        };
+        if let (Consumer::Nobody, true) = (&consumer, reply.is_wanted()) {
             // A message built by hand was asked although its method answers with a stream.
             reply.fail(CallErrorKind::BadReply, "the method answers with a stream");
         }
-        Yield { reply, flow }
+        Yield { reply, consumer }
+    }
+
+    fn offer(&mut self, item: T, waker: Option<&Waker>) -> Offered<T> {
+        let (sink, encoder) = match &mut self.consumer {
+            Consumer::Nobody => return Offered::Unwanted(item),
+            Consumer::Here(flow) => return flow.offer(item, waker),
+            Consumer::Elsewhere(sink, encoder) => (sink, encoder),
+        };
+        match sink.offer(encoder(&item), waker) {
+            ItemOffer::Sent => Offered::In,
+            ItemOffer::Full => Offered::Full(item),
+            ItemOffer::Unwanted => Offered::Unwanted(item),
+            ItemOffer::Refused(kind, why) => {
+                self.consumer = Consumer::Nobody;
+                self.reply.fail(kind, &why);
+                Offered::Unwanted(item)
+            }
+        }
     }
 
     /// Sends an item, waiting for credit.
@@ -93,12 +158,11 @@ impl<T: Send + 'static> Yield<T> {
     /// # Cancellation
     /// If the future is dropped while it waits, the item is not sent and is dropped with it.
     pub async fn send(&mut self, item: T) -> Result<(), Unwanted<T>> {
-        let Some(flow) = &self.flow else { return Err(Unwanted(item)) };
         let mut left = Some(item);
         poll_fn(|context| {
             // A future that was ready is not polled again.
             let Some(item) = left.take() else { return Poll::Pending };
-            match flow.offer(item, Some(context.waker())) {
+            match self.offer(item, Some(context.waker())) {
                 Offered::In => Poll::Ready(Ok(())),
                 Offered::Unwanted(item) => Poll::Ready(Err(Unwanted(item))),
                 Offered::Full(item) => {
@@ -115,22 +179,30 @@ impl<T: Send + 'static> Yield<T> {
     /// # Errors
     /// [`NotSent`], with the item: `NoCredit` is worth another attempt, `Unwanted` is not.
     pub fn try_send(&mut self, item: T) -> Result<(), NotSent<T>> {
-        let Some(flow) = &self.flow else { return Err(NotSent::Unwanted(item)) };
-        match flow.offer(item, None) {
+        match self.offer(item, None) {
             Offered::In => Ok(()),
             Offered::Full(item) => Err(NotSent::NoCredit(item)),
             Offered::Unwanted(item) => Err(NotSent::Unwanted(item)),
         }
     }
 
-    /// The number of items that may be sent without waiting; 0 when the consumer has gone.
+    /// The number of items that may be sent without waiting; 0 when the consumer has gone. For a
+    /// consumer in another process, the number of short ones.
     pub fn credit(&self) -> usize {
-        self.flow.as_ref().map_or(0, |flow| flow.credit())
+        match &self.consumer {
+            Consumer::Nobody => 0,
+            Consumer::Here(flow) => flow.credit(),
+            Consumer::Elsewhere(sink, _) => usize::try_from(sink.credit()).unwrap_or(usize::MAX),
+        }
     }
 
     /// False when the consumer has gone, or when the call was told.
     pub fn is_wanted(&self) -> bool {
-        self.flow.as_ref().is_some_and(|flow| flow.is_wanted())
+        match &self.consumer {
+            Consumer::Nobody => false,
+            Consumer::Here(flow) => flow.is_wanted(),
+            Consumer::Elsewhere(sink, _) => sink.is_wanted(),
+        }
     }
 
     /// Waits until the consumer has gone.
@@ -138,15 +210,21 @@ impl<T: Send + 'static> Yield<T> {
     /// # Cancellation
     /// The future may be dropped at any time without effect.
     pub async fn closed(&mut self) {
-        if let Some(flow) = &self.flow {
-            poll_fn(|context| flow.poll_unwanted(context.waker())).await;
-        }
+        poll_fn(|context| match &self.consumer {
+            Consumer::Nobody => Poll::Ready(()),
+            Consumer::Here(flow) => flow.poll_unwanted(context.waker()),
+            Consumer::Elsewhere(sink, _) => sink.poll_unwanted(context.waker()),
+        })
+        .await;
     }
 
     /// Ends the stream: the consumer gets `None` after the last item.
-    pub fn finish(self) {
-        if let Some(flow) = &self.flow {
-            flow.end(Ok(()));
+    pub fn finish(mut self) {
+        match &self.consumer {
+            Consumer::Nobody => {}
+            Consumer::Here(flow) => flow.end(Ok(())),
+            // The end of the ask is that of the stream.
+            Consumer::Elsewhere(..) => self.reply.send(()),
         }
     }
 
@@ -159,7 +237,11 @@ impl<T: Send + 'static> Yield<T> {
 
 impl<T> fmt::Debug for Yield<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let wanted = self.flow.as_ref().is_some_and(|flow| flow.is_wanted());
+        let wanted = match &self.consumer {
+            Consumer::Nobody => false,
+            Consumer::Here(flow) => flow.is_wanted(),
+            Consumer::Elsewhere(sink, _) => sink.is_wanted(),
+        };
         f.debug_struct("Yield").field("wanted", &wanted).finish()
     }
 }

@@ -24,7 +24,7 @@ use crate::error::CallErrorKind;
 use crate::limits::IDLE_REPLY_BYTES_MAX;
 use crate::reply::cancelled::CancelledAsks;
 use crate::reply::one_shot::OneShot;
-use crate::reply::owner::InboundQueueOwner;
+use crate::reply::owner::{InboundQueueOwner, ItemSink};
 
 /// A local asker's place for its answer, without its type.
 pub(crate) trait LocalReply: Any + Send + Sync {
@@ -162,13 +162,22 @@ pub struct Reply<'r> {
     slot: ReplySlot,
     path: ReplyPath<'r>,
     batch: ReplyBatch,
+    items: Option<ItemsWanted>,
+}
+
+/// A remote ask that is to be answered with a stream.
+#[derive(Clone, Copy)]
+struct ItemsWanted {
+    asker: (u32, u32),
+    /// The first limit of the items, in units.
+    limit: u64,
 }
 
 impl<'r> Reply<'r> {
     #[inline]
     pub(crate) fn new(slot: ReplySlot, path: Option<&'r Arc<dyn InboundQueueOwner>>) -> Reply<'r> {
         let path = path.map_or(ReplyPath::None, ReplyPath::Borrowed);
-        Reply { slot, path, batch: ReplyBatch::default() }
+        Reply { slot, path, batch: ReplyBatch::default(), items: None }
     }
 
     /// A reply for the calls of a run. The caller must [hand over](Self::hand_over) the collected
@@ -214,7 +223,7 @@ impl<'r> Reply<'r> {
     }
 
     /// True when an asker of another process waits.
-    fn is_elsewhere(&self) -> bool {
+    pub(crate) fn is_elsewhere(&self) -> bool {
         matches!(self.slot, ReplySlot::Remote { .. })
     }
 
@@ -347,7 +356,23 @@ impl<'r> Reply<'r> {
     pub fn take_owned(&mut self) -> Reply<'static> {
         let slot = std::mem::replace(&mut self.slot, ReplySlot::Nobody);
         let path = self.owner().map_or(ReplyPath::None, |owner| ReplyPath::Owned(owner.clone()));
-        Reply { slot, path, batch: ReplyBatch::default() }
+        let items = self.items.take();
+        Reply { slot, path, batch: ReplyBatch::default(), items }
+    }
+
+    /// The asker, which is remote, wants a stream, whose items may use `limit` units at first.
+    pub(crate) fn wants_items(&mut self, limit: u64) {
+        if let ReplySlot::Remote { slot, generation } = self.slot {
+            self.items = Some(ItemsWanted { asker: (slot, generation), limit });
+        }
+    }
+
+    /// The way of the items to a remote asker that wants a stream.
+    pub(crate) fn open_items(&mut self) -> Option<Box<dyn ItemSink>> {
+        let ReplySlot::Remote { slot, generation } = self.slot else { return None };
+        // What an earlier ask of the run has wanted is not wanted by this one.
+        let items = self.items.take().filter(|items| items.asker == (slot, generation))?;
+        self.owner()?.open_items(slot, generation, items.limit)
     }
 
     /// The place of an asker of this process.

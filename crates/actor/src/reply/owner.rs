@@ -1,6 +1,7 @@
 //! The session that the replies to remote calls go to.
 
 use std::fmt;
+use std::task::{Poll, Waker};
 
 use wigwag_wire::small::DynEncode;
 use wigwag_wire::{Buffer, Time};
@@ -8,6 +9,35 @@ use wigwag_wire::{Buffer, Time};
 use crate::error::CallErrorKind;
 use crate::reason::Reason;
 use crate::reply::cancelled::CancelledAsks;
+
+/// The way of the items of a stream to a consumer in another process.
+pub trait ItemSink: Send + Sync {
+    /// Sends an item if there is credit; otherwise registers `waker`, which is woken when there is
+    /// credit or when the consumer has gone.
+    fn offer(&mut self, item: &dyn DynEncode, waker: Option<&Waker>) -> ItemOffer;
+
+    /// Units of credit that are left: a short item takes one, and longer ones one for each 64 bytes.
+    fn credit(&self) -> u64;
+
+    /// True while a consumer takes the items.
+    fn is_wanted(&self) -> bool;
+
+    /// Ready when the consumer has gone.
+    fn poll_unwanted(&self, waker: &Waker) -> Poll<()>;
+}
+
+/// The outcome of offering an item to an [`ItemSink`].
+#[derive(Debug)]
+pub enum ItemOffer {
+    /// It was sent.
+    Sent,
+    /// The consumer must take items first.
+    Full,
+    /// The consumer has gone.
+    Unwanted,
+    /// The consumer's process cannot be sent this item, for a reason in words: the stream ends.
+    Refused(CallErrorKind, String),
+}
 
 /// A session, as an actor sees it: it takes replies and is told of freed credit.
 pub trait InboundQueueOwner: Send + Sync {
@@ -50,6 +80,12 @@ pub trait InboundQueueOwner: Send + Sync {
 
     /// The arguments of a call are never read: the references to actors in them are let go.
     fn discarded(&self, _arguments: &[u8]) {}
+
+    /// Opens the stream that answers the ask in `slot`, whose items may use `limit` units of credit at
+    /// first. `None` if the session knows no streams.
+    fn open_items(&self, _slot: u32, _generation: u32, _limit: u64) -> Option<Box<dyn ItemSink>> {
+        None
+    }
 
     /// A tell was not understood, which `reason` says in words: there is no such method, or it takes
     /// other arguments. [`handled`](Self::handled) counts it afterwards.

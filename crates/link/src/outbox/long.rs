@@ -173,9 +173,11 @@ impl Outbox {
         *self.longs.bytes_of(source) += body.len();
         let head = bytes.slices(body.start..body.end).next().unwrap_or_default();
         let asker = match Frame::parse(kind, head) {
-            Ok(Frame::Ask { slot, generation, .. } | Frame::AskWithin { slot, generation, .. }) => {
-                Some((slot, generation))
-            }
+            Ok(
+                Frame::Ask { slot, generation, .. }
+                | Frame::AskWithin { slot, generation, .. }
+                | Frame::AskItems { slot, generation, .. },
+            ) => Some((slot, generation)),
             _ => None,
         };
         let (buffer, next) = (Arc::new(bytes), body.start);

@@ -48,6 +48,7 @@ impl SendHalf {
                 || (!self.due.is_empty() && !self.outbox.is_overfull())
                 || !self.needs.is_empty()
                 || self.rejections.has_unreported()
+                || self.streams.has_due()
                 || self.pong.is_some()
                 || self.ping
                 || self.rtt.wants_ping()
@@ -166,6 +167,7 @@ impl SendHalf {
             let units = SendHalf::units_of_long(units);
             write::any(head, &Frame::Need { channel, limit_wanted, units });
         }
+        self.streams.write(head, HEAD_BYTES_MAX);
         if let Some(id) = self.pong.take() {
             write::any(head, &Frame::Pong { id });
         }

@@ -21,8 +21,8 @@ use wigwag_actor::reference::route::{Acknowledgement, RemotePipeline};
 use wigwag_actor::reference::run_writer::RunOwner;
 use wigwag_actor::reference::value::RemoteActor;
 use wigwag_actor::{
-    AskTiming, Attempt, CallError, CallErrorKind, Disconnection, Interface, Reason, Route, Slot,
-    SmallReply, SpinPolicy, Ticket,
+    AskTiming, Attempt, CallError, CallErrorKind, Disconnection, Interface, ItemSource, Reason,
+    Route, Slot, SmallReply, SpinPolicy, Ticket,
 };
 use wigwag_net::clock;
 use wigwag_net::transport::Boxed;
@@ -243,7 +243,8 @@ impl<I: Interface> Reconnecting<I> {
         }
     }
 
-    /// As [`send`](Self::send), for a tell: nothing that comes back has to know the incarnation.
+    /// As [`send`](Self::send), for a tell or a stream: nothing that comes back has to know the
+    /// incarnation.
     #[inline]
     fn tell_by<T>(
         &self,
@@ -302,6 +303,17 @@ impl<I: Interface> Route<I> for Reconnecting<I> {
             }
             Err(refused) => refused,
         }
+    }
+
+    fn stream(
+        &self,
+        message: &mut Option<I::Message>,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+        ahead: Option<usize>,
+    ) -> Attempt<Box<dyn ItemSource>> {
+        // The items know their session.
+        self.tell_by(ticket, waker, |remote, ticket| remote.stream(message, ticket, waker, ahead))
     }
 
     fn take_reply(&self, slot: Slot, into: &mut SmallReply) -> Option<usize> {

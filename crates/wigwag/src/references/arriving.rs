@@ -15,8 +15,8 @@ use wigwag_actor::reference::route::{Acknowledgement, RemotePipeline};
 use wigwag_actor::reference::run_writer::RunOwner;
 use wigwag_actor::reference::value::RemoteActor;
 use wigwag_actor::{
-    AskTiming, Attempt, CallError, CallErrorKind, Disconnection, Interface, Parked, Reason, Route,
-    Slot, SmallReply, SpinPolicy, Ticket,
+    AskTiming, Attempt, CallError, CallErrorKind, Disconnection, Interface, ItemSource, Parked,
+    Reason, Route, Slot, SmallReply, SpinPolicy, Ticket,
 };
 
 use crate::error::NodeError;
@@ -282,6 +282,19 @@ impl<I: Interface> Route<I> for Arriving<I> {
     ) -> Attempt<Slot> {
         match self.present(ticket, waker) {
             Ok(remote) => remote.ask(message, ticket, waker, timing),
+            Err(refused) => refused,
+        }
+    }
+
+    fn stream(
+        &self,
+        message: &mut Option<I::Message>,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+        ahead: Option<usize>,
+    ) -> Attempt<Box<dyn ItemSource>> {
+        match self.present(ticket, waker) {
+            Ok(remote) => remote.stream(message, ticket, waker, ahead),
             Err(refused) => refused,
         }
     }

@@ -3,7 +3,6 @@
 //! A call goes into the turn's buffer without a lock if it can. Otherwise it takes the shared path,
 //! under the session's lock and with a queue of waiting senders.
 
-use std::num::NonZeroU32;
 use std::sync::{Arc, MutexGuard};
 use std::task::{Poll, Waker};
 
@@ -18,10 +17,10 @@ use wigwag_wire::Buffer;
 
 use crate::limits::{CODEC_FIXED, PILE_BYTES};
 use crate::replies::ask_origin::AskOrigin;
-use crate::replies::slot::Abandoned;
 use crate::send::cancel::send_cancels;
+use crate::send::streams::Items;
 use crate::session::attach::AttachTo;
-use crate::session::buffers::encoding::{Arguments, Encoding};
+use crate::session::buffers::encoding::{Arguments, AskExtra, Encoding};
 use crate::session::buffers::{self, EncodeOutcome, RunHandout};
 use crate::session::rejected::MethodNames;
 use crate::session::tally::AskCounters;
@@ -112,25 +111,25 @@ impl Channel {
         waker: Option<&Waker>,
         then: AfterSend,
     ) -> Attempt<()> {
-        let (channel, fixed, within_ms) = (self.number, self.is_fixed, None);
-        let call = Encoding { channel, method, asker, within_ms, fixed, arguments };
+        let (channel, fixed, extra) = (self.number, self.is_fixed, None);
+        let call = Encoding { channel, method, asker, extra, fixed, arguments };
         self.send_call(handout, &call, ticket, waker, then)
     }
 
-    /// As [`send`](Self::send), for an ask whose caller has set a limit. A function of its own, so
-    /// that others do not pay for it.
+    /// As [`send`](Self::send), for an ask with an extra. A function of its own, so that others do not
+    /// pay for it.
     #[inline(never)]
-    fn send_within(
+    fn send_with(
         &self,
-        within_ms: NonZeroU32,
+        extra: AskExtra,
         asker: Option<(u32, u32)>,
         (method, arguments): (u32, &impl Arguments),
         ticket: &mut Ticket,
         waker: Option<&Waker>,
         then: AfterSend,
     ) -> Attempt<()> {
-        let (channel, fixed, within_ms) = (self.number, self.is_fixed, Some(within_ms));
-        let call = Encoding { channel, method, asker, within_ms, fixed, arguments };
+        let (channel, fixed, extra) = (self.number, self.is_fixed, Some(extra));
+        let call = Encoding { channel, method, asker, extra, fixed, arguments };
         self.send_call(None, &call, ticket, waker, then)
     }
 
@@ -170,8 +169,8 @@ impl Channel {
         waker: Option<&Waker>,
     ) -> Attempt<Published> {
         let (channel, fixed) = (self.number, self.is_fixed);
-        let (asker, within_ms) = (None, None);
-        let call = Encoding { channel, method, asker, within_ms, fixed, arguments };
+        let (asker, extra) = (None, None);
+        let call = Encoding { channel, method, asker, extra, fixed, arguments };
         self.send_shared(None, &|out| call.write(out), None, ticket, waker, AfterSend::Continue)
     }
 
@@ -217,12 +216,53 @@ impl Channel {
         let within_ms = timing.within_ms.filter(|_| self.session.cancels);
         let sent = match within_ms {
             None => self.send(None, asker, call, ticket, waker, then),
-            Some(within_ms) => self.send_within(within_ms, asker, call, ticket, waker, then),
+            Some(within_ms) => {
+                let extra = AskExtra::WithinMs(within_ms);
+                self.send_with(extra, asker, call, ticket, waker, then)
+            }
         };
         match sent {
             Attempt::Sent(()) => Attempt::Sent(Slot::new(number, generation)),
             refused => {
                 self.close_slot(number, generation);
+                match refused {
+                    Attempt::Failed(error) => Attempt::Failed(error),
+                    _ => Attempt::Full,
+                }
+            }
+        }
+    }
+
+    /// Sends an ask that is answered with a stream, whose producer may be `ahead` short items ahead.
+    pub(crate) fn stream(
+        &self,
+        call: (u32, &impl Arguments),
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+        ahead: Option<usize>,
+    ) -> Attempt<Items> {
+        if !self.session.streams {
+            let text = "the node of the actor knows no streams";
+            let error = CallError::new(CallErrorKind::NotSerializable, &self.target);
+            return Attempt::Failed(Box::new(error.with_detail(text)));
+        }
+        let Some(asker) = buffers::open_slot(&self.session) else {
+            self.park_for_slot(ticket, waker);
+            return Attempt::Full;
+        };
+        self.session.asks.set_origin(asker.0, self.origin);
+        let Some((items, window)) = Items::open(&self.session, &self.target, asker, ahead) else {
+            self.close_slot(asker.0, asker.1);
+            let text = "all room for the items of streams is taken";
+            let error = CallError::new(CallErrorKind::Overloaded, &self.target);
+            return Attempt::Failed(Box::new(error.with_detail(text)));
+        };
+        let (extra, then) = (AskExtra::Items(window), AfterSend::Poll);
+        match self.send_with(extra, Some(asker), call, ticket, waker, then) {
+            Attempt::Sent(()) => Attempt::Sent(items),
+            refused => {
+                items.close_unsent();
+                self.close_slot(asker.0, asker.1);
                 match refused {
                     Attempt::Failed(error) => Attempt::Failed(error),
                     _ => Attempt::Full,
@@ -315,24 +355,14 @@ impl Channel {
 
     /// Gives up an ask and tells the peer with CANCEL.
     pub(crate) fn cancel(&self, slot: Slot) {
-        if self.disown(slot) {
+        if self.session.disown(slot) {
             send_cancels(&self.session, [(slot.index(), slot.generation())]);
         }
     }
 
-    /// Gives up the answer to an ask. True if it has not arrived: then the slot is free when it
-    /// does.
-    pub(crate) fn disown(&self, slot: Slot) -> bool {
-        let place = self.session.asks.slot(slot.index());
-        let Some(place) = place else { return false };
-        match place.abandon(slot.generation()) {
-            Abandoned::Open => true,
-            Abandoned::Free(answer) => {
-                self.session.free_slot(slot.index());
-                self.session.discard_value(&answer);
-                false
-            }
-        }
+    /// Gives up the answer to an ask.
+    pub(crate) fn disown(&self, slot: Slot) {
+        self.session.disown(slot);
     }
 
     /// Sends a call under the lock of the session: `long` if it is encoded already. Returns where it

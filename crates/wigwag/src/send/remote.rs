@@ -14,8 +14,8 @@ use wigwag_actor::reference::run_writer::RunOwner;
 use wigwag_actor::reference::value::RemoteActor;
 use wigwag_actor::schema::FIRST_METHOD;
 use wigwag_actor::{
-    AskTiming, Attempt, CallError, CallErrorKind, Disconnection, Interface, Message, Reason, Route,
-    Slot, SmallReply, SpinPolicy, Ticket, turn,
+    AskTiming, Attempt, CallError, CallErrorKind, Disconnection, Interface, ItemSource, Message,
+    Reason, Route, Slot, SmallReply, SpinPolicy, Ticket, turn,
 };
 
 use crate::replies::ring::Ring;
@@ -254,7 +254,10 @@ impl<I: Interface> Remote<I> {
 
     #[cold]
     fn not_serializable(&self, method: u32) -> CallError {
-        let text = format!("an argument of `{}` does not travel", I::SCHEMA.method_name(method));
+        let text = format!(
+            "an argument or an item of `{}` does not travel",
+            I::SCHEMA.method_name(method)
+        );
         CallError::new(CallErrorKind::NotSerializable, &self.channel.target).with_detail(&text)
     }
 }
@@ -446,6 +449,33 @@ impl<I: Interface> Route<I> for Remote<I> {
             encoded.into_iter().for_each(EncodedValue::sent);
         }
         sent
+    }
+
+    fn stream(
+        &self,
+        message: &mut Option<I::Message>,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+        ahead: Option<usize>,
+    ) -> Attempt<Box<dyn ItemSource>> {
+        let Some(call) = message.as_ref() else {
+            return Attempt::Full;
+        };
+        let (number, encoded) = match self.prepare(call) {
+            Ok(found) => found,
+            Err(error) => return Attempt::Failed(Box::new(error)),
+        };
+        let sent = match &encoded {
+            None => self.channel.stream((number, call), ticket, waker, ahead),
+            Some(encoded) => {
+                self.channel.stream((number, &encoded.arguments()), ticket, waker, ahead)
+            }
+        };
+        sent.map(|items| {
+            *message = None;
+            encoded.into_iter().for_each(EncodedValue::sent);
+            Box::new(items) as Box<dyn ItemSource>
+        })
     }
 
     #[inline]

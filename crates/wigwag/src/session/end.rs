@@ -15,6 +15,7 @@ use super::{EndKind, Session, SessionEnd};
 use crate::events::SessionChange;
 use crate::limits::SILENT_SESSION_TTL;
 use crate::session::outcome::UnsentCalls;
+use crate::streams::inbox::Inbox;
 use crate::sync::Ordering;
 
 impl Session {
@@ -116,10 +117,22 @@ impl Session {
         self.sending().are_asks_counted = true;
         wakers.into_iter().for_each(Waker::wake);
         self.cancelled.end();
+        self.end_streams();
         self.progress.notify_waiters();
         self.announce_end();
         end_watchers.tell(&ended.reason());
         self.release_lent();
+    }
+
+    /// Tells the producers of streams that nobody reads them, and forgets the streams here whose
+    /// reader has gone. Other readers still take what has come.
+    fn end_streams(&self) {
+        let left = self.read_streams.remove_if(Inbox::is_abandoned);
+        let mut sending = self.sending();
+        left.into_iter().for_each(|slot| sending.sender.close_stream(slot));
+        drop(sending.take_producers());
+        drop(sending);
+        self.sent_streams.take_all().values().for_each(|outlet| outlet.end());
     }
 
     /// Announces the outcome of the calls, once, as soon as the asks have failed and no turn holds

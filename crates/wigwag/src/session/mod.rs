@@ -21,7 +21,7 @@ use tokio::sync::{Notify, Semaphore};
 use wigwag_actor::lifecycle::end_watchers::EndWatchers;
 use wigwag_actor::reply::cancelled::CancelledAsks;
 use wigwag_actor::turn;
-use wigwag_actor::{CallError, CallErrorKind, Parked, Reason, Ticket};
+use wigwag_actor::{CallError, CallErrorKind, Parked, Reason, Slot, Ticket};
 use wigwag_link::budget::Pools;
 use wigwag_link::limits::FRAME_UNITS;
 use wigwag_link::send_half::Outgoing;
@@ -38,7 +38,7 @@ use crate::limits::{CODEC_FIXED, CODEC_MESSAGEPACK};
 use crate::replies::ask_origin::AskOrigin;
 use crate::replies::asks::AskTable;
 use crate::replies::ring::Ring;
-use crate::replies::slot::Completion;
+use crate::replies::slot::{Abandoned, Completion};
 use crate::session::attach::routes::SharedRoutes;
 use crate::session::buffers::held::HeldFrames;
 use crate::session::buffers::holders::Holders;
@@ -49,6 +49,8 @@ use crate::session::rejected::{MethodNames, RejectionLog};
 use crate::session::resumption::Resumption;
 use crate::session::tally::Tally;
 use crate::session::watchdog::WakeWatch;
+use crate::streams::outlet::Outlet;
+use crate::streams::{ReadStreams, SentStreams};
 use crate::sync::{AtomicBool, AtomicU64, Ordering};
 
 pub use crate::events::{Delivery, SessionChange, SessionEvent, SessionEvents};
@@ -195,6 +197,8 @@ pub(crate) struct SendState {
     /// The peer takes no new calls, or this node is closing.
     pub(crate) draining: bool,
     pub(crate) statistics: SessionStatistics,
+    /// Producers of streams that wait for room in the outbox, each once.
+    pub(crate) waiting_producers: Vec<Arc<Outlet>>,
     /// Channels opened so far.
     channels_opened: u32,
     rejection_log: RejectionLog,
@@ -252,6 +256,10 @@ pub(crate) struct Session {
     pub(crate) cancels: bool,
     /// The asks that the peer has cancelled.
     pub(crate) cancelled: CancelledAsks,
+    /// The peer knows streams.
+    pub(crate) streams: bool,
+    pub(crate) read_streams: ReadStreams,
+    pub(crate) sent_streams: SentStreams,
     /// The best codec that a channel may use.
     pub(crate) codec: u8,
     /// This node has dialed, not the peer.
@@ -339,6 +347,9 @@ impl Session {
             references: SessionReferences::new(features, relays, exports.references.clone()),
             cancels: features & features::CANCELLING != 0,
             cancelled: CancelledAsks::default(),
+            streams: features & features::STREAMS != 0,
+            read_streams: ReadStreams::default(),
+            sent_streams: SentStreams::default(),
             codec: if features & features::FIXED != 0 { CODEC_FIXED } else { CODEC_MESSAGEPACK },
             peer: connection.peer.clone(),
             peer_name,
@@ -384,9 +395,34 @@ impl Session {
 
     /// Releases the slot of an ask and wakes senders that wait for one.
     pub(crate) fn free_slot(&self, number: u32) {
+        if !self.read_streams.is_empty() {
+            self.close_stream(number);
+        }
         if self.asks.release([number]) {
             let front_wakers = self.sending().front_wakers();
             front_wakers.into_iter().for_each(Waker::wake);
+        }
+    }
+
+    /// Ends the stream that this side reads in a slot, if there is one.
+    #[cold]
+    pub(crate) fn close_stream(&self, slot: u32) {
+        if self.read_streams.remove_slot(slot).is_some() {
+            self.sending().sender.close_stream(slot);
+        }
+    }
+
+    /// Gives up the answer to an ask. True if it has not arrived: then the slot is free when it
+    /// does.
+    pub(crate) fn disown(&self, slot: Slot) -> bool {
+        let Some(place) = self.asks.slot(slot.index()) else { return false };
+        match place.abandon(slot.generation()) {
+            Abandoned::Open => true,
+            Abandoned::Free(answer) => {
+                self.free_slot(slot.index());
+                self.discard_value(&answer);
+                false
+            }
         }
     }
 
@@ -613,6 +649,7 @@ impl SendState {
             is_announced: false,
             draining: false,
             statistics: SessionStatistics::default(),
+            waiting_producers: Vec::new(),
             channels_opened: 0,
             rejection_log: RejectionLog::default(),
         }
@@ -703,6 +740,13 @@ impl SendState {
             return Vec::new();
         }
         self.front_wakers()
+    }
+
+    /// The producers that have waited for room.
+    pub(crate) fn take_producers(&mut self) -> Vec<Arc<Outlet>> {
+        let producers = std::mem::take(&mut self.waiting_producers);
+        producers.iter().for_each(|one| one.waits_for_room.store(false, Ordering::Relaxed));
+        producers
     }
 
     /// The wakers of the first senders of each queue, for room that all channels share.

@@ -59,7 +59,11 @@ impl UnsentCalls {
         }
         match Frame::parse(kind, body) {
             Ok(Frame::Tell { channel, .. }) => *self.tells.entry(channel).or_default() += 1,
-            Ok(Frame::Ask { slot, generation, .. } | Frame::AskWithin { slot, generation, .. }) => {
+            Ok(
+                Frame::Ask { slot, generation, .. }
+                | Frame::AskWithin { slot, generation, .. }
+                | Frame::AskItems { slot, generation, .. },
+            ) => {
                 self.asks.push((slot as u32, generation as u32, 1));
             }
             _ => {}

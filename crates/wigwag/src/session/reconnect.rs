@@ -99,12 +99,14 @@ impl Session {
         sending.statistics.resumes += 1;
         sending.statistics.frames_repeated += repeated;
         let front_wakers = if has_room { sending.front_wakers() } else { Vec::new() };
+        let producers = if has_room { sending.take_producers() } else { Vec::new() };
         *current = next.clone();
         drop(sending);
         drop(current);
         // The peer has said what it has accepted before the cut.
         self.progress.notify_waiters();
         front_wakers.into_iter().for_each(Waker::wake);
+        producers.iter().for_each(|producer| producer.wake());
         let after = cut.map_or(Duration::ZERO, |cut| now.since(cut.since));
         self.announce(SessionChange::Resumed { after, repeated });
         Ok(Some(next))

@@ -15,7 +15,7 @@ use wigwag_actor::reply::cancelled::CancelledAsks;
 use wigwag_actor::{CallErrorKind, Exported, InboundQueue, InboundQueueOwner};
 use wigwag_link::write;
 use wigwag_net::clock;
-use wigwag_wire::call::REPLY;
+use wigwag_wire::call::{CallExtra, REPLY};
 use wigwag_wire::small::DynEncode;
 use wigwag_wire::{Buffer, Reader, Time, varint};
 
@@ -136,7 +136,7 @@ impl ClientCalls {
             let mut frame = Buffer::new();
             let (deadline, asker) = (clock::now() + SP_ASK_MAX, (open.slot, 0));
             let put = |out: &mut Buffer| out.extend(arguments);
-            write::ask_by(&mut frame, deadline, CHANNEL, asker, method, put);
+            write::ask_with(&mut frame, CallExtra::Deadline(deadline), CHANNEL, asker, method, put);
             self.queue(actor).send(&frame, None).await?;
             let dropped = || Failure::call(CallErrorKind::ReplyDropped, "");
             (&mut open.answer).await.unwrap_or_else(|_| Err(dropped()))

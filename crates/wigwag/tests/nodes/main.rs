@@ -30,3 +30,4 @@ mod long;
 mod shared_bytes;
 mod references;
 mod sp_clients;
+mod streams;

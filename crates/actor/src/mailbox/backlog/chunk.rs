@@ -2,13 +2,13 @@
 //! session.
 
 use bytes::Bytes;
-use wigwag_wire::call::{ASK, ASK_BY, ASKS, Calls, MIXED_ASKS};
+use wigwag_wire::call::{ASK, ASK_BY, ASK_ITEMS, ASKS, Calls, MIXED_ASKS};
 
 use crate::limits::{INBOUND_CHUNK_CALLS_MAX, SPARE_BYTES_MAX};
 use crate::mailbox::mail_batch::MailBatch;
 
 fn are_asks(calls: &[u8]) -> bool {
-    matches!(calls.first(), Some(&(ASK | ASK_BY | ASKS | MIXED_ASKS)))
+    matches!(calls.first(), Some(&(ASK | ASK_BY | ASK_ITEMS | ASKS | MIXED_ASKS)))
 }
 
 /// Encoded calls of a session.

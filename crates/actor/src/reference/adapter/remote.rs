@@ -13,7 +13,7 @@ use crate::reason::Reason;
 use crate::reference::answers::Answers;
 use crate::reference::interface::Interface;
 use crate::reference::route::{
-    Acknowledgement, AskTiming, Attempt, RemotePipeline, Route, Slot, SmallReply,
+    Acknowledgement, AskTiming, Attempt, ItemSource, RemotePipeline, Route, Slot, SmallReply,
 };
 use crate::reference::run_writer::RunOwner;
 use crate::reference::spin::SpinPolicy;
@@ -54,6 +54,16 @@ impl<I: ImplementedBy<A>, A: Interface> Route<I> for RemoteAdapter<A> {
 
     fn end_reason(&self) -> Reason {
         self.0.end_reason()
+    }
+
+    fn stream(
+        &self,
+        message: &mut Option<I::Message>,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+        ahead: Option<usize>,
+    ) -> Attempt<Box<dyn ItemSource>> {
+        adapted::<I, A, _>(message, |its| self.0.stream(its, ticket, waker, ahead))
     }
 
     fn reading(&self, value: &[u8], read: &mut dyn FnMut() -> bool) {

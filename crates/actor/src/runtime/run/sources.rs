@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use wigwag_wire::call::Calls;
-use wigwag_wire::{DecodeError, Reader, Time};
+use wigwag_wire::call::{CallExtra, Calls};
+use wigwag_wire::{DecodeError, Reader};
 
 use crate::error::CallErrorKind;
 use crate::letters::{Loss, Origin};
@@ -100,10 +100,17 @@ impl<'a, M> EncodedCalls<'a, M> {
         EncodedCalls { calls, shared, owner, origin, control, cancelled: owner.cancelled() }
     }
 
-    /// Ends an ask whose deadline has passed; false if it is to be handled.
+    /// Takes what the caller of an ask has said besides. True if its deadline has passed, which ends
+    /// it; false if it is to be handled.
     #[cold]
-    fn end_late(&self, deadline: Time, reply: &mut Reply<'_>) -> bool {
-        let is_late = self.owner.has_passed(deadline);
+    fn heed(&self, extra: CallExtra, reply: &mut Reply<'_>) -> bool {
+        let is_late = match extra {
+            CallExtra::Deadline(deadline) => self.owner.has_passed(deadline),
+            CallExtra::Items(limit) => {
+                reply.wants_items(limit);
+                false
+            }
+        };
         if is_late {
             reply.fail(CallErrorKind::DeadlinePassed, "");
         }
@@ -177,8 +184,8 @@ impl<A: Actor> CallSource<A> for EncodedCalls<'_, A::Message> {
                 self.owner.discarded(call.arguments);
                 return Some(Handled::Done);
             }
-            if let Some(deadline) = call.deadline
-                && self.end_late(deadline, reply)
+            if let Some(extra) = call.extra
+                && self.heed(extra, reply)
             {
                 self.owner.discarded(call.arguments);
                 return Some(Handled::Done);

@@ -35,6 +35,15 @@ impl<M: Message> Arguments for M {
     }
 }
 
+/// What the peer is told of an ask besides its arguments.
+#[derive(Clone, Copy)]
+pub(crate) enum AskExtra {
+    /// The milliseconds for which the caller waits.
+    WithinMs(NonZeroU32),
+    /// The answer is a stream, whose items may use so many units at first.
+    Items(u64),
+}
+
 /// A call to a remote actor that is about to be encoded.
 pub(crate) struct Encoding<'a, A> {
     pub(crate) channel: u64,
@@ -42,8 +51,8 @@ pub(crate) struct Encoding<'a, A> {
     pub(crate) method: u32,
     /// The slot and generation that the answer goes to; `None` for a tell.
     pub(crate) asker: Option<(u32, u32)>,
-    /// How long the caller of the ask waits, if the peer is told.
-    pub(crate) within_ms: Option<NonZeroU32>,
+    /// What the peer is told of the ask besides.
+    pub(crate) extra: Option<AskExtra>,
     /// Arguments that have a fixed-width form are sent in that form.
     pub(crate) fixed: bool,
     pub(crate) arguments: &'a A,
@@ -60,7 +69,7 @@ impl<A: Arguments> Encoding<'_, A> {
     #[inline(always)]
     pub(crate) fn join(&self, run: &mut RunBuilder, out: &mut Buffer) -> bool {
         match self.asker {
-            Some(_) if self.within_ms.is_some() => false,
+            Some(_) if self.extra.is_some() => false,
             None => run.tell(out, self.channel, self.method, self.small()),
             Some(asker) => run.ask(out, self.channel, asker, self.method, self.small()),
         }
@@ -70,7 +79,7 @@ impl<A: Arguments> Encoding<'_, A> {
     #[inline(always)]
     pub(crate) fn note(&self, run: &mut RunBuilder) {
         match self.asker {
-            Some(_) if self.within_ms.is_some() => {}
+            Some(_) if self.extra.is_some() => {}
             None => run.note_tell(self.channel, self.method),
             Some(asker) => run.note_ask(self.channel, asker, self.method),
         }
@@ -80,7 +89,7 @@ impl<A: Arguments> Encoding<'_, A> {
     #[inline(always)]
     pub(crate) fn write(&self, out: &mut Buffer) -> usize {
         let (channel, method) = (self.channel, self.method);
-        if self.within_ms.is_some() {
+        if self.extra.is_some() {
             return self.write_any(out);
         }
         let short = match self.asker {
@@ -93,12 +102,15 @@ impl<A: Arguments> Encoding<'_, A> {
     /// Appends a frame of any length.
     fn write_any(&self, out: &mut Buffer) -> usize {
         let arguments = |out: &mut Buffer| self.arguments.encode(self.fixed, out);
-        match (self.asker, self.within_ms) {
+        match (self.asker, self.extra) {
             (None, _) => write::tell(out, self.channel, self.method, arguments),
             (Some(asker), None) => write::ask(out, self.channel, asker, self.method, arguments),
-            (Some(asker), Some(within)) => {
+            (Some(asker), Some(AskExtra::WithinMs(within))) => {
                 let within_ms = within.get().into();
                 write::ask_within(out, within_ms, self.channel, asker, self.method, arguments)
+            }
+            (Some(asker), Some(AskExtra::Items(limit))) => {
+                write::ask_items(out, limit, self.channel, asker, self.method, arguments)
             }
         }
     }

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use wigwag_actor::reply::cancelled::CancelledAsks;
-use wigwag_actor::{CallErrorKind, InboundQueueOwner, Reason};
+use wigwag_actor::{CallErrorKind, InboundQueueOwner, ItemSink, Reason};
 use wigwag_link::credit::Grant;
 use wigwag_link::{Code, write};
 use wigwag_net::clock;
@@ -15,6 +15,7 @@ use wigwag_wire::{Buffer, Time};
 use crate::limits::ERROR_TEXT_CHARS_MAX;
 use crate::session::buffers;
 use crate::session::references::scope;
+use crate::session::receive::items::SentItems;
 use crate::session::{SendState, Session};
 use crate::sync::Ordering;
 
@@ -155,6 +156,10 @@ impl InboundQueueOwner for ChannelOwner {
 
     fn discarded(&self, arguments: &[u8]) {
         self.session.discard_value(arguments);
+    }
+
+    fn open_items(&self, slot: u32, generation: u32, limit: u64) -> Option<Box<dyn ItemSink>> {
+        Some(Box::new(SentItems::open(&self.session, (slot, generation), limit)))
     }
 
     fn rejected(&self, method: u32, kind: CallErrorKind, reason: &dyn fmt::Display) {

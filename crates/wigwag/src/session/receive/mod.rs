@@ -31,8 +31,10 @@ use crate::session::attach::routes::ActorIdentity;
 use crate::session::receive::inbound::{ChannelOwner, ChannelPermit};
 use crate::session::receive::pipelined::PipelinedReplies;
 use crate::session::{Attached, SendState, Session};
+use crate::streams::inbox::{Inbox, Received};
 
 pub(crate) mod inbound;
+mod items;
 mod pipelined;
 
 /// The state of the reading side.
@@ -84,7 +86,9 @@ impl RecvState {
         let RecvState { session: weak, dispatcher, ours, exports, replies } = self;
         while let Some(message) = framing.cut(input, most).map_err(|_| too_long())? {
             let (floor, message) = (u32::MAX, &message);
-            let mut inbound = Inbound { session, weak, ours, exports, replies, floor, message };
+            let stream = None;
+            let mut inbound =
+                Inbound { session, weak, ours, exports, replies, floor, message, stream };
             dispatcher.receive(message, now, &mut inbound)?;
         }
         Ok(())
@@ -102,6 +106,8 @@ struct Inbound<'a> {
     floor: u32,
     /// The message that is read.
     message: &'a Bytes,
+    /// The stream of the last item.
+    stream: Option<((u32, u32), Arc<Inbox>)>,
 }
 
 /// An exported actor and the permit for its channel.
@@ -245,10 +251,16 @@ impl Application for Inbound<'_> {
     }
 
     fn cancelled(&mut self, (slot, generation): (u64, u64)) {
-        if let (Ok(slot), Ok(generation), true) =
-            (u32::try_from(slot), u32::try_from(generation), self.session.cancels)
-        {
-            self.session.cancelled.mark((slot, generation));
+        let (Ok(slot), Ok(generation)) = (u32::try_from(slot), u32::try_from(generation)) else {
+            return;
+        };
+        let asker = (slot, generation);
+        if self.session.cancels {
+            self.session.cancelled.mark(asker);
+        }
+        // A stream that opens now looks at the mark when it is there.
+        if let Some(outlet) = self.session.sent_streams.find(asker) {
+            outlet.end();
         }
     }
 
@@ -283,6 +295,31 @@ impl Application for Inbound<'_> {
             }
         }
         Ok(true)
+    }
+
+    #[inline]
+    fn item(&mut self, asker: (u32, u32), value: &[u8], units: u64) -> Result<bool, LinkError> {
+        // Nearly all items of a message are of the stream of the one before.
+        if !matches!(&self.stream, Some((last, _)) if *last == asker) {
+            let found = self.session.read_streams.find(asker);
+            self.stream = found.map(|inbox| (asker, inbox));
+        }
+        let Some((_, inbox)) = &self.stream else { return Ok(false) };
+        // A stream whose end has come stays until its reader has seen that.
+        if !self.session.asks.slot(asker.0).is_some_and(|slot| slot.is_open(asker.1)) {
+            return Ok(false);
+        }
+        match inbox.receive(value, units)? {
+            Received::Queued(reader) => reader.into_iter().for_each(Waker::wake),
+            Received::Unwanted => self.session.discard_value(value),
+        }
+        Ok(true)
+    }
+
+    fn items_credited(&mut self, asker: (u32, u32), limit: u64) {
+        if let Some(outlet) = self.session.sent_streams.find(asker) {
+            outlet.raise(limit);
+        }
     }
 
     fn failed(&mut self, asker: (u32, u32), code: Code, text: &[u8]) -> Result<bool, LinkError> {
@@ -350,8 +387,11 @@ impl Application for Inbound<'_> {
     }
 
     fn has_room(&mut self) {
-        let front_wakers = self.session.sending().front_wakers();
+        let mut sending = self.session.sending();
+        let (front_wakers, producers) = (sending.front_wakers(), sending.take_producers());
+        drop(sending);
         self.wake(front_wakers);
+        producers.iter().for_each(|producer| producer.wake());
     }
 
     fn draining(&mut self) {

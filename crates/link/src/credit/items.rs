@@ -1,0 +1,106 @@
+//! The credit of the items of one stream (section 7).
+//!
+//! An item may be sent while the items before it have used less than the limit, so the last one may
+//! reach beyond it. An item of any length is therefore sent in the end, however small the window is,
+//! and what a reader holds at most is the window and one item.
+
+use crate::code::Code;
+use crate::error::LinkError;
+
+/// The credit of a stream as its reader grants it. `used` and `freed` are sums since the ask.
+#[derive(Debug)]
+pub struct ItemWindow {
+    window: u64,
+    limit: u64,
+    used: u64,
+    freed: u64,
+}
+
+impl ItemWindow {
+    /// A window of so many units, which the peer was told with its ask.
+    pub fn new(window: u64) -> ItemWindow {
+        let window = window.max(1);
+        ItemWindow { window, limit: window, used: 0, freed: 0 }
+    }
+
+    /// An item has come.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the items before it have used up the limit.
+    #[inline]
+    pub fn receive(&mut self, units: u64) -> Result<(), LinkError> {
+        if self.used >= self.limit {
+            let rule = "an item is sent while the items before it have used less than the limit";
+            return Err(LinkError::Misbehaved { code: Code::CREDIT_EXCEEDED, rule });
+        }
+        self.used = self.used.saturating_add(units);
+        Ok(())
+    }
+
+    /// The reader has taken items of so many units. Returns the new limit if it is to be announced:
+    /// when half of the window is free again.
+    pub fn free(&mut self, units: u64) -> Option<u64> {
+        self.freed = self.freed.saturating_add(units).min(self.used);
+        let limit = self.freed.saturating_add(self.window);
+        if limit - self.limit < (self.window / 2).max(1) {
+            return None;
+        }
+        self.limit = limit;
+        Some(limit)
+    }
+
+    /// Units that have come and that the reader has not taken.
+    pub fn held(&self) -> u64 {
+        self.used - self.freed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn an_item_behind_the_limit_is_a_broken_rule_and_one_across_it_is_not() {
+        let mut window = ItemWindow::new(4);
+        assert_eq!(window.receive(3), Ok(()));
+        assert_eq!(window.receive(1000), Ok(()));
+        let error = window.receive(1).expect_err("the limit is used up");
+        assert!(matches!(error, LinkError::Misbehaved { code: Code::CREDIT_EXCEEDED, .. }));
+        assert_eq!(window.free(3), Some(7));
+        assert!(window.receive(1).is_err(), "the long item is still there");
+        assert_eq!(window.free(1000), Some(1007));
+        assert_eq!((window.receive(1), window.held()), (Ok(()), 1));
+    }
+
+    proptest! {
+        /// However items and reads follow each other, the reader holds no more than its window and
+        /// one item, and a sender that has used up its limit gets more once everything is read.
+        #[test]
+        fn a_reader_holds_its_window_and_one_item_and_no_sender_waits_for_ever(
+            size in 1_u64..300,
+            steps in proptest::collection::vec((1_u64..100, 0_u64..150), 1..200),
+        ) {
+            let mut window = ItemWindow::new(size);
+            // The sender's own sums.
+            let (mut limit, mut used) = (size, 0);
+            for (item, read) in steps {
+                if used < limit {
+                    used += item;
+                    prop_assert_eq!(window.receive(item), Ok(()));
+                    prop_assert!(window.held() < size + item);
+                }
+                if let Some(raised) = window.free(read.min(window.held())) {
+                    prop_assert!(raised > limit);
+                    limit = raised;
+                }
+            }
+            if let Some(raised) = window.free(window.held()) {
+                limit = raised;
+            }
+            prop_assert!(used < limit, "{} of {}", used, limit);
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! The items of a stream on their way from an actor to a consumer in another process.
+//!
+//! Items go into the outbox one by one, because their producer may move from thread to thread
+//! between two of them. They leave with whatever the session writes next.
+
+use std::sync::Arc;
+use std::task::{Poll, Waker};
+
+use wigwag_actor::{CallErrorKind, ItemOffer, ItemSink, turn};
+use wigwag_link::limits::units;
+use wigwag_link::write;
+use wigwag_wire::Buffer;
+use wigwag_wire::small::DynEncode;
+
+use crate::limits::PILE_BYTES;
+use crate::session::buffers::encoded::EncodedValue;
+use crate::session::{Session, buffers};
+use crate::streams::outlet::Outlet;
+use crate::sync::Ordering;
+
+/// The producer's end of a stream.
+pub(crate) struct SentItems {
+    session: Arc<Session>,
+    outlet: Arc<Outlet>,
+    /// Units that the items have used.
+    used: u64,
+}
+
+impl SentItems {
+    /// Opens the stream that answers the ask of `asker`, which has not ended.
+    pub(crate) fn open(session: &Arc<Session>, asker: (u32, u32), limit: u64) -> SentItems {
+        let outlet = Arc::new(Outlet::new(asker, limit));
+        session.sent_streams.insert(asker.0, outlet.clone());
+        // A cancellation, or the end of the session, may have come before the stream was there.
+        if session.cancelled.contains(asker) || session.has_ended() {
+            outlet.end();
+        }
+        SentItems { session: session.clone(), outlet, used: 0 }
+    }
+
+    /// Waits for the consumer if there is no credit.
+    fn has_credit(&self, waker: Option<&Waker>) -> bool {
+        if self.outlet.left(self.used) > 0 {
+            return true;
+        }
+        let is_time = |outlet: &Outlet| outlet.left(self.used) > 0 || !outlet.is_wanted();
+        waker.is_some_and(|waker| self.outlet.poll(waker, is_time).is_ready())
+    }
+
+    fn send(&mut self, encode: &dyn Fn(&mut Buffer), waker: Option<&Waker>) -> ItemOffer {
+        let session = &self.session;
+        // Frames that this turn has encoded go first.
+        buffers::publish(session);
+        let mut sending = session.sending();
+        if sending.ended.is_some() {
+            return ItemOffer::Unwanted;
+        }
+        if !sending.sender.outbox.has_room_for_calls() {
+            // Under the lock: room that comes next finds the waker.
+            if let Some(waker) = waker {
+                let _ = self.outlet.poll(waker, |_| false);
+                if !self.outlet.waits_for_room.swap(true, Ordering::Relaxed) {
+                    sending.waiting_producers.push(self.outlet.clone());
+                }
+            }
+            return ItemOffer::Full;
+        }
+        let outbox = &mut sending.sender.outbox;
+        let (was_idle, most) = (outbox.is_idle(), session.identity.limits.frame_max);
+        let sent = outbox.append_unless(|out| {
+            let body = write::item(out, self.outlet.asker, encode);
+            if body as u64 > most { Err(body) } else { Ok(body) }
+        });
+        let is_pile = outbox.waiting_bytes() >= PILE_BYTES;
+        drop(sending);
+        match sent {
+            Ok(body) => self.used += units(body),
+            Err(body) => {
+                let why = format!("the item has {body} bytes, the consumer accepts {most}");
+                return ItemOffer::Refused(CallErrorKind::TooLarge, why);
+            }
+        }
+        if is_pile {
+            session.flush();
+        } else if was_idle && turn::is_open() {
+            buffers::flush_soon(session);
+        } else if was_idle {
+            session.wake_driver();
+        }
+        ItemOffer::Sent
+    }
+}
+
+impl ItemSink for SentItems {
+    fn offer(&mut self, item: &dyn DynEncode, waker: Option<&Waker>) -> ItemOffer {
+        if !self.outlet.is_wanted() {
+            return ItemOffer::Unwanted;
+        }
+        if !self.has_credit(waker) {
+            return ItemOffer::Full;
+        }
+        if !self.outlet.is_wanted() {
+            return ItemOffer::Unwanted;
+        }
+        if item.is_plain() {
+            return self.send(&|out| item.encode(out), waker);
+        }
+        match EncodedValue::new(&self.session.clone(), |out| item.encode(out)) {
+            Ok(encoded) => {
+                let offer = self.send(&|out| out.extend(encoded.bytes()), waker);
+                if let ItemOffer::Sent = offer {
+                    encoded.sent();
+                }
+                offer
+            }
+            Err(why) => ItemOffer::Refused(CallErrorKind::NotSerializable, why.to_owned()),
+        }
+    }
+
+    fn credit(&self) -> u64 {
+        if self.is_wanted() { self.outlet.left(self.used) } else { 0 }
+    }
+
+    fn is_wanted(&self) -> bool {
+        self.outlet.is_wanted()
+    }
+
+    fn poll_unwanted(&self, waker: &Waker) -> Poll<()> {
+        self.outlet.poll(waker, |outlet| !outlet.is_wanted())
+    }
+}
+
+impl Drop for SentItems {
+    fn drop(&mut self) {
+        self.session.sent_streams.remove(self.outlet.asker);
+    }
+}

@@ -1,0 +1,169 @@
+//! The items of a stream that have come and that its reader has not taken.
+//!
+//! Items stay encoded until they are read. They are kept in chunks, which the reader takes one by
+//! one, so that neither side takes the lock for each item that is read.
+
+use std::collections::VecDeque;
+use std::sync::PoisonError;
+use std::task::Waker;
+
+use wigwag_link::LinkError;
+use wigwag_link::credit::ItemWindow;
+use wigwag_wire::{Buffer, Reader, varint};
+
+use super::OfSlot;
+use crate::limits::ITEM_CHUNK_BYTES;
+use crate::sync::{Mutex, MutexGuard};
+
+/// The inbox of one stream.
+pub(crate) struct Inbox {
+    generation: u32,
+    state: Mutex<InboxState>,
+}
+
+struct InboxState {
+    chunks: VecDeque<Buffer>,
+    /// An empty chunk for the next items.
+    spare: Buffer,
+    window: ItemWindow,
+    reader: Option<Waker>,
+    /// The reader has gone.
+    is_over: bool,
+}
+
+/// What has become of an item.
+pub(crate) enum Received {
+    /// It waits for the reader; the waker must be woken.
+    Queued(Option<Waker>),
+    /// The reader has gone.
+    Unwanted,
+}
+
+impl Inbox {
+    /// The inbox of the stream whose ask has this generation, with a window of so many units.
+    pub(crate) fn new(generation: u32, window: u64) -> Inbox {
+        Inbox {
+            generation,
+            state: Mutex::new(InboxState {
+                chunks: VecDeque::new(),
+                spare: Buffer::new(),
+                window: ItemWindow::new(window),
+                reader: None,
+                is_over: false,
+            }),
+        }
+    }
+
+    /// Queues an item whose frame costs `units`.
+    ///
+    /// # Errors
+    /// The items before it have used up the credit.
+    pub(crate) fn receive(&self, value: &[u8], units: u64) -> Result<Received, LinkError> {
+        let mut state = self.lock();
+        state.window.receive(units)?;
+        if state.is_over {
+            return Ok(Received::Unwanted);
+        }
+        let is_full = |chunk: &Buffer| chunk.len() + value.len() > ITEM_CHUNK_BYTES;
+        if state.chunks.back().is_none_or(is_full) {
+            let chunk = std::mem::take(&mut state.spare);
+            state.chunks.push_back(chunk);
+        }
+        if let Some(chunk) = state.chunks.back_mut() {
+            varint::put(chunk, value.len() as u64);
+            chunk.extend(value);
+        }
+        Ok(Received::Queued(state.reader.take()))
+    }
+
+    /// Takes the next chunk of items in exchange for one that was read. If there is none, registers
+    /// `waker` and returns false.
+    pub(crate) fn take(&self, chunk: &mut Buffer, waker: &Waker) -> bool {
+        let mut state = self.lock();
+        let Some(next) = state.chunks.pop_front() else {
+            state.reader = Some(waker.clone());
+            return false;
+        };
+        let mut read = std::mem::replace(chunk, next);
+        if read.capacity() <= 2 * ITEM_CHUNK_BYTES {
+            read.clear();
+            state.spare = read;
+        }
+        true
+    }
+
+    /// The reader has taken items of so many units. Returns the new limit if the peer is to be told.
+    pub(crate) fn free(&self, units: u64) -> Option<u64> {
+        self.lock().window.free(units)
+    }
+
+    /// The reader goes. Returns the items that it has not taken.
+    pub(crate) fn abandon(&self) -> VecDeque<Buffer> {
+        let mut state = self.lock();
+        state.is_over = true;
+        state.reader = None;
+        state.spare = Buffer::new();
+        std::mem::take(&mut state.chunks)
+    }
+
+    /// True when the reader has gone.
+    pub(crate) fn is_abandoned(&self) -> bool {
+        self.lock().is_over
+    }
+
+    fn lock(&self) -> MutexGuard<'_, InboxState> {
+        // The value is consistent between statements, so a panic elsewhere cannot have broken it.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl OfSlot for Inbox {
+    fn generation(&self) -> u32 {
+        self.generation
+    }
+}
+
+/// Takes the next item out of a chunk, of which `at` bytes were read.
+pub(crate) fn next_item<'a>(chunk: &'a Buffer, at: &mut usize) -> Option<&'a [u8]> {
+    let bytes = chunk.as_slice();
+    let mut reader = Reader::new(bytes.get(*at..)?);
+    let length = usize::try_from(varint::take(&mut reader).ok()?).ok()?;
+    let item = reader.take(length).ok()?;
+    *at = bytes.len() - reader.rest().len();
+    Some(item)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn items_are_taken_in_order_from_chunks_of_any_size() {
+        let inbox = Inbox::new(1, 1 << 20);
+        let sizes =
+            [0, 1, 127, 128, ITEM_CHUNK_BYTES, 3, ITEM_CHUNK_BYTES + 1, 5000, 5000, 5000, 5000];
+        for (at, size) in sizes.iter().enumerate() {
+            assert!(matches!(inbox.receive(&vec![at as u8; *size], 1), Ok(Received::Queued(None))));
+        }
+        let (mut chunk, mut at, mut next) = (Buffer::new(), 0, 0);
+        while inbox.take(&mut chunk, Waker::noop()) {
+            at = 0;
+            while let Some(item) = next_item(&chunk, &mut at) {
+                assert_eq!(item, vec![next as u8; sizes[next]]);
+                next += 1;
+            }
+        }
+        assert_eq!((next, at), (sizes.len(), chunk.len()));
+        assert!(matches!(inbox.receive(b"x", 1), Ok(Received::Queued(Some(_)))), "it waits");
+    }
+
+    #[test]
+    fn items_for_a_reader_that_has_gone_are_held_to_the_credit_and_not_kept() {
+        let inbox = Inbox::new(1, 2);
+        assert!(inbox.receive(b"kept", 1).is_ok());
+        assert_eq!(inbox.abandon().len(), 1);
+        assert!(matches!(inbox.receive(b"late", 1), Ok(Received::Unwanted)));
+        assert!(inbox.receive(b"beyond", 1).is_err());
+        assert!(inbox.is_abandoned() && !inbox.take(&mut Buffer::new(), Waker::noop()));
+    }
+}

@@ -1,0 +1,86 @@
+//! The credit of a stream that an actor of this process sends, shared by its producer and the reader
+//! of the connection.
+
+use std::sync::PoisonError;
+use std::task::{Poll, Waker};
+
+use super::OfSlot;
+use crate::sync::{AtomicBool, AtomicU64, Mutex, MutexGuard, Ordering};
+
+/// The credit of one stream. Only its producer knows what is used.
+pub(crate) struct Outlet {
+    pub(crate) asker: (u32, u32),
+    limit: AtomicU64,
+    /// The consumer has gone.
+    is_over: AtomicBool,
+    producer: Mutex<Option<Waker>>,
+    /// The producer waits for room in the outbox: it stands in the list of those. Changed under the
+    /// session's lock.
+    pub(crate) waits_for_room: AtomicBool,
+}
+
+impl Outlet {
+    pub(crate) fn new(asker: (u32, u32), limit: u64) -> Outlet {
+        Outlet {
+            asker,
+            limit: AtomicU64::new(limit),
+            is_over: AtomicBool::new(false),
+            producer: Mutex::new(None),
+            waits_for_room: AtomicBool::new(false),
+        }
+    }
+
+    /// Units that are left to a producer that has used `used`.
+    pub(crate) fn left(&self, used: u64) -> u64 {
+        // Relaxed: a producer that finds too little takes the lock before it looks again.
+        self.limit.load(Ordering::Relaxed).saturating_sub(used)
+    }
+
+    /// True while a consumer takes the items.
+    pub(crate) fn is_wanted(&self) -> bool {
+        !self.is_over.load(Ordering::Relaxed)
+    }
+
+    /// ITEM_CREDIT has come. A limit that is not higher is ignored.
+    pub(crate) fn raise(&self, limit: u64) {
+        self.limit.fetch_max(limit, Ordering::Relaxed);
+        self.wake();
+    }
+
+    /// The consumer has gone.
+    pub(crate) fn end(&self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        self.wake();
+    }
+
+    /// Wakes the producer, to try again.
+    pub(crate) fn wake(&self) {
+        let waker = self.lock().take();
+        waker.into_iter().for_each(Waker::wake);
+    }
+
+    /// Ready when `is_time` is true; otherwise `waker` is woken when it may have become so.
+    pub(crate) fn poll(&self, waker: &Waker, is_time: impl FnOnce(&Outlet) -> bool) -> Poll<()> {
+        // Whoever changes something takes the lock afterwards: it finds the waker, or this finds the
+        // change.
+        let mut producer = self.lock();
+        if is_time(self) {
+            return Poll::Ready(());
+        }
+        if !producer.as_ref().is_some_and(|old| old.will_wake(waker)) {
+            *producer = Some(waker.clone());
+        }
+        Poll::Pending
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Waker>> {
+        // The value is consistent between statements, so a panic elsewhere cannot have broken it.
+        self.producer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl OfSlot for Outlet {
+    fn generation(&self) -> u32 {
+        self.asker.1
+    }
+}
