@@ -10,6 +10,7 @@ from session import OFFERED, Answer, Channel, Failed, Session, prove, random_id
 
 TOTAL = 3  # the ledger's method that answers how much it has noted
 ECHO = 4  # and the one that answers its argument
+NUMBERS = 6  # and the one that answers with a stream of so many numbers
 LONG_HEARTBEAT = {"heartbeat_ms": 60_000}  # sessions of the table need no signs of life
 
 

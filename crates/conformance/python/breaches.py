@@ -3,7 +3,7 @@
     python3 breaches.py tcp://127.0.0.1:PORT NAME [ROW...]
 
 The node has that name, and exports the ledger of `storm.py` with a fourth method that answers its
-argument. A row has a name, the outcome that docs/link-protocol.md gives, and the play. After each row a session
+argument, and a sixth one that answers with a stream of numbers. A row has a name, the outcome that docs/link-protocol.md gives, and the play. After each row a session
 that breaks no rule still has its answer, and so has a new one.
 """
 
@@ -11,10 +11,10 @@ import sys
 
 import wire
 from breach import (
-    ECHO, LONG_HEARTBEAT, TOTAL, Stage, Withholding, answers_without_acks, asked,
+    ECHO, LONG_HEARTBEAT, NUMBERS, TOTAL, Stage, Withholding, answers_without_acks, asked,
     attaching, claim, close_in, open_message, opening, outcome, own_hello, say, say_batch,
 )
-from session import OFFERED, RESUMING, RUNS, Answer, node_id
+from session import OFFERED, RESUMING, RUNS, Answer, Failed, node_id
 from wire import frame, raw_frame
 
 ROWS = []
@@ -234,6 +234,11 @@ rows_of_frames([
     ("mixed_run_beyond_slots_max", "CLOSE Protocol",
      lambda limits: frame(wire.MIXED_ASKS, 0, limits["slots_max"] - 1, 0, bytes((2, TOTAL, 0x90)) * 2)),
     ("extras_before_extras", "CLOSE Protocol", frame(wire.CALL_X, wire.CALL_X, b"", b"")),
+    ("item_to_nothing", "CLOSE Protocol", frame(wire.ITEM, 0, 0, 1, b"\x05")),
+    ("item_of_the_other_side", "CLOSE Protocol", frame(wire.ITEM, 0, 0, 0, b"\x05")),
+    ("item_credit_of_nothing", "answered", frame(wire.ITEM_CREDIT, 9, 9, 1, 1_000)),
+    ("items_wanted_of_a_tell", "answered",
+     frame(wire.CALL_X, wire.TELL, b"\x06\x01\x05", wire.body(wire.TELL, 0, TOTAL, b"\x90"))),
     ("tell_with_an_unknown_extra", "answered",
      frame(wire.CALL_X, wire.TELL, b"\x64\x00", wire.body(wire.TELL, 0, TOTAL, b"\x90"))),
     ("hello_in_a_session", "CLOSE Protocol", raw_frame(0x01, b"")),
@@ -395,6 +400,57 @@ row_of_deadlines("milliseconds_that_are_no_number", "CLOSE Protocol", OFFERED, b
 row_of_cancels("cancel_before_the_turn", "ERROR Cancelled", OFFERED, (9, 5), (9, 5))
 row_of_cancels("cancel_of_other_asks", "answered", OFFERED, (9, 4), (9, 6), (8, 5), (1 << 40, 5))
 row_of_cancels("cancel_without_the_feature", "answered", RESUMING, (9, 5))
+
+
+row_of_deadlines("one_value_where_items_are_wanted", "answered", OFFERED, b"\x06\x01\x05")
+row_of_deadlines("items_wanted_without_the_feature", "ERROR BadArguments", RESUMING, b"\x06\x01\x05")
+row_of_deadlines("limit_that_is_no_number", "CLOSE Protocol", OFFERED, b"\x06\x01\x80")
+
+
+def row_of_items_without_the_feature(name, data):
+    def play(stage):
+        session = stage.session(offered=RESUMING)
+        say(session, data)
+        return outcome(session)
+    ROWS.append((name, "CLOSE UnknownFrame", play))
+
+
+row_of_items_without_the_feature("item_without_the_feature", frame(wire.ITEM, 0, 0, 1, b"\x05"))
+row_of_items_without_the_feature(
+    "item_credit_without_the_feature", frame(wire.ITEM_CREDIT, 0, 0, 1, 5))
+
+
+@row("ERROR NotSerializable")
+def stream_without_items_wanted(stage):
+    session = stage.session()
+    return outcome(session, asked(session, 9, 0, NUMBERS, b"\x91\x05"))
+
+
+@row("answered")
+def items_within_the_limit(stage):
+    """The session counts what a node sends against the limit, and raises that as it takes items."""
+    session = stage.session()
+    for window, count in ((1, 50), (3, 1_000), (64, 10_000)):
+        numbers = session.stream(session.ledger, NUMBERS, count, window=window)
+        if list(session.items(numbers)) != list(range(count)):
+            return "other items"
+    return outcome(session)
+
+
+@row("2 items, ERROR ReplyDropped")
+def cancel_of_a_stream(stage):
+    """The producer waits for credit, and is released."""
+    session = stage.session()
+    numbers = session.stream(session.ledger, NUMBERS, 1_000, window=2)
+    session.wait(lambda: len(numbers.values) == 2)
+    (asker,) = session.asked
+    say(session, frame(wire.CANCEL, *asker))
+    session.wait(lambda: numbers.is_here)
+    try:
+        numbers.get()
+    except Failed as failed:
+        return f"{len(numbers.values)} items, ERROR {wire.NAMES[failed.code]}"
+    return "a clean end"
 
 
 @row("CLOSE Protocol")

@@ -19,8 +19,9 @@ from connection import PATIENCE_SECONDS, Connection, Lost, Told
 from wire import NAMES, SEQUENCED, Broken, Reader
 
 # Section 1: feature bits.
-RESUMING, RUNS, CANCELLING, MIXED_RUNS, REFERENCES = 1 << 3, 1 << 4, 1 << 7, 1 << 8, 1 << 9
-OFFERED = RESUMING | RUNS | CANCELLING | MIXED_RUNS | REFERENCES
+STREAMS, RESUMING, RUNS, CANCELLING, MIXED_RUNS = 1 << 0, 1 << 3, 1 << 4, 1 << 7, 1 << 8
+REFERENCES = 1 << 9
+OFFERED = STREAMS | RESUMING | RUNS | CANCELLING | MIXED_RUNS | REFERENCES
 BATCH_BYTES = 64 * 1024  # of sequenced frames in one batch of this client, more for a larger frame
 UNACKED_BYTES_MAX = 4 * 1024 * 1024  # section 5: calls stop beyond that
 ACK_DELAY_SECONDS = 0.01  # section 5: an ack goes alone after that
@@ -71,6 +72,21 @@ class Answer:
         return self.value
 
 
+class Items(Answer):
+    """What an ask has been answered so far, if items are wanted: `values`, and then an end (section 6)."""
+
+    def __init__(self, window):
+        super().__init__()
+        self.values, self.window = deque(), window
+        self.limit, self.used, self.freed = window, 0, 0
+
+    def take(self, units, value):
+        if self.used >= self.limit:
+            raise Broken("an item beyond the limit of its stream")
+        self.used += units
+        self.values.append((units, value))
+
+
 class Session:
     """A session that this client has dialed."""
 
@@ -93,6 +109,7 @@ class Session:
 
     def _begin(self):
         """Dials, and exchanges HELLO: what OPEN and RESUME have in common."""
+        self.item_limits = {}
         self.out, self.needs, self.pong, self.ack_due, self.ack_bytes = b"", {}, None, None, 0
         self.connection = self.connect(self.address)
         self.connection.greet()
@@ -133,6 +150,8 @@ class Session:
         self.kept.clear()
         stuck = (it for it in self.channels.values() if it.needed > it.limit)
         self.needs = {channel.number: channel.needed for channel in stuck}
+        streams = ((asker, it) for asker, it in self.asked.items() if isinstance(it, Items))
+        self.item_limits = {asker: items.limit for asker, items in streams}
         self.resumed_times += 1
 
     # What goes out (sections 3 and 5).
@@ -147,7 +166,9 @@ class Session:
         """Adds batches to `out`, until nothing waits or enough is there."""
         while len(self.out) < 2 * BATCH_BYTES:
             control = b"".join(wire.frame(wire.NEED, *need) for need in self.needs.items())
-            self.needs = {}
+            limits, self.needs, self.item_limits = self.item_limits, {}, {}
+            control += b"".join(
+                wire.frame(wire.ITEM_CREDIT, *asker, 1, limit) for asker, limit in limits.items())
             now = time.monotonic()
             if self.pong is not None:
                 control += wire.frame(wire.PONG, self.pong)
@@ -255,6 +276,12 @@ class Session:
         fields = wire.parse_frame(kind, data).fields
         if kind == wire.REPLY:
             self._complete(fields[0], fields[1], value=wire.unpack(fields[2]))
+        elif kind == wire.ITEM:
+            slot, generation, side, value = fields
+            items = self.asked.get((slot, generation))
+            if side != 1 or not isinstance(items, Items):
+                raise Broken(f"an item for slot {slot}, generation {generation}, where none is wanted")
+            items.take(max(1, -(-len(data) // 64)), wire.unpack(value))
         elif kind == wire.ERROR:
             self._complete(fields[0], fields[1], error=Failed(fields[2], fields[3].decode()))
         elif kind in (wire.ATTACHED, wire.CREDIT, wire.DETACHED, wire.REVOKE):
@@ -334,6 +361,29 @@ class Session:
 
     def ask(self, channel, method, *arguments):
         """Sends an ask; gives what will have its answer."""
+        return self._ask(channel, method, arguments, Answer(), b"")
+
+    def stream(self, channel, method, *arguments, window=64):
+        """Sends an ask that is answered with a stream, of which so many units may be under way."""
+        extras = wire.sized(wire.number(6) + wire.sized(wire.number(window)))
+        return self._ask(channel, method, arguments, Items(window), bytes((wire.ASK,)) + extras)
+
+    def items(self, stream):
+        """The items of a stream, and then the exception that it ends with, unless the end is clean."""
+        while True:
+            self.wait(lambda: stream.values or stream.is_here)
+            if not stream.values:
+                return stream.get()
+            units, value = stream.values.popleft()
+            stream.freed += units
+            if 2 * (stream.freed + stream.window - stream.limit) >= stream.window:
+                stream.limit = stream.freed + stream.window
+                asker = next((key for key, it in self.asked.items() if it is stream), None)
+                if asker is not None:
+                    self.item_limits[asker] = stream.limit
+            yield value
+
+    def _ask(self, channel, method, arguments, answer, head):
         packed = wire.pack(list(arguments))
         self.wait(lambda: self.free_slots or len(self.generations) < self.peer.limits["slots_max"])
         if not self.free_slots:
@@ -342,10 +392,13 @@ class Session:
         slot = self.free_slots[0]
         # Nothing else takes the slot while the call waits for its credit.
         fields = (channel.number, slot, self.generations[slot], method, packed)
-        self._pay(channel, wire.body(wire.ASK, *fields))
+        body = head + wire.body(wire.ASK, *fields)
+        self._pay(channel, body)
         self.free_slots.popleft()
-        answer = self.asked[slot, self.generations[slot]] = Answer()
-        self.publish(wire.ASK, *fields)
+        self.asked[slot, self.generations[slot]] = answer
+        data = wire.raw_frame(wire.CALL_X if head else wire.ASK, body)
+        self.unacked_bytes += len(data)
+        self.waiting.append(data)
         return answer
 
     def get(self, answer):

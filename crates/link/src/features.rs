@@ -1,6 +1,6 @@
 //! Feature bits of HELLO; a feature is on if both sides offer it (section 1).
 
-/// Streams: an ask is answered with many values, and credit for each (section 7).
+/// Streams: an ask is answered with many values, and there is credit for them (section 6).
 pub const STREAMS: u64 = 1;
 
 /// Parts: a call or an answer that is longer than a frame may be is sent in parts (section 3).

@@ -306,6 +306,9 @@ fn extended(mut reader: Reader<'_>) -> Result<Frame<'_>, LinkError> {
     if !matches!(inner, kind::TELL | kind::ASK | kind::REPLY) {
         return Err(LinkError::protocol("extras stand only before a TELL, ASK or REPLY"));
     }
+    if items.is_some() && inner != kind::ASK {
+        not_understood = Some(ITEMS);
+    }
     let frame = Frame::parse(inner, reader.take_rest())?;
     let Some(tag) = not_understood else {
         return Ok(match (frame, within, items) {

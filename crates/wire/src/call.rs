@@ -394,10 +394,18 @@ mod tests {
         let deadline = (1_u64 << 40 | 9).to_le_bytes();
         put(&mut by, ASK_BY, &[], &[&deadline[..], &[5, 9, 10, 0xA5, 0x0D, 6]].concat());
         bytes.extend(by.as_slice());
+        let mut items = Buffer::new();
+        let limit = 4096_u64.to_le_bytes();
+        put(&mut items, ASK_ITEMS, &[], &[&limit[..], &[5, 9, 11, 18, 7]].concat());
+        bytes.extend(items.as_slice());
         put(&mut bytes, TELL, &[5, u64::MAX], &long);
         let call = |method, asker, arguments| {
-            let deadline = (method == 1701).then_some(Time::from_nanos(1 << 40 | 9));
-            EncodedCall { method, asker, arguments, deadline }
+            let extra = match method {
+                1701 => Some(CallExtra::Deadline(Time::from_nanos(1 << 40 | 9))),
+                18 => Some(CallExtra::Items(4096)),
+                _ => None,
+            };
+            EncodedCall { method, asker, arguments, extra }
         };
         let expected = vec![
             call(16, None, &[1, 2][..]),
@@ -407,6 +415,7 @@ mod tests {
             call(17, Some((90_000, 70_000)), &[5]),
             call(1700, Some((9, 10)), &long),
             call(1701, Some((9, 10)), &[6]),
+            call(18, Some((9, 11)), &[7]),
             call(u32::MAX, None, &long),
         ];
         assert_eq!(Calls::new(bytes.as_slice()).collect::<Vec<_>>(), expected);

@@ -127,7 +127,11 @@ impl<T: Send + 'static> Yield<T> {
         };
         if let (Consumer::Nobody, true) = (&consumer, reply.is_wanted()) {
             // A message built by hand was asked although its method answers with a stream.
-            reply.fail(CallErrorKind::BadReply, "the method answers with a stream");
+            let kind = match reply.is_elsewhere() {
+                true => CallErrorKind::NotSerializable,
+                false => CallErrorKind::BadReply,
+            };
+            reply.fail(kind, "the method answers with a stream");
         }
         Yield { reply, consumer }
     }

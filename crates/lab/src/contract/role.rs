@@ -90,7 +90,7 @@ impl Role {
 }
 
 /// Cells that a client of remote can be ordered to do: the values of `CELL`.
-pub const REMOTE_CELLS: [&str; 25] = [
+pub const REMOTE_CELLS: [&str; 26] = [
     "tell",
     "naive",
     "ask",
@@ -112,6 +112,7 @@ pub const REMOTE_CELLS: [&str; 25] = [
     "u64-thread",
     "methods",
     "text",
+    "stream",
     "struct",
     "vec",
     "bytes",

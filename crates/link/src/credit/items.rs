@@ -1,4 +1,4 @@
-//! The credit of the items of one stream (section 7).
+//! The credit of the items of one stream (section 6).
 //!
 //! An item may be sent while the items before it have used less than the limit, so the last one may
 //! reach beyond it. An item of any length is therefore sent in the end, however small the window is,

@@ -16,7 +16,7 @@ use wigwag_link::limits::{
 };
 use wigwag_link::opening::{Identity, Opening, Step};
 use wigwag_link::send_half::Outgoing;
-use wigwag_link::{Code, Limits, LinkError, RecvHalf, SendHalf, write};
+use wigwag_link::{Code, Limits, LinkError, RecvHalf, SendHalf, features, write};
 use wigwag_wire::{Framing, ReadBuf, Time};
 
 fn identity(limits: Limits) -> Identity {
@@ -25,7 +25,7 @@ fn identity(limits: Limits) -> Identity {
 
 /// A frame of each kind, made of a few numbers.
 fn frame(bytes: &[u8], which: u8, a: u64, b: u64) -> Frame<'_> {
-    match which % 12 {
+    match which % 14 {
         0 | 1 => Frame::Tell { channel: a, method: b % 9, arguments: bytes },
         2 => Frame::Ask {
             channel: a,
@@ -48,6 +48,15 @@ fn frame(bytes: &[u8], which: u8, a: u64, b: u64) -> Frame<'_> {
         8 => Frame::Detach { channel: a },
         9 => Frame::Detached { channel: a, code: Code(a as u16), accepted: b, reason: bytes },
         10 => Frame::Revoked { channel: a, limit: b },
+        11 => Frame::Item { slot: a, generation: b, side: 1, value: bytes },
+        12 => Frame::AskItems {
+            limit: b,
+            channel: a,
+            slot: b % 1000,
+            generation: a % 1000,
+            method: b % 9,
+            arguments: bytes,
+        },
         _ => Frame::Release { reference: bytes, times: a },
     }
 }
@@ -72,7 +81,7 @@ fn connection(frames: &[(u8, u64, u64, Vec<u8>)], limits: Limits) -> Vec<u8> {
     let mut out = Outgoing::default();
     for (at, (which, a, b, bytes)) in frames.iter().enumerate() {
         let mut frame = frame(bytes, *which, *a, *b);
-        if let Frame::Ask { generation, .. } = &mut frame {
+        if let Frame::Ask { generation, .. } | Frame::AskItems { generation, .. } = &mut frame {
             // A slot is asked from only once with each generation.
             *generation = at as u64;
         }
@@ -95,7 +104,7 @@ fn connection(frames: &[(u8, u64, u64, Vec<u8>)], limits: Limits) -> Vec<u8> {
 
 /// Reads a connection in chunks of the given lengths, cyclically, and returns the events as text.
 fn events(wire: &[u8], chunks: &[usize], limits: &Limits) -> Vec<String> {
-    let mut receiver = RecvHalf::new(limits);
+    let mut receiver = RecvHalf::new(limits).with_features(features::STREAMS);
     let (mut input, mut seen, mut rest) = (ReadBuf::new(), Vec::new(), wire);
     for length in chunks.iter().cycle() {
         if rest.is_empty() {

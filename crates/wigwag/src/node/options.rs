@@ -103,7 +103,8 @@ impl NodeOptions {
     /// Sets how many bytes all peers together can make this node hold: unhandled calls to slow
     /// actors, and replies that the peers have not acknowledged. 4 GiB by default, at least 16 MiB.
     /// When they are used up, peers get less credit and large replies are refused as `Overloaded`;
-    /// nothing is lost. On top of that each session takes some 20 KiB, and there are at most
+    /// nothing is lost. The streams that this node reads hold a sixteenth of it besides; the next one
+    /// is `Overloaded`. On top of that each session takes some 20 KiB, and there are at most
     /// [`SESSIONS_MAX`](crate::limits::SESSIONS_MAX).
     #[must_use]
     pub fn peer_memory(mut self, bytes: u64) -> NodeOptions {

@@ -319,22 +319,51 @@ async fn a_stream_that_was_not_begun_can_be_taken_back() {
 }
 
 #[tokio::test]
-async fn a_stream_does_not_leave_its_process() {
+async fn a_stream_of_another_node_is_like_one_of_this_process() {
     let (service, client) = (Node::new(), Node::new());
     let counter = counter();
     service.export("counter", &counter).unwrap();
     let bound = service.listen("tcp://127.0.0.1:0").await.unwrap();
     let there = client.actor::<Counter>(&format!("{bound}/counter")).await.unwrap();
+    for count in [0, 1, 2, 64, 65, 5000] {
+        assert_eq!(all(&mut there.ticks(count)).await, ((0..count).collect(), None));
+    }
     let mut items = there.keep();
-    assert_eq!(all(&mut items).await, (vec![], Some(CallErrorKind::NotSerializable)));
-    let told = there.call::<()>(CounterMessage::Keep {}).tell().await.unwrap_err();
-    assert_eq!(told.error.kind, CallErrorKind::NotSerializable);
-    // If a peer sends the call all the same, the actor's side answers with an error.
+    begin(&mut items).await;
+    assert_eq!(within(there.send_kept(4).ask()).await.unwrap(), 1);
+    // After a tell the handler's items have no consumer; an ask that wants one value fails.
+    there.call::<()>(CounterMessage::Keep {}).tell().await.unwrap();
     let dynamic = client.dynamic(&format!("{bound}/counter")).await.unwrap();
     let refused = within(dynamic.ask("keep", &[0x90])).await.unwrap_err();
     assert_eq!(refused.kind, CallErrorKind::NotSerializable);
-    assert_eq!(there.number().ask().await.unwrap(), 0, "no handler has run");
-    let mut polled = there.ticks(1);
-    let mut context = std::task::Context::from_waker(Waker::noop());
-    assert!(matches!(polled.poll_next(&mut context), Poll::Ready(Some(Err(_)))));
+    assert_eq!(within(there.send_kept(5).ask()).await.unwrap(), 1);
+    assert_eq!(within(items.next()).await.unwrap().unwrap(), 4);
+    assert_eq!(within(items.next()).await.unwrap().unwrap(), 5);
+    // An argument that stays in its process keeps the call there.
+    let (sent, (ended, _)) = (Local(Arc::default()), oneshot::channel());
+    let mut items = there.ticks_inside(1, sent, Local(ended));
+    assert_eq!(all(&mut items).await, (vec![], Some(CallErrorKind::NotSerializable)));
+}
+
+/// An actor whose items have no encoding.
+struct Channels;
+
+#[wigwag::actor]
+impl Channels {
+    pub fn channels(&self, mut items: Yield<Local<oneshot::Sender<()>>>) {
+        items.try_send(Local(oneshot::channel().0)).unwrap();
+        items.finish();
+    }
+}
+
+#[tokio::test]
+async fn a_stream_of_items_that_stay_does_not_leave_its_process() {
+    let (service, client) = (Node::new(), Node::new());
+    let channels = Channels.spawn();
+    service.export("channels", &channels).unwrap();
+    let bound = service.listen("tcp://127.0.0.1:0").await.unwrap();
+    let there = client.actor::<Channels>(&format!("{bound}/channels")).await.unwrap();
+    let error = within(there.channels().next()).await.unwrap().unwrap_err();
+    assert_eq!(error.kind, CallErrorKind::NotSerializable);
+    assert!(within(channels.channels().next()).await.unwrap().is_ok());
 }

@@ -6,7 +6,7 @@ use wigwag_wire::{Buffer, varint};
 use crate::fuzz::session::Script;
 
 /// The kinds that a hostile peer writes: all that exist, and some that do not.
-pub(super) const KINDS: [u8; 41] = [
+pub(super) const KINDS: [u8; 44] = [
     kind::PING,
     kind::PONG,
     kind::CREDIT,
@@ -48,6 +48,9 @@ pub(super) const KINDS: [u8; 41] = [
     kind::MIXED_TELLS,
     kind::MIXED_ASKS,
     kind::MIXED_TELLS,
+    kind::ITEM,
+    kind::ITEM_CREDIT,
+    kind::ITEM,
 ];
 
 /// A body that is well formed for its kind in most cases: numbers, mostly small, and a tail.
@@ -79,6 +82,10 @@ pub(super) fn fill_body(body: &mut Buffer, kind: u8, script: &mut Script<'_>) {
     (0..numbers - usize::from(kind == kind::DETACHED)).for_each(|_| number(script));
     if kind == kind::ASKS {
         number(script);
+    }
+    if let kind::ITEM | kind::ITEM_CREDIT = kind {
+        // The side, which is mostly that of the end that was asked.
+        body.push(u8::from(script.byte() < 0xF0));
     }
     match kind {
         kind::ATTACH => {
@@ -131,12 +138,15 @@ pub fn seeds() -> Vec<Vec<u8>> {
         3, 3, parts, 1, 0, 6, 0, 0, 1, 0x90, 0, part, 1, 3, 9, 9, 9, tell, 0, 1, 0, 0, 23, 0, 3, 2,
         parts, 1, 1, 40, 0, 0, 0, 0, 1, drop, 1, 0, 0, 23, 0,
     ];
+    let [item, item_credit] = [kind::ITEM, kind::ITEM_CREDIT].map(position);
+    let items = [3, 2, item, 0, 0, 1, 2, 1, 2, item_credit, 0, 0, 1, 1, 9, 0, 23, 0];
     let back = [27, 200, 23, 0, 29, 50, 23, 5, 27, 4];
     let stories = [
         [&opens[..], &calls, &runs, &calls, &back, &calls].concat(),
         [&ours[..], &answers, &plain, &opens, &calls, &back, &answers].concat(),
         [&opens[..], &plain, &ours, &back, &runs, &answers].concat(),
         [&opens[..], &long, &back, &long, &calls, &long].concat(),
+        [&ours[..], &items, &back, &items, &answers, &items].concat(),
         [&opens[..], &mixed, &runs, &back, &mixed, &calls].concat(),
         [&opens[..], &calls[..15], &[0x41], &calls[..15], &[0x12], &calls[..15], &[0x53]].concat(),
     ];

@@ -70,9 +70,9 @@ pub(crate) struct SessionProfile {
 }
 
 impl SessionProfile {
-    /// The feature *parts*, if it is on.
+    /// The features *parts* and *streams*, if the first is on.
     pub(crate) fn parts_feature(&self) -> u64 {
-        if self.parts { features::PARTS } else { 0 }
+        if self.parts { features::PARTS | features::STREAMS } else { 0 }
     }
 
     /// The first byte of a script.

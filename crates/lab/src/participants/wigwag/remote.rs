@@ -44,8 +44,8 @@ impl Ledger {
 const SPREAD: [&str; 4] = ["senders", "actors", "actors-random", "links"];
 
 /// The cells whose messages have other arguments.
-const SHAPES: [&str; 8] =
-    ["u64", "u64-task", "u64-thread", "methods", "text", "struct", "vec", "bytes"];
+const SHAPES: [&str; 9] =
+    ["u64", "u64-task", "u64-thread", "methods", "text", "stream", "struct", "vec", "bytes"];
 
 fn options(orders: &Orders) -> NodeOptions {
     match orders.cell.as_str() {

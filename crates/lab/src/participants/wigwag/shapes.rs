@@ -6,7 +6,7 @@ use std::thread;
 
 use serde_json::json;
 use tokio::sync::oneshot;
-use wigwag::{Actor, Bytes, Node, Refused};
+use wigwag::{Actor, Bytes, Node, Refused, Yield};
 
 use super::callers::Offer;
 use super::clerk::serve_node;
@@ -69,9 +69,37 @@ impl ShapeLedger {
         self.take(stamp::of_block(&block, self.block_bytes));
     }
 
+    /// Reads all rows of a source of the client; true if their stream has ended well.
+    pub async fn read(&mut self, source: RowSourceRef) -> bool {
+        let mut rows = source.rows();
+        while let Some(row) = rows.next().await {
+            let Ok(row) = row else { return false };
+            self.take(stamp::of_text(row.as_bytes()));
+        }
+        true
+    }
+
     /// Prints the account; true when that could be done.
     pub fn finish(&mut self) -> bool {
         print_line(&json!({ "senders": senders(&[self.tally]) }).to_string()).is_ok()
+    }
+}
+
+/// Answers with a stream of rows.
+pub(super) struct RowSource {
+    orders: Orders,
+}
+
+#[wigwag::actor]
+impl RowSource {
+    pub async fn rows(&mut self, mut items: Yield<String>) {
+        let mut draws = PayloadDraws::of(self.orders.seed, 0);
+        for number in 0..self.orders.messages {
+            if items.send(text(number, draws.next())).await.is_err() {
+                return;
+            }
+        }
+        items.finish();
     }
 }
 
@@ -111,6 +139,12 @@ pub(super) async fn drive(orders: &Orders) -> Result<(), Failure> {
         }
         "text" => {
             sender.tell(|it, number, payload| it.text(text(number, payload)).try_tell()).await?
+        }
+        "stream" => {
+            let source = RowSource { orders: orders.clone() }.spawn();
+            if !ledger.read(source).without_limit().ask().await? {
+                return Err("the stream had an error".into());
+            }
         }
         "struct" => {
             let offer = |number, payload| Offer::from(Quote::of(0, number, payload));

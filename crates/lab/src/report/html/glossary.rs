@@ -82,6 +82,7 @@ const CELLS: &[(&str, &str)] = &[
     ("tell, u64, thread", "The same from a plain thread."),
     ("tell, two methods", "One way, two methods in turn."),
     ("tell, text", "One way, a text of 100 letters for each message."),
+    ("stream", "One way, texts of 100 letters as the items of one stream, which a reader takes."),
     ("tell, struct", "One way, a struct of two numbers, a text and two tags for each message."),
     ("tell, vec 1 KiB", VEC),
     ("tell, vec 16 KiB", VEC),

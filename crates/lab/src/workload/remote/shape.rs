@@ -15,6 +15,8 @@ pub enum Shape {
     Methods,
     /// A text of 100 letters.
     Text,
+    /// A text of 100 letters, as an item of a stream.
+    Stream,
     /// A struct of a number, a text, two tags and a float.
     Struct,
     /// A vector of so many KiB.
@@ -48,7 +50,7 @@ const BLOCKS_KIB: [u32; 3] = [1, 16, 60];
 /// One number from everywhere, the other shapes from a task of the participant's own kind.
 pub(crate) fn cells() -> impl Iterator<Item = Cell> {
     let words = [Origin::Own, Origin::Task, Origin::Thread].map(|from| (Shape::Word, from));
-    let others = [Shape::Methods, Shape::Text, Shape::Struct];
+    let others = [Shape::Methods, Shape::Text, Shape::Stream, Shape::Struct];
     let blocks = BLOCKS_KIB
         .map(|kib| Shape::Vec { kib })
         .into_iter()
@@ -63,6 +65,7 @@ pub(crate) fn name(shape: Shape, from: Origin) -> String {
         Shape::Word => "u64".to_owned(),
         Shape::Methods => "two methods".to_owned(),
         Shape::Text => "text".to_owned(),
+        Shape::Stream => return "stream".to_owned(),
         Shape::Struct => "struct".to_owned(),
         Shape::Vec { kib } => format!("vec {kib} KiB"),
         Shape::Bytes { kib } => format!("bytes {kib} KiB"),
@@ -83,6 +86,7 @@ impl Shape {
             (Shape::Word, Origin::Thread) => "u64-thread",
             (Shape::Methods, _) => "methods",
             (Shape::Text, _) => "text",
+            (Shape::Stream, _) => "stream",
             (Shape::Struct, _) => "struct",
             (Shape::Vec { .. }, _) => "vec",
             (Shape::Bytes { .. }, _) => "bytes",
@@ -100,7 +104,7 @@ impl Shape {
     /// Bytes that a message has on the wire at the least: nobody compresses here.
     pub(crate) fn wire_bytes(self) -> u64 {
         match self {
-            Shape::Text => TEXT_BYTES,
+            Shape::Text | Shape::Stream => TEXT_BYTES,
             _ => self.block_bytes().unwrap_or(super::PAYLOAD_BYTES),
         }
     }

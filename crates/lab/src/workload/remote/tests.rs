@@ -185,6 +185,7 @@ fn a_long_message_is_as_long_on_the_wire() {
     for (shape, least) in [
         (Shape::Word, 4_000),
         (Shape::Text, 100_000),
+        (Shape::Stream, 100_000),
         (Shape::Vec { kib: 16 }, 16_384_000),
         (Shape::Bytes { kib: 1 }, 1_024_000),
     ] {

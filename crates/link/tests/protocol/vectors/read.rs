@@ -148,7 +148,19 @@ impl<'v> Fields<'v> {
                 text: self.b("text"),
                 data: self.b("data"),
             },
-            "CALL_X" => self.ask_within(),
+            "CALL_X" => self.ask_with_extra(),
+            "ITEM" => Frame::Item {
+                slot: n("slot"),
+                generation: n("generation"),
+                side: self.byte("side"),
+                value: self.b("value"),
+            },
+            "ITEM_CREDIT" => Frame::ItemCredit {
+                slot: n("slot"),
+                generation: n("generation"),
+                side: self.byte("side"),
+                limit: n("limit"),
+            },
             "CANCEL" => Frame::Cancel { slot: n("slot"), generation: n("generation") },
             "CREDIT" => {
                 Frame::Credit { channel: n("channel"), limit: n("limit"), handled: n("handled") }
@@ -184,18 +196,24 @@ impl<'v> Fields<'v> {
         }
     }
 
-    /// The only call with extras that this release writes: an ASK with the milliseconds left.
-    fn ask_within(&self) -> Frame<'_> {
+    /// The calls with extras that this release writes: an ASK with the milliseconds left, or with
+    /// items wanted.
+    fn ask_with_extra(&self) -> Frame<'_> {
         assert_eq!(self.byte("type"), kind::ASK);
         let (mut extras, mut call) = (Reader::new(self.b("extras")), Reader::new(self.b("call")));
         let tag_and_length = [extras.u8(), extras.u8()].map(|byte| byte.expect("two bytes"));
         assert_eq!(usize::from(tag_and_length[1]), extras.rest().len());
-        assert_eq!(tag_and_length[0], 2);
-        let within_ms = varint::take(&mut extras).expect("a number");
+        let extra = varint::take(&mut extras).expect("a number");
         let mut number = || varint::take(&mut call).expect("a number");
         let (channel, slot, generation, method) = (number(), number(), number(), number());
         let arguments = call.take_rest();
-        Frame::AskWithin { within_ms, channel, slot, generation, method, arguments }
+        match tag_and_length[0] {
+            2 => {
+                Frame::AskWithin { within_ms: extra, channel, slot, generation, method, arguments }
+            }
+            6 => Frame::AskItems { limit: extra, channel, slot, generation, method, arguments },
+            other => panic!("no such extra: {other}"),
+        }
     }
 
     fn other_frame(&self) -> Frame<'_> {

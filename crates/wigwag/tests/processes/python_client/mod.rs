@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use wigwag::{Actor, Node, NodeOptions, session::SessionChange};
+use wigwag::{Actor, Node, NodeOptions, Yield, session::SessionChange};
 
 /// Calls of the storm, and how often their connection is cut.
 const CALLS: u64 = 100_000;
@@ -47,6 +47,15 @@ impl Ledger {
 
     pub fn blob(&self, bytes: Vec<u8>) -> Vec<u8> {
         bytes
+    }
+
+    pub async fn numbers(&mut self, count: u64, mut items: Yield<u64>) {
+        for number in 0..count {
+            if items.send(number).await.is_err() {
+                return;
+            }
+        }
+        items.finish();
     }
 }
 
