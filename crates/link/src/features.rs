@@ -1,6 +1,8 @@
 //! Feature bits of HELLO; a feature is on if both sides offer it (section 1).
 
-/// Streams: an ask is answered with many values, and there is credit for them (section 6).
+/// Streams: an ask is answered with many values, and there is credit for them (section 6). It is on
+/// only together with *cancelling*, without which a reader could not leave a stream that has not
+/// begun.
 pub const STREAMS: u64 = 1;
 
 /// Parts: a call or an answer that is longer than a frame may be is sent in parts (section 3).
@@ -39,6 +41,11 @@ pub fn on(peer: u64) -> u64 {
     peer & OFFERED
 }
 
+/// True if streams are among the features of a session.
+pub fn has_streams(features: u64) -> bool {
+    features & (STREAMS | CANCELLING) == STREAMS | CANCELLING
+}
+
 /// True if mixed runs are among the features of a session.
 pub fn has_mixed_runs(features: u64) -> bool {
     features & (RUNS | MIXED_RUNS) == RUNS | MIXED_RUNS
@@ -64,6 +71,12 @@ mod tests {
             | REFERENCES;
         assert_eq!(on(u64::MAX), all);
         assert_eq!(on(RUNS | 4), RUNS);
+    }
+
+    #[test]
+    fn streams_need_cancelling() {
+        let features = [0, STREAMS, CANCELLING, STREAMS | CANCELLING];
+        assert_eq!(features.map(has_streams), [false, false, false, true]);
     }
 
     #[test]

@@ -70,7 +70,7 @@ impl RecvHalf {
             outcomes: features & features::OUTCOMES != 0,
             cancelling: features & features::CANCELLING != 0,
             parts: features & features::PARTS != 0,
-            streams: features & features::STREAMS != 0,
+            streams: features::has_streams(features),
             ..self
         }
     }

@@ -203,7 +203,8 @@ use proc_macro::TokenStream;
 ///
 /// A parameter `items: Yield<T>` of a handler that returns nothing makes the reply a stream of `T`.
 /// The reference's method then returns a `Streaming`, which is asked item by item; the producer is
-/// never further ahead than the caller allows. Streams stay within their process, like `Local<T>`.
+/// never further ahead than the caller allows. The caller may be in another process, unless `T` stays
+/// in its own, like `Local<T>`.
 ///
 /// ```
 /// use wigwag::{Actor, Yield};

@@ -99,6 +99,7 @@ pub const ALL: [Embedded; 49] = [
             "u64-thread",
             "methods",
             "text",
+            "stream",
             "struct",
             "vec",
             "bytes",

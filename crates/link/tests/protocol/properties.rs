@@ -104,7 +104,8 @@ fn connection(frames: &[(u8, u64, u64, Vec<u8>)], limits: Limits) -> Vec<u8> {
 
 /// Reads a connection in chunks of the given lengths, cyclically, and returns the events as text.
 fn events(wire: &[u8], chunks: &[usize], limits: &Limits) -> Vec<String> {
-    let mut receiver = RecvHalf::new(limits).with_features(features::STREAMS);
+    let features = features::STREAMS | features::CANCELLING;
+    let mut receiver = RecvHalf::new(limits).with_features(features);
     let (mut input, mut seen, mut rest) = (ReadBuf::new(), Vec::new(), wire);
     for length in chunks.iter().cycle() {
         if rest.is_empty() {

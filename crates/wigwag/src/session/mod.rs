@@ -347,7 +347,7 @@ impl Session {
             references: SessionReferences::new(features, relays, exports.references.clone()),
             cancels: features & features::CANCELLING != 0,
             cancelled: CancelledAsks::default(),
-            streams: features & features::STREAMS != 0,
+            streams: features::has_streams(features),
             read_streams: ReadStreams::default(),
             sent_streams: SentStreams::default(),
             codec: if features & features::FIXED != 0 { CODEC_FIXED } else { CODEC_MESSAGEPACK },

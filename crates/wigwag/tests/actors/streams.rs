@@ -4,7 +4,7 @@
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::task::{Poll, Waker};
+use std::task::Poll;
 use std::time::Duration;
 
 use tokio::sync::oneshot;

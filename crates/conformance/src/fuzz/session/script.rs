@@ -70,9 +70,9 @@ pub(crate) struct SessionProfile {
 }
 
 impl SessionProfile {
-    /// The features *parts* and *streams*, if the first is on.
+    /// The features *parts* and *streams*, if the first is on, and what the second needs.
     pub(crate) fn parts_feature(&self) -> u64 {
-        if self.parts { features::PARTS | features::STREAMS } else { 0 }
+        if self.parts { features::PARTS | features::STREAMS | features::CANCELLING } else { 0 }
     }
 
     /// The first byte of a script.
