@@ -291,24 +291,6 @@ fn dispatch<A: Application>(
             let extra = Some(CallExtra::Deadline(begin_by(now, within_ms)));
             channels.call(&Arrived { channel, method, arguments, asker, extra }, units, app)?;
         }
-        Frame::AskItems { limit, channel, slot, generation, method, arguments } => {
-            let asker = Some(narrow(slot, generation)?);
-            let extra = Some(CallExtra::Items(limit));
-            channels.call(&Arrived { channel, method, arguments, asker, extra }, units, app)?;
-        }
-        Frame::Item { slot, generation, side, value } => {
-            let is_open =
-                side == FROM_ASKED && app.item(narrow(slot, generation)?, value, units)?;
-            if !is_open {
-                return Err(LinkError::protocol("an item of a stream that is not open").into());
-            }
-        }
-        Frame::ItemCredit { slot, generation, side: FROM_ASKED, limit } => {
-            // That of a stream that has ended may still be on its way, and of no other.
-            if let Ok(asker) = narrow(slot, generation) {
-                app.items_credited(asker, limit);
-            }
-        }
         Frame::NotUnderstood { tag, channel, asker } => {
             let asker = match asker {
                 Some((slot, generation)) => Some(narrow(slot, generation)?),
@@ -361,6 +343,38 @@ fn dispatch<A: Application>(
         Frame::Revoke { channel, limit_wanted } => {
             let revoked = app.send_half().revoked(channel, limit_wanted)?;
             revoked.into_iter().for_each(|limit| app.revoked(channel, limit));
+        }
+        other => return dispatch_of_stream(channels, other, units, now, app),
+    }
+    Ok(())
+}
+
+/// Decides on a frame of a stream, or else on one that is about the session as a whole.
+fn dispatch_of_stream<A: Application>(
+    channels: &mut InboundChannels<A::Channel>,
+    frame: Frame<'_>,
+    units: u64,
+    now: Time,
+    app: &mut A,
+) -> Result<(), A::Error> {
+    match frame {
+        Frame::AskItems { limit, channel, slot, generation, method, arguments } => {
+            let asker = Some(narrow(slot, generation)?);
+            let extra = Some(CallExtra::Items(limit));
+            channels.call(&Arrived { channel, method, arguments, asker, extra }, units, app)?;
+        }
+        Frame::Item { slot, generation, side, value } => {
+            let is_open =
+                side == FROM_ASKED && app.item(narrow(slot, generation)?, value, units)?;
+            if !is_open {
+                return Err(LinkError::protocol("an item of a stream that is not open").into());
+            }
+        }
+        Frame::ItemCredit { slot, generation, side: FROM_ASKED, limit } => {
+            // That of a stream that has ended may still be on its way, and of no other.
+            if let Ok(asker) = narrow(slot, generation) {
+                app.items_credited(asker, limit);
+            }
         }
         of_session => return dispatch_of_session(of_session, now, app),
     }

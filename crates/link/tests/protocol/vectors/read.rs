@@ -149,18 +149,6 @@ impl<'v> Fields<'v> {
                 data: self.b("data"),
             },
             "CALL_X" => self.ask_with_extra(),
-            "ITEM" => Frame::Item {
-                slot: n("slot"),
-                generation: n("generation"),
-                side: self.byte("side"),
-                value: self.b("value"),
-            },
-            "ITEM_CREDIT" => Frame::ItemCredit {
-                slot: n("slot"),
-                generation: n("generation"),
-                side: self.byte("side"),
-                limit: n("limit"),
-            },
             "CANCEL" => Frame::Cancel { slot: n("slot"), generation: n("generation") },
             "CREDIT" => {
                 Frame::Credit { channel: n("channel"), limit: n("limit"), handled: n("handled") }
@@ -219,6 +207,18 @@ impl<'v> Fields<'v> {
     fn other_frame(&self) -> Frame<'_> {
         let n = |name: &str| self.n(name);
         match self.frame {
+            "ITEM" => Frame::Item {
+                slot: n("slot"),
+                generation: n("generation"),
+                side: self.byte("side"),
+                value: self.b("value"),
+            },
+            "ITEM_CREDIT" => Frame::ItemCredit {
+                slot: n("slot"),
+                generation: n("generation"),
+                side: self.byte("side"),
+                limit: n("limit"),
+            },
             "ATTACH" => Frame::Attach {
                 channel: n("channel"),
                 how: self.byte("how"),
