@@ -99,7 +99,7 @@ impl<I: Interface, T: Send + 'static> Streaming<I, T> {
     }
 
     /// Sets how many items the producer may be ahead of the consumer, clamped to between 1 and
-    /// [`ITEMS_AHEAD_MAX`](crate::limits::ITEMS_AHEAD_MAX).
+    /// [`ITEMS_AHEAD_MAX`].
     pub fn ahead(mut self, items: usize) -> Streaming<I, T> {
         self.flow.set_ahead(items);
         self.ahead = Some(items.clamp(1, ITEMS_AHEAD_MAX));
