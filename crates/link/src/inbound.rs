@@ -42,7 +42,7 @@ impl Arrived<'_> {
             (None, _) => write::tell(&mut frame, channel, method, put),
             (Some(asker), None) => write::ask(&mut frame, channel, asker, method, put),
             (Some(asker), Some(extra)) => {
-                write::ask_with(&mut frame, extra, channel, asker, method, put)
+                write::ask_stored(&mut frame, extra, channel, asker, method, put)
             }
         };
         frame

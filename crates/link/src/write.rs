@@ -119,7 +119,7 @@ pub fn ask(
 
 /// Appends an ask with an extra in the form in which inbound queues store it, [`ASK_BY`] or
 /// [`ASK_ITEMS`].
-pub fn ask_with(
+pub fn ask_stored(
     out: &mut Buffer,
     extra: CallExtra,
     channel: u64,

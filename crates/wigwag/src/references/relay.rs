@@ -22,8 +22,8 @@ use wigwag_actor::{
     Interface, Message, Reason, Ref, RemoteBound, Route, Slot, Ticket,
 };
 use wigwag_net::clock;
-use wigwag_wire::call::Calls;
-use wigwag_wire::{Buffer, DecodeError, Encode, Reader, Time};
+use wigwag_wire::call::{CallExtra, Calls};
+use wigwag_wire::{Buffer, DecodeError, Encode, Reader};
 
 use crate::session::references::lent::LentActor;
 use crate::session::references::scope;
@@ -87,7 +87,7 @@ impl<I: Interface> Exported for Relay<I> {
 struct RelayedCall {
     method: u32,
     asker: Option<(u32, u32)>,
-    deadline: Option<Time>,
+    extra: Option<CallExtra>,
     arguments: Bytes,
     units: u64,
 }
@@ -108,7 +108,7 @@ impl InboundQueue for RelayQueue {
         self.staged.extend(Calls::new(&frames).map(|call| RelayedCall {
             method: call.method,
             asker: call.asker,
-            deadline: call.deadline,
+            extra: call.extra,
             arguments: frames.slice_ref(call.arguments),
             units: 0,
         }));
@@ -179,9 +179,17 @@ async fn begin<I: Interface>(
         owner.discarded(&call.arguments);
         return Err(CallError::new(CallErrorKind::Cancelled, route.target()));
     }
+    if let Some(CallExtra::Items(_)) = call.extra {
+        owner.discarded(&call.arguments);
+        let error = CallError::new(CallErrorKind::NotSerializable, route.target());
+        return Err(error.with_detail("streams do not go through a node that relays"));
+    }
     let mut message = Some(decode::<I>(route, &call, owner)?);
     let mut parked = ParkedCall { route, ticket: Ticket::default() };
-    let within = call.deadline.map(|deadline| deadline.since(clock::now()).as_millis());
+    let within = match call.extra {
+        Some(CallExtra::Deadline(deadline)) => Some(deadline.since(clock::now()).as_millis()),
+        _ => None,
+    };
     let within_ms = within.and_then(|ms| NonZeroU32::new(u32::try_from(ms).unwrap_or(u32::MAX)));
     let timing = AskTiming { now: false, within_ms };
     poll_fn(|context| {

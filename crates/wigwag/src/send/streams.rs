@@ -8,9 +8,9 @@ use wigwag_actor::{CallError, CallErrorKind, ItemSource, ReadItem, Slot, turn};
 use wigwag_link::limits::units;
 use wigwag_wire::{Buffer, DecodeError, Reader, varint};
 
-use crate::references::scope;
 use crate::send::cancel::send_cancels;
 use crate::session::Session;
+use crate::session::references::scope;
 use crate::streams::inbox::{Inbox, next_item};
 
 /// The reply that ends a stream: nil.
@@ -184,7 +184,7 @@ impl ItemSource for Items {
 impl Drop for Items {
     fn drop(&mut self) {
         let left = self.inbox.abandon();
-        if self.session.knows_references {
+        if self.session.references.are_known() {
             self.discard(&self.chunk, self.read);
             left.iter().for_each(|chunk| self.discard(chunk, 0));
         }

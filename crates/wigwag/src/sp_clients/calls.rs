@@ -136,7 +136,14 @@ impl ClientCalls {
             let mut frame = Buffer::new();
             let (deadline, asker) = (clock::now() + SP_ASK_MAX, (open.slot, 0));
             let put = |out: &mut Buffer| out.extend(arguments);
-            write::ask_with(&mut frame, CallExtra::Deadline(deadline), CHANNEL, asker, method, put);
+            write::ask_stored(
+                &mut frame,
+                CallExtra::Deadline(deadline),
+                CHANNEL,
+                asker,
+                method,
+                put,
+            );
             self.queue(actor).send(&frame, None).await?;
             let dropped = || Failure::call(CallErrorKind::ReplyDropped, "");
             (&mut open.answer).await.unwrap_or_else(|_| Err(dropped()))

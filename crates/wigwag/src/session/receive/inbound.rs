@@ -14,8 +14,8 @@ use wigwag_wire::{Buffer, Time};
 
 use crate::limits::ERROR_TEXT_CHARS_MAX;
 use crate::session::buffers;
-use crate::session::references::scope;
 use crate::session::receive::items::SentItems;
+use crate::session::references::scope;
 use crate::session::{SendState, Session};
 use crate::sync::Ordering;
 
