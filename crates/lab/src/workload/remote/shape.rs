@@ -131,6 +131,6 @@ mod tests {
             assert!(REMOTE_CELLS.contains(&shape.order(from)), "{cell:?}");
             assert!(names.insert(name(shape, from)), "{cell:?}");
         }
-        assert_eq!(names.len(), 12);
+        assert_eq!(names.len(), 13);
     }
 }
