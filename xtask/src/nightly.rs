@@ -22,6 +22,11 @@ const RUNS: &[LongRun] = &[
         minutes: 60,
     },
     LongRun { name: "the tests that wait", arguments: test::WAITING_TESTS, minutes: 2 },
+    LongRun {
+        name: "the errors of the macros",
+        arguments: &["test", "-p", "wigwag-macros", "--test", "errors"],
+        minutes: 2,
+    },
 ];
 
 /// Runs all of them and prints the same last line as `cargo xtask test`.
