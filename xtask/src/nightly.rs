@@ -27,6 +27,11 @@ const RUNS: &[LongRun] = &[
         arguments: &["test", "-p", "wigwag-macros", "--test", "errors"],
         minutes: 2,
     },
+    LongRun {
+        name: "the pages of the report in a browser",
+        arguments: &["test", "-p", "wigwag-lab", "--test", "outside_report"],
+        minutes: 2,
+    },
 ];
 
 /// Runs all of them and prints the same last line as `cargo xtask test`.
