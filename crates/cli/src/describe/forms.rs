@@ -242,7 +242,7 @@ pub(crate) fn any(spelled: &str) -> Value {
     }
 }
 
-/// True if nil is the form of a value of the type. Of an unknown type that is not known.
+/// True if nil is the form of a value of the type; false also for a type that is not known.
 fn may_be_nil(kind: &Kind<'_>) -> bool {
     match kind {
         Kind::Tuple(kinds) => kinds.is_empty(),

@@ -77,8 +77,8 @@ impl ReferenceTable {
         entry
     }
 
-    /// The actor that a reference with this number leads to. It may have ended: then whoever attaches
-    /// to it is told why.
+    /// The actor that a reference with this number leads to. It may have ended: a peer that
+    /// attaches to it is then told why.
     pub(crate) fn find(&self, reference: u128) -> Option<Arc<ReferredActor>> {
         lock(&self.tables).references.get(&reference).and_then(Weak::upgrade)
     }

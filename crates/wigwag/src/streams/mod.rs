@@ -48,7 +48,7 @@ impl<S: OfSlot> OpenStreams<S> {
         self.count(&streams);
     }
 
-    /// True if there is none. Relaxed: whoever ends a stream has seen it begin.
+    /// True if there is none. Relaxed: the thread that ends a stream has seen it begin.
     pub(crate) fn is_empty(&self) -> bool {
         self.count.load(Ordering::Relaxed) == 0
     }
