@@ -65,6 +65,21 @@ async fn a_reference_that_is_never_read_is_let_go() {
     assert_eq!(next(&mut eve_heard).await, None);
 }
 
+#[tokio::test]
+async fn references_behind_one_that_leads_nowhere_are_let_go() {
+    let (_service, _, url) = room_at("tcp://127.0.0.1:0").await;
+    let (client, room) = client_of(&url).await;
+    // At home this is a room and no member, so the call is not understood.
+    let wrong = client.actor::<super::Member>(&url).await.unwrap();
+    let (ann, mut heard) = member("ann");
+    let badge = |member| Badge { number: 0, member: Some(member) };
+    let error = room.join_all(vec![badge(wrong), badge(ann)], None).ask().await.unwrap_err();
+    assert_eq!(error.error().kind, CallErrorKind::BadArguments, "{error}");
+    assert!(error.to_string().contains("another interface"), "{error}");
+    assert_eq!(next(&mut heard).await, None);
+    assert_eq!(room.say("hello".to_owned()).ask().await.unwrap(), 0, "the session goes on");
+}
+
 /// Has a method of the room with another argument.
 #[derive(Default)]
 struct Strange;

@@ -68,11 +68,13 @@ async fn clients_that_listen_nowhere_reach_each_other_through_the_service() {
     let room = second.actor::<Room>(&url).await.unwrap();
     let there = room.members().ask().await.unwrap().remove(0);
     assert_eq!(there.name().timeout(PATIENCE).ask().await.unwrap(), "ann");
+    // Twice the credit of the largest window.
+    let text = |n: usize| format!("{n} {:4000}", "");
     for n in 0..2_000 {
-        there.heard(n.to_string()).tell().await.unwrap();
+        there.heard(text(n)).timeout(PATIENCE).tell().await.unwrap();
     }
     for n in 0..2_000 {
-        assert_eq!(next(&mut heard).await, Some(n.to_string()));
+        assert_eq!(next(&mut heard).await, Some(text(n)));
     }
     // Many asks at once.
     let mut names = there.pipeline(64).unwrap();
@@ -114,6 +116,10 @@ async fn references_go_through_a_relay() {
     let members = there.members().timeout(PATIENCE).ask().await.unwrap();
     assert_eq!(members[0].name().timeout(PATIENCE).ask().await.unwrap(), "bob");
     drop(members);
+    // The session goes on: the reference was lent with the reply, so it may be released.
+    assert_eq!(there.say("again".to_owned()).timeout(PATIENCE).ask().await.unwrap(), 1);
+    assert_eq!(next(&mut heard).await.as_deref(), Some("again"));
+    assert!(second.statistics().iter().all(|peer| peer.session.cuts == 0));
     room.leave_all().ask().await.unwrap();
     assert_eq!(next(&mut heard).await, None, "nobody holds it");
 }
