@@ -15,6 +15,7 @@ mod inline;
 #[cfg(feature = "testing")]
 mod random;
 mod job;
+mod cancelling;
 mod worker_local;
 mod job_slab;
 mod executor;
@@ -175,7 +176,7 @@ impl Scheduler {
         let mut queue = lock(&self.queue);
         if queue.closed {
             drop(queue);
-            return job.cancel();
+            return cancelling::cancel(job);
         }
         // A caller that pushes without waking takes the first job itself.
         let executor = if wakes || !queue.jobs.is_empty() { queue.parked.pop() } else { None };
@@ -194,7 +195,7 @@ impl Scheduler {
         let mut queue = lock(&self.queue);
         if queue.closed {
             drop(queue);
-            return job.cancel();
+            return cancelling::cancel(job);
         }
         if is_own {
             queue.jobs.push_back(job);
@@ -246,7 +247,7 @@ impl Scheduler {
         drop(queue);
         drop((jobs, parked));
         let members = lock(&self.members).close();
-        members.iter().for_each(|job| job.cancel());
+        members.into_iter().for_each(cancelling::cancel);
     }
 }
 

@@ -20,6 +20,7 @@ mod local;
 mod only_here;
 mod side_by_side;
 mod at_once;
+mod chains;
 mod life;
 mod stop_plan;
 mod supervisor;
