@@ -75,6 +75,8 @@ rows_of_openings([
     ("attach_pending_max_of_zero", "REFUSED Protocol",
      lambda: own_hello(limits={"attach_pending_max": 0})),
     ("unknown_auth_method", "REFUSED AuthFailed", own_hello, b"\x02\x07\x00\x00"),
+    ("proof_of_a_key_to_a_node_without_keys", "REFUSED AuthFailed", own_hello,
+     b"\x02\x02\x00\x22\x01a" + bytes(32)),
     ("five_auth_messages", "REFUSED Protocol", own_hello, *[b"\x02\x00\x00\x00"] * 5),
     ("open_of_lane_one", "REFUSED Protocol", own_hello, lambda: open_message(1)),
     ("hello_twice", "REFUSED Protocol", own_hello, own_hello),

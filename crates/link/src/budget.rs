@@ -15,9 +15,18 @@ use crate::limits::{
     SESSION_STREAM_UNITS_MAX, SESSION_UNITS_MAX, UNIT_BYTES,
 };
 
-/// A pool of credit units shared by the sessions of a node.
+/// A pool of credit units shared by the sessions of a node. A part of a pool takes its units out of
+/// the whole, and no more than its own bound.
 #[derive(Debug)]
 pub struct UnitPool {
+    own: Arc<Units>,
+    /// The pool that this one is a part of.
+    whole: Option<Arc<Units>>,
+}
+
+/// Units of a pool.
+#[derive(Debug)]
+struct Units {
     left: AtomicU64,
     most: u64,
 }
@@ -41,10 +50,11 @@ pub struct Pools {
     pub retained: RetainedBytes,
 }
 
-/// Counts the bytes that the sessions of a node retain until they are acknowledged.
-#[derive(Debug)]
+/// Counts the bytes that the sessions of a node retain until they are acknowledged. Clones count
+/// together.
+#[derive(Clone, Debug)]
 pub struct RetainedBytes {
-    now: AtomicU64,
+    now: Arc<AtomicU64>,
     most: u64,
 }
 
@@ -68,17 +78,29 @@ impl RetainedBytes {
 impl UnitPool {
     /// Creates a pool of `units`.
     pub fn new(units: u64) -> UnitPool {
-        UnitPool { left: AtomicU64::new(units), most: units }
+        UnitPool { own: Arc::new(Units::new(units)), whole: None }
+    }
+
+    /// A part of this pool that also takes its units out of `own`, of which several parts may take
+    /// them; without it the pool itself.
+    fn part(&self, own: Option<&Arc<Units>>) -> UnitPool {
+        let whole = self.whole.as_ref().unwrap_or(&self.own).clone();
+        match own {
+            Some(own) => UnitPool { own: own.clone(), whole: Some(whole) },
+            None => UnitPool { own: self.own.clone(), whole: self.whole.clone() },
+        }
     }
 
     /// The number of free units.
     pub fn left(&self) -> u64 {
-        self.left.load(Ordering::Relaxed)
+        let whole = self.whole.as_ref().map_or(u64::MAX, |whole| whole.left());
+        self.own.left().min(whole)
     }
 
-    /// Returns true if less than an eighth of the pool is free.
+    /// Returns true if less than an eighth of the pool is free, or of the whole if this is a part.
     pub fn is_low(&self) -> bool {
-        self.left() < self.most / 8
+        let shared = self.whole.as_ref().unwrap_or(&self.own);
+        shared.left() < shared.most / 8
     }
 
     /// Takes one unit; returns false if none is free.
@@ -92,7 +114,11 @@ impl UnitPool {
     }
 
     fn take(&self, wanted: u64) -> u64 {
-        take_units(&self.left, wanted)
+        let taken = take_units(&self.own.left, wanted);
+        let Some(whole) = &self.whole else { return taken };
+        let both = take_units(&whole.left, taken);
+        self.own.give_back(taken - both);
+        both
     }
 
     /// Takes `wanted` units, or none. Returns false if there are not as many.
@@ -105,6 +131,23 @@ impl UnitPool {
     }
 
     pub(crate) fn give_back(&self, units: u64) {
+        self.own.give_back(units);
+        if let Some(whole) = &self.whole {
+            whole.give_back(units);
+        }
+    }
+}
+
+impl Units {
+    fn new(units: u64) -> Units {
+        Units { left: AtomicU64::new(units), most: units }
+    }
+
+    fn left(&self) -> u64 {
+        self.left.load(Ordering::Relaxed)
+    }
+
+    fn give_back(&self, units: u64) {
         self.left.fetch_add(units, Ordering::Relaxed);
     }
 }
@@ -133,7 +176,24 @@ impl Pools {
             streams: UnitPool::new(units / 4),
             scaled: UnitPool::new(units),
             channels: UnitPool::new(units / first_window),
-            retained: RetainedBytes { now: AtomicU64::new(0), most: quarter },
+            retained: RetainedBytes { now: Arc::default(), most: quarter },
+        }
+    }
+
+    /// The part of these pools that one peer may use: so many channels, and so many bytes of calls
+    /// that wait, in base windows, in scaled ones and in long calls together.
+    pub fn part(&self, channels: Option<u64>, bytes: Option<u64>) -> Pools {
+        let own = |units: u64| Arc::new(Units::new(units));
+        let units = bytes.map(|bytes| own(bytes / UNIT_BYTES as u64));
+        let units = units.as_ref();
+        Pools {
+            base: self.base.part(units),
+            scaled: self.scaled.part(units),
+            long_calls: self.long_calls.part(units),
+            used_memory: self.used_memory.part(None),
+            streams: self.streams.part(None),
+            channels: self.channels.part(channels.map(own).as_ref()),
+            retained: self.retained.clone(),
         }
     }
 }
@@ -292,6 +352,30 @@ mod tests {
     use alloc::vec::Vec;
 
     use super::*;
+
+    #[test]
+    fn a_part_takes_from_the_whole_and_no_more_than_its_own() {
+        let whole = Pools {
+            base: UnitPool::new(100),
+            scaled: UnitPool::new(100),
+            channels: UnitPool::new(3),
+            ..Pools::default()
+        };
+        let part = whole.part(Some(2), Some(70 * UNIT_BYTES as u64));
+        assert_eq!(part.base.take(50), 50);
+        assert_eq!(part.scaled.take(50), 20, "all windows share the bytes");
+        assert_eq!((whole.base.left(), whole.scaled.left()), (50, 80));
+        part.scaled.give_back(20);
+        assert_eq!((part.scaled.left(), whole.scaled.left()), (20, 100));
+        let other = whole.part(None, None);
+        assert_eq!(other.base.take(60), 50, "what the whole has left");
+        assert_eq!(part.base.take(10), 0);
+        other.base.give_back(50);
+        assert_eq!(part.base.take(10), 10, "the refused units are not lost");
+        assert!(part.channels.take_one() && part.channels.take_one() && !part.channels.take_one());
+        assert!(whole.channels.take_one() && !other.channels.take_one());
+        assert!(!UnitPool::new(8).part(Some(&Arc::new(Units::new(0)))).is_low());
+    }
 
     #[test]
     fn sessions_share_a_pool_and_give_it_back_when_they_end() {

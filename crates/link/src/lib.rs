@@ -19,6 +19,7 @@ pub mod frame;
 pub mod write;
 pub mod batch;
 pub mod resume;
+pub mod shared_key;
 pub mod opening;
 pub mod admission;
 pub mod outbox;

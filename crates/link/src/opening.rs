@@ -5,6 +5,7 @@
 //! only to a valid HELLO, so a stranger learns nothing.
 
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use wigwag_wire::varint;
 use wigwag_wire::{Buffer, Reader};
@@ -13,6 +14,7 @@ use crate::code::Code;
 use crate::error::LinkError;
 use crate::limits::{AUTH_MESSAGES_MAX, Limits, OPENING_BYTES_MAX, put_bytes, take_bytes, text};
 use crate::resume::{Claim, PROOF_BYTES};
+use crate::shared_key::{self, Proof, Prover};
 
 /// The first bytes of HELLO: no other protocol on PAIR1 begins with them, and they reveal a
 /// line-end conversion at once.
@@ -110,6 +112,9 @@ pub enum Step {
     Send(Buffer),
     /// Wait for the next message.
     Wait,
+    /// The peer proves that it has a key. A listener that believes it answers with a
+    /// [proof](Opening::proof) of its own; otherwise refuse.
+    Proved(Proof),
     /// A dialer wants to open a session: answer with [`Opening::accept`] or [`Opening::refuse`].
     OpenRequested,
     /// The session is open.
@@ -142,6 +147,10 @@ pub struct Opening {
     side: Side,
     ours: Identity,
     peer: Option<Identity>,
+    /// The bytes of the peer's HELLO.
+    peer_hello: Vec<u8>,
+    /// Proofs of shared keys are read.
+    knows_keys: bool,
     /// The session id that the dialer asked for.
     asked: u128,
     auth_messages: u32,
@@ -152,8 +161,24 @@ pub struct Opening {
 
 impl Opening {
     fn new(side: Side, ours: Identity, asked: u128) -> Opening {
-        let (peer, our_name, peer_name) = (None, String::new(), None);
-        Opening { side, ours, peer, asked, auth_messages: 0, our_name, peer_name }
+        Opening {
+            side,
+            ours,
+            peer: None,
+            peer_hello: Vec::new(),
+            knows_keys: false,
+            asked,
+            auth_messages: 0,
+            our_name: String::new(),
+            peer_name: None,
+        }
+    }
+
+    /// Reads proofs of shared keys, which are refused as unknown otherwise.
+    #[must_use]
+    pub fn with_keys(mut self, on: bool) -> Opening {
+        self.knows_keys = on;
+        self
     }
 
     /// Tells the peer this name with OPEN or OPENED, if it has at most 255 bytes.
@@ -201,7 +226,10 @@ impl Opening {
         let kind = reader.u8().map_err(|_| LinkError::NotWigwag)?;
         if self.peer.is_none() {
             return match kind {
-                HELLO => self.receive_hello(reader),
+                HELLO => {
+                    self.peer_hello = message.to_vec();
+                    self.receive_hello(reader)
+                }
                 REFUSED => Err(refused(reader)),
                 _ => Err(LinkError::NotWigwag),
             };
@@ -246,7 +274,30 @@ impl Opening {
     /// The nonces of dialer and listener; `None` before the peer's HELLO.
     pub fn nonces(&self) -> Option<[u128; 2]> {
         let (ours, theirs) = (self.ours.nonce, self.peer?.nonce);
-        Some(if matches!(self.side, Side::Listener) { [theirs, ours] } else { [ours, theirs] })
+        Some(if self.is_listener() { [theirs, ours] } else { [ours, theirs] })
+    }
+
+    /// The bytes that the proof of a key covers on this connection, which `binding` identifies to
+    /// both sides. `None` before the peer's HELLO.
+    pub fn proof_covers(&self, by: Prover, key: &[u8], binding: &[u8]) -> Option<Buffer> {
+        self.peer?;
+        let ours = hello(&self.ours);
+        let (ours, theirs) = (ours.as_slice(), &self.peer_hello[..]);
+        let hellos = if self.is_listener() { [theirs, ours] } else { [ours, theirs] };
+        Some(Proof::covers(by, key, hellos, binding))
+    }
+
+    /// The message that proves that this side has a key.
+    pub fn proof(proof: &Proof) -> Buffer {
+        let mut message = Buffer::new();
+        message.push(AUTH);
+        message.put(shared_key::METHOD.to_le_bytes(), 2);
+        put_bytes(&mut message, proof.encode().as_slice());
+        message
+    }
+
+    fn is_listener(&self) -> bool {
+        matches!(self.side, Side::Listener)
     }
 
     /// The dialer's answer to [`Step::PeerKnown`]. The claim covers the [nonces](Self::nonces) of
@@ -344,20 +395,22 @@ impl Opening {
         })
     }
 
-    /// Handles AUTH. Method 0 proves nothing; other methods come with the transports that support
-    /// them.
+    /// Handles AUTH. Method 0 proves nothing.
     fn receive_auth(&mut self, mut reader: Reader<'_>) -> Result<Step, LinkError> {
         self.auth_messages += 1;
         if self.auth_messages > AUTH_MESSAGES_MAX {
             return Err(LinkError::protocol("each side sends at most 4 AUTH messages"));
         }
         let method = reader.u16()?;
-        take_bytes(&mut reader)?;
-        if method != 0 {
-            let rule = "only authentication method 0 (none) is known here";
-            return Err(LinkError::Misbehaved { code: Code::AUTH_FAILED, rule });
+        let data = take_bytes(&mut reader)?;
+        match method {
+            0 => Ok(Step::Wait),
+            shared_key::METHOD if self.knows_keys => Ok(Step::Proved(Proof::decode(data)?)),
+            _ => {
+                let rule = "this side knows no such way to authenticate, or accepts no key";
+                Err(LinkError::Misbehaved { code: Code::AUTH_FAILED, rule })
+            }
         }
-        Ok(Step::Wait)
     }
 }
 

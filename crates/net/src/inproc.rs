@@ -95,6 +95,10 @@ impl Listener for InprocListener {
         &self.address
     }
 
+    fn is_local(&self) -> bool {
+        true
+    }
+
     fn accept(&self) -> Boxed<'_, Result<Connection, NetError>> {
         Box::pin(async move {
             let arrived = self.arrivals.lock().await.recv().await;

@@ -168,6 +168,10 @@ impl Listener for BoundUnixListener {
         &self.address
     }
 
+    fn is_local(&self) -> bool {
+        true
+    }
+
     fn accept(&self) -> Boxed<'_, Result<Connection, NetError>> {
         Box::pin(async move {
             let (stream, peer) = self.accept_stream().await?;

@@ -236,6 +236,12 @@ impl ListenOptions {
         self.permissions
     }
 
+    /// Returns what is presented with TLS, if anything is.
+    #[cfg(feature = "tls")]
+    pub fn get_tls(&self) -> Option<&TlsServerConfig> {
+        self.tls.as_ref()
+    }
+
     /// Returns the options for tcp, for a transport.
     pub fn get_tcp(&self) -> TcpOptions {
         self.tcp

@@ -225,6 +225,10 @@ impl Listener for BoundTcpListener {
         &self.address
     }
 
+    fn is_local(&self) -> bool {
+        self.listener.local_addr().is_ok_and(|bound| bound.ip().to_canonical().is_loopback())
+    }
+
     fn accept(&self) -> Boxed<'_, Result<Connection, NetError>> {
         Box::pin(async move {
             let accepted = self.listener.accept().await;

@@ -87,6 +87,12 @@ pub trait Listener: Send + Sync {
     /// Accepts the next peer. An error concerns one attempt; the listener goes on.
     fn accept(&self) -> Boxed<'_, Result<Connection, NetError>>;
 
+    /// True if only programs of this machine can connect. A node demands that all others prove who
+    /// they are.
+    fn is_local(&self) -> bool {
+        false
+    }
+
     /// True if a connection takes a descriptor of the process.
     fn takes_descriptors(&self) -> bool {
         true
@@ -109,6 +115,8 @@ pub struct Connection {
     pub credentials: Option<Credentials>,
     /// The certificate of the peer, if the transport has one.
     pub certificate: PeerCertificate,
+    /// The certificate that a listener has presented to the peer, in DER.
+    pub own_certificate: Option<Arc<[u8]>>,
     /// Whether the bytes go through memory that both processes share.
     pub shared_memory: SharedMemory,
 }
@@ -139,6 +147,7 @@ impl Connection {
             local: None,
             credentials: None,
             certificate: PeerCertificate::default(),
+            own_certificate: None,
             shared_memory: SharedMemory::default(),
         }
     }
@@ -166,6 +175,14 @@ impl PeerCertificate {
     /// The certificate of the end entity in DER.
     pub fn get(&self) -> Option<Arc<[u8]>> {
         self.0.get().cloned()
+    }
+
+    /// The first DNS name that the certificate is for, among its subject alternative names (RFC 5280
+    /// 4.2.1.6). `None` without a certificate, and if it is for no DNS name.
+    #[cfg(feature = "tls")]
+    pub fn dns_name(&self) -> Option<String> {
+        let der = self.0.get()?;
+        crate::tls::first_dns_name(der)
     }
 
     /// Leaves the certificate there, for a transport. Only the first one stays.

@@ -162,6 +162,14 @@ impl Listener for WsListener {
         &self.address
     }
 
+    fn is_local(&self) -> bool {
+        match &self.below {
+            Below::Transport(below) => below.is_local(),
+            // Whoever reaches the HTTP server of the program.
+            Below::Http(_) => false,
+        }
+    }
+
     fn accept(&self) -> Boxed<'_, Result<Connection, NetError>> {
         Box::pin(async move {
             let Arrival { below, read } = match &self.below {

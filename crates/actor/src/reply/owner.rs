@@ -6,6 +6,7 @@ use std::task::{Poll, Waker};
 use wigwag_wire::small::DynEncode;
 use wigwag_wire::{Buffer, Time};
 
+use crate::caller::Caller;
 use crate::error::CallErrorKind;
 use crate::reason::Reason;
 use crate::reply::cancelled::CancelledAsks;
@@ -39,6 +40,19 @@ pub enum ItemOffer {
     Refused(CallErrorKind, String),
 }
 
+/// Decides which calls of a peer reach an actor.
+pub trait CallGate: Send + Sync {
+    /// True if the peer may call this method. One that it may not call does not exist for it.
+    fn permits(&self, method: u32) -> bool;
+
+    /// Counts a call that is about to begin. False if the peer has made as many as it may in this
+    /// time, so that the call is refused as `Overloaded`.
+    fn admits(&self) -> bool;
+
+    /// True if calls are counted, so that each must be admitted by itself.
+    fn is_counting(&self) -> bool;
+}
+
 /// A session, as an actor sees it: it takes replies and is told of freed credit.
 pub trait InboundQueueOwner: Send + Sync {
     /// Places are free again: `units` of credit were taken out of the inbound queue.
@@ -50,6 +64,16 @@ pub trait InboundQueueOwner: Send + Sync {
 
     /// The actor has stopped, for this reason.
     fn stopped(&self, reason: &Reason);
+
+    /// Who has made the calls.
+    fn caller(&self) -> Option<Caller> {
+        None
+    }
+
+    /// Decides which of the calls are handled; `None` if all of them are.
+    fn gate(&self) -> Option<&dyn CallGate> {
+        None
+    }
 
     /// Whether answers to consecutive asks may be joined to runs.
     fn joins(&self) -> bool;

@@ -18,6 +18,7 @@ use tracing::Instrument;
 
 use crate::error::CallErrorKind;
 use crate::letters::{Loss, Origin};
+use crate::lifecycle::current::{CallOwner, enter_call};
 use crate::limits::SIDE_BY_SIDE_MAX;
 use crate::reason::Reason;
 use crate::reply::owner::InboundQueueOwner;
@@ -51,6 +52,8 @@ pub(crate) struct PendingCall<M> {
     pub(crate) reply: Reply<'static>,
     /// The session that the call came from, which counts the calls that have ended.
     pub(crate) owner: Option<Arc<dyn InboundQueueOwner>>,
+    /// The session that the call came from, whether or not it counts it.
+    pub(crate) caller: Option<CallOwner>,
     /// Describes the call if it is reported as lost.
     pub(crate) origin: Option<Origin<M>>,
 }
@@ -109,6 +112,7 @@ struct Running {
     work: Work,
     key: Option<u64>,
     owner: Option<Arc<dyn InboundQueueOwner>>,
+    caller: Option<CallOwner>,
     is_ask: bool,
 }
 
@@ -202,7 +206,8 @@ impl<M> SideBySide<M> {
     where
         A: Actor<Message = M>,
     {
-        let PendingCall { message, reply, owner, .. } = call;
+        let PendingCall { message, reply, owner, caller, .. } = call;
+        let _call = caller.as_ref().map(enter_call);
         let is_ask = reply.is_wanted();
         let span = spans::span::<A>(self.spans, &message);
         let first = || span.in_scope(|| actor.handle_side_by_side(message, reply));
@@ -210,9 +215,9 @@ impl<M> SideBySide<M> {
         match work.map_err(|payload| Reason::panicked(&*payload))? {
             Some(work) if self.spans.is_some() => {
                 let work = Box::pin(work.instrument(span));
-                self.run(Running { work, key, owner, is_ask });
+                self.run(Running { work, key, owner, caller, is_ask });
             }
-            Some(work) => self.run(Running { work, key, owner, is_ask }),
+            Some(work) => self.run(Running { work, key, owner, caller, is_ask }),
             None => self.leave(key),
         }
         Ok(())
@@ -252,6 +257,7 @@ impl<M> SideBySide<M> {
         let outcome = {
             // The future holds up no mailbox, so call cycles through it are allowed.
             let _guard = turn::side_by_side();
+            let _call = running.caller.as_ref().map(enter_call);
             let mut context = Context::from_waker(waker);
             catch_unwind(AssertUnwindSafe(|| running.work.as_mut().poll(&mut context)))
         };

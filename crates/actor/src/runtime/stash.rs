@@ -13,6 +13,7 @@ use wigwag_wire::hint::{write_debug, write_hint};
 use crate::call::Call;
 use crate::error::CallErrorKind;
 use crate::lifecycle::control::ControlMessage;
+use crate::lifecycle::current::call_owner;
 use crate::lifecycle::handle::AnyActor;
 use crate::limits::STASH_CALLS_MAX;
 use crate::mailbox::stash::Stashed;
@@ -98,7 +99,8 @@ impl<I: Interface> This<I> {
         let message = call(&reference).into_message();
         let origin = self.mailbox.origin();
         let (reply, send) = answer.into_parts();
-        let mut stashed = Some(Stashed { call: Some((message, reply)), origin });
+        let (call, owner) = (Some((message, reply)), call_owner());
+        let mut stashed = Some(Stashed { call, origin, owner });
         let Err(kind) = self.mailbox.stash(&mut stashed) else { return Ok(()) };
         match stashed.and_then(|mut stashed| stashed.call.take()) {
             Some((message, reply)) => {

@@ -8,9 +8,10 @@ use std::sync::Arc;
 use tokio::task::AbortHandle;
 use wigwag_wire::Encode;
 
+use crate::caller::Caller;
 use crate::error::{CallError, CallErrorKind};
 use crate::lifecycle::control::{ControlMessage, Watcher, WatcherKind};
-use crate::lifecycle::current::current_actor;
+use crate::lifecycle::current::{call_owner, current_actor};
 use crate::lifecycle::end_watchers::NotWatched;
 use crate::lifecycle::handle::{AnyActor, Handle, fresh_number};
 use crate::lifecycle::monitor::{Down, Exit, Monitor, TooManyWatchers};
@@ -53,6 +54,23 @@ impl<I: Interface> This<I> {
     /// The actor without its type.
     pub fn handle(&self) -> Handle {
         Handle::new(self.mailbox.clone())
+    }
+
+    /// Who has made the call that this actor handles: the other node, or the SP client.
+    ///
+    /// `None` for a call from this process, in hooks and timers, and outside of the actor's handlers,
+    /// as in a task that a handler has spawned: a handler that hands work on passes the caller along.
+    /// Of a call that another node has relayed, the caller is that node.
+    ///
+    /// ```
+    /// # use wigwag_actor::{Interface, Principal, This};
+    /// fn may_close<I: Interface>(this: &This<I>) -> bool {
+    ///     this.caller().is_some_and(|caller| caller.principal == Principal::key("operator"))
+    /// }
+    /// ```
+    pub fn caller(&self) -> Option<Caller> {
+        let own = current_actor().filter(|own| own.number() == self.number());
+        own.and_then(|_| call_owner())?.caller()
     }
 
     /// Ends the actor after this call, for `reason`.

@@ -15,7 +15,6 @@ mod inline;
 #[cfg(feature = "testing")]
 mod random;
 mod job;
-mod cancelling;
 mod worker_local;
 mod job_slab;
 mod executor;
@@ -176,7 +175,7 @@ impl Scheduler {
         let mut queue = lock(&self.queue);
         if queue.closed {
             drop(queue);
-            return cancelling::cancel(job);
+            return job.cancel();
         }
         // A caller that pushes without waking takes the first job itself.
         let executor = if wakes || !queue.jobs.is_empty() { queue.parked.pop() } else { None };
@@ -195,7 +194,7 @@ impl Scheduler {
         let mut queue = lock(&self.queue);
         if queue.closed {
             drop(queue);
-            return cancelling::cancel(job);
+            return job.cancel();
         }
         if is_own {
             queue.jobs.push_back(job);
@@ -247,7 +246,7 @@ impl Scheduler {
         drop(queue);
         drop((jobs, parked));
         let members = lock(&self.members).close();
-        members.into_iter().for_each(cancelling::cancel);
+        members.iter().for_each(|job| job.cancel());
     }
 }
 

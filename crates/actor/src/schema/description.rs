@@ -9,29 +9,37 @@ use wigwag_wire::fields::{Comments, Fields, TypeInWords};
 use wigwag_wire::msgpack::put_array;
 use wigwag_wire::{Buffer, Decode, Encode, Reader};
 
-use super::Schema;
+use super::{FIRST_METHOD, Schema};
+use crate::reply::owner::CallGate;
 
 /// `[name, hash, [[method, [[argument, type]*], reply type]*]]`. An argument and a method are followed
 /// by the parts of the type and by the former names, and a method by the structs and enums that no
 /// method before it uses, if there are any. With comments, a method then has its own one and true for
 /// a stream, and the whole ends with that of the interface; an empty one at the end is left out.
-#[derive(Clone, Copy, Debug)]
-pub struct Description {
+#[derive(Clone, Copy)]
+pub struct Description<'a> {
     /// The schema.
     pub schema: &'static Schema,
     /// Whether the comments are part of it.
     pub with_comments: bool,
+    /// Decides which methods the reader may call. The others have no name, no argument and no type:
+    /// they keep their places, because the numbers of methods count them.
+    pub gate: Option<&'a dyn CallGate>,
 }
 
-impl Description {
+impl<'a> Description<'a> {
     /// The description for which a call of *describe* asks with these arguments.
-    pub fn asked(schema: &'static Schema, arguments: &[u8]) -> Description {
+    pub fn asked(
+        schema: &'static Schema,
+        arguments: &[u8],
+        gate: Option<&'a dyn CallGate>,
+    ) -> Description<'a> {
         // Additional arguments are skipped, as for every method.
         let level = nested(&mut Reader::new(arguments), |reader, count| match count {
             0 => Ok(0),
             _ => u64::decode(reader),
         });
-        Description { schema, with_comments: level.is_ok_and(|level| level > 0) }
+        Description { schema, with_comments: level.is_ok_and(|level| level > 0), gate }
     }
 
     /// The arguments of a call of *describe*.
@@ -41,7 +49,7 @@ impl Description {
 }
 
 #[doc(hidden)]
-impl Encode for Description {
+impl Encode for Description<'_> {
     const IS_PLAIN: bool = true;
     fn encode(&self, out: &mut Buffer) {
         let Schema { name, methods, hash, comment } = *self.schema;
@@ -53,7 +61,14 @@ impl Encode for Description {
         hash.encode(out);
         put_array(out, methods.len());
         let mut known = Vec::new();
-        for method in methods {
+        for (number, method) in (FIRST_METHOD..).zip(methods) {
+            if self.gate.is_some_and(|gate| !gate.permits(number)) {
+                put_array(out, 3);
+                "".encode(out);
+                put_array(out, 0);
+                "".encode(out);
+                continue;
+            }
             let types = method.new_types(&mut known);
             let more = Additions {
                 fields: method.reply_fields,
@@ -162,7 +177,7 @@ mod tests {
 
     fn encoded(schema: &'static Schema, with_comments: bool) -> Vec<u8> {
         let mut out = Buffer::new();
-        Description { schema, with_comments }.encode(&mut out);
+        Description { schema, with_comments, gate: None }.encode(&mut out);
         // Without the hash, which is tested elsewhere.
         [&out.as_slice()[..3], &out.as_slice()[12..]].concat()
     }
@@ -195,10 +210,39 @@ mod tests {
         assert_eq!(encoded(NONE, true), encoded(NONE, false));
     }
 
+    /// Only the second method may be called.
+    struct Second;
+
+    impl CallGate for Second {
+        fn permits(&self, method: u32) -> bool {
+            method == FIRST_METHOD + 1
+        }
+
+        fn admits(&self) -> bool {
+            true
+        }
+
+        fn is_counting(&self) -> bool {
+            false
+        }
+    }
+
+    #[test]
+    fn a_method_that_may_not_be_called_has_its_place_and_nothing_else() {
+        const BOTH: &Schema = &Schema::new(
+            "A",
+            const { &[Method { comment: "c", ..GET }, Method { name: "h", ..GET }] },
+        );
+        let mut out = Buffer::new();
+        Description { schema: BOTH, with_comments: true, gate: Some(&Second) }.encode(&mut out);
+        let methods = [0x92, 0x93, 0xA0, 0x90, 0xA0, 0x93, 0xA1, b'h', 0x90, 0xA2, b'u', b'8'];
+        assert_eq!(out.as_slice()[12..], methods);
+    }
+
     #[test]
     fn a_caller_asks_for_comments_with_an_argument() {
         const NONE: &Schema = &Schema::new("A", &[]);
-        let asked = |arguments| Description::asked(NONE, arguments).with_comments;
+        let asked = |arguments| Description::asked(NONE, arguments, None).with_comments;
         assert!(asked(Description::arguments(true)) && !asked(Description::arguments(false)));
         assert!(asked(&[0x92, 2, 0xC0]), "a later release may ask for more");
         for other in [&[][..], &[0x91], &[0x91, 0], &[0x91, 0xA1, b'x'], &[0x80], &[0xC1]] {

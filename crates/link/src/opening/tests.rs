@@ -133,7 +133,7 @@ fn versions_and_features_are_refused_by_number() {
     let mut listener = Opening::listen(identity(2));
     listener.receive(first.as_slice()).unwrap();
     assert_eq!(code(&mut listener, &[RESUME, 0]), Code::PROTOCOL);
-    assert_eq!(code(&mut listener, &[AUTH, 2, 0, 0]), Code::AUTH_FAILED);
+    assert_eq!(code(&mut listener, &[AUTH, 2, 0, 0]), Code::AUTH_FAILED, "without keys");
     assert_eq!(listener.receive(&[AUTH, 0, 0, 0]), Ok(Step::Wait));
 }
 

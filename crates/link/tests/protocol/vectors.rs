@@ -18,12 +18,13 @@ use wigwag_wire::{Buffer, Reader, varint};
 mod read;
 mod resumption;
 mod runs;
+mod shared_key;
 mod transcript;
 
 use read::{Fields, from_hex, hex_of, identity_of, limits_of, list, load, number, text};
 
 /// All vector files.
-const FILES: [&str; 12] = [
+const FILES: [&str; 13] = [
     "batch.json",
     "ext/call_x.json",
     "ext/hello.json",
@@ -34,6 +35,7 @@ const FILES: [&str; 12] = [
     "opening.json",
     "resumption.json",
     "runs.json",
+    "shared_key.json",
     "transcript.json",
     "varint.json",
 ];
@@ -189,7 +191,7 @@ fn opening_messages_are_as_in_the_vectors() {
                 assert!(matches!(listener.receive(&bytes), Ok(Step::Send(_))), "{vector}");
                 assert_eq!(listener.peer(), Some(&identity), "{vector}");
             }
-            // This release does not send AUTH.
+            // This release does not send method 0.
             "AUTH" => assert_eq!(listener.receive(&bytes), Ok(Step::Wait), "{vector}"),
             "OPEN" => {
                 assert_eq!(listener.receive(&bytes), Ok(Step::OpenRequested), "{vector}");

@@ -85,6 +85,10 @@ impl Listener for ShmListener {
         &self.listener.address
     }
 
+    fn is_local(&self) -> bool {
+        true
+    }
+
     fn accept(&self) -> Boxed<'_, Result<Connection, NetError>> {
         Box::pin(async move {
             let (socket, peer) = self.listener.accept_stream().await?;

@@ -33,6 +33,7 @@ impl Core {
             local,
             credentials,
             certificate,
+            own_certificate: _,
             shared_memory,
         } = connection;
         let (id, watcher) = self.with(|state| (state.free_pipe(), state.watcher.clone()));

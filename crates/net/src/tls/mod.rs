@@ -37,6 +37,13 @@ fn provider() -> Arc<CryptoProvider> {
     RING.clone()
 }
 
+/// The first DNS name of a certificate, which TLS has checked.
+pub(crate) fn first_dns_name(der: &[u8]) -> Option<String> {
+    let der = rustls_pki_types::CertificateDer::from(der);
+    let certificate = webpki::EndEntityCert::try_from(&der).ok()?;
+    certificate.valid_dns_names().next().map(str::to_owned)
+}
+
 /// The versions of TLS that a configuration allows.
 fn versions(with_tls12: bool) -> &'static [&'static SupportedProtocolVersion] {
     const BOTH: &[&SupportedProtocolVersion] = &[&TLS13, &TLS12];

@@ -30,6 +30,13 @@ use super::{TlsError, TlsSource, provider, versions};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlsServerConfig(Reloadable<TlsServerBuilder>);
 
+/// What is presented to clients now.
+pub(super) struct Presented {
+    pub(super) config: Arc<ServerConfig>,
+    /// The certificate of the end entity, in DER.
+    pub(super) certificate: Arc<[u8]>,
+}
+
 /// Builds a [`TlsServerConfig`].
 #[derive(Clone, Debug, Default)]
 pub struct TlsServerBuilder {
@@ -55,7 +62,12 @@ impl TlsServerConfig {
         self.0.reload()
     }
 
-    pub(super) fn current(&self) -> Arc<ServerConfig> {
+    /// True if clients without a certificate of a trusted authority are refused.
+    pub fn checks_clients(&self) -> bool {
+        !self.0.settings().client_authorities.is_empty()
+    }
+
+    pub(super) fn current(&self) -> Arc<Presented> {
         self.0.current()
     }
 }
@@ -101,9 +113,9 @@ impl TlsServerBuilder {
 }
 
 impl Settings for TlsServerBuilder {
-    type Loaded = ServerConfig;
+    type Loaded = Presented;
 
-    fn load(&self) -> Result<ServerConfig, TlsError> {
+    fn load(&self) -> Result<Presented, TlsError> {
         let identity = self.identity.as_ref().ok_or(TlsError::NoServerCertificate)?;
         let (chain, key) = identity.load()?;
         let builder = ServerConfig::builder_with_provider(provider())
@@ -121,6 +133,10 @@ impl Settings for TlsServerBuilder {
                 .map_err(|error| unusable_lists(&self.revocations, &error))?;
             builder.with_client_cert_verifier(verifier)
         };
-        builder.with_single_cert(chain, key).map_err(|error| identity.refused(&error))
+        // A source has at least one certificate.
+        let certificate = chain.first().map(|end_entity| end_entity.as_ref().into());
+        let config = builder.with_single_cert(chain, key);
+        let config = Arc::new(config.map_err(|error| identity.refused(&error))?);
+        Ok(Presented { config, certificate: certificate.unwrap_or_default() })
     }
 }

@@ -65,14 +65,21 @@ impl Listener for TlsListener {
         self.below.address()
     }
 
+    fn is_local(&self) -> bool {
+        self.below.is_local()
+    }
+
     fn accept(&self) -> Boxed<'_, Result<Connection, NetError>> {
         Box::pin(async move {
             let below = self.below.accept().await?;
             let failed = |kind: NetErrorKind| NetError::new(self.address(), kind);
-            let connection = UnbufferedServerConnection::new(self.tls.current())
+            let presented = self.tls.current();
+            let connection = UnbufferedServerConnection::new(presented.config.clone())
                 .map_err(|error| failed(TlsError::from(error).into()))?;
-            over(below, |peer| TlsLayer::new(connection, peer))
-                .map_err(|error| failed(error.into()))
+            let over = over(below, |peer| TlsLayer::new(connection, peer));
+            let own_certificate = Some(presented.certificate.clone());
+            let over = over.map(|connection| Connection { own_certificate, ..connection });
+            over.map_err(|error| failed(error.into()))
         })
     }
 }

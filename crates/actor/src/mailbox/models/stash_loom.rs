@@ -14,7 +14,7 @@ use crate::reply::{Reply, ReplySlot};
 
 fn asked(mailbox: &Mailbox<Number>, number: u8, heard: &Arc<Heard>) -> Option<Stashed<Number>> {
     let reply = Reply::new(ReplySlot::Local(heard.clone()), None);
-    Some(Stashed { call: Some((Number(number), reply)), origin: mailbox.origin() })
+    Some(Stashed { call: Some((Number(number), reply)), origin: mailbox.origin(), owner: None })
 }
 
 /// Spawns a thread that kills the actor.

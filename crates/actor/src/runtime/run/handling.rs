@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use crate::error::CallErrorKind;
 use crate::letters::Origin;
 use crate::lifecycle::control::Control;
+use crate::lifecycle::current::{CallOwner, enter_call};
 use crate::lifecycle::handle::AnyActor;
 use crate::mailbox::backlog::chunk::Chunk;
 use crate::mailbox::ready_queues::{Provenance, Source};
@@ -40,17 +41,31 @@ pub(crate) struct Unhandled<M> {
     source: Source<M>,
     /// Describes the calls if they are reported as lost.
     origin: Option<Origin<M>>,
+    /// The session of a call that was stashed, which is not among the calls of a source.
+    stashed_from: Option<CallOwner>,
 }
 
 impl<M> Unhandled<M> {
     pub(crate) fn new(chunk: Chunk<M>, source: Source<M>, mailbox: &Mailbox<M>) -> Unhandled<M> {
         let origin = mailbox.origin_of(&source);
-        Unhandled { chunk: Some(chunk), source, origin }
+        Unhandled { chunk: Some(chunk), source, origin, stashed_from: None }
     }
 
     /// An empty rest, after a call that came without a chunk.
     pub(crate) fn none(origin: Option<Origin<M>>) -> Unhandled<M> {
-        Unhandled { chunk: None, source: Source::Local, origin }
+        Unhandled { chunk: None, source: Source::Local, origin, stashed_from: None }
+    }
+
+    /// An empty rest, after a call of `owner` that was stashed.
+    pub(crate) fn after_stashed(owner: Option<CallOwner>) -> Unhandled<M> {
+        let mut left = Unhandled::none(None);
+        left.stashed_from = owner;
+        left
+    }
+
+    /// The session that the call before these came from.
+    pub(crate) fn caller(&self) -> Option<&CallOwner> {
+        self.stashed_from.as_ref().or(self.source.owner())
     }
 
     fn provenance(&self) -> Provenance<'_, M> {
@@ -118,6 +133,7 @@ pub(crate) fn handle_chunk<A: Actor>(
     let (pause, left) = match (&mut chunk, owner) {
         (Chunk::Frames(frames), Some(owner)) => {
             owner.freed(std::mem::take(&mut frames.units));
+            let _call = enter_call(owner);
             let count = (frames.calls - frames.skip, frames.asks);
             let has_asks = frames.asks > 0;
             let source = EncodedCalls::new(frames, owner, provenance.origin, control);
@@ -166,7 +182,8 @@ pub(crate) fn handle_chunk<A: Actor>(
         (Ok(RunPause::Later(message)), Some(reply)) => ChunkEnd::Later(message, reply, calls),
         (Ok(RunPause::SideBySide(message)), Some(reply)) => {
             let (owner, origin) = (calls.source.owner().cloned(), calls.origin);
-            ChunkEnd::SideBySide(PendingCall { message, reply, owner, origin }, calls)
+            let caller = owner.clone();
+            ChunkEnd::SideBySide(PendingCall { message, reply, owner, caller, origin }, calls)
         }
         (Ok(_), _) => ChunkEnd::Orders(calls),
         (Err(reason), _) => ChunkEnd::Failed(reason, calls),
@@ -204,7 +221,8 @@ pub(crate) fn handle_one<A: Actor>(
         Ok(RunPause::SideBySide(message)) => {
             let (owner, left) = (None, left());
             let (reply, origin) = (reply.take_owned(), left.origin);
-            Some(ChunkEnd::SideBySide(PendingCall { message, reply, owner, origin }, left))
+            let call = PendingCall { message, reply, owner, caller: None, origin };
+            Some(ChunkEnd::SideBySide(call, left))
         }
         Err(reason) => {
             mailbox.failed();

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use wigwag_wire::call::{CallExtra, Calls};
+use wigwag_wire::call::{CallExtra, Calls, EncodedCall};
 use wigwag_wire::{DecodeError, Reader};
 
 use crate::error::CallErrorKind;
@@ -16,7 +16,7 @@ use crate::mailbox::ready_queues::Provenance;
 use crate::mailbox::{refuse_askers, refuse_calls};
 use crate::message::Message;
 use crate::reply::cancelled::CancelledAsks;
-use crate::reply::owner::InboundQueueOwner;
+use crate::reply::owner::{CallGate, InboundQueueOwner};
 use crate::reply::{LocalReply, Reply, ReplySlot};
 use crate::runtime::actor::{Actor, Handled, handle_alone};
 use crate::runtime::run::mixed_calls::{MixedCalls, handle_mixed};
@@ -87,6 +87,8 @@ pub(crate) struct EncodedCalls<'a, M> {
     origin: Option<Origin<M>>,
     control: &'a Control,
     cancelled: &'a CancelledAsks,
+    /// Decides which calls are handled.
+    gate: Option<&'a dyn CallGate>,
 }
 
 impl<'a, M> EncodedCalls<'a, M> {
@@ -97,7 +99,8 @@ impl<'a, M> EncodedCalls<'a, M> {
         control: &'a Control,
     ) -> EncodedCalls<'a, M> {
         let (calls, shared) = (frames.left(), frames.shared.as_ref());
-        EncodedCalls { calls, shared, owner, origin, control, cancelled: owner.cancelled() }
+        let (cancelled, gate) = (owner.cancelled(), owner.gate());
+        EncodedCalls { calls, shared, owner, origin, control, cancelled, gate }
     }
 
     /// Takes what the caller of an ask has said besides. True if its deadline has passed, which ends
@@ -115,6 +118,41 @@ impl<'a, M> EncodedCalls<'a, M> {
             reply.fail(CallErrorKind::DeadlinePassed, "");
         }
         is_late
+    }
+
+    /// True if the call is refused, because the peer may not call this method, or not so often.
+    #[inline(always)]
+    fn is_refused<A: Actor>(&self, call: &EncodedCall<'_>, reply: &mut Reply<'_>) -> bool {
+        self.gate.is_some_and(|gate| self.refuses::<A>(gate, call, reply))
+    }
+
+    fn refuses<A: Actor>(
+        &self,
+        gate: &dyn CallGate,
+        call: &EncodedCall<'_>,
+        reply: &mut Reply<'_>,
+    ) -> bool {
+        if !gate.permits(call.method) {
+            self.owner.discarded(call.arguments);
+            // The answer is that to a method that is absent.
+            self.reply_not_understood::<A>(call.method, None, reply);
+            return true;
+        }
+        if gate.admits() {
+            return false;
+        }
+        self.owner.discarded(call.arguments);
+        let why = "the caller makes more calls a second than it may";
+        match reply.is_wanted() {
+            true => reply.fail(CallErrorKind::Overloaded, why),
+            false => {
+                self.owner.rejected(call.method, CallErrorKind::Overloaded, &why);
+                if let Some(origin) = &self.origin {
+                    origin.lost_method(Loss::NoRoom, call.method);
+                }
+            }
+        }
+        true
     }
 
     #[cold]
@@ -138,6 +176,11 @@ impl<'a, M> EncodedCalls<'a, M> {
             origin.lost_method(Loss::NotUnderstood, method);
         }
     }
+}
+
+/// True if calls of this method, or of several ones, need no check of their own.
+fn is_free(gate: &dyn CallGate, method: Option<u32>) -> bool {
+    !gate.is_counting() && method.is_some_and(|method| gate.permits(method))
 }
 
 /// Why a call was not understood, in words.
@@ -164,8 +207,10 @@ impl<A: Actor> CallSource<A> for EncodedCalls<'_, A::Message> {
         scope: impl CallScope,
     ) -> Option<Handled<A::Message>> {
         // Nearly all calls of a busy session come in runs, so runs are tried first.
+        let gate = self.gate;
         let (method, handled) = if !scope.is_separate()
             && let Some(run) = self.calls.run()
+            && gate.is_none_or(|gate| is_free(gate, run.method()))
         {
             let (control, cancelled) = (self.control, self.cancelled);
             match run.method() {
@@ -188,6 +233,9 @@ impl<A: Actor> CallSource<A> for EncodedCalls<'_, A::Message> {
                 && self.heed(extra, reply)
             {
                 self.owner.discarded(call.arguments);
+                return Some(Handled::Done);
+            }
+            if self.is_refused::<A>(&call, reply) {
                 return Some(Handled::Done);
             }
             let method = call.method;

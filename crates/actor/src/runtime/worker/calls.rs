@@ -3,6 +3,7 @@
 use super::Worker;
 use super::guarded::finish;
 use crate::error::CallErrorKind;
+use crate::lifecycle::current::enter_call;
 use crate::lifecycle::handle::AnyActor;
 use crate::mailbox::stash::Stashed;
 use crate::runtime::actor::Actor;
@@ -20,20 +21,24 @@ impl<A: Actor> Worker<A> {
             return false;
         }
         let unstashed = extras.unstashed.pop_front();
-        let Some((message, mut reply, origin)) = unstashed.and_then(Stashed::begin) else {
+        let Some((message, mut reply, origin, caller)) = unstashed.and_then(Stashed::begin) else {
             return true;
         };
-        match handle_call(actor, message, &mut reply, spans) {
+        let handled = {
+            let _call = caller.as_ref().map(enter_call);
+            handle_call(actor, message, &mut reply, spans)
+        };
+        match handled {
             Ok(RunPause::End | RunPause::Orders) => {}
             Ok(RunPause::Later(message)) => {
-                let left = Unhandled::none(None);
+                let left = Unhandled::after_stashed(caller);
                 let later = (message, reply, left);
                 self.do_boxed(|actor, mailbox| finish(actor, mailbox, later, spans));
             }
             Ok(RunPause::SideBySide(message)) => {
                 // Its session counted it when it was put aside.
                 self.take(
-                    PendingCall { message, reply, owner: None, origin: Some(origin) },
+                    PendingCall { message, reply, owner: None, caller, origin: Some(origin) },
                     Unhandled::none(None),
                 );
             }

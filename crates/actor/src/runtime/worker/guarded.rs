@@ -10,6 +10,7 @@ use tracing::Instrument;
 
 use super::WorkStep;
 use crate::lifecycle::control::Control;
+use crate::lifecycle::current::{CallOwner, enter_call};
 use crate::lifecycle::handle::AnyActor;
 use crate::mailbox::Mailbox;
 use crate::reason::Reason;
@@ -31,7 +32,8 @@ pub(super) async fn finish<A: Actor>(
         let is_ask = reply.is_wanted();
         let span = spans::span::<A>(spans, &message);
         let handler = actor.handle_later(message, reply).instrument(span);
-        if let Err(reason) = guarded(mailbox.control(), handler).await {
+        let caller = left.caller().cloned();
+        if let Err(reason) = guarded(mailbox.control(), caller, handler).await {
             left.put_back(&mailbox);
             return (actor, WorkStep::End(reason));
         }
@@ -71,9 +73,11 @@ pub(super) fn caught<T>(hook: impl FnOnce() -> T) -> Result<T, Reason> {
     catch_unwind(AssertUnwindSafe(hook)).map_err(|payload| Reason::panicked(&*payload))
 }
 
-/// Runs a handler or a hook that may wait, until it ends, panics, or its actor is killed.
+/// Runs the handler of a call of `caller`, or a hook, that may wait, until it ends, panics, or its
+/// actor is killed.
 pub(super) async fn guarded<T>(
     control: &Control,
+    caller: Option<CallOwner>,
     future: impl Future<Output = T>,
 ) -> Result<T, Reason> {
     let mut future = pin!(Some(future));
@@ -85,6 +89,7 @@ pub(super) async fn guarded<T>(
             return Poll::Ready(Err(reason));
         }
         let Some(future) = future.as_mut().as_pin_mut() else { return Poll::Pending };
+        let _call = caller.as_ref().map(enter_call);
         match catch_unwind(AssertUnwindSafe(|| future.poll(context))) {
             Ok(poll) => poll.map(Ok),
             Err(payload) => Poll::Ready(Err(Reason::panicked(&*payload))),

@@ -143,7 +143,7 @@ impl<A: Actor> Worker<A> {
         }
         self.do_boxed(async |mut actor: A, mailbox| {
             let this = This::new(mailbox.clone());
-            let started = guarded(mailbox.control(), actor.started(&this)).await;
+            let started = guarded(mailbox.control(), None, actor.started(&this)).await;
             (actor, WorkStep::Started(started.and_then(|started| started)))
         });
     }
@@ -204,7 +204,7 @@ impl<A: Actor> Worker<A> {
         let mailbox = self.mailbox.clone();
         self.state = WorkerState::Ending(Box::pin(async move {
             let this = This::new(mailbox.clone());
-            let stopped = guarded(mailbox.control(), actor.stopped(&this, &reason)).await;
+            let stopped = guarded(mailbox.control(), None, actor.stopped(&this, &reason)).await;
             while_ending(|| drop(actor));
             // The actor was killed meanwhile or the hook panicked: it did not end in good order.
             stopped.err().inspect(|why| report(&mailbox, why)).unwrap_or(reason)
