@@ -83,6 +83,11 @@ pub enum NodeError {
         /// The number of other sessions that were lost.
         others: usize,
     },
+    /// Other machines reach the address, and nothing identifies the peers that dial there.
+    Unprotected {
+        /// The address that was to be listened at.
+        address: String,
+    },
     /// This node is closed.
     Closed,
 }
@@ -94,11 +99,19 @@ fn and_others(count: usize) -> String {
     }
 }
 
+const KEYS_HINT: &str =
+    "give both sides the same key: `NodeOptions::shared_key` and `NodeOptions::accept_keys`";
+
 fn session_hint(error: &LinkError) -> &'static str {
     match error {
         LinkError::NotWigwag => "dial a wigwag node, or use a Pair socket for this peer",
         LinkError::Misbehaved { code: Code::VERSION, .. } => "use releases that share a version",
+        LinkError::Misbehaved { code: Code::AUTH_FAILED, .. } => KEYS_HINT,
         LinkError::Misbehaved { .. } => "look at the peer's version: it breaks the protocol",
+        LinkError::ClosedByPeer { code: Code::AUTH_REQUIRED, .. } => {
+            "prove who dials: set `NodeOptions::shared_key`, or a certificate with TLS"
+        }
+        LinkError::ClosedByPeer { code: Code::AUTH_FAILED, .. } => KEYS_HINT,
         LinkError::ClosedByPeer { code: Code::TOO_MANY, .. } => {
             "close sessions that are not needed"
         }
@@ -117,9 +130,10 @@ impl NodeError {
             NodeError::Disconnected { .. } => Fault::Network,
             NodeError::Restarted | NodeError::AnotherNode => Fault::Peer,
             NodeError::Lost { .. } => Fault::Network,
-            NodeError::NoName { .. } | NodeError::BadName { .. } | NodeError::Closed => {
-                Fault::Caller
-            }
+            NodeError::NoName { .. }
+            | NodeError::BadName { .. }
+            | NodeError::Unprotected { .. }
+            | NodeError::Closed => Fault::Caller,
         }
     }
 
@@ -131,6 +145,11 @@ impl NodeError {
             NodeError::Call(error) => error.hint(),
             NodeError::NoName { .. } => "write it like tcp://127.0.0.1:7001/counter",
             NodeError::BadName { .. } => "take another name",
+            NodeError::Unprotected { .. } => {
+                "check the certificates of clients with TLS (`TlsServerBuilder::client_authority`), \
+                 or demand a shared key (`NodeOptions::accept_keys`), or let everybody in \
+                 (`NodeOptions::insecure`)"
+            }
             NodeError::Disconnected { disconnection, .. } => disconnection.hint(),
             NodeError::Lost { .. } => {
                 "count what was not delivered with the session's event, from `Node::session_events`"
@@ -191,6 +210,12 @@ impl fmt::Display for NodeError {
             NodeError::BadName { name, rule } => {
                 write!(f, "the name {name:?} cannot be exported: {rule}")?;
                 return write_hint(f, self.hint());
+            }
+            NodeError::Unprotected { address } => {
+                let text = format_args!(
+                    "other machines reach this address, and nothing identifies the peers that dial"
+                );
+                return write_error(f, address, text, self.hint());
             }
             NodeError::Restarted => "the peer was started anew and knows the session no more",
             NodeError::AnotherNode => "another node listens at the address of the peer",

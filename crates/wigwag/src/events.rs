@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use tokio::sync::broadcast::{self, error::RecvError};
-use wigwag_actor::CallErrorKind;
+use wigwag_actor::{CallErrorKind, Caller, Principal};
 
 use crate::limits::EVENTS_MAX;
 
@@ -47,6 +47,8 @@ pub struct SessionEvent {
     /// The name of the peer ([`NodeOptions::name`](crate::NodeOptions::name)), if it has one of at
     /// most 255 bytes without control characters, and runs a release that tells it.
     pub name: Option<Arc<str>>,
+    /// The authenticated identity of the peer.
+    pub principal: Principal,
     /// The change.
     pub what: SessionChange,
 }
@@ -159,10 +161,11 @@ pub(crate) struct Announcer(Arc<OnceLock<broadcast::Sender<SessionEvent>>>);
 
 impl Announcer {
     /// Sends an event to the subscribers, if there are any.
-    pub(crate) fn announce(&self, peer: &Arc<str>, name: &Option<Arc<str>>, what: SessionChange) {
+    pub(crate) fn announce(&self, caller: impl FnOnce() -> Caller, what: SessionChange) {
         if let Some(sender) = self.0.get() {
+            let Caller { principal, peer, node: name, .. } = caller();
             // The last subscriber may be gone.
-            let _ = sender.send(SessionEvent { peer: peer.clone(), name: name.clone(), what });
+            let _ = sender.send(SessionEvent { peer, name, principal, what });
         }
     }
 }

@@ -270,6 +270,7 @@ mod events;
 mod exports;
 mod replies;
 mod streams;
+pub mod access;
 pub mod session;
 mod references;
 mod send;

@@ -116,6 +116,11 @@ impl Listener for StdioListener {
         &self.address
     }
 
+    /// The program that has started this one.
+    fn is_local(&self) -> bool {
+        true
+    }
+
     fn accept(&self) -> Boxed<'_, Result<Connection, NetError>> {
         Box::pin(async move {
             let Some(Pipes { input, output }) = self.pipes() else {

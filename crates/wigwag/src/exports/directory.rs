@@ -7,12 +7,16 @@ use std::sync::Arc;
 
 use wigwag_macros::{Message, actor};
 
+use wigwag_actor::This;
+
 use super::Actors;
+use crate::access::{NodeAccess, Permitted};
 use crate::limits::LISTED_PER_ANSWER_MAX;
 
 /// Lists the actors that the node exports.
 pub(crate) struct Directory {
     pub(super) actors: Arc<Actors>,
+    pub(super) access: Arc<NodeAccess>,
 }
 
 /// An actor that a node exports, as [`Node::list_actors`](crate::Node::list_actors) finds it.
@@ -37,13 +41,19 @@ impl ListedActor {
 /// Lists the actors that this node exports.
 #[actor]
 impl Directory {
-    /// The exported actors in the order of their names, 256 at most, from the one behind `after` on.
-    pub fn list(&self, after: Option<String>) -> Vec<ListedActor> {
+    /// The exported actors that the caller may call, in the order of their names, 256 at most, from the one behind `after` on.
+    pub fn list(&self, this: &This<Self>, after: Option<String>) -> Vec<ListedActor> {
+        let caller = this.caller().map(|caller| caller.principal);
+        let is_permitted = |name: &str, schema| {
+            let permitted = caller.as_ref().map(|it| self.access.permitted(it, name, schema));
+            permitted != Some(Permitted::Nothing)
+        };
         let actors = self.actors.lock();
         let mut listed: Vec<_> = actors
             .iter()
             .filter(|(name, export)| after.as_ref() < Some(name) && !export.actor.is_stopped())
             .map(|(name, export)| (name, export.actor.schema()))
+            .filter(|(name, schema)| is_permitted(name, schema))
             .collect();
         listed.sort_unstable_by_key(|(name, _)| *name);
         listed.truncate(LISTED_PER_ANSWER_MAX);

@@ -10,6 +10,7 @@ use wigwag_actor::runtime::publish::{Publication, publish_through};
 use wigwag_actor::{Actor, Exported, Publisher};
 use wigwag_link::limits::TARGET_BYTES_MAX;
 
+use crate::access::NodeAccess;
 use crate::error::NodeError;
 use crate::lock::lock;
 use directory::Directory;
@@ -19,6 +20,7 @@ use references::ReferenceTable;
 pub(crate) struct Exports {
     actors: Arc<Actors>,
     is_listed: bool,
+    pub(crate) access: Arc<NodeAccess>,
     /// The actor that lists the others, from the first time that a peer asks for it.
     directory: Mutex<Option<Arc<dyn Exported>>>,
     /// The actors that references lead to, exported or not.
@@ -37,9 +39,9 @@ struct Export {
 
 impl Exports {
     /// Creates an empty table, which peers may list or not.
-    pub(crate) fn new(is_listed: bool) -> Exports {
+    pub(crate) fn new(is_listed: bool, access: Arc<NodeAccess>) -> Exports {
         let (directory, references) = (Mutex::default(), Arc::default());
-        Exports { actors: Arc::default(), is_listed, directory, references }
+        Exports { actors: Arc::default(), is_listed, access, directory, references }
     }
 
     /// Adds an actor, which publishes through `publisher`. The name of a stopped actor can be used
@@ -89,7 +91,8 @@ impl Exports {
     fn directory(&self) -> Option<Arc<dyn Exported>> {
         let mut directory = lock(&self.directory);
         if directory.as_ref().is_none_or(|actor| actor.is_stopped()) {
-            *directory = Directory { actors: self.actors.clone() }.spawn().as_ref().exported();
+            let (actors, access) = (self.actors.clone(), self.access.clone());
+            *directory = Directory { actors, access }.spawn().as_ref().exported();
         }
         directory.clone()
     }

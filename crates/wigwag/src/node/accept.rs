@@ -1,7 +1,8 @@
 //! The acceptor of a node: accepts connections and opens sessions, each in a task of its own.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
+use wigwag_actor::Principal;
 use wigwag_link::admission::{Admission, PeerState};
 use wigwag_link::resume::{Claim, PROOF_BYTES, unknown_session};
 use wigwag_link::{Code, Identity, LinkError};
@@ -11,10 +12,11 @@ use wigwag_net::socket::AcceptedConnection;
 use wigwag_net::source::Source;
 use wigwag_net::transport::Boxed;
 use wigwag_net::{Address, Connection, ListenOptions, Listener, NetError, NetErrorKind};
-use wigwag_wire::ReadBuf;
+use wigwag_wire::{ProtocolNumber, ReadBuf};
 
 use super::inner::WeakNode;
 use super::options::NodeOptions;
+use crate::access::IdentityPlace;
 use crate::connect::handshake::{self, AcceptOutcome};
 use crate::lock::lock;
 use crate::session::{EndKind, resumption};
@@ -79,9 +81,8 @@ async fn serve_handshake(
     let source = Source::of(&connection);
     let outlet = connection.outlet.clone();
     let mut input = ReadBuf::new();
-    let Some(ours) = node.upgrade().map(|node| node.identity()) else {
-        return;
-    };
+    let known = node.upgrade().map(|node| (node.identity(), node.access.clone()));
+    let Some((ours, access)) = known else { return };
     let options = node.upgrade().map(|node| {
         let NodeOptions { name, sp_clients, .. } = &node.options;
         (node.ttl_ms(), name.clone(), *sp_clients)
@@ -90,29 +91,52 @@ async fn serve_handshake(
         return;
     };
     let ours_and_name = (ours, name.as_deref().unwrap_or_default());
-    let partner = |theirs| SpClients::partner(theirs).filter(|_| sp_clients);
-    let pending = PendingAccept { node: &node, ours, incarnation: OnceLock::new() };
-    let admit = |peer: &Identity| pending.admit(peer, &source);
+    let partner = |theirs, client: &Principal| {
+        let is_served = sp_clients && access.check(client).is_ok();
+        // A SUB gets everything that is published.
+        let is_served =
+            is_served && (theirs != ProtocolNumber::SUB || access.permits_everything(client));
+        SpClients::partner(theirs).filter(|_| is_served)
+    };
+    let pending =
+        PendingAccept { node: &node, ours, incarnation: OnceLock::new(), place: Mutex::default() };
+    let admit = |peer: &Identity, principal: &Principal| {
+        let place = access.enter(principal)?;
+        pending.admit(peer, &source)?;
+        *lock(&pending.place) = Some(place);
+        Ok(())
+    };
     let accepted = tokio::select! {
-        accepted = handshake::accept(&mut connection, &mut input, ours_and_name, ttl_ms, (partner, admit)) => accepted,
+        accepted = handshake::accept(&mut connection, &mut input, ours_and_name, ttl_ms, &access, (partner, admit)) => accepted,
         () = pending_handshake.evicted() => Err(NetError::new(&peer, NetErrorKind::Evicted).into()),
     };
     drop(pending_handshake);
     let started = match accepted {
-        Ok(AcceptOutcome::Opened(opened)) => match node.upgrade() {
-            Some(node) => node.start(connection, input, &opened, None).map(drop),
-            None => Err(crate::NodeError::Closed),
-        },
-        Ok(AcceptOutcome::Claimed(claim, proof)) => {
-            resume_session(connection, input, &node, &claim, &proof).await
+        Ok(AcceptOutcome::Opened(opened)) => {
+            // Admitting it has left a place.
+            match (node.upgrade(), lock(&pending.place).take()) {
+                (Some(node), Some(place)) => {
+                    node.start(connection, input, &opened, None, place).map(drop)
+                }
+                _ => Err(crate::NodeError::Closed),
+            }
         }
-        Ok(AcceptOutcome::Client(partner)) => {
+        Ok(AcceptOutcome::Claimed(claim, proof, principal)) => {
+            resume_session(connection, input, &node, &claim, &proof, &principal).await
+        }
+        Ok(AcceptOutcome::Client(partner, client)) => {
+            let Ok(place) = access.enter(&client) else {
+                let rule =
+                    "an SP client was not served: its identity has as many connections as it may";
+                tracing::info!(%peer, rule);
+                return outlet.close();
+            };
             let Some(clients) = node.upgrade().map(|node| node.sp_clients.clone()) else { return };
             let Entrance { address, options } = &*entrance;
             let (through, options) = (address.clone(), options.clone());
             let accepted = AcceptedConnection { connection, input, through, options };
             // Boxed, so that a connection in its handshake takes no room for what follows.
-            Box::pin(clients.serve(partner, accepted)).await;
+            Box::pin(clients.serve(partner, accepted, place)).await;
             Ok(())
         }
         Err(error) => Err(error),
@@ -130,12 +154,14 @@ async fn resume_session(
     node: &WeakNode,
     claim: &Claim,
     proof: &[u8; PROOF_BYTES],
+    principal: &Principal,
 ) -> Result<(), crate::NodeError> {
     let Some(strong_node) = node.upgrade() else {
         return Err(crate::NodeError::Closed);
     };
     let session = strong_node.sessions().claimed(claim);
     let accept_claim = session.ok_or_else(unknown_session).and_then(|session| {
+        resumption::check_principal(&session, principal)?;
         let message = resumption::accept_claim(&session, claim, proof)?;
         Ok((session, message))
     });
@@ -165,6 +191,8 @@ struct PendingAccept<'a> {
     node: &'a WeakNode,
     ours: Identity,
     incarnation: OnceLock<u128>,
+    /// The place of the session among those of its identity.
+    place: Mutex<Option<IdentityPlace>>,
 }
 
 impl PendingAccept<'_> {

@@ -165,24 +165,33 @@ impl Node {
     async fn dial_once(&self, address: &Address) -> Result<DialAttempt, NodeError> {
         let options = self.inner.options.dial.clone();
         let mut connection = wigwag_net::transport::dial_with(address, options).await?;
-        let mut input = ReadBuf::new();
-        let ours = self.inner.identity();
+        let (mut input, peer) = (ReadBuf::new(), connection.peer.clone());
+        let (ours, access) = (self.inner.identity(), &self.inner.access);
         let pending = PendingDial { inner: &self.inner, ours, incarnation: OnceLock::new() };
         let may_open = |peer: &Identity| pending.may_open(peer);
         let name = self.inner.options.name.as_deref().unwrap_or_default();
-        let incarnation =
-            match handshake::dial(&mut connection, &mut input, (ours, name), may_open).await {
-                Ok(DialOutcome::Opened(opened)) => {
-                    let session =
-                        self.inner.start(connection, input, &opened, Some(address.clone()))?;
-                    return Ok(DialAttempt::New(session));
-                }
-                Ok(DialOutcome::Existing { incarnation }) => incarnation,
-                Err(error) => match pending.incarnation.get() {
-                    Some(incarnation) if yields_to_another(&error) => *incarnation,
-                    _ => return Err(error),
-                },
-            };
+        let incarnation = match handshake::dial(
+            &mut connection,
+            &mut input,
+            (ours, name),
+            access,
+            may_open,
+        )
+        .await
+        {
+            Ok(DialOutcome::Opened(opened, principal)) => {
+                let place = access.enter(&principal);
+                let place = handshake::refuse_on_error(&connection, &peer, place).await?;
+                let session =
+                    self.inner.start(connection, input, &opened, Some(address.clone()), place)?;
+                return Ok(DialAttempt::New(session));
+            }
+            Ok(DialOutcome::Existing { incarnation }) => incarnation,
+            Err(error) => match pending.incarnation.get() {
+                Some(incarnation) if yields_to_another(&error) => *incarnation,
+                _ => return Err(error),
+            },
+        };
         connection.outlet.close();
         Ok(DialAttempt::Existing { incarnation })
     }

@@ -8,7 +8,6 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinHandle;
-use wigwag_link::budget::Pools;
 use wigwag_link::resume::{Credentials, Ticket, TicketVerifier};
 use wigwag_link::{Code, Identity, Opened, features};
 use wigwag_net::places::Places;
@@ -24,6 +23,7 @@ use super::sessions::SessionTable;
 use super::{Node, drive, id_of, runtime};
 use wigwag_actor::turn;
 
+use crate::access::{IdentityPlace, NodeAccess};
 use crate::error::NodeError;
 use crate::events::{Announcer, SessionChange};
 use crate::exports::Exports;
@@ -41,8 +41,7 @@ pub(crate) struct Inner {
     pub(crate) incarnation: u128,
     pub(crate) options: NodeOptions,
     pub(crate) announcer: Announcer,
-    /// Pools that all sessions share.
-    pub(crate) pools: Arc<Pools>,
+    pub(crate) access: Arc<NodeAccess>,
     pub(crate) exports: Arc<Exports>,
     pub(crate) sp_clients: Arc<SpClients>,
     pub(crate) sessions: Mutex<SessionTable>,
@@ -106,6 +105,7 @@ impl Inner {
         input: ReadBuf,
         opened: &Opened,
         dialed: Option<Address>,
+        identity_place: IdentityPlace,
     ) -> Result<Arc<Session>, NodeError> {
         let Opened { session: id, token, ttl_ms, peer, .. } = *opened;
         // Nobody can take the name of another: the id that HELLO announces is its hash.
@@ -129,7 +129,8 @@ impl Inner {
             dialed: is_dialer,
             relays: self.options.relays_references,
             resumption,
-            pools: self.pools.clone(),
+            access: self.access.clone(),
+            identity_place,
             owner: Arc::downgrade(self) as Weak<dyn SessionOwner>,
         };
         let exports = self.exports.clone();

@@ -10,6 +10,7 @@ use wigwag_link::budget::Pools;
 use wigwag_net::places::Places;
 use wigwag_net::{Address, ListenOptions};
 
+use crate::access::{self, NodeAccess};
 use crate::error::NodeError;
 use crate::events::{Announcer, SessionEvents};
 use crate::exports::Exports;
@@ -116,12 +117,14 @@ impl Node {
         let runtime = wigwag_net::socket::background::current_or_own()
             .expect("the operating system can start one more thread");
         let incarnation = random::id();
-        let exports = Arc::new(Exports::new(options.lists_actors));
+        let pools = Arc::new(Pools::of(options.peer_memory));
+        let access = Arc::new(NodeAccess::new(options.access.clone(), pools));
+        let exports = Arc::new(Exports::new(options.lists_actors, access.clone()));
         let inner = Inner {
             // A node without a name has a new id after each start, and peers see that.
             node: options.name.as_deref().map_or(incarnation, id_of),
             incarnation,
-            pools: Arc::new(Pools::of(options.peer_memory)),
+            access,
             options,
             announcer: Announcer::default(),
             sp_clients: Arc::new(SpClients::new(exports.clone())),
@@ -262,6 +265,9 @@ impl Node {
         let listening = wigwag_net::transport::listen(&address, options.clone());
         let listener = runtime::enter(&self.inner.runtime, listening).await?;
         let bound = listener.address().clone();
+        if !access::is_protected(&*listener, &options) && !self.inner.access.opens_to_all() {
+            return Err(NodeError::Unprotected { address: bound.to_string() });
+        }
         self.advertise(&bound);
         let task = accept::listen(listener, options, Arc::downgrade(&self.inner));
         lock(&self.inner.listeners).push(self.inner.runtime.spawn(task));
@@ -435,6 +441,7 @@ impl Node {
         let statistics = |session: &Arc<Session>| PeerStatistics {
             peer: session.peer.clone(),
             name: session.peer_name.clone(),
+            principal: session.principal().clone(),
             session: session.statistics(),
         };
         sessions.iter().filter(|session| !session.has_ended()).map(statistics).collect()

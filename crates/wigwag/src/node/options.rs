@@ -6,6 +6,7 @@ use wigwag_link::limits::NODE_BYTES_MAX;
 use wigwag_link::{Limits, features};
 use wigwag_net::{DialOptions, ListenOptions};
 
+use crate::access::{Access, AccessOptions, SharedKey};
 use crate::limits::{
     ASKS_MAX, MESSAGE_PART_OF_MEMORY, PEER_CHANNELS_MAX, PEER_MEMORY_MIN, SESSION_TTL,
     SESSION_TTL_MAX,
@@ -38,6 +39,7 @@ pub struct NodeOptions {
     pub(crate) dials_references: bool,
     pub(crate) relays_references: bool,
     pub(crate) lists_actors: bool,
+    pub(crate) access: AccessOptions,
 }
 
 impl Default for NodeOptions {
@@ -54,6 +56,7 @@ impl Default for NodeOptions {
             dials_references: true,
             relays_references: true,
             lists_actors: true,
+            access: AccessOptions::default(),
         }
     }
 }
@@ -194,6 +197,42 @@ impl NodeOptions {
     #[must_use]
     pub fn lists_actors(mut self, on: bool) -> NodeOptions {
         self.lists_actors = on;
+        self
+    }
+
+    /// Sets which peers may call what, and how much of this node each may use. By default every peer
+    /// that is let in may call everything that is exported, within the limits of the node.
+    ///
+    /// The [example of `access`](crate::access) sets rules.
+    #[must_use]
+    pub fn access(mut self, rules: Access) -> NodeOptions {
+        self.access.rules = Some(rules);
+        self
+    }
+
+    /// Sets the key by which this node proves who it is when it dials. A listener that does not prove
+    /// the same key to it is refused as `AuthFailed`.
+    #[must_use]
+    pub fn shared_key(mut self, key: SharedKey) -> NodeOptions {
+        self.access.own_key = Some(key);
+        self
+    }
+
+    /// Adds keys of peers that may dial this node. From then on a peer that proves nothing is refused
+    /// as `AuthRequired`, unless the node is [insecure](Self::insecure); one that has a certificate, and
+    /// one in this process or on a Unix socket, needs no key.
+    #[must_use]
+    pub fn accept_keys(mut self, keys: impl IntoIterator<Item = SharedKey>) -> NodeOptions {
+        self.access.accepted_keys.extend(keys);
+        self
+    }
+
+    /// Sets whether peers that prove nothing are let in, also from other machines. Off by default: then
+    /// [`Node::listen`](crate::Node::listen) refuses an address that other machines reach, unless TLS
+    /// checks the certificates of clients or the node [accepts keys](Self::accept_keys).
+    #[must_use]
+    pub fn insecure(mut self, on: bool) -> NodeOptions {
+        self.access.is_insecure = on;
         self
     }
 

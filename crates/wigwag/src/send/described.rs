@@ -23,13 +23,14 @@ pub struct Described {
     /// The doc comment of the `impl` block or the trait; empty if it has none. Comments are cut after
     /// 1,024 bytes each, and 64 KiB are in one description; a peer of an earlier release sends none.
     pub comment: String,
-    /// The methods in order.
+    /// The methods in order; those that this node may not call are left out.
     pub methods: Vec<DescribedMethod>,
     /// The structs and enums that the methods use, each once, also those inside of others, to six
     /// levels. A type with an encoding of its own and one that contains itself are not described
     /// further, and a peer of an earlier release describes none.
     pub types: Vec<DescribedType>,
-    /// The same, with all that is needed to match two versions.
+    /// The same, with all that is needed to match two versions. A method that may not be called has no
+    /// name, and keeps its place.
     pub(crate) details: Vec<MethodDescription>,
 }
 
@@ -98,14 +99,15 @@ impl Described {
         I::Codec: Exportable,
     {
         let mut out = Buffer::new();
-        Description { schema: I::SCHEMA, with_comments: true }.encode(&mut out);
+        Description { schema: I::SCHEMA, with_comments: true, gate: None }.encode(&mut out);
         Described::read(out.as_slice()).expect("a description of this release is readable")
     }
 
     /// The number of the method with this name; `None` if there is none.
     pub fn number(&self, name: &str) -> Option<u32> {
-        let at = self.methods.iter().position(|(method, ..)| method == name)?;
-        u32::try_from(at).ok()?.checked_add(FIRST_METHOD)
+        let at = self.details.iter().position(|method| method.name == name)?;
+        let number = u32::try_from(at).ok()?.checked_add(FIRST_METHOD);
+        number.filter(|_| !name.is_empty())
     }
 
     /// The doc comment of the method with this name; empty if it has none.
@@ -128,7 +130,8 @@ impl Described {
     pub(crate) fn read(answer: &[u8]) -> Result<Described, DecodeError> {
         let read = InterfaceDescription::decode(&mut Reader::new(answer))?;
         let InterfaceDescription { name, hash, methods: details, comment } = read;
-        let methods = details.iter().map(MethodDescription::public).collect();
+        let shown = details.iter().filter(|method| !method.name.is_empty());
+        let methods = shown.map(MethodDescription::public).collect();
         let types = used_types(&details);
         Ok(Described { name, hash, comment, methods, types, details })
     }

@@ -152,7 +152,7 @@ pub(crate) async fn describe(
         return Err(bad(&why));
     }
     let described = Described::read(&reply).map_err(|error| bad(&error.to_string()))?;
-    let names = described.methods.iter().map(|(name, ..)| name.clone()).collect();
+    let names = described.details.iter().map(|method| method.name.clone()).collect();
     channel.name_methods(MethodNames::Described(names));
     Ok(described)
 }

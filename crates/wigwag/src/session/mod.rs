@@ -21,7 +21,7 @@ use tokio::sync::{Notify, Semaphore};
 use wigwag_actor::lifecycle::end_watchers::EndWatchers;
 use wigwag_actor::reply::cancelled::CancelledAsks;
 use wigwag_actor::turn;
-use wigwag_actor::{CallError, CallErrorKind, Parked, Reason, Slot, Ticket};
+use wigwag_actor::{CallError, CallErrorKind, Caller, Parked, Principal, Reason, Slot, Ticket};
 use wigwag_link::budget::Pools;
 use wigwag_link::limits::FRAME_UNITS;
 use wigwag_link::send_half::Outgoing;
@@ -31,6 +31,7 @@ use wigwag_net::{Connection, clock};
 use wigwag_wire::Time;
 use wigwag_wire::run::RUN_BODY_BYTES_MAX;
 
+use crate::access::{IdentityPlace, NodeAccess};
 use crate::error::NodeError;
 use crate::events::Announcer;
 use crate::exports::Exports;
@@ -139,6 +140,8 @@ pub struct PeerStatistics {
     pub peer: Arc<str>,
     /// The name of the peer, if it has one; see [`SessionEvent::name`].
     pub name: Option<Arc<str>>,
+    /// The authenticated identity of the peer.
+    pub principal: Principal,
     /// The counters of the session.
     pub session: SessionStatistics,
 }
@@ -238,6 +241,10 @@ pub(crate) struct Session {
     pub(crate) peer: Arc<str>,
     pub(crate) peer_name: Option<Arc<str>>,
     pub(crate) identity: Identity,
+    /// What the node knows of its peers' identities.
+    pub(crate) access: Arc<NodeAccess>,
+    /// The place of the session among those of the peer's authenticated identity.
+    pub(crate) identity_place: IdentityPlace,
     /// This node's identity towards the peer.
     pub(crate) ours: Identity,
     /// The peer understands runs.
@@ -309,8 +316,8 @@ pub(crate) struct SessionStart {
     /// Calls to actors of third nodes are passed on.
     pub(crate) relays: bool,
     pub(crate) resumption: Resumption,
-    /// Pools that the node's sessions share.
-    pub(crate) pools: Arc<Pools>,
+    pub(crate) access: Arc<NodeAccess>,
+    pub(crate) identity_place: IdentityPlace,
     pub(crate) owner: Weak<dyn SessionOwner>,
 }
 
@@ -328,9 +335,11 @@ impl Session {
             dialed,
             relays,
             resumption,
-            pools,
+            access,
+            identity_place,
             owner,
         } = start;
+        let pools = identity_place.identity().pools.clone();
         let features = features::on(identity.offered) & ours.offered;
         let sender =
             SendHalf::new(&ours.limits, identity.limits, clock::now()).with_features(features);
@@ -354,6 +363,8 @@ impl Session {
             peer: connection.peer.clone(),
             peer_name,
             identity,
+            access,
+            identity_place,
             ours,
             dialed,
             connection: RwLock::new(Arc::new(SessionConnection::new(0, connection))),
@@ -386,6 +397,16 @@ impl Session {
             pools,
             owner,
         })
+    }
+
+    /// The authenticated identity of the peer.
+    pub(crate) fn principal(&self) -> &Principal {
+        &self.identity_place.identity().principal
+    }
+
+    /// Who makes the calls that come over this session.
+    pub(crate) fn caller(&self) -> Caller {
+        Caller::new(self.principal().clone(), self.peer.clone(), self.peer_name.clone())
     }
 
     pub(crate) fn sending(&self) -> MutexGuard<'_, SendState> {
@@ -546,7 +567,7 @@ impl Session {
     }
 
     pub(crate) fn announce(&self, what: SessionChange) {
-        self.announcer.announce(&self.peer, &self.peer_name, what);
+        self.announcer.announce(|| self.caller(), what);
     }
 
     pub(crate) fn statistics(&self) -> SessionStatistics {

@@ -7,8 +7,9 @@ use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use tokio::sync::watch;
+use wigwag_actor::Principal;
 use wigwag_link::opening::Recognized;
-use wigwag_link::resume::{Claim, Credentials, PROOF_BYTES};
+use wigwag_link::resume::{Claim, Credentials, PROOF_BYTES, unknown_session};
 use wigwag_link::{Code, Identity, LinkError};
 use wigwag_net::{Address, DialOptions};
 use wigwag_wire::Buffer;
@@ -145,6 +146,15 @@ pub(crate) fn check_identity(session: &Session, peer: &Identity) -> Result<(), N
             session.announce(SessionChange::PeerChanged { found: found.into() });
             Err(NodeError::AnotherNode)
         }
+    }
+}
+
+/// Checks that a connection comes from the identity with which the session was opened. The answer to
+/// another one is that to a session that there is not.
+pub(crate) fn check_principal(session: &Session, principal: &Principal) -> Result<(), LinkError> {
+    match session.identity_place.identity().principal == *principal {
+        true => Ok(()),
+        false => Err(unknown_session()),
     }
 }
 

@@ -18,6 +18,7 @@ use wigwag_net::socket::{AcceptedConnection, QueueLength, SocketError};
 use wigwag_net::source::Source;
 
 use super::calls::{ClientCalls, too_large};
+use super::identity::ClientIdentity;
 use super::request::{self, Failure, Form, Request};
 use super::{SpClients, Stage};
 use crate::limits::{
@@ -100,8 +101,9 @@ pub(crate) async fn serve<S: Answerer>(
     clients: Arc<SpClients>,
     accepted: AcceptedConnection,
     source: Source,
+    identity: ClientIdentity,
 ) {
-    let calls = ClientCalls::new(accepted.connection.peer.clone(), clients.rejected_tells());
+    let calls = ClientCalls::new(identity, clients.rejected_tells());
     let socket = S::new();
     let unread = Arc::default();
     let client = Arc::new(Client { clients, calls, source, socket, unread });
@@ -151,14 +153,14 @@ impl<S: Answerer> Client<S> {
         let found = read.and_then(|read| Ok((S::targets(&self.clients, &read.actor)?, read)));
         match found {
             Ok((targets, read)) if targets.len() == 1 => {
-                let call = read.call(targets[0].schema()).map(Arc::new);
+                let call = read.call(targets[0].schema(), self.calls.identity()).map(Arc::new);
                 self.ask(&targets[0], call, form, header).await;
             }
             Ok((targets, read)) => {
                 let mut calls = Vec::new();
                 let mut asks = JoinSet::new();
                 for target in targets.into_iter().take(SURVEY_MEMBERS_MAX) {
-                    let call = call_once(&mut calls, target.schema(), &read);
+                    let call = call_once(&mut calls, target.schema(), &read, self.calls.identity());
                     let (client, header) = (self.clone(), header.clone());
                     asks.spawn(async move { client.ask(&target, call, form, &header).await });
                 }
@@ -208,11 +210,12 @@ fn call_once(
     calls: &mut Vec<(u64, EncodedCall)>,
     schema: &Schema,
     request: &Request<'_>,
+    client: &ClientIdentity,
 ) -> EncodedCall {
     if let Some((_, call)) = calls.iter().find(|(hash, _)| *hash == schema.hash) {
         return call.clone();
     }
-    let call = request.call(schema).map(Arc::new);
+    let call = request.call(schema, client).map(Arc::new);
     calls.push((schema.hash, call.clone()));
     call
 }

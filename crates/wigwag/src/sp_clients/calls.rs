@@ -12,13 +12,14 @@ use std::sync::{Arc, Mutex};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::time::timeout;
 use wigwag_actor::reply::cancelled::CancelledAsks;
-use wigwag_actor::{CallErrorKind, Exported, InboundQueue, InboundQueueOwner};
+use wigwag_actor::{CallErrorKind, Caller, Exported, InboundQueue, InboundQueueOwner};
 use wigwag_link::write;
 use wigwag_net::clock;
 use wigwag_wire::call::{CallExtra, REPLY};
 use wigwag_wire::small::DynEncode;
 use wigwag_wire::{Buffer, Reader, Time, varint};
 
+use super::identity::ClientIdentity;
 use super::request::Failure;
 use crate::limits::{
     SHARED_CALLS_BYTES_MIN, SP_ANSWER_BYTES_MAX, SP_ASK_MAX, SP_CLIENT_ACTORS_MAX,
@@ -38,6 +39,7 @@ pub(crate) struct ClientCalls {
     /// Bytes of requests without an answer, and of tells that wait for their actors.
     window: Arc<Semaphore>,
     rejected: Arc<Rejected>,
+    identity: ClientIdentity,
 }
 
 /// The queue from this client to one actor.
@@ -54,6 +56,7 @@ struct QueueOwner {
     /// What each of the waiting calls holds of the window, in their order.
     held: Mutex<VecDeque<Option<OwnedSemaphorePermit>>>,
     rejected: Arc<Rejected>,
+    caller: Caller,
 }
 
 /// The asks without an answer, by their slots.
@@ -89,7 +92,8 @@ impl Rejected {
 
 impl ClientCalls {
     /// `rejected_tells` counts for all clients.
-    pub(crate) fn new(peer: Arc<str>, rejected_tells: Arc<AtomicU64>) -> ClientCalls {
+    pub(crate) fn new(identity: ClientIdentity, rejected_tells: Arc<AtomicU64>) -> ClientCalls {
+        let peer = identity.caller.peer.clone();
         let is_logged = AtomicBool::new(false);
         let rejected = Arc::new(Rejected { peer, all: rejected_tells, is_logged });
         ClientCalls {
@@ -97,7 +101,13 @@ impl ClientCalls {
             asks: Arc::default(),
             window: Arc::new(Semaphore::new(SP_CLIENT_WINDOW_BYTES)),
             rejected,
+            identity,
         }
+    }
+
+    /// The identity of the client.
+    pub(crate) fn identity(&self) -> &ClientIdentity {
+        &self.identity
     }
 
     /// Tells that came to nothing.
@@ -170,6 +180,7 @@ impl ClientCalls {
             places: Semaphore::new(places.min(bound)),
             held: Mutex::default(),
             rejected: self.rejected.clone(),
+            caller: self.identity.caller.clone(),
         });
         let inbound = Mutex::new(actor.open_inbound_queue(owner.clone()));
         let queue = Arc::new(ActorQueue { inbound, owner });
@@ -268,6 +279,10 @@ impl InboundQueueOwner for QueueOwner {
     }
 
     fn handled(&self, _tells: u64, _asks: u64) {}
+
+    fn caller(&self) -> Option<Caller> {
+        Some(self.caller.clone())
+    }
 
     fn stopped(&self, _: &wigwag_actor::Reason) {
         self.places.close();

@@ -32,6 +32,7 @@
 //! ```
 // Each connection, but for those of subs, has a socket of its own, so no client waits for another.
 
+mod identity;
 mod request;
 mod calls;
 mod shares;
@@ -44,7 +45,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use tokio::sync::watch;
-use wigwag_actor::{CallErrorKind, Exported, Groups, Interface};
+use wigwag_actor::{Exported, Groups, Interface};
 use wigwag_net::acceptor::ConnectionEvictor;
 use wigwag_net::places::Places;
 use wigwag_net::socket::raw::{Rep, Respondent};
@@ -52,10 +53,12 @@ use wigwag_net::socket::{AcceptedConnection, Pub};
 use wigwag_net::source::Source;
 use wigwag_wire::ProtocolNumber;
 
+use crate::access::IdentityPlace;
 use crate::error::NodeError;
 use crate::exports::{self, Exports};
 use crate::limits::{SP_ASKS_MAX, SP_CLIENTS_MAX};
 use crate::lock::lock;
+use identity::{ClientIdentity, no_actor};
 use request::Failure;
 use shares::Shares;
 
@@ -154,19 +157,23 @@ impl SpClients {
         self: Arc<SpClients>,
         ours: ProtocolNumber,
         accepted: AcceptedConnection,
+        identity_place: IdentityPlace,
     ) {
         let source = Source::of(&accepted.connection);
         let place = self.places.enter(source.clone());
         let peer = accepted.connection.peer.clone();
-        let clients = self.clone();
+        let (clients, access) = (self.clone(), self.exports.access.clone());
+        let identity = ClientIdentity::new(peer.clone(), identity_place, access);
         let serving = async {
             match ours {
-                ProtocolNumber::REP => answering::serve::<Rep>(clients, accepted, source).await,
+                ProtocolNumber::REP => {
+                    answering::serve::<Rep>(clients, accepted, source, identity).await;
+                }
                 ProtocolNumber::RESPONDENT => {
-                    answering::serve::<Respondent>(clients, accepted, source).await;
+                    answering::serve::<Respondent>(clients, accepted, source, identity).await;
                 }
                 ProtocolNumber::PUB => self.serve_subscriber(accepted).await,
-                _ => telling::serve(clients, accepted).await,
+                _ => telling::serve(clients, accepted, identity).await,
             }
         };
         tokio::select! {
@@ -230,10 +237,7 @@ impl SpClients {
 
     /// The running actor that is exported under this name.
     fn actor(&self, name: &str) -> Result<Arc<dyn Exported>, Failure> {
-        self.exports.find(name.as_bytes()).ok_or_else(|| {
-            let text = format!("no actor is exported as {name:?}");
-            Failure::call(CallErrorKind::NoSuchActor, text)
-        })
+        self.exports.find(name.as_bytes()).ok_or_else(|| no_actor(name))
     }
 
     /// The actors that a survey for this name asks: those of the exported group with this name, or

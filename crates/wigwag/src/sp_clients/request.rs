@@ -12,6 +12,7 @@ use wigwag_wire::msgpack::{put_array, take_array, take_map};
 use wigwag_wire::skip::skip;
 use wigwag_wire::{Buffer, Decode, Encode, Reader};
 
+use super::identity::ClientIdentity;
 use crate::json;
 
 /// The form in which a request has come, and in which it is answered.
@@ -120,13 +121,20 @@ fn read_messagepack(body: &[u8]) -> Result<Request<'_>, Failure> {
 }
 
 impl Request<'_> {
-    /// The number of the method in `schema`, and the arguments as one MessagePack array.
-    pub(crate) fn call(&self, schema: &Schema) -> Result<(u32, Vec<u8>), Failure> {
+    /// The number of the method in `schema`, and the arguments as one MessagePack array, for a client
+    /// that may call the method.
+    pub(crate) fn call(
+        &self,
+        schema: &Schema,
+        client: &ClientIdentity,
+    ) -> Result<(u32, Vec<u8>), Failure> {
+        let permitted = client.permitted(&self.actor, schema)?;
         let is_it = |method: &&Method| {
             method.name == self.method || method.former.contains(&self.method.as_str())
         };
-        let at = schema.methods.iter().position(|method| is_it(&method));
-        let Some((at, method)) = at.map(|at| (at, &schema.methods[at])) else {
+        let mut numbered = (FIRST_METHOD..).zip(schema.methods);
+        let found = numbered.find(|(number, method)| is_it(method) && permitted.contains(*number));
+        let Some((number, method)) = found else {
             let text = format!("{} has no method {:?}", schema.name, self.method);
             return Err(Failure::call(CallErrorKind::NoSuchMethod, text));
         };
@@ -135,7 +143,8 @@ impl Request<'_> {
             let text = format!("{}: {wrong}", signature(method));
             Failure::call(CallErrorKind::BadArguments, text)
         })?;
-        Ok((FIRST_METHOD + at as u32, arguments))
+        client.admit()?;
+        Ok((number, arguments))
     }
 }
 

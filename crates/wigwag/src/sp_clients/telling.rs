@@ -11,6 +11,7 @@ use tokio::sync::Notify;
 use wigwag_net::socket::{AcceptedConnection, Pull};
 
 use super::calls::ClientCalls;
+use super::identity::ClientIdentity;
 use super::request::{self, Failure};
 use super::{SpClients, Stage};
 
@@ -18,8 +19,12 @@ use super::{SpClients, Stage};
 const LEFT_MAX: usize = wigwag_sp::limits::INBOX_MESSAGES_MAX;
 
 /// Hands over the messages of a connection until it ends, also those that came before its end.
-pub(crate) async fn serve(clients: Arc<SpClients>, accepted: AcceptedConnection) {
-    let calls = ClientCalls::new(accepted.connection.peer.clone(), clients.rejected_tells());
+pub(crate) async fn serve(
+    clients: Arc<SpClients>,
+    accepted: AcceptedConnection,
+    identity: ClientIdentity,
+) {
+    let calls = ClientCalls::new(identity, clients.rejected_tells());
     let (pull, ended) = (Pull::new(), Notify::new());
     let serving = async {
         // The socket has logged an error, and the connection is closed.
@@ -60,7 +65,7 @@ async fn tell(clients: &SpClients, calls: &ClientCalls, message: &[u8]) {
 async fn try_tell(clients: &SpClients, calls: &ClientCalls, message: &[u8]) -> Result<(), Failure> {
     let request = request::read(message).1?;
     let actor = clients.actor(&request.actor)?;
-    let (method, arguments) = request.call(actor.schema())?;
+    let (method, arguments) = request.call(actor.schema(), calls.identity())?;
     let held = calls.room(message.len()).await;
     calls.tell(&actor, (method, &arguments), held).await
 }

@@ -20,7 +20,6 @@ mod local;
 mod only_here;
 mod side_by_side;
 mod at_once;
-mod chains;
 mod life;
 mod stop_plan;
 mod supervisor;

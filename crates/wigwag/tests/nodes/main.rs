@@ -5,6 +5,7 @@
 //! sockets are unique.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod access;
 mod remote;
 mod described;
 mod protocol_pages;

@@ -76,6 +76,11 @@ impl Listener for Accepting {
         &self.address
     }
 
+    /// The hosts are those of one simulation.
+    fn is_local(&self) -> bool {
+        true
+    }
+
     fn accept(&self) -> Boxed<'_, Result<Connection, NetError>> {
         Box::pin(async move {
             let accepted = self.listener.accept().await;

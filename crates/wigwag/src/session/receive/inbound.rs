@@ -5,13 +5,14 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use wigwag_actor::reply::cancelled::CancelledAsks;
-use wigwag_actor::{CallErrorKind, InboundQueueOwner, ItemSink, Reason};
+use wigwag_actor::{CallErrorKind, CallGate, Caller, InboundQueueOwner, ItemSink, Reason};
 use wigwag_link::credit::Grant;
 use wigwag_link::{Code, write};
 use wigwag_net::clock;
 use wigwag_wire::small::DynEncode;
 use wigwag_wire::{Buffer, Time};
 
+use crate::access::MethodGate;
 use crate::limits::ERROR_TEXT_CHARS_MAX;
 use crate::session::buffers;
 use crate::session::receive::items::SentItems;
@@ -26,6 +27,8 @@ pub(crate) struct ChannelOwner {
     session: Arc<Session>,
     channel: u64,
     use_of: u64,
+    /// The check of each call, if there is one.
+    gate: Option<MethodGate>,
     /// The grant that the channel had when it ended. Its unhandled calls still hold that grant, so
     /// a peer that attaches again and again is granted no more than one that does not.
     withdrawn: OnceLock<Grant>,
@@ -57,9 +60,14 @@ impl Drop for ChannelPermit {
 }
 
 impl ChannelOwner {
-    pub(crate) fn new(place: ChannelPermit, channel: u64, use_of: u64) -> ChannelOwner {
+    pub(crate) fn new(
+        place: ChannelPermit,
+        gate: Option<MethodGate>,
+        channel: u64,
+        use_of: u64,
+    ) -> ChannelOwner {
         let session = place.0.clone();
-        ChannelOwner { session, channel, use_of, withdrawn: OnceLock::new(), _place: place }
+        ChannelOwner { session, channel, use_of, gate, withdrawn: OnceLock::new(), _place: place }
     }
 
     /// Keeps the grant of a channel that has ended until its last call is handled.
@@ -128,6 +136,14 @@ impl InboundQueueOwner for ChannelOwner {
         self.keep_grant(grant);
         drop(sending);
         buffers::flush_soon(session);
+    }
+
+    fn caller(&self) -> Option<Caller> {
+        Some(self.session.caller())
+    }
+
+    fn gate(&self) -> Option<&dyn CallGate> {
+        self.gate.as_ref().map(|gate| gate as &dyn CallGate)
     }
 
     fn cancelled(&self) -> &CancelledAsks {

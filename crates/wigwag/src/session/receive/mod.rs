@@ -12,7 +12,7 @@ use bytes::Bytes;
 use tokio::runtime::Handle;
 use wigwag_actor::limits::RUN_CALLS_MAX;
 use wigwag_actor::schema::Description;
-use wigwag_actor::{CallErrorKind, InboundQueue, InboundQueueOwner, Reason};
+use wigwag_actor::{CallErrorKind, InboundQueue, InboundQueueOwner, Reason, Schema};
 use wigwag_link::application::{
     self, ActorReference, Application, Attach, Found, LongCall, Rejected, Target,
 };
@@ -23,6 +23,7 @@ use wigwag_link::{Code, Dispatcher, Limits, LinkError};
 use wigwag_wire::gathered::part_of;
 use wigwag_wire::{BufferSlice, Framing, ReadBuf, Time};
 
+use crate::access::{MethodGate, Permitted};
 use crate::exports::Exports;
 use crate::exports::references::ReferredActor;
 use crate::limits::{CODEC_MESSAGEPACK, SHARED_CALLS_BYTES_MIN};
@@ -113,6 +114,8 @@ struct Inbound<'a> {
 /// An exported actor and the permit for its channel.
 struct FoundActor {
     actor: Arc<ReferredActor>,
+    /// The check of each call, if there is one.
+    gate: Option<MethodGate>,
     permit: ChannelPermit,
 }
 
@@ -175,6 +178,7 @@ impl Application for Inbound<'_> {
         };
         let referred = is_known.then(find).flatten().ok_or(Code::NO_SUCH_ACTOR)?;
         let actor = &referred.exported;
+        let gate = self.gate(&attach.target, actor.schema())?;
         self.free_channels();
         let session = self.weak.upgrade().ok_or(Code::OVERLOADED)?;
         let permit = ChannelPermit::take(&session, self.ours.channels_max);
@@ -185,13 +189,13 @@ impl Application for Inbound<'_> {
         let codec = if is_same { attach.codec } else { CODEC_MESSAGEPACK };
         let bound = actor.remote_bound().map(|bound| ActorBound::new(bound.calls, bound.free));
         let reference = ActorReference { number: actor.number(), reference: referred.reference };
-        let actor = FoundActor { actor: referred, permit };
+        let actor = FoundActor { actor: referred, gate, permit };
         Ok(Found { actor, schema_hash, codec, bound, reference })
     }
 
     fn open(&mut self, found: FoundActor, channel: u64, use_of: u64) -> InboundChannel {
-        let FoundActor { actor, permit } = found;
-        let owner = Arc::new(ChannelOwner::new(permit, channel, use_of));
+        let FoundActor { actor, gate, permit } = found;
+        let owner = Arc::new(ChannelOwner::new(permit, gate, channel, use_of));
         let queue = actor.exported.open_inbound_queue(owner.clone());
         InboundChannel { actor, queue, owner }
     }
@@ -234,7 +238,8 @@ impl Application for Inbound<'_> {
     ) {
         // The schema is known here, so the actor is not woken.
         channel.owner.freed(units);
-        let description = Description::asked(channel.actor.exported.schema(), arguments);
+        let (schema, gate) = (channel.actor.exported.schema(), channel.owner.gate());
+        let description = Description::asked(schema, arguments, gate);
         channel.owner.reply(asker.0, asker.1, &description);
     }
 
@@ -402,6 +407,25 @@ impl Application for Inbound<'_> {
 }
 
 impl Inbound<'_> {
+    /// The check of the calls to an actor that the peer attaches to.
+    ///
+    /// # Errors
+    /// The peer may call nothing of it: the answer is that to an actor that there is not.
+    fn gate(&self, target: &Target<'_>, schema: &Schema) -> Result<Option<MethodGate>, Code> {
+        let permitted = match target {
+            Target::Name(name) => {
+                let name = std::str::from_utf8(name).map_err(|_| Code::NO_SUCH_ACTOR)?;
+                self.session.access.permitted(self.session.principal(), name, schema)
+            }
+            // The program itself has given the reference to this peer.
+            Target::Reference(_) | Target::Relayed(_) => Permitted::All,
+        };
+        match permitted {
+            Permitted::Nothing => Err(Code::NO_SUCH_ACTOR),
+            permitted => Ok(MethodGate::new(permitted, self.session.identity_place.identity())),
+        }
+    }
+
     /// Wakes senders that have waited for the peer.
     fn wake(&mut self, senders: impl IntoIterator<Item = Waker>) {
         for sender in senders {

@@ -17,7 +17,7 @@ const SENDERS: u64 = 4;
 const PART: u64 = 10_000;
 
 async fn node(name: &str, address: &str) -> Node {
-    let node = Node::with(NodeOptions::default().name(name));
+    let node = Node::with(NodeOptions::default().name(name).insecure(true));
     node.export("ledger", &Ledger::default().spawn()).unwrap();
     node.listen(&format!("tcp://{address}:7001")).await.unwrap();
     node

@@ -1,0 +1,58 @@
+//! What a connection says of its peer.
+
+use std::sync::Arc;
+
+use wigwag_actor::Principal;
+use wigwag_link::shared_key::Prover;
+use wigwag_net::{Connection, ListenOptions, Listener};
+
+/// The identity of the peer of a connection, which has proven that it has the key named `key`, or
+/// none.
+pub(crate) fn principal_of(connection: &Connection, key: Option<&Arc<str>>) -> Principal {
+    if let Some(name) = key {
+        return Principal::Key(name.clone());
+    }
+    if let Some(certificate) = connection.certificate.get() {
+        return Principal::Certificate(certificate_name(connection, &certificate));
+    }
+    match connection.credentials {
+        Some(credentials) => Principal::User(credentials.uid),
+        None if connection.peer.starts_with("inproc://") => Principal::Process,
+        None => Principal::Anonymous,
+    }
+}
+
+fn certificate_name(connection: &Connection, certificate: &[u8]) -> Arc<str> {
+    #[cfg(feature = "tls")]
+    if let Some(name) = connection.certificate.dns_name() {
+        return name.into();
+    }
+    #[cfg(not(feature = "tls"))]
+    let _ = connection;
+    let digest = hmac_sha256::Hash::hash(certificate);
+    let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("sha256:{hex}").into()
+}
+
+/// What binds a proof to the transport of a connection: the digest of the certificate of the side that
+/// listens (as `tls-server-end-point` of RFC 5929), and nothing without TLS.
+pub(crate) fn binding(connection: &Connection, side: Prover) -> Vec<u8> {
+    let certificate = match side {
+        Prover::Dialer => connection.certificate.get(),
+        Prover::Listener => connection.own_certificate.clone(),
+    };
+    certificate.map(|der| hmac_sha256::Hash::hash(&*der).to_vec()).unwrap_or_default()
+}
+
+/// True if only programs of this machine reach a listener, or if TLS identifies each peer.
+pub(crate) fn is_protected(listener: &dyn Listener, options: &ListenOptions) -> bool {
+    #[cfg(feature = "tls")]
+    if matches!(listener.address().scheme(), "tls+tcp" | "wss")
+        && options.get_tls().is_some_and(|tls| tls.checks_clients())
+    {
+        return true;
+    }
+    #[cfg(not(feature = "tls"))]
+    let _ = options;
+    listener.is_local()
+}

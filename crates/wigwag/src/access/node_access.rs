@@ -1,0 +1,113 @@
+//! What a node knows of its peers' identities: its keys, the rules, and what each peer uses.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, Weak};
+
+use wigwag_actor::{Principal, Schema};
+use wigwag_link::budget::Pools;
+use wigwag_link::{Code, LinkError};
+
+use super::identities::{IdentityPlace, IdentityUse};
+use super::key::SharedKey;
+use super::rules::{Access, Permitted};
+use crate::lock::lock;
+
+/// The options of a node that are about access.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct AccessOptions {
+    /// The rules; without any, every peer may call everything.
+    pub(crate) rules: Option<Access>,
+    /// The key that this node proves when it dials.
+    pub(crate) own_key: Option<SharedKey>,
+    /// The keys of the peers that may dial.
+    pub(crate) accepted_keys: Vec<SharedKey>,
+    /// Peers that prove nothing are let in.
+    pub(crate) is_insecure: bool,
+}
+
+/// Decides who is let in, and what they may call.
+#[derive(Debug)]
+pub(crate) struct NodeAccess {
+    options: AccessOptions,
+    pools: Arc<Pools>,
+    /// The peers that have a session.
+    identities: Mutex<HashMap<Principal, Weak<IdentityUse>>>,
+}
+
+impl NodeAccess {
+    pub(crate) fn new(options: AccessOptions, pools: Arc<Pools>) -> NodeAccess {
+        NodeAccess { options, pools, identities: Mutex::default() }
+    }
+
+    /// The key that this node proves when it dials.
+    pub(crate) fn own_key(&self) -> Option<&SharedKey> {
+        self.options.own_key.as_ref()
+    }
+
+    /// True if a peer can prove a key to this node when it has dialed.
+    pub(crate) fn accepts_keys(&self) -> bool {
+        !self.options.accepted_keys.is_empty()
+    }
+
+    /// The accepted key of this name.
+    pub(crate) fn accepted_key(&self, name: &[u8]) -> Option<&SharedKey> {
+        let mut keys = self.options.accepted_keys.iter();
+        keys.find(|key| key.name().as_bytes() == name)
+    }
+
+    /// True if a listener that anybody can reach is all right.
+    pub(crate) fn opens_to_all(&self) -> bool {
+        self.options.is_insecure || self.accepts_keys()
+    }
+
+    /// Checks that a peer that has dialed has proven enough.
+    pub(crate) fn check(&self, principal: &Principal) -> Result<(), LinkError> {
+        let is_enough =
+            principal.is_authenticated() || self.options.is_insecure || !self.accepts_keys();
+        if is_enough {
+            return Ok(());
+        }
+        let rule = "this node lets in peers that prove a shared key (NodeOptions::shared_key)";
+        Err(LinkError::Misbehaved { code: Code::AUTH_REQUIRED, rule })
+    }
+
+    /// Takes the place of a session for a peer.
+    pub(crate) fn enter(&self, principal: &Principal) -> Result<IdentityPlace, LinkError> {
+        let rule = "this identity has as many sessions as it may";
+        let full = LinkError::Misbehaved { code: Code::TOO_MANY, rule };
+        self.identity(principal).enter().ok_or(full)
+    }
+
+    /// What a peer uses of this node.
+    fn identity(&self, principal: &Principal) -> Arc<IdentityUse> {
+        let mut identities = lock(&self.identities);
+        if let Some(living) = identities.get(principal).and_then(Weak::upgrade) {
+            return living;
+        }
+        identities.retain(|_, identity| identity.strong_count() > 0);
+        let rules = self.options.rules.as_ref();
+        let limits = rules.map(|rules| rules.limits_of(principal)).unwrap_or_default();
+        let identity = Arc::new(IdentityUse::new(principal.clone(), limits, &self.pools));
+        identities.insert(principal.clone(), Arc::downgrade(&identity));
+        identity
+    }
+
+    /// What a peer may call of the actor, or the group, that is exported as `name`.
+    pub(crate) fn permitted(
+        &self,
+        principal: &Principal,
+        name: &str,
+        schema: &Schema,
+    ) -> Permitted {
+        match &self.options.rules {
+            // The directory lists what the peer may call.
+            Some(rules) if !name.is_empty() => rules.permitted(principal, name, schema),
+            _ => Permitted::All,
+        }
+    }
+
+    /// True if a peer may call everything that is exported.
+    pub(crate) fn permits_everything(&self, principal: &Principal) -> bool {
+        self.options.rules.as_ref().is_none_or(|rules| rules.permits_everything(principal))
+    }
+}

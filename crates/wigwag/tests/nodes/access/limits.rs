@@ -1,0 +1,110 @@
+//! Limits on one identity, each crossed by one of two.
+
+use std::time::Duration;
+
+use wigwag::access::{Access, IdentityLimits, Peers, Principal};
+use wigwag::lifecycle::Alive;
+use wigwag::{Actor, CallErrorKind, Node, NodeOptions};
+use wigwag_link::Code;
+use wigwag_testkit::ledger::{Ledger, in_time};
+
+use super::super::sessions::PATIENCE;
+use super::{fetch, holder, key, kind, refusal, vault_at};
+
+fn limited(limits: IdentityLimits) -> Access {
+    Access::new().allow_all_actors(Peers::Any).limit(Principal::key("limited"), limits)
+}
+
+#[tokio::test]
+async fn an_identity_has_as_many_sessions_as_it_may() {
+    let [key, other] = ["limited", "other"].map(key);
+    let access = limited(IdentityLimits::default().sessions(2));
+    let (_node, address, _vault) = vault_at("tcp://127.0.0.1:0", &[&key, &other], access).await;
+    let dialers: [Node; 3] = std::array::from_fn(|_| holder(&key));
+    fetch(&dialers[0], &address).await.unwrap();
+    fetch(&dialers[1], &address).await.unwrap();
+    assert_eq!(refusal(fetch(&dialers[2], &address).await), Code::TOO_MANY);
+    assert!(fetch(&holder(&other), &address).await.is_ok());
+    dialers[0].close(PATIENCE).await;
+    in_time(PATIENCE, async { while fetch(&dialers[2], &address).await.is_err() {} }).await;
+}
+
+#[tokio::test]
+async fn an_identity_has_as_many_channels_as_it_may_over_all_sessions() {
+    let [key, other] = ["limited", "other"].map(key);
+    let access = limited(IdentityLimits::default().channels(2));
+    let (node, address, _vault) = vault_at("tcp://127.0.0.1:0", &[&key, &other], access).await;
+    node.export("ledger", &Ledger::default().spawn()).unwrap();
+    let [first, second, other] = [holder(&key), holder(&key), holder(&other)];
+    let _vault = fetch(&first, &address).await.unwrap();
+    let _ledger = first.actor::<Ledger>(&format!("{address}/ledger")).await.unwrap();
+    let refused = fetch(&second, &address).await.err().unwrap();
+    assert_eq!(refused.call_error(), Some(CallErrorKind::Overloaded), "{refused}");
+    assert!(fetch(&other, &address).await.is_ok());
+}
+
+/// Calls beyond the first windows need credit, which the identity has no more of.
+#[tokio::test]
+async fn an_identity_has_as_much_credit_as_it_may() {
+    let [key, other] = ["limited", "other"].map(key);
+    let access = limited(IdentityLimits::default().credit_bytes(0));
+    let keys = [key.clone(), other.clone()];
+    let node = Node::with(NodeOptions::default().accept_keys(keys).access(access));
+    let slow = Ledger::default().spawn();
+    node.export("slow", &slow).unwrap();
+    let address = node.listen("tcp://127.0.0.1:0").await.unwrap();
+    slow.handle().unwrap().suspend();
+    let mut accepted = Vec::new();
+    for key in [&key, &other] {
+        let dialer = holder(key);
+        let ledger = dialer.actor::<Ledger>(&format!("{address}/slow")).await.unwrap();
+        let mut sent = 0;
+        let filling = async {
+            while sent < 10_000 {
+                ledger.note(0, sent, String::new()).tell().await.unwrap();
+                sent += 1;
+            }
+        };
+        // Bounded by a time without progress: the window of the other one grows beyond 10,000.
+        let _ = tokio::time::timeout(Duration::from_secs(2), filling).await;
+        accepted.push((dialer, ledger, sent));
+    }
+    let [limited, other] = [accepted[0].2, accepted[1].2];
+    assert!(limited < 200 && other == 10_000, "{limited} and {other}");
+    slow.handle().unwrap().resume();
+}
+
+#[tokio::test]
+async fn an_identity_begins_as_many_calls_a_second_as_it_may() {
+    let [key, other] = ["limited", "other"].map(key);
+    let access = limited(IdentityLimits::default().calls_per_second(20));
+    let (node, address, there) = vault_at("tcp://127.0.0.1:0", &[&key, &other], access).await;
+    let [limited, other] = [holder(&key), holder(&other)];
+    let (vault, free) = (fetch(&limited, &address).await, fetch(&other, &address).await);
+    let (vault, free) = (vault.unwrap(), free.unwrap());
+    let began = std::time::Instant::now();
+    let mut refused = 0;
+    for _ in 0..200 {
+        match vault.look().ask().await {
+            Ok(_) => {}
+            error => {
+                assert_eq!(kind(error), CallErrorKind::Overloaded);
+                refused += 1;
+            }
+        }
+        free.look().ask().await.unwrap();
+    }
+    let most = 20 + (began.elapsed().as_secs_f64() * 20.0) as u64 + 1;
+    assert!((20..=most).contains(&(200 - refused)), "{refused} of 200 were refused");
+    // Tells too, and the peer is told.
+    let before = node.statistics().iter().map(|it| it.session.tells_undeliverable).sum::<u64>();
+    for _ in 0..500 {
+        vault.add(1).tell().await.unwrap();
+    }
+    // Its answer comes behind the tells, whatever it is.
+    let _ = vault.look().ask().await;
+    let after = node.statistics().iter().map(|it| it.session.tells_undeliverable).sum::<u64>();
+    let opened = there.open().ask().await.unwrap() - 1;
+    assert_eq!(opened + (after - before), 500);
+    assert!(after > before);
+}
