@@ -7,6 +7,7 @@ use tokio::time::Instant;
 use wigwag::{CloseReport, Node};
 
 use crate::exit::{Code, Failed};
+use crate::key::KeyArguments;
 use crate::tls::TlsArguments;
 use crate::units;
 
@@ -23,6 +24,8 @@ pub(crate) struct TargetArguments {
     #[arg(long, value_name = "TIME", value_parser = units::time, default_value = "5s")]
     pub(crate) deadline: Duration,
     #[command(flatten)]
+    pub(crate) key: KeyArguments,
+    #[command(flatten)]
     pub(crate) tls: TlsArguments,
 }
 
@@ -38,7 +41,8 @@ pub(crate) struct Caller {
 impl Caller {
     pub(crate) fn new(target: TargetArguments) -> Result<Caller, Failed> {
         let end = Instant::now() + target.deadline;
-        let node = Node::with(target.tls.node_options(&target.address)?);
+        let options = target.key.with(target.tls.node_options(&target.address)?)?;
+        let node = Node::with(options);
         Ok(Caller { node, target, end })
     }
 

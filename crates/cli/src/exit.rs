@@ -8,6 +8,7 @@ use std::error::Error;
 use std::fmt;
 use std::process::ExitCode;
 
+use wigwag::session::LinkError;
 use wigwag::sp::SocketErrorKind;
 use wigwag::{
     CallError, CallErrorKind, NodeError,
@@ -81,10 +82,12 @@ impl From<NodeError> for Failed {
                 }
                 net_code(&net.kind)
             }
-            NodeError::Session { .. } => Code::WrongPeer,
+            NodeError::Session { error, .. } => session_code(error),
             NodeError::Call(call) => call_code(call.kind),
             NodeError::Disconnected { .. } => Code::CannotConnect,
-            NodeError::NoName { .. } | NodeError::BadName { .. } => Code::Usage,
+            NodeError::NoName { .. }
+            | NodeError::BadName { .. }
+            | NodeError::Unprotected { .. } => Code::Usage,
             _ => Code::Internal,
         };
         Failed::new(code, error)
@@ -124,6 +127,15 @@ impl From<CallError> for Failed {
 impl From<std::io::Error> for Failed {
     fn from(error: std::io::Error) -> Failed {
         Failed::new(Code::Internal, error)
+    }
+}
+
+fn session_code(error: &LinkError) -> Code {
+    use wigwag::session::Code as Link;
+    match error {
+        LinkError::ClosedByPeer { code: Link::AUTH_REQUIRED | Link::AUTH_FAILED, .. }
+        | LinkError::Misbehaved { code: Link::AUTH_FAILED, .. } => Code::Refused,
+        _ => Code::WrongPeer,
     }
 }
 

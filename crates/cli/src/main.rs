@@ -12,6 +12,7 @@ mod named;
 mod describe;
 mod tls;
 mod cert;
+mod key;
 mod variables;
 mod condition;
 mod units;
@@ -50,7 +51,7 @@ Sockets  req, rep          requests and replies       survey, respond   ask all 
 Actors   ask, tell         call a method              describe          list the methods
 Measure  demo              in two processes           lab               compare systems
          bench             measure and verify a peer
-Setup    cert              certificates for TLS       completions, man, help
+Setup    cert, key         certificates, shared keys  completions, man, help
 
 Options: -h, --help   -V, --version
 Exit codes: 0 ok; 1 internal error or failed --exec command; 2 usage; 3 cannot connect or bind;
@@ -81,6 +82,8 @@ enum Command {
     Describe(describe::Describe),
     /// Make certificates for tls+tcp://, for a first try
     Cert(cert::Cert),
+    /// Make a key that two nodes share
+    Key(key::Key),
     /// Print the completion script for a shell
     Completions(shell::Completions),
     /// Print the manual page
@@ -106,6 +109,7 @@ fn main() -> ExitCode {
         Command::Tell(tell) => calls::run(|| tell.run()),
         Command::Describe(describe) => calls::run(|| describe.run()),
         Command::Cert(cert) => cert.run(),
+        Command::Key(key) => key.run(),
         Command::Completions(completions) => completions.run(),
         Command::Man(man) => man.run(),
         Command::CompleteCall(line) => line.run(),

@@ -10,6 +10,7 @@ mod device;
 mod variables;
 mod bench;
 mod shell;
+mod key;
 mod tls;
 mod outside_sp;
 mod ws;

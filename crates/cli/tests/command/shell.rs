@@ -5,7 +5,7 @@ use std::fs;
 use crate::process::run;
 
 /// Every command that `wigwag --help` names.
-const COMMANDS: [&str; 22] = [
+const COMMANDS: [&str; 23] = [
     "req",
     "rep",
     "pub",
@@ -25,6 +25,7 @@ const COMMANDS: [&str; 22] = [
     "tell",
     "describe",
     "cert",
+    "key",
     "completions",
     "man",
     "help",
