@@ -55,6 +55,7 @@ pub use caller::{Caller, Principal};
 pub use error::{AskError, CallError, CallErrorKind, Disconnection, NextAttempt, Refused, Unsent};
 pub use groups::{Change, ChangeKind, Changes, GroupError, Groups, Snapshot, TellAllReport};
 pub use letters::{DeadLetter, DeadLetterEvent, DeadLetters, Loss, Losses, dead_letters, losses};
+pub use lifecycle::counters::{ActorCounters, RemoteCallCounters};
 pub use lifecycle::handle::Handle;
 pub use lifecycle::inspect::{Activity, Failure, Inspection};
 pub use lifecycle::monitor::{Down, Exit, Monitor, TooManyWatchers};

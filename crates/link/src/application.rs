@@ -219,6 +219,9 @@ pub trait Application {
     /// A tell reaches nobody, and its caller cannot be told.
     fn tell_lost(&mut self) {}
 
+    /// An ask reaches nobody, and is answered with an error.
+    fn ask_lost(&mut self) {}
+
     /// The peer has dropped a reference that it was sent `times` times. False: it was not sent it
     /// that often.
     fn reference_released(&mut self, _reference: u128, _times: u64) -> bool {

@@ -384,6 +384,7 @@ fn all_undeliverable<A: Application>(run: &ChannelCalls<'_>, code: Code, app: &m
 fn undeliverable<A: Application>(asker: Option<(u32, u32)>, code: Code, detail: &str, app: &mut A) {
     match asker {
         Some(asker) => {
+            app.ask_lost();
             app.send_half().outbox.append(|out| write::error(out, asker, code, detail));
         }
         None => app.tell_lost(),

@@ -40,6 +40,11 @@ impl Rtt {
         }
     }
 
+    /// Returns the shortest round-trip time that was measured.
+    pub fn shortest(&self) -> Option<Duration> {
+        self.shortest
+    }
+
     /// Returns true if no PONG has arrived yet.
     pub fn is_unknown(&self) -> bool {
         self.shortest.is_none()

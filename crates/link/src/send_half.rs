@@ -229,6 +229,11 @@ impl SendHalf {
         self.outbox.set_room(self.rtt.unacked_bytes())
     }
 
+    /// Returns the round-trip time of the connection, once one was measured.
+    pub fn rtt(&self) -> Option<Duration> {
+        self.rtt.shortest()
+    }
+
     /// Continues on a new connection after a cut. The peer has accepted everything before
     /// `recv_next`; later frames are sent again, and so is the current state of what was sent
     /// without a number: credit limits and NEEDs. Returns true if calls fit into the unacked window

@@ -11,7 +11,7 @@ use crate::letters::{Loss, Origin};
 use crate::mailbox::backlog::chunk::Chunk;
 use crate::mailbox::backlog::queue::Queue;
 use crate::mailbox::mail_batch::MailDrain;
-use crate::mailbox::ready_queues::{Provenance, ReadyQueues, Source};
+use crate::mailbox::ready_queues::{Provenance, Source};
 use crate::reason::Reason;
 use crate::reply::Reply;
 
@@ -89,7 +89,7 @@ impl<M> Mailbox<M> {
         let session_queues = state.ready.session_queues();
         // After the session queues were collected: when a session has dropped its queue with mail
         // in it, the list holds the only strong reference to the queue.
-        let ready = std::mem::replace(&mut state.ready, ReadyQueues::LocalOnly(false));
+        let ready = state.ready.take_all();
         drop(state);
         if let Some(urgent) = ready.urgent() {
             let provenance = Provenance { owner: None, origin: Some(self.origin()) };

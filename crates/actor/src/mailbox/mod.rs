@@ -28,6 +28,7 @@ pub(crate) use closing::{refuse, refuse_askers, refuse_calls};
 
 use crate::letters::{Loss, Origin};
 use crate::lifecycle::control::Control;
+use crate::lifecycle::counters::{ActorCounters, CallCount, RemoteCallCounters};
 use crate::lifecycle::handle::fresh_number;
 use crate::mailbox::actor_type::ActorType;
 use crate::mailbox::backlog::batches::Batch;
@@ -60,6 +61,8 @@ pub(crate) struct Mailbox<M> {
     /// registered waker alone does not mean that the actor is idle.
     handles: AtomicBool,
     taken: ChunksTaken,
+    /// The calls that the actor has taken, also those that were handed over directly.
+    taken_calls: CallCount,
     /// The capacity bounds the calls of other nodes too.
     bounds_remote_calls: bool,
     state: Mutex<MailboxState<M>>,
@@ -126,6 +129,7 @@ impl<M> Mailbox<M> {
             references: AtomicUsize::new(0),
             handles: AtomicBool::new(false),
             taken: ChunksTaken::new(),
+            taken_calls: CallCount::new(),
             bounds_remote_calls: false,
             state: Mutex::new(state),
         }
@@ -144,6 +148,22 @@ impl<M> Mailbox<M> {
         let mut state = self.lock();
         let calls = state.local.capacity() as u64;
         Some(state.ready.remote_bound_or(|| RemoteBound::new(calls)))
+    }
+
+    /// The counters of the calls of other processes, the same ones each time.
+    pub(crate) fn remote_counters(&self) -> Arc<RemoteCallCounters> {
+        self.lock().ready.remote_counters_or(Arc::default)
+    }
+
+    /// The counters of the actor.
+    pub(crate) fn counters(&self) -> ActorCounters
+    where
+        M: Send + 'static,
+    {
+        let state = self.lock();
+        let (capacity, remote) = (state.local.capacity(), state.ready.remote_counters().cloned());
+        drop(state);
+        ActorCounters::read(self, (capacity, self.taken_calls.total()), remote.as_deref())
     }
 
     pub(crate) fn number(&self) -> u64 {
@@ -344,16 +364,19 @@ impl<M> Mailbox<M> {
                         state.register(context);
                         self.handles.store(true, Ordering::Relaxed);
                     }
+                    self.taken_calls.add(1);
                     took_local(state, more);
                     return Poll::Ready(NextMail::Call { message, asker, only });
                 }
                 let Some((chunk, more)) = state.local.take() else { continue };
                 self.taken.count();
+                self.taken_calls.add(chunk.calls());
                 took_local(state, more);
                 return Poll::Ready(NextMail::Calls((chunk, source)));
             };
             drop(state);
             if let Some((chunk, more)) = queue.take() {
+                self.taken_calls.add(chunk.calls());
                 if more {
                     self.lock().ready.push_last(source.clone());
                 }
@@ -369,6 +392,7 @@ impl<M> Mailbox<M> {
 
     /// Marks the actor as busy with a call that was handed over directly and was never enqueued.
     pub(crate) fn works(&self) {
+        self.taken_calls.add(1);
         self.handles.store(true, Ordering::Relaxed);
     }
 

@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
 
 use crate::letters::Origin;
+use crate::lifecycle::counters::RemoteCallCounters;
 use crate::mailbox::backlog::queue::Queue;
 use crate::mailbox::precedence::Precedence;
 use crate::mailbox::remote_bound::RemoteBound;
@@ -107,6 +108,7 @@ pub(crate) struct ManyQueues<M> {
     stash: Stash<M>,
     precedence: Precedence,
     remote_bound: Option<RemoteBound>,
+    remote_counters: Option<Arc<RemoteCallCounters>>,
 }
 
 impl<M> ReadyQueues<M> {
@@ -186,6 +188,30 @@ impl<M> ReadyQueues<M> {
         self.many().remote_bound.get_or_insert_with(new).clone()
     }
 
+    /// The counters of the calls of other processes; `None` before the first session.
+    pub(crate) fn remote_counters(&self) -> Option<&Arc<RemoteCallCounters>> {
+        match self {
+            ReadyQueues::LocalOnly(_) => None,
+            ReadyQueues::Many(many) => many.remote_counters.as_ref(),
+        }
+    }
+
+    pub(crate) fn remote_counters_or(
+        &mut self,
+        new: impl FnOnce() -> Arc<RemoteCallCounters>,
+    ) -> Arc<RemoteCallCounters> {
+        self.many().remote_counters.get_or_insert_with(new).clone()
+    }
+
+    /// Takes out everything but the counters, which may be read when the actor has ended.
+    pub(crate) fn take_all(&mut self) -> ReadyQueues<M> {
+        let all = std::mem::replace(self, ReadyQueues::LocalOnly(false));
+        if let Some(counters) = all.remote_counters() {
+            self.many().remote_counters = Some(counters.clone());
+        }
+        all
+    }
+
     /// The stash; `None` when nothing but a local queue was ever used.
     pub(crate) fn stash(&self) -> Option<&Stash<M>> {
         match self {
@@ -237,6 +263,7 @@ impl<M> ReadyQueues<M> {
                 stash: Stash::new(),
                 precedence: Precedence::default(),
                 remote_bound: None,
+                remote_counters: None,
             }));
         }
         match self {

@@ -13,6 +13,7 @@ impl<M> Mailbox<M> {
         if chunk.calls() == 0 {
             return;
         }
+        self.taken_calls.put_back(chunk.calls());
         // The lock of a queue is released before that of the mailbox is taken: never two at once.
         let (put, mut state) = match source.queue() {
             Some(queue) => (queue.put_back(chunk), self.lock()),

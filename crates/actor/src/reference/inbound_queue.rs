@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use crate::lifecycle::counters::{ActorCounters, RemoteCallCounters};
 use crate::mailbox::backlog::Pushed;
 use crate::mailbox::backlog::chunk::{Chunk, Frames};
 use crate::mailbox::ready_queues::{SessionQueue, Source};
@@ -36,6 +37,12 @@ pub trait Exported: Send + Sync {
 
     /// The bound for the calls of all remote callers, if the options of the actor set one.
     fn remote_bound(&self) -> Option<RemoteBound>;
+
+    /// The counters of the calls of all remote callers.
+    fn remote_counters(&self) -> Arc<RemoteCallCounters>;
+
+    /// The counters of the actor.
+    fn counters(&self) -> ActorCounters;
 
     /// True when the actor has stopped.
     fn is_stopped(&self) -> bool;

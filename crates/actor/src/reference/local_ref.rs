@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::task::Waker;
 
 use crate::error::{CallError, CallErrorKind};
+use crate::lifecycle::counters::{ActorCounters, RemoteCallCounters};
 use crate::mailbox::Mailbox;
 use crate::mailbox::backlog::Pushed;
 use crate::mailbox::backlog::parked::Ticket;
@@ -203,6 +204,14 @@ impl<I: Interface> Exported for LocalRef<I> {
 
     fn remote_bound(&self) -> Option<RemoteBound> {
         self.mailbox.remote_bound()
+    }
+
+    fn remote_counters(&self) -> Arc<RemoteCallCounters> {
+        self.mailbox.remote_counters()
+    }
+
+    fn counters(&self) -> ActorCounters {
+        self.mailbox.counters()
     }
 
     fn is_stopped(&self) -> bool {

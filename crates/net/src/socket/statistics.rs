@@ -95,7 +95,8 @@ pub struct HandshakeFailures {
 }
 
 impl HandshakeFailures {
-    pub(super) fn count(&mut self, kind: &NetErrorKind) {
+    /// Counts a handshake that has failed.
+    pub fn count(&mut self, kind: &NetErrorKind) {
         let counter = match kind {
             NetErrorKind::Header(HeaderError::WrongProtocol { .. }) => &mut self.wrong_protocol,
             NetErrorKind::Header(_) => &mut self.not_sp,
@@ -109,6 +110,21 @@ impl HandshakeFailures {
             _ => &mut self.system,
         };
         *counter += 1;
+    }
+
+    /// Each reason by its name, with its count.
+    pub fn by_reason(&self) -> [(&'static str, u64); 7] {
+        let HandshakeFailures { wrong_protocol, not_sp, timed_out, evicted, closed, tls, system } =
+            *self;
+        [
+            ("wrong_protocol", wrong_protocol),
+            ("not_sp", not_sp),
+            ("timed_out", timed_out),
+            ("evicted", evicted),
+            ("closed", closed),
+            ("tls", tls),
+            ("system", system),
+        ]
     }
 }
 

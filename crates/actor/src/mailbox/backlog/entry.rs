@@ -140,13 +140,13 @@ impl<M> Backlog<M> {
         }
         let list = self.collect();
         let unused = batch.take_room();
-        self.waiting -= unused;
+        self.wait_less(unused);
         if self.crowd().batches.open(batch) {
             // Each parked sender keeps a place. Of the others, a quarter at most is leased at once,
             // so that other senders find room too.
             let parked = self.crowd().parked.len();
             let leased = want.min(self.room().saturating_sub(parked).div_ceil(4));
-            self.waiting += leased;
+            self.wait_more(leased);
             batch.lease(leased);
         }
         let woken = if unused > 0 { self.wakers() } else { None };
@@ -166,7 +166,7 @@ impl<M> Backlog<M> {
         if self.closed {
             return (Pushed::Closed, None, left);
         }
-        self.waiting -= unused;
+        self.wait_less(unused);
         let woken = if unused > 0 { self.wakers() } else { None };
         (Pushed::In { list }, woken, left)
     }
@@ -177,7 +177,7 @@ impl<M> Backlog<M> {
         if self.closed {
             return Pushed::Closed;
         }
-        self.waiting += chunks.iter().map(Chunk::calls).sum::<usize>();
+        self.wait_more(chunks.iter().map(Chunk::calls).sum());
         chunks.drain(..).for_each(|chunk| self.chunks.push_last(chunk));
         Pushed::In { list: !std::mem::replace(&mut self.listed, true) }
     }

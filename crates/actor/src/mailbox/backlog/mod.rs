@@ -68,7 +68,7 @@ pub(crate) struct Backlog<M> {
     first_since: Since,
     chunks: Chunks<M>,
     /// The number of calls that wait and of places that turns have leased.
-    waiting: usize,
+    waiting: u32,
     /// The queue is in the mailbox's list of queues with mail, or is about to be added.
     listed: bool,
     /// No call is accepted any more.
@@ -78,7 +78,7 @@ pub(crate) struct Backlog<M> {
     when_full: WhenFull,
     /// The number of calls that may wait. An inbound queue is bounded by its session's credit
     /// instead.
-    capacity: usize,
+    capacity: u32,
     /// Allocated for the first batch, and for the first call that finds no room.
     crowd: Option<Box<Senders<M>>>,
 }
@@ -94,7 +94,7 @@ struct Senders<M> {
 impl<M> Backlog<M> {
     /// The number of calls that may wait.
     pub(crate) fn capacity(&self) -> usize {
-        self.capacity
+        self.capacity as usize
     }
 
     pub(crate) fn new(capacity: usize, when_full: WhenFull) -> Backlog<M> {
@@ -107,7 +107,7 @@ impl<M> Backlog<M> {
             closed: false,
             over: false,
             when_full,
-            capacity,
+            capacity: u32::try_from(capacity).unwrap_or(u32::MAX),
             crowd: None,
         }
     }
@@ -145,7 +145,7 @@ impl<M> Backlog<M> {
     }
 
     fn room(&self) -> usize {
-        self.capacity.saturating_sub(self.waiting)
+        self.capacity.saturating_sub(self.waiting) as usize
     }
 
     /// The parked senders for which there is room, to be woken when the lock is released.
@@ -161,7 +161,7 @@ impl<M> Backlog<M> {
 
     /// Notes that `calls` calls were taken out; true if there are more.
     fn took(&mut self, calls: usize) -> bool {
-        self.waiting -= calls;
+        self.wait_less(calls);
         self.listed = !self.chunks.is_empty();
         self.listed
     }
@@ -235,7 +235,7 @@ impl<M> Backlog<M> {
         if self.over {
             return Err(chunk);
         }
-        self.waiting += chunk.calls();
+        self.wait_more(chunk.calls());
         if let Some((message, asker)) = self.first.take() {
             let mut mails = self.chunks.empty_mails();
             mails.push(message, asker);
@@ -252,7 +252,18 @@ impl<M> Backlog<M> {
 
     /// The number of calls that wait and of places that turns have leased.
     pub(crate) fn waiting(&self) -> usize {
-        self.waiting
+        self.waiting as usize
+    }
+
+    /// Counts calls, or places, that wait from now on: at most as many as the capacity says, or as
+    /// there are units in the credit of a session.
+    fn wait_more(&mut self, calls: usize) {
+        self.waiting += calls as u32;
+    }
+
+    /// Counts calls, or places, that wait no more.
+    fn wait_less(&mut self, calls: usize) {
+        self.waiting -= calls as u32;
     }
 
     /// The time since when the oldest call waits, or a later one.
