@@ -28,6 +28,11 @@ const ENVIRONMENTS: &[Environment] = &[
         why: "checks values against the schemas that the command prints",
     },
     Environment {
+        name: "prometheus",
+        list: "crates/wigwag/tests/nodes/metrics/prometheus/requirements.txt",
+        why: "reads the page of a node's metrics",
+    },
+    Environment {
         name: "pynng",
         list: "crates/net/tests/outside_sp/pynng/requirements.txt",
         why: "a live NNG peer with contexts and polyamorous pairs, for the SP sockets",

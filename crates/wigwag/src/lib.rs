@@ -267,6 +267,7 @@ mod sync;
 mod lock;
 mod random;
 mod events;
+pub mod metrics;
 mod exports;
 mod replies;
 mod streams;

@@ -204,6 +204,11 @@ pub const DESCRIPTION_BYTES_MAX: usize = 1024 * 1024;
 /// Actors in one answer of a node that lists them: with the longest names and comments some 350 KiB.
 pub const LISTED_PER_ANSWER_MAX: usize = 256;
 
+/// Actors, and sessions, that a snapshot of a node's metrics has a row for; the others are summed in
+/// one. As many series as a server for metrics takes from one process without complaint, and with the
+/// longest names some 2 MiB.
+pub const METRICS_ROWS_MAX: usize = 1024;
+
 /// Actors of a peer that are listed: more than a person reads.
 pub const LISTED_MAX: usize = 16_384;
 

@@ -4,7 +4,7 @@ pub(crate) mod directory;
 pub(crate) mod references;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 
 use wigwag_actor::runtime::publish::{Publication, publish_through};
 use wigwag_actor::{Actor, Exported, Publisher};
@@ -13,6 +13,8 @@ use wigwag_link::limits::TARGET_BYTES_MAX;
 use crate::access::NodeAccess;
 use crate::error::NodeError;
 use crate::lock::lock;
+use crate::metrics::ActorMetrics;
+use crate::metrics::observer::{MetricsSource, OBSERVER, Observer};
 use directory::Directory;
 use references::ReferenceTable;
 
@@ -22,10 +24,16 @@ pub(crate) struct Exports {
     is_listed: bool,
     pub(crate) access: Arc<NodeAccess>,
     /// The actor that lists the others, from the first time that a peer asks for it.
-    directory: Mutex<Option<Arc<dyn Exported>>>,
+    directory: ReservedActor,
+    /// The node, if other nodes may take snapshots of it, and the actor that hands them out.
+    source: OnceLock<Weak<dyn MetricsSource>>,
+    observer: ReservedActor,
     /// The actors that references lead to, exported or not.
     pub(crate) references: Arc<ReferenceTable>,
 }
+
+/// An actor of the node itself, from the first time that a peer asks for it.
+type ReservedActor = Mutex<Option<Arc<dyn Exported>>>;
 
 /// The actors by their names.
 #[derive(Default)]
@@ -40,8 +48,34 @@ struct Export {
 impl Exports {
     /// Creates an empty table, which peers may list or not.
     pub(crate) fn new(is_listed: bool, access: Arc<NodeAccess>) -> Exports {
-        let (directory, references) = (Mutex::default(), Arc::default());
-        Exports { actors: Arc::default(), is_listed, access, directory, references }
+        Exports {
+            actors: Arc::default(),
+            is_listed,
+            access,
+            directory: Mutex::default(),
+            source: OnceLock::new(),
+            observer: Mutex::default(),
+            references: Arc::default(),
+        }
+    }
+
+    /// Lets other nodes take snapshots of `source`.
+    pub(crate) fn observe(&self, source: Weak<dyn MetricsSource>) {
+        // A node does this once.
+        let _ = self.source.set(source);
+    }
+
+    /// The rows of all exported actors.
+    pub(crate) fn metrics(&self) -> Vec<ActorMetrics> {
+        let actors = self.actors.lock();
+        let exported: Vec<_> =
+            actors.iter().map(|(name, export)| (name.clone(), export.actor.clone())).collect();
+        // The counters of each are behind the lock of its mailbox.
+        drop(actors);
+        let row = |(name, actor): (String, Arc<dyn Exported>)| {
+            ActorMetrics::new(&name, actor.schema().name, actor.counters())
+        };
+        exported.into_iter().map(row).collect()
     }
 
     /// Adds an actor, which publishes through `publisher`. The name of a stopped actor can be used
@@ -75,6 +109,9 @@ impl Exports {
         if name.is_empty() {
             return self.is_listed.then(|| self.directory())?;
         }
+        if name == OBSERVER {
+            return self.observer();
+        }
         let actors = self.actors.lock();
         let export = actors.get(name).filter(|export| !export.actor.is_stopped());
         export.map(|export| export.actor.clone())
@@ -84,18 +121,34 @@ impl Exports {
     pub(crate) fn clear(&self) {
         let actors = std::mem::take(&mut *self.actors.lock());
         drop(actors);
-        let directory = lock(&self.directory).take();
-        drop(directory);
+        let reserved = [&self.directory, &self.observer].map(|actor| lock(actor).take());
+        drop(reserved);
     }
 
     fn directory(&self) -> Option<Arc<dyn Exported>> {
-        let mut directory = lock(&self.directory);
-        if directory.as_ref().is_none_or(|actor| actor.is_stopped()) {
+        let spawn = || {
             let (actors, access) = (self.actors.clone(), self.access.clone());
-            *directory = Directory { actors, access }.spawn().as_ref().exported();
-        }
-        directory.clone()
+            Directory { actors, access }.spawn().as_ref().exported()
+        };
+        running(&self.directory, spawn)
     }
+
+    fn observer(&self) -> Option<Arc<dyn Exported>> {
+        let source = self.source.get()?;
+        running(&self.observer, || Observer { source: source.clone() }.spawn().as_ref().exported())
+    }
+}
+
+/// The actor, which is spawned if it does not run.
+fn running(
+    actor: &ReservedActor,
+    spawn: impl FnOnce() -> Option<Arc<dyn Exported>>,
+) -> Option<Arc<dyn Exported>> {
+    let mut actor = lock(actor);
+    if actor.as_ref().is_none_or(|actor| actor.is_stopped()) {
+        *actor = spawn();
+    }
+    actor.clone()
 }
 
 impl Actors {

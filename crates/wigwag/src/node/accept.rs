@@ -35,7 +35,14 @@ pub(crate) async fn listen(listener: Box<dyn Listener>, options: ListenOptions, 
     let mut acceptor = Acceptor::new(listener);
     while node.strong_count() > 0 {
         // An error concerns one connection, and the acceptor has logged it if that matters.
-        let Ok(connection) = acceptor.accept(&spare).await else { continue };
+        let accepted = acceptor.accept(&spare).await;
+        let Some(counters) = node.upgrade() else { return };
+        let Ok(connection) = accepted else {
+            counters.counters.acceptor(|acceptor| acceptor.accepts_failed += 1);
+            continue;
+        };
+        counters.counters.acceptor(|acceptor| acceptor.accepted += 1);
+        drop(counters);
         let pending_handshake = pending_handshakes.enter(Source::of(&connection));
         let entrance = entrance.clone();
         tokio::spawn(serve_handshake(connection, entrance, node.clone(), pending_handshake));
@@ -116,7 +123,8 @@ async fn serve_handshake(
             // Admitting it has left a place.
             match (node.upgrade(), lock(&pending.place).take()) {
                 (Some(node), Some(place)) => {
-                    node.start(connection, input, &opened, None, place).map(drop)
+                    let started = node.start(connection, input, &opened, None, place);
+                    started.map(|_| node.counters.acceptor(|acceptor| acceptor.opened += 1))
                 }
                 _ => Err(crate::NodeError::Closed),
             }
@@ -131,7 +139,10 @@ async fn serve_handshake(
                 tracing::info!(%peer, rule);
                 return outlet.close();
             };
-            let Some(clients) = node.upgrade().map(|node| node.sp_clients.clone()) else { return };
+            let Some(strong_node) = node.upgrade() else { return };
+            strong_node.counters.acceptor(|acceptor| acceptor.sp_clients += 1);
+            let clients = strong_node.sp_clients.clone();
+            drop(strong_node);
             let Entrance { address, options } = &*entrance;
             let (through, options) = (address.clone(), options.clone());
             let accepted = AcceptedConnection { connection, input, through, options };
@@ -143,6 +154,9 @@ async fn serve_handshake(
     };
     if let Err(error) = started {
         outlet.close();
+        if let Some(node) = node.upgrade() {
+            node.counters.refused(&error);
+        }
         tracing::info!(%peer, %error, hint = error.hint(), "a peer was not let in");
     }
 }
@@ -171,6 +185,7 @@ async fn resume_session(
     let sent = handshake::send(&connection, message.as_slice()).await;
     match session.resume_on(claim.epoch, &connection, claim.recv_next) {
         Ok(Some(session_connection)) => {
+            strong_node.counters.acceptor(|acceptor| acceptor.resumed += 1);
             strong_node.drive_session(session, session_connection, connection, input)
         }
         // A newer connection carries the session.

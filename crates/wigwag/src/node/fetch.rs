@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 
-use wigwag_actor::{Interface, Ref};
+use wigwag_actor::{CallError, CallErrorKind, Interface, Ref};
 use wigwag_net::transport::Boxed;
 
 use super::{Node, runtime};
@@ -14,6 +14,8 @@ use crate::error::NodeError;
 use crate::exports::directory::{Directory, DirectoryRef, ListedActor};
 use crate::limits::{LISTED_BYTES_MAX, LISTED_MAX};
 use crate::lock::lock;
+use crate::metrics::Metrics;
+use crate::metrics::observer::{OBSERVER, Observer, ObserverRef};
 use crate::reconnecting::Reconnecting;
 use crate::reconnecting::task::Dialer;
 use crate::send::remote::Remote;
@@ -163,13 +165,7 @@ impl Node {
     /// As for [`actor`](Node::actor).
     pub async fn list_actors(&self, address: &str) -> Result<Vec<ListedActor>, NodeError> {
         let list = Box::pin(async {
-            self.inner.check_open()?;
-            let session = self.session_to(&address.parse()?).await?;
-            let watch = *lock(&self.inner.answer_spin);
-            let remote =
-                Remote::<Directory>::attach(session, AttachTo::Name(""), &address.into(), watch)
-                    .await?;
-            let directory = DirectoryRef::from(Ref::remote(remote.shared(watch)));
+            let directory = DirectoryRef::from(self.reserved::<Directory>(address, "").await?);
             let (mut listed, mut bytes): (Vec<ListedActor>, _) = (Vec::new(), 0);
             while listed.len() < LISTED_MAX && bytes < LISTED_BYTES_MAX {
                 let last = listed.last().map(|last| last.name.clone());
@@ -184,6 +180,55 @@ impl Node {
             Ok(listed)
         });
         runtime::enter(&self.inner.runtime, self.within_attach_time(address, list)).await
+    }
+}
+
+impl Node {
+    /// Takes a snapshot of the node at `address`, if its
+    /// [options](crate::NodeOptions::observable) allow that. The address is the one that the node
+    /// listens at, without the name of an actor.
+    ///
+    /// ```
+    /// use wigwag::{Node, NodeOptions};
+    ///
+    /// # #[wigwag::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let service = Node::with(NodeOptions::default().observable(true));
+    /// let bound = service.listen("tcp://127.0.0.1:0").await?;
+    ///
+    /// let metrics = Node::new().peer_metrics(&bound.to_string()).await?;
+    /// assert_eq!(metrics.sessions.len(), 1);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// The errors of [`actor`](Node::actor): [`NoSuchActor`](crate::CallErrorKind::NoSuchActor) if the
+    /// node is not observable, or is of an earlier release;
+    /// [`BadReply`](crate::CallErrorKind::BadReply) if its answer is no snapshot.
+    ///
+    /// # Cancellation
+    /// As for [`actor`](Node::actor).
+    pub async fn peer_metrics(&self, address: &str) -> Result<Metrics, NodeError> {
+        let ask = Box::pin(async {
+            let attached = self.reserved::<Observer>(address, OBSERVER).await?;
+            let observer = ObserverRef::from(attached);
+            let text = observer.snapshot().ask().await.map_err(|error| error.into_error())?;
+            serde_json::from_str(&text).map_err(|error| {
+                let kind = CallErrorKind::BadReply;
+                CallError::new(kind, &address.into()).with_detail(&error.to_string()).into()
+            })
+        });
+        runtime::enter(&self.inner.runtime, self.within_attach_time(address, ask)).await
+    }
+
+    /// A reference to an actor that the node at `address` has by itself.
+    async fn reserved<I: Interface>(&self, address: &str, name: &str) -> Result<Ref<I>, NodeError> {
+        self.inner.check_open()?;
+        let session = self.session_to(&address.parse()?).await?;
+        let watch = *lock(&self.inner.answer_spin);
+        let remote =
+            Remote::<I>::attach(session, AttachTo::Name(name), &address.into(), watch).await?;
+        Ok(Ref::remote(remote.shared(watch)))
     }
 }
 

@@ -13,7 +13,7 @@ use wigwag_link::{Code, Identity, Opened, features};
 use wigwag_net::places::Places;
 use wigwag_net::source::Source;
 use wigwag_net::transport::Boxed;
-use wigwag_net::{Address, Connection};
+use wigwag_net::{Address, Connection, clock};
 use wigwag_wire::ReadBuf;
 
 use super::dial::{DialedSession, PendingSessions};
@@ -21,7 +21,7 @@ use super::lost::LostSessions;
 use super::options::NodeOptions;
 use super::sessions::SessionTable;
 use super::{Node, drive, id_of, runtime};
-use wigwag_actor::turn;
+use wigwag_actor::{losses, turn};
 
 use crate::access::{IdentityPlace, NodeAccess};
 use crate::error::NodeError;
@@ -29,6 +29,9 @@ use crate::events::{Announcer, SessionChange};
 use crate::exports::Exports;
 use crate::limits::{DROP_WAIT, SESSION_TTL_MAX};
 use crate::lock::lock;
+use crate::metrics::counters::NodeCounters;
+use crate::metrics::observer::MetricsSource;
+use crate::metrics::{Metrics, SessionStatistics};
 use crate::random;
 use crate::reconnecting::task::{Dialer, Peers};
 use crate::session::connection::SessionConnection;
@@ -42,6 +45,7 @@ pub(crate) struct Inner {
     pub(crate) options: NodeOptions,
     pub(crate) announcer: Announcer,
     pub(crate) access: Arc<NodeAccess>,
+    pub(crate) counters: NodeCounters,
     pub(crate) exports: Arc<Exports>,
     pub(crate) sp_clients: Arc<SpClients>,
     pub(crate) sessions: Mutex<SessionTable>,
@@ -210,6 +214,14 @@ impl SessionOwner for Inner {
         self.lost.add(peer, why);
     }
 
+    fn session_ended(&self, is_closed: bool, counters: &SessionStatistics) {
+        self.counters.session_ended(is_closed, counters);
+    }
+
+    fn session_evicted(&self) {
+        self.counters.session_evicted();
+    }
+
     fn living_session(&self, incarnation: u128) -> Option<Arc<Session>> {
         self.session_with(incarnation)
     }
@@ -232,6 +244,24 @@ impl SessionOwner for Inner {
 
     fn runtime(&self) -> &Handle {
         &self.runtime
+    }
+}
+
+impl MetricsSource for Inner {
+    fn metrics(&self) -> Metrics {
+        let sessions: Vec<Arc<Session>> = self.sessions().iter().cloned().collect();
+        let uptime = clock::now().since(self.counters.started_at);
+        let metrics = Metrics {
+            node: self.options.name.clone(),
+            uptime_ms: uptime.as_millis() as u64,
+            actors: self.exports.metrics(),
+            sessions: sessions.iter().filter_map(|session| session.metrics()).collect(),
+            ended: self.counters.ended_sessions(),
+            acceptor: self.counters.acceptor_metrics(self.pending_handshakes.count() as u64),
+            sp_clients: self.sp_clients.statistics(),
+            lost_tells: losses().into(),
+        };
+        metrics.bounded()
     }
 }
 

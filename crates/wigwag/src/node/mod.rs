@@ -1,7 +1,7 @@
 //! Nodes: export actors and reach those of other nodes.
 
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use wigwag_actor::limits::ANSWER_SPIN_MAX;
@@ -16,6 +16,9 @@ use crate::events::{Announcer, SessionEvents};
 use crate::exports::Exports;
 use crate::limits::{HANDSHAKES_MAX, REACHES_MAX};
 use crate::lock::lock;
+use crate::metrics::Metrics;
+use crate::metrics::counters::NodeCounters;
+use crate::metrics::observer::MetricsSource;
 use crate::node::fetch::Fetch;
 use crate::random;
 use crate::reconnecting::task::Peers;
@@ -127,6 +130,7 @@ impl Node {
             access,
             options,
             announcer: Announcer::default(),
+            counters: NodeCounters::new(),
             sp_clients: Arc::new(SpClients::new(exports.clone())),
             exports,
             sessions: Mutex::default(),
@@ -144,6 +148,9 @@ impl Node {
             advertised: Mutex::default(),
         };
         let node = Node { inner: Arc::new(inner) };
+        if node.inner.options.observable {
+            node.inner.exports.observe(Arc::downgrade(&node.inner) as Weak<dyn MetricsSource>);
+        }
         runtime::register(&node.inner);
         node
     }
@@ -409,6 +416,17 @@ impl Node {
     /// Returns the counters for [SP clients](crate::sp_clients).
     pub fn sp_client_statistics(&self) -> SpClientStatistics {
         self.inner.sp_clients.statistics()
+    }
+
+    /// Takes a snapshot of what the actors, the sessions and the listeners of this node have done.
+    ///
+    /// The [module](crate::metrics) has an example.
+    ///
+    /// # Performance
+    /// It takes the lock of each exported actor and of each session once, for a moment. A busy node
+    /// bears one a second.
+    pub fn metrics(&self) -> Metrics {
+        MetricsSource::metrics(&*self.inner)
     }
 
     /// Returns the counters of each open session.

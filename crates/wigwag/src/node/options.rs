@@ -40,6 +40,7 @@ pub struct NodeOptions {
     pub(crate) relays_references: bool,
     pub(crate) lists_actors: bool,
     pub(crate) access: AccessOptions,
+    pub(crate) observable: bool,
 }
 
 impl Default for NodeOptions {
@@ -57,6 +58,7 @@ impl Default for NodeOptions {
             relays_references: true,
             lists_actors: true,
             access: AccessOptions::default(),
+            observable: false,
         }
     }
 }
@@ -233,6 +235,16 @@ impl NodeOptions {
     #[must_use]
     pub fn insecure(mut self, on: bool) -> NodeOptions {
         self.access.is_insecure = on;
+        self
+    }
+
+    /// Sets whether peers may take a snapshot of this node's metrics:
+    /// [`Node::peer_metrics`](crate::Node::peer_metrics), `wigwag top` and `wigwag metrics`. Off by
+    /// default: a snapshot has the addresses and names of all peers, and the names of all actors.
+    /// Where there are rules, they must also [allow](Access::allow) the actor `/metrics`.
+    #[must_use]
+    pub fn observable(mut self, on: bool) -> NodeOptions {
+        self.observable = on;
         self
     }
 

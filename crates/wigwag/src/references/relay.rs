@@ -18,8 +18,9 @@ use tokio::task::JoinSet;
 use wigwag_actor::lifecycle::handle::fresh_number;
 use wigwag_actor::schema::Schema;
 use wigwag_actor::{
-    AskTiming, Attempt, CallError, CallErrorKind, Exported, InboundQueue, InboundQueueOwner,
-    Interface, Message, Reason, Ref, RemoteBound, Route, Slot, Ticket,
+    ActorCounters, AskTiming, Attempt, CallError, CallErrorKind, Exported, InboundQueue,
+    InboundQueueOwner, Interface, Message, Reason, Ref, RemoteBound, RemoteCallCounters, Route,
+    Slot, Ticket,
 };
 use wigwag_net::clock;
 use wigwag_wire::call::{CallExtra, Calls};
@@ -76,6 +77,15 @@ impl<I: Interface> Exported for Relay<I> {
 
     fn remote_bound(&self) -> Option<RemoteBound> {
         None
+    }
+
+    /// The node of the actor counts; nobody reads those of a relay.
+    fn remote_counters(&self) -> Arc<RemoteCallCounters> {
+        Arc::default()
+    }
+
+    fn counters(&self) -> ActorCounters {
+        ActorCounters::default()
     }
 
     fn is_stopped(&self) -> bool {

@@ -57,6 +57,9 @@ impl Session {
 
     /// Ends the session and tells the peer the reason.
     pub(crate) fn dismiss(&self, code: Code, rule: &'static str) {
+        if let Some(owner) = self.owner.upgrade() {
+            owner.session_evicted();
+        }
         self.sending().sender.close(code, rule);
         self.flush();
         self.end(rule, EndKind::Lost);
@@ -163,9 +166,13 @@ impl Session {
             // Under the lock, so that a flush that sees the end finds this report.
             owner.session_lost(&self.peer, &why);
         }
+        let counters = sending.statistics();
         drop(sending);
         self.progress.notify_waiters();
         let closed = how == EndKind::Closed;
+        if let Some(owner) = &owner {
+            owner.session_ended(closed, &counters);
+        }
         self.announce(SessionChange::Ended { why, closed, deliveries });
     }
 

@@ -19,6 +19,7 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, Semaphore};
 use wigwag_actor::lifecycle::end_watchers::EndWatchers;
+use wigwag_actor::lifecycle::handle::fresh_number;
 use wigwag_actor::reply::cancelled::CancelledAsks;
 use wigwag_actor::turn;
 use wigwag_actor::{CallError, CallErrorKind, Caller, Parked, Principal, Reason, Slot, Ticket};
@@ -55,6 +56,7 @@ use crate::streams::{ReadStreams, SentStreams};
 use crate::sync::{AtomicBool, AtomicU64, Ordering};
 
 pub use crate::events::{Delivery, SessionChange, SessionEvent, SessionEvents};
+pub use statistics::{PeerStatistics, SessionStatistics};
 pub use wigwag_link::{Code, LinkError};
 
 pub(crate) mod connection;
@@ -68,6 +70,7 @@ pub(crate) mod outcome;
 pub(crate) mod attach;
 pub(crate) mod references;
 pub(crate) mod watchdog;
+pub(crate) mod statistics;
 mod reconnect;
 mod flush;
 mod end;
@@ -131,58 +134,6 @@ pub(crate) struct OutboundChannel {
     attaching: Option<Attaching>,
 }
 
-/// Statistics of the session with one peer, from [`Node::statistics`](crate::Node::statistics),
-/// which has an example.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct PeerStatistics {
-    /// The address of the peer.
-    pub peer: Arc<str>,
-    /// The name of the peer, if it has one; see [`SessionEvent::name`].
-    pub name: Option<Arc<str>>,
-    /// The authenticated identity of the peer.
-    pub principal: Principal,
-    /// The counters of the session.
-    pub session: SessionStatistics,
-}
-
-/// Counters of one session, in both directions, since it began.
-///
-/// [`Node::statistics`](crate::Node::statistics) returns one for each peer; its example shows how
-/// to read them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct SessionStatistics {
-    /// Bytes handed to the transport, framing and headers included.
-    pub bytes_sent: u64,
-    /// SP messages handed to the transport.
-    pub batches_sent: u64,
-    /// Sequenced frames published.
-    pub frames_sent: u64,
-    /// Bytes of the SP messages received.
-    pub bytes_received: u64,
-    /// SP messages received.
-    pub batches_received: u64,
-    /// Sequenced frames accepted.
-    pub frames_received: u64,
-    /// Tells from the peer that could not be delivered: no such method, wrong arguments, or a
-    /// stopped actor.
-    pub tells_undeliverable: u64,
-    /// Asks from the peer that were cancelled before the actor has begun them, and not handled.
-    pub asks_cancelled: u64,
-    /// Asks from the peer whose own time limit had passed when their turn came, and that were not
-    /// handled.
-    pub asks_expired: u64,
-    /// Times that a sender found no credit or no room and had to wait or was refused.
-    pub credit_stalls: u64,
-    /// Connections that were lost.
-    pub cuts: u64,
-    /// Connections that resumed the session.
-    pub resumes: u64,
-    /// Frames that were sent again after a resume.
-    pub frames_repeated: u64,
-}
-
 /// The sending state, shared by all senders.
 pub(crate) struct SendState {
     pub(crate) sender: SendHalf,
@@ -216,6 +167,12 @@ pub(crate) trait SessionOwner: Send + Sync {
     /// A session has ended with calls that its peer may not have.
     fn session_lost(&self, peer: &Arc<str>, why: &Arc<str>);
 
+    /// A session has ended, with these counters; `is_closed` if it was closed in good order.
+    fn session_ended(&self, is_closed: bool, counters: &SessionStatistics);
+
+    /// The node gives up a session.
+    fn session_evicted(&self);
+
     /// The living session with this incarnation of a peer.
     fn living_session(&self, incarnation: u128) -> Option<Arc<Session>>;
 
@@ -238,6 +195,8 @@ pub(crate) trait SessionOwner: Send + Sync {
 
 /// A session with one peer.
 pub(crate) struct Session {
+    /// No other session of the process has it.
+    number: u64,
     pub(crate) peer: Arc<str>,
     pub(crate) peer_name: Option<Arc<str>>,
     pub(crate) identity: Identity,
@@ -347,6 +306,7 @@ impl Session {
         let message_max = sender.message_max();
         let recv_pools = pools.clone();
         Arc::new_cyclic(|me: &Weak<Session>| Session {
+            number: fresh_number(),
             runs: features & features::RUNS != 0
                 && identity.limits.body_max() >= RUN_BODY_BYTES_MAX as u64,
             mixed_runs: features::has_mixed_runs(features),
@@ -568,18 +528,6 @@ impl Session {
 
     pub(crate) fn announce(&self, what: SessionChange) {
         self.announcer.announce(|| self.caller(), what);
-    }
-
-    pub(crate) fn statistics(&self) -> SessionStatistics {
-        let sending = self.sending();
-        let received = sending.sender.received();
-        SessionStatistics {
-            frames_sent: sending.sender.outbox.next_seq(),
-            bytes_received: received.bytes,
-            batches_received: received.batches,
-            frames_received: received.frames,
-            ..sending.statistics
-        }
     }
 
     /// Detaches a channel whose last reference was dropped. Its number must not be used again

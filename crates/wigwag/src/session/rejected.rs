@@ -77,6 +77,7 @@ impl Session {
         }
         let method: Arc<str> = open.names.name(report.method).into();
         let target = open.target.clone();
+        sending.statistics.tells_rejected += tells;
         let log = sending.rejection_log.is_due(tells, clock::now());
         drop(guard);
         let reason = CallErrorKind::from_code(report.code.0);

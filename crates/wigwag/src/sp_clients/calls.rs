@@ -12,7 +12,9 @@ use std::sync::{Arc, Mutex};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::time::timeout;
 use wigwag_actor::reply::cancelled::CancelledAsks;
-use wigwag_actor::{CallErrorKind, Caller, Exported, InboundQueue, InboundQueueOwner};
+use wigwag_actor::{
+    CallErrorKind, Caller, Exported, InboundQueue, InboundQueueOwner, RemoteCallCounters,
+};
 use wigwag_link::write;
 use wigwag_net::clock;
 use wigwag_wire::call::{CallExtra, REPLY};
@@ -57,6 +59,8 @@ struct QueueOwner {
     held: Mutex<VecDeque<Option<OwnedSemaphorePermit>>>,
     rejected: Arc<Rejected>,
     caller: Caller,
+    /// The counters of the actor.
+    counters: Arc<RemoteCallCounters>,
 }
 
 /// The asks without an answer, by their slots.
@@ -181,6 +185,7 @@ impl ClientCalls {
             held: Mutex::default(),
             rejected: self.rejected.clone(),
             caller: self.identity.caller.clone(),
+            counters: actor.remote_counters(),
         });
         let inbound = Mutex::new(actor.open_inbound_queue(owner.clone()));
         let queue = Arc::new(ActorQueue { inbound, owner });
@@ -278,7 +283,9 @@ impl InboundQueueOwner for QueueOwner {
         self.places.add_permits(calls);
     }
 
-    fn handled(&self, _tells: u64, _asks: u64) {}
+    fn handled(&self, tells: u64, asks: u64) {
+        self.counters.handled(tells, asks);
+    }
 
     fn caller(&self) -> Option<Caller> {
         Some(self.caller.clone())
@@ -321,10 +328,12 @@ impl InboundQueueOwner for QueueOwner {
     }
 
     fn rejected(&self, _method: u32, kind: CallErrorKind, reason: &dyn fmt::Display) {
+        self.counters.rejected(kind);
         self.rejected.add(&format_args!("{kind}: {reason}"));
     }
 
     fn fail(&self, slot: u32, _generation: u32, kind: CallErrorKind, detail: &str) {
+        self.counters.rejected(kind);
         self.asks.complete(slot, Err(Failure::call(kind, detail)));
     }
 }

@@ -58,6 +58,7 @@ use crate::error::NodeError;
 use crate::exports::{self, Exports};
 use crate::limits::{SP_ASKS_MAX, SP_CLIENTS_MAX};
 use crate::lock::lock;
+pub use crate::metrics::SpClientStatistics;
 use identity::{ClientIdentity, no_actor};
 use request::Failure;
 use shares::Shares;
@@ -104,29 +105,6 @@ pub(crate) struct SpClients {
     requests: AtomicU64,
     tells: AtomicU64,
     rejected_tells: Arc<AtomicU64>,
-}
-
-/// Counters of a node for its SP clients, since its start. [`Node::sp_client_statistics`] returns
-/// them.
-///
-/// [`Node::sp_client_statistics`]: crate::Node::sp_client_statistics
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct SpClientStatistics {
-    /// Connections that are open now.
-    pub connections: usize,
-    /// Requests and surveys, also those that were answered with an error.
-    pub requests: u64,
-    /// Messages of push sockets.
-    pub tells: u64,
-    /// Those of them that came to nothing: malformed, for an actor or a method that is not there,
-    /// or with wrong arguments.
-    pub rejected_tells: u64,
-    /// Values that actors have published while somebody followed.
-    pub published: u64,
-    /// Values that a subscriber has lost because it reads too slowly, or was gone, each for each
-    /// subscriber.
-    pub published_dropped: u64,
 }
 
 impl SpClients {

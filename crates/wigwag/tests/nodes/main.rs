@@ -20,6 +20,7 @@ mod outcomes;
 mod versions;
 mod flush;
 mod mailbox_bound;
+mod metrics;
 mod routers;
 mod groups;
 mod slow;

@@ -47,7 +47,7 @@ impl Account {
 /// The dialer's version: the amount is wider.
 #[wigwag::actor]
 #[allow(dead_code, reason = "an interface")]
-trait WideAccount {
+pub(crate) trait WideAccount {
     fn add(&mut self, amount: u64);
     fn total(&self) -> u64;
     fn fail(&mut self);

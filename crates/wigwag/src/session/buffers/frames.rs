@@ -385,10 +385,12 @@ impl Frames {
         let is_overfull = || session.sending().sender.outbox.is_overfull();
         if body as u64 > message_max {
             drop(LongFrame::take(&mut self.encoded, before));
+            session.sending().statistics.asks_failed += 1;
             let text = session.too_large("the reply", body, "the asker");
             write::error(&mut self.encoded, asker, Code::TOO_LARGE, &text);
         } else if body > SMALL_ANSWER && is_overfull() {
             self.encoded.truncate(before);
+            session.sending().statistics.asks_failed += 1;
             let text = "replies pile up because the asker does not read them";
             write::error(&mut self.encoded, asker, Code::OVERLOADED, text);
         } else if body as u64 > frame_max {

@@ -150,6 +150,7 @@ pub(crate) fn answer(session: &Arc<Session>, asker: (u32, u32), value: &dyn DynE
             let code = Code(CallErrorKind::NotSerializable.code());
             publish(session);
             let mut sending = session.sending();
+            sending.statistics.asks_failed += 1;
             if sending.ended.is_none() {
                 sending.sender.outbox.append(|out| write::error(out, asker, code, why));
             }

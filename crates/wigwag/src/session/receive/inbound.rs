@@ -5,7 +5,9 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use wigwag_actor::reply::cancelled::CancelledAsks;
-use wigwag_actor::{CallErrorKind, CallGate, Caller, InboundQueueOwner, ItemSink, Reason};
+use wigwag_actor::{
+    CallErrorKind, CallGate, Caller, InboundQueueOwner, ItemSink, Reason, RemoteCallCounters,
+};
 use wigwag_link::credit::Grant;
 use wigwag_link::{Code, write};
 use wigwag_net::clock;
@@ -32,6 +34,8 @@ pub(crate) struct ChannelOwner {
     /// The grant that the channel had when it ended. Its unhandled calls still hold that grant, so
     /// a peer that attaches again and again is granted no more than one that does not.
     withdrawn: OnceLock<Grant>,
+    /// The counters of the actor.
+    counters: Arc<RemoteCallCounters>,
     _place: ChannelPermit,
 }
 
@@ -63,11 +67,11 @@ impl ChannelOwner {
     pub(crate) fn new(
         place: ChannelPermit,
         gate: Option<MethodGate>,
-        channel: u64,
-        use_of: u64,
+        (channel, use_of): (u64, u64),
+        counters: Arc<RemoteCallCounters>,
     ) -> ChannelOwner {
-        let session = place.0.clone();
-        ChannelOwner { session, channel, use_of, gate, withdrawn: OnceLock::new(), _place: place }
+        let (session, withdrawn) = (place.0.clone(), OnceLock::new());
+        ChannelOwner { session, channel, use_of, gate, withdrawn, counters, _place: place }
     }
 
     /// Keeps the grant of a channel that has ended until its last call is handled.
@@ -114,6 +118,7 @@ impl InboundQueueOwner for ChannelOwner {
     }
 
     fn handled(&self, tells: u64, asks: u64) {
+        self.counters.handled(tells, asks);
         let session = &self.session;
         let due = {
             let mut sending = session.sending();
@@ -179,6 +184,7 @@ impl InboundQueueOwner for ChannelOwner {
     }
 
     fn rejected(&self, method: u32, kind: CallErrorKind, reason: &dyn fmt::Display) {
+        self.counters.rejected(kind);
         let mut sending = self.session.sending();
         sending.statistics.tells_undeliverable += 1;
         if self.is_current(&sending) {
@@ -188,12 +194,14 @@ impl InboundQueueOwner for ChannelOwner {
     }
 
     fn fail(&self, slot: u32, generation: u32, kind: CallErrorKind, detail: &str) {
+        self.counters.rejected(kind);
         let session = &self.session;
         let code = Code(kind.code());
         buffers::publish(session);
         let asker = (slot, generation);
         let detail: String = detail.chars().take(ERROR_TEXT_CHARS_MAX).collect();
         let mut sending = session.sending();
+        sending.statistics.asks_failed += 1;
         match kind {
             CallErrorKind::Cancelled => sending.statistics.asks_cancelled += 1,
             CallErrorKind::DeadlinePassed => sending.statistics.asks_expired += 1,

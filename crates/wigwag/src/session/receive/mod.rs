@@ -165,37 +165,17 @@ impl Application for Inbound<'_> {
     }
 
     fn find(&mut self, attach: &Attach<'_>) -> Result<Found<FoundActor>, Code> {
-        let is_known = attach.codec <= self.session.codec;
-        let find = || match attach.target {
-            Target::Name(name) => {
-                self.exports.find(name).map(|actor| self.exports.references.refer(actor))
-            }
-            Target::Reference(number) => self.exports.references.find(number),
-            Target::Relayed(number) => {
-                let relay = self.session.relay_of(number)?;
-                Some(self.exports.references.refer(relay))
-            }
-        };
-        let referred = is_known.then(find).flatten().ok_or(Code::NO_SUCH_ACTOR)?;
-        let actor = &referred.exported;
-        let gate = self.gate(&attach.target, actor.schema())?;
-        self.free_channels();
-        let session = self.weak.upgrade().ok_or(Code::OVERLOADED)?;
-        let permit = ChannelPermit::take(&session, self.ours.channels_max);
-        let permit = permit.ok_or(Code::OVERLOADED)?;
-        let schema_hash = actor.schema().hash;
-        // Where the types may differ, each value carries its type.
-        let is_same = schema_hash == attach.schema_hash;
-        let codec = if is_same { attach.codec } else { CODEC_MESSAGEPACK };
-        let bound = actor.remote_bound().map(|bound| ActorBound::new(bound.calls, bound.free));
-        let reference = ActorReference { number: actor.number(), reference: referred.reference };
-        let actor = FoundActor { actor: referred, gate, permit };
-        Ok(Found { actor, schema_hash, codec, bound, reference })
+        let found = self.find_actor(attach);
+        if found.is_err() {
+            self.session.sending().statistics.attaches_refused += 1;
+        }
+        found
     }
 
     fn open(&mut self, found: FoundActor, channel: u64, use_of: u64) -> InboundChannel {
         let FoundActor { actor, gate, permit } = found;
-        let owner = Arc::new(ChannelOwner::new(permit, gate, channel, use_of));
+        let counters = actor.exported.remote_counters();
+        let owner = Arc::new(ChannelOwner::new(permit, gate, (channel, use_of), counters));
         let queue = actor.exported.open_inbound_queue(owner.clone());
         InboundChannel { actor, queue, owner }
     }
@@ -249,6 +229,10 @@ impl Application for Inbound<'_> {
 
     fn tell_lost(&mut self) {
         self.session.sending().statistics.tells_undeliverable += 1;
+    }
+
+    fn ask_lost(&mut self) {
+        self.session.sending().statistics.asks_failed += 1;
     }
 
     fn reference_released(&mut self, reference: u128, times: u64) -> bool {
@@ -424,6 +408,36 @@ impl Inbound<'_> {
             Permitted::Nothing => Err(Code::NO_SUCH_ACTOR),
             permitted => Ok(MethodGate::new(permitted, self.session.identity_place.identity())),
         }
+    }
+
+    /// The actor that an ATTACH names, with a permit for its channel.
+    fn find_actor(&mut self, attach: &Attach<'_>) -> Result<Found<FoundActor>, Code> {
+        let is_known = attach.codec <= self.session.codec;
+        let find = || match attach.target {
+            Target::Name(name) => {
+                self.exports.find(name).map(|actor| self.exports.references.refer(actor))
+            }
+            Target::Reference(number) => self.exports.references.find(number),
+            Target::Relayed(number) => {
+                let relay = self.session.relay_of(number)?;
+                Some(self.exports.references.refer(relay))
+            }
+        };
+        let referred = is_known.then(find).flatten().ok_or(Code::NO_SUCH_ACTOR)?;
+        let actor = &referred.exported;
+        let gate = self.gate(&attach.target, actor.schema())?;
+        self.free_channels();
+        let session = self.weak.upgrade().ok_or(Code::OVERLOADED)?;
+        let permit = ChannelPermit::take(&session, self.ours.channels_max);
+        let permit = permit.ok_or(Code::OVERLOADED)?;
+        let schema_hash = actor.schema().hash;
+        // Where the types may differ, each value carries its type.
+        let is_same = schema_hash == attach.schema_hash;
+        let codec = if is_same { attach.codec } else { CODEC_MESSAGEPACK };
+        let bound = actor.remote_bound().map(|bound| ActorBound::new(bound.calls, bound.free));
+        let reference = ActorReference { number: actor.number(), reference: referred.reference };
+        let actor = FoundActor { actor: referred, gate, permit };
+        Ok(Found { actor, schema_hash, codec, bound, reference })
     }
 
     /// Wakes senders that have waited for the peer.
