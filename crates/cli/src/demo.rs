@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use indicatif::ProgressBar;
 use tokio::runtime::Builder;
-use wigwag::{Actor, Node};
+use wigwag::{Actor, Node, NodeOptions};
 use wigwag_lab::demo::actors::{Counter, Sum};
 use wigwag_lab::demo::{ROUNDS, Rate, Report, options};
 use wigwag_lab::digest::Verified;
@@ -70,7 +70,7 @@ fn verdict(report: &Report) -> Code {
 
 /// Two actors until Ctrl-C, and two lines that call them.
 async fn serve() -> Result<Code, Failed> {
-    let node = Node::new();
+    let node = Node::with(NodeOptions::default().observable(true));
     node.export("counter", &Counter::default().spawn())?;
     node.export("sum", &Sum.spawn())?;
     let bound = node.listen("tcp://127.0.0.1:0").await?;

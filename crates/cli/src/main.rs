@@ -10,6 +10,7 @@ mod caller;
 mod calls;
 mod named;
 mod describe;
+mod observe;
 mod tls;
 mod cert;
 mod key;
@@ -49,6 +50,7 @@ Sockets  req, rep          requests and replies       survey, respond   ask all 
          pub, sub          publish and subscribe      pair, bus, star   talk to one, or to all
          push, pull        distribute work            device            join two sockets
 Actors   ask, tell         call a method              describe          list the methods
+         top               watch nodes                metrics           print for Prometheus
 Measure  demo              in two processes           lab               compare systems
          bench             measure and verify a peer
 Setup    cert, key         certificates, shared keys  completions, man, help
@@ -80,6 +82,10 @@ enum Command {
     Tell(calls::Tell),
     /// Print the methods of an actor, or the actors of a node
     Describe(describe::Describe),
+    /// Watch the actors and sessions of nodes that allow it
+    Top(observe::Top),
+    /// Print the counters of a node as a page for Prometheus
+    Metrics(observe::MetricsPage),
     /// Make certificates for tls+tcp://, for a first try
     Cert(cert::Cert),
     /// Make a key that two nodes share
@@ -108,6 +114,8 @@ fn main() -> ExitCode {
         Command::Ask(ask) => calls::run(|| ask.run()),
         Command::Tell(tell) => calls::run(|| tell.run()),
         Command::Describe(describe) => calls::run(|| describe.run()),
+        Command::Top(top) => calls::run(|| top.run()),
+        Command::Metrics(page) => calls::run(|| page.run()),
         Command::Cert(cert) => cert.run(),
         Command::Key(key) => key.run(),
         Command::Completions(completions) => completions.run(),

@@ -17,6 +17,7 @@ mod ws;
 mod calls;
 mod calls_close;
 mod describe;
+mod observe;
 mod forms;
 mod complete;
 mod demo;
