@@ -120,6 +120,34 @@ pub enum SessionChange {
     },
 }
 
+impl SessionChange {
+    /// Logs what concerns the connection. Rejected tells are logged where they are counted.
+    pub(crate) fn log(&self, peer: &str, session: u64) {
+        const TARGET: &str = "wigwag::session";
+        match self {
+            SessionChange::Opened => {
+                tracing::info!(target: TARGET, peer, session, "a session is open");
+            }
+            SessionChange::Cut { why } => {
+                let reason = &**why;
+                tracing::info!(target: TARGET, peer, session, reason, "a session is cut");
+            }
+            SessionChange::Resumed { after, repeated } => {
+                tracing::info!(target: TARGET, peer, session, ?after, repeated, "a session is resumed");
+            }
+            SessionChange::PeerChanged { found } => {
+                let reason = &**found;
+                tracing::warn!(target: TARGET, peer, session, reason, "the peer is another one");
+            }
+            SessionChange::Ended { why, closed, .. } => {
+                let reason = &**why;
+                tracing::info!(target: TARGET, peer, session, reason, closed, "a session has ended");
+            }
+            SessionChange::Rejected { .. } | SessionChange::Reattached { .. } => {}
+        }
+    }
+}
+
 /// The outcome of the calls to one actor of a session that has ended; part of
 /// [`SessionChange::Ended`].
 ///

@@ -85,7 +85,8 @@ async fn redial(
                 return NextConnection::End(format!("{why}; {error}"));
             }
             Ok(Err(RedialError::Transient(error))) => {
-                tracing::debug!(peer = %session.peer, %error, "a session waits for its peer");
+                let (peer, reason) = (&*session.peer, &*error);
+                tracing::debug!(target: "wigwag::session", peer, reason, "a session waits for its peer");
                 session.attempt_failed(&error);
                 last = error;
             }

@@ -157,7 +157,8 @@ async fn serve_handshake(
         if let Some(node) = node.upgrade() {
             node.counters.refused(&error);
         }
-        tracing::info!(%peer, %error, hint = error.hint(), "a peer was not let in");
+        let (peer, reason, hint) = (&*peer, error.reason(), error.hint());
+        tracing::info!(target: "wigwag::acceptor", peer, reason, hint, "a peer was refused");
     }
 }
 

@@ -67,7 +67,6 @@ pub(crate) async fn drive_session(
         if !session.resumption.is_enabled() {
             break (why, EndKind::Lost);
         }
-        tracing::debug!(peer = %session.peer, why, "a session has lost its connection");
         session.connection_lost(&session_connection, &why);
         match redial::next(&session, session_connection.epoch, &why).await {
             NextConnection::Resumed(resumed) => next = *resumed,
@@ -78,7 +77,6 @@ pub(crate) async fn drive_session(
             NextConnection::End(why) => break (why, EndKind::Lost),
         }
     };
-    tracing::debug!(peer = %session.peer, why, "a session is over");
     session.end(&why, how);
     if let Some(node) = node.upgrade() {
         node.forget(&session);

@@ -41,6 +41,7 @@ pub struct NodeOptions {
     pub(crate) lists_actors: bool,
     pub(crate) access: AccessOptions,
     pub(crate) observable: bool,
+    pub(crate) trace_context: bool,
 }
 
 impl Default for NodeOptions {
@@ -59,6 +60,7 @@ impl Default for NodeOptions {
             lists_actors: true,
             access: AccessOptions::default(),
             observable: false,
+            trace_context: false,
         }
     }
 }
@@ -248,6 +250,15 @@ impl NodeOptions {
         self
     }
 
+    /// Sets whether calls carry their [trace context](crate::trace) between this node and peers that set
+    /// this too. Off by default. A call with a context takes 30 bytes more, and does not share a frame
+    /// with others.
+    #[must_use]
+    pub fn trace_context(mut self, on: bool) -> NodeOptions {
+        self.trace_context = on;
+        self
+    }
+
     /// The limits that the node announces.
     pub(crate) fn limits(&self) -> Limits {
         let Limits { message_max, frame_max, .. } = self.limits;
@@ -263,6 +274,9 @@ impl NodeOptions {
         }
         if !self.fixed_width {
             offered &= !features::FIXED;
+        }
+        if !self.trace_context {
+            offered &= !features::TRACE_CONTEXT;
         }
         offered
     }

@@ -5,6 +5,7 @@ mod sessions;
 mod newcomers;
 mod page;
 mod peers;
+mod events;
 
 use std::time::Duration;
 
