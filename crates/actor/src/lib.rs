@@ -84,6 +84,7 @@ pub use runtime::actor::{Actor, Handled};
 pub use runtime::alive::{Alive, ReplaceError};
 pub use runtime::life::Life;
 pub use runtime::publish::{PublishError, Publisher};
+pub use runtime::run::trace;
 pub use runtime::stash::NotStashed;
 pub use runtime::state_machine::StateMachine;
 pub use runtime::this::This;

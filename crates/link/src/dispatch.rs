@@ -21,7 +21,7 @@ use crate::batch;
 use crate::budget::Pools;
 use crate::error::LinkError;
 use crate::features;
-use crate::frame::Frame;
+use crate::frame::{Frame, kind};
 use crate::inbound::{Arrived, InboundChannels};
 use crate::limits::{Limits, units};
 use crate::opening::Opening;
@@ -175,6 +175,7 @@ impl<C> Dispatcher<C> {
             let Some((frame, body)) = incoming.next_frame()? else {
                 return Ok(());
             };
+            channels.trace = incoming.take_trace();
             app.frame(&frame)?;
             if let Frame::Cancel { slot, generation } = frame
                 && !incoming.may_be_open(slot, generation)
@@ -243,6 +244,7 @@ fn dispatch_whole<A: Application>(
 ) -> Result<(), A::Error> {
     let units = whole.units;
     let frame = incoming.parse(whole.kind(), whole.body())?;
+    channels.trace = incoming.take_trace();
     let channel = match frame {
         Frame::Tell { channel, .. }
         | Frame::Ask { channel, .. }
@@ -258,8 +260,10 @@ fn dispatch_whole<A: Application>(
     if let Some(channel) = channel {
         channels.call_is_whole(channel, units);
     }
+    // Behind extras, a call is stored without them.
     if let Frame::Tell { channel, method: 1.., .. } | Frame::Ask { channel, method: 1.., .. } =
         frame
+        && whole.kind() != kind::CALL_X
     {
         let frame = assemblies.share(whole);
         return channels.long_call(LongCall { channel, units, frame }, app);

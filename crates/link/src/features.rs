@@ -32,9 +32,21 @@ pub const MIXED_RUNS: u64 = 1 << 8;
 /// it (section 9).
 pub const REFERENCES: u64 = 1 << 9;
 
+/// Trace context: a call carries the trace that it belongs to (section 3). Offered only if the options
+/// of the node say so.
+pub const TRACE_CONTEXT: u64 = 1 << 10;
+
 /// The features that this crate offers.
-pub const OFFERED: u64 =
-    REFERENCES | MIXED_RUNS | CANCELLING | OUTCOMES | FIXED | RUNS | RESUME | PARTS | STREAMS;
+pub const OFFERED: u64 = TRACE_CONTEXT
+    | REFERENCES
+    | MIXED_RUNS
+    | CANCELLING
+    | OUTCOMES
+    | FIXED
+    | RUNS
+    | RESUME
+    | PARTS
+    | STREAMS;
 
 /// The features of a session with a peer that offers `peer`.
 pub fn on(peer: u64) -> u64 {
@@ -59,7 +71,7 @@ mod tests {
     #[test]
     fn features_have_the_bits_of_the_protocol() {
         assert_eq!([PARTS, RESUME, RUNS, FIXED, OUTCOMES, CANCELLING], [2, 8, 16, 32, 64, 128]);
-        assert_eq!([MIXED_RUNS, REFERENCES, STREAMS], [256, 512, 1]);
+        assert_eq!([MIXED_RUNS, REFERENCES, STREAMS, TRACE_CONTEXT], [256, 512, 1, 1024]);
         let all = STREAMS
             | PARTS
             | RESUME
@@ -68,7 +80,8 @@ mod tests {
             | OUTCOMES
             | CANCELLING
             | MIXED_RUNS
-            | REFERENCES;
+            | REFERENCES
+            | TRACE_CONTEXT;
         assert_eq!(on(u64::MAX), all);
         assert_eq!(on(RUNS | 4), RUNS);
     }

@@ -7,6 +7,7 @@
 
 use wigwag_wire::Reader;
 use wigwag_wire::run::{Run, is_run};
+use wigwag_wire::trace::TraceContext;
 use wigwag_wire::varint::{self, take as v};
 
 use crate::code::Code;
@@ -278,11 +279,29 @@ pub(crate) fn unknown_frame() -> LinkError {
 /// Extras that this version knows: 1 traceparent, 2 milliseconds left, 4 call chain, 6 items wanted.
 /// All but the last are advisory: a call may be handled without them. Unknown odd tags are always
 /// skipped.
-const TAGS_KNOWN: [u64; 4] = [1, WITHIN, 4, ITEMS];
+const TAGS_KNOWN: [u64; 4] = [TRACE, WITHIN, 4, ITEMS];
+/// The tag of the trace context, in its encoded form of 25 bytes.
+pub(crate) const TRACE: u64 = 1;
 /// The tag of the milliseconds for which the caller of an ask waits from its arrival on.
 pub(crate) const WITHIN: u64 = 2;
 /// The tag of the first limit of the items that an ask is answered with, in units.
 pub(crate) const ITEMS: u64 = 6;
+
+/// The trace context among the extras of a CALL_X. One that is malformed, or has another length, is
+/// as good as none.
+#[cold]
+pub(crate) fn trace_of(body: &[u8]) -> Option<TraceContext> {
+    let mut reader = Reader::new(body);
+    reader.u8().ok()?;
+    let mut meta = Reader::new(b(&mut reader).ok()?);
+    while !meta.is_empty() {
+        let (tag, value) = (varint::take(&mut meta).ok()?, b(&mut meta).ok()?);
+        if tag == TRACE {
+            return TraceContext::from_bytes(value.try_into().ok()?);
+        }
+    }
+    None
+}
 
 /// Parses CALL_X: a call behind its extras. Even tags must be understood; a call with an unknown
 /// one is answered with an error.

@@ -7,7 +7,8 @@ use alloc::format;
 use alloc::vec::Vec;
 
 use wigwag_wire::Buffer;
-use wigwag_wire::call::{CallExtra, Calls};
+use wigwag_wire::call::{CallExtra, Calls, TRACED_ASK, TRACED_TELL};
+use wigwag_wire::trace::TraceContext;
 
 use crate::application::{Application, Attach, LongCall, Target};
 use crate::code::Code;
@@ -34,7 +35,20 @@ pub(crate) struct Arrived<'a> {
 
 impl Arrived<'_> {
     /// The call as inbound queues store it.
-    fn stored(&self) -> Buffer {
+    fn stored(&self, trace: Option<TraceContext>) -> Buffer {
+        let mut frame = self.stored_alone();
+        if let Some(trace) = trace {
+            let kind = if self.asker.is_some() { TRACED_ASK } else { TRACED_TELL };
+            let call = core::mem::replace(&mut frame, Buffer::new());
+            write::frame(&mut frame, kind, |out| {
+                out.extend(&trace.to_bytes());
+                out.extend(call.as_slice());
+            });
+        }
+        frame
+    }
+
+    fn stored_alone(&self) -> Buffer {
         let (mut frame, channel) = (Buffer::new(), self.channel);
         let method = u32::try_from(self.method).unwrap_or(u32::MAX);
         let put = |out: &mut Buffer| out.extend(self.arguments);
@@ -57,6 +71,8 @@ pub(crate) struct InboundChannels<C> {
     channels: Vec<Option<Inbound<C>>>,
     /// Open channels with calls that are not published.
     unpublished: Vec<usize>,
+    /// The trace context of the call that comes next, if it has one.
+    pub(crate) trace: Option<TraceContext>,
 }
 
 #[derive(Debug)]
@@ -109,7 +125,7 @@ impl<C> Open<C> {
 impl<C> InboundChannels<C> {
     pub(crate) fn new(ours: &Limits, knows_references: bool) -> InboundChannels<C> {
         let (channels, unpublished) = (Vec::new(), Vec::new());
-        InboundChannels { ours: *ours, knows_references, channels, unpublished }
+        InboundChannels { ours: *ours, knows_references, channels, unpublished, trace: None }
     }
 
     /// True if the session knows references to actors.
@@ -245,7 +261,7 @@ impl<C> InboundChannels<C> {
             }
             return Ok(());
         }
-        let frame = call.stored();
+        let frame = call.stored(self.trace.take());
         let run = ChannelCalls { channel, calls: 1, units, bytes: frame.as_slice() };
         self.calls(&run, app)
     }

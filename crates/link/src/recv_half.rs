@@ -6,14 +6,15 @@
 
 use wigwag_wire::call::{ASK, ASKS, MIXED_ASKS, MIXED_TELLS, REPLIES, TELL, TELLS};
 use wigwag_wire::run::{Run, RunItems, is_mixed_run, is_run};
+use wigwag_wire::trace::TraceContext;
 use wigwag_wire::{Reader, varint};
 
 use crate::batch::BatchHeader;
 use crate::code::Code;
 use crate::error::LinkError;
 use crate::features;
-use crate::frame::kind::{ITEM, ITEM_CREDIT, PART, PARTS, PARTS_DROP, REPLY};
-use crate::frame::{Frame, ITEMS, SEQUENCED, broken_run, numbers, unknown_frame};
+use crate::frame::kind::{CALL_X, ITEM, ITEM_CREDIT, PART, PARTS, PARTS_DROP, REPLY};
+use crate::frame::{Frame, ITEMS, SEQUENCED, broken_run, numbers, trace_of, unknown_frame};
 use crate::limits::{Limits, units};
 use crate::slot_generations::SlotGenerations;
 
@@ -40,6 +41,8 @@ pub struct RecvHalf {
     parts: bool,
     /// Asks may be answered with streams.
     streams: bool,
+    /// Calls may have a trace context.
+    traces: bool,
     generations: SlotGenerations,
 }
 
@@ -58,6 +61,7 @@ impl RecvHalf {
             cancelling: false,
             parts: false,
             streams: false,
+            traces: false,
             generations: SlotGenerations::default(),
         }
     }
@@ -71,6 +75,7 @@ impl RecvHalf {
             cancelling: features & features::CANCELLING != 0,
             parts: features & features::PARTS != 0,
             streams: features::has_streams(features),
+            traces: features & features::TRACE_CONTEXT != 0,
             ..self
         }
     }
@@ -123,7 +128,7 @@ impl RecvHalf {
         let end = header.first_seq + header.count;
         let fresh = self.recv_next;
         let seq = header.first_seq;
-        Ok(Incoming { receiver: self, reader, ack: header.ack, seq, fresh, end })
+        Ok(Incoming { receiver: self, reader, ack: header.ack, seq, fresh, end, trace: None })
     }
 }
 
@@ -140,6 +145,8 @@ pub struct Incoming<'a> {
     fresh: u64,
     /// The number after the last sequenced frame.
     end: u64,
+    /// The trace context of the frame that was parsed last.
+    trace: Option<TraceContext>,
 }
 
 /// Consecutive calls on one channel. All are new, have a method other than 0, and ask from slots
@@ -391,6 +398,11 @@ impl<'a> Incoming<'a> {
         }
     }
 
+    /// Takes the trace context of the frame that was parsed last, if it has one and the feature is on.
+    pub fn take_trace(&mut self) -> Option<TraceContext> {
+        self.trace.take()
+    }
+
     /// Parses a frame, and checks it against the features of the session and the askers of the
     /// peer.
     ///
@@ -410,6 +422,9 @@ impl<'a> Incoming<'a> {
             return Err(unknown_frame());
         }
         let mut frame = Frame::parse(kind, body)?;
+        if kind == CALL_X && self.receiver.traces {
+            self.trace = trace_of(body);
+        }
         if let Frame::Need { units, .. } = &mut frame
             && !self.receiver.parts
         {

@@ -6,10 +6,11 @@
 
 use wigwag_wire::call::{ASK_BY, ASK_ITEMS, CallExtra, small};
 use wigwag_wire::small::{Scratch, put_numbers, store};
+use wigwag_wire::trace::{TRACE_BYTES, TraceContext};
 use wigwag_wire::{Buffer, varint};
 
 use crate::code::Code;
-use crate::frame::{Frame, ITEMS, WITHIN, kind};
+use crate::frame::{Frame, ITEMS, TRACE, WITHIN, kind};
 use crate::limits::put_bytes;
 
 /// Appends a frame whose body is written by `write`, and returns the length of the body.
@@ -139,52 +140,51 @@ pub fn ask_stored(
     })
 }
 
-/// Appends an ASK whose caller waits `within_ms` milliseconds, and returns the length of its body,
-/// which determines its cost.
-pub fn ask_within(
-    out: &mut Buffer,
-    within_ms: u64,
-    channel: u64,
-    asker: (u32, u32),
-    method: u32,
-    arguments: impl FnOnce(&mut Buffer),
-) -> usize {
-    ask_with(out, (WITHIN, within_ms), channel, asker, method, arguments)
+/// What a call says besides its arguments.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Extras {
+    /// The trace that it belongs to.
+    pub trace: Option<TraceContext>,
+    /// Of an ask: the milliseconds for which its caller waits.
+    pub within_ms: Option<u64>,
+    /// Of an ask: the first limit of the items that it is answered with, in units.
+    pub items: Option<u64>,
 }
 
-/// Appends an ASK that is answered with a stream, whose items may use `limit` units at first, and
-/// returns the length of its body, which determines its cost.
-pub fn ask_items(
+/// Appends a TELL, or an ASK with its slot and generation, behind its extras. Returns the length of
+/// the body, which determines its cost.
+pub fn call_with(
     out: &mut Buffer,
-    limit: u64,
+    extras: &Extras,
     channel: u64,
-    asker: (u32, u32),
-    method: u32,
-    arguments: impl FnOnce(&mut Buffer),
-) -> usize {
-    ask_with(out, (ITEMS, limit), channel, asker, method, arguments)
-}
-
-/// Appends an ASK with an extra whose value is a number.
-fn ask_with(
-    out: &mut Buffer,
-    (tag, value): (u64, u64),
-    channel: u64,
-    (slot, generation): (u32, u32),
+    asker: Option<(u32, u32)>,
     method: u32,
     arguments: impl FnOnce(&mut Buffer),
 ) -> usize {
     frame(out, kind::CALL_X, |out| {
-        out.push(kind::ASK);
-        // The length of the extras, and that of the value behind its tag: both are below 13.
+        out.push(if asker.is_some() { kind::ASK } else { kind::TELL });
+        // All lengths are below 128: that of the context, and of two numbers with their heads.
         let at = out.len();
-        out.put([0, tag as u8, 0], 3);
-        varint::put(out, value);
-        let value = (out.len() - at - 3) as u8;
-        out.set(at, value + 2);
-        out.set(at + 2, value);
-        let numbers = [channel, slot.into(), generation.into(), method.into()];
-        numbers.iter().for_each(|number| varint::put(out, *number));
+        out.push(0);
+        if let Some(trace) = &extras.trace {
+            out.extend(&[TRACE as u8, TRACE_BYTES as u8]);
+            out.extend(&trace.to_bytes());
+        }
+        for (tag, value) in [(WITHIN, extras.within_ms), (ITEMS, extras.items)] {
+            let Some(value) = value else { continue };
+            out.push(tag as u8);
+            let at = out.len();
+            out.push(0);
+            varint::put(out, value);
+            out.set(at, (out.len() - at - 1) as u8);
+        }
+        out.set(at, (out.len() - at - 1) as u8);
+        varint::put(out, channel);
+        if let Some((slot, generation)) = asker {
+            varint::put(out, slot.into());
+            varint::put(out, generation.into());
+        }
+        varint::put(out, method.into());
         arguments(out);
     })
 }
@@ -381,13 +381,16 @@ fn call(out: &mut Buffer, what: &Frame<'_>) {
             });
         }
         Frame::AskItems { limit, channel, slot, generation, method, arguments } => {
-            let asker = (slot as u32, generation as u32);
-            ask_items(out, limit, channel, asker, method as u32, |out| out.extend(arguments));
+            let asker = Some((slot as u32, generation as u32));
+            let extras = Extras { items: Some(limit), ..Extras::default() };
+            let put = |out: &mut Buffer| out.extend(arguments);
+            call_with(out, &extras, channel, asker, method as u32, put);
         }
         Frame::AskWithin { within_ms, channel, slot, generation, method, arguments } => {
-            let asker = (slot as u32, generation as u32);
+            let asker = Some((slot as u32, generation as u32));
+            let extras = Extras { within_ms: Some(within_ms), ..Extras::default() };
             let put = |out: &mut Buffer| out.extend(arguments);
-            ask_within(out, within_ms, channel, asker, method as u32, put);
+            call_with(out, &extras, channel, asker, method as u32, put);
         }
         Frame::Reply { slot, generation, value } => {
             reply(out, (slot as u32, generation as u32), |out| out.extend(value));

@@ -262,8 +262,12 @@ impl Raw {
 
     /// Sends well-formed frames, correctly numbered and acknowledged.
     pub async fn tell(&mut self, what: &[Frame<'_>]) -> bool {
-        let bytes = frames(what);
-        let mut reader = Reader::new(&bytes);
+        self.tell_encoded(&frames(what)).await
+    }
+
+    /// Sends frames that are encoded already, correctly numbered and acknowledged.
+    pub async fn tell_encoded(&mut self, bytes: &[u8]) -> bool {
+        let mut reader = Reader::new(bytes);
         let mut count = 0;
         while let Ok((kind, _)) = Frame::next(&mut reader, u64::MAX) {
             count += u64::from(kind & SEQUENCED != 0);
@@ -272,7 +276,7 @@ impl Raw {
             }
         }
         let ack = if self.acknowledges { self.received } else { 0 };
-        let body = batch(ack, self.sent, count, &bytes);
+        let body = batch(ack, self.sent, count, bytes);
         self.sent += count;
         self.send(&body).await
     }

@@ -282,6 +282,7 @@ mod reconnecting;
 mod node;
 mod termination;
 pub mod io;
+pub mod trace;
 mod api;
 #[cfg(feature = "testing")]
 pub mod testing;

@@ -7,6 +7,7 @@
 use crate::fixed::FixedWidth;
 use crate::run::{Run, RunItems, is_run};
 use crate::small::{SMALL_BYTES_MAX, Scratch, put_numbers, store};
+use crate::trace::TRACE_BYTES;
 use crate::{Buffer, Encode, Reader, Time, varint};
 
 /// The kind of a call without an answer.
@@ -22,6 +23,12 @@ pub const ASK_BY: u8 = 0x92;
 /// sent: the first limit of its items, in eight bytes, little-endian, precedes the body of an
 /// [`ASK`].
 pub const ASK_ITEMS: u8 = 0x96;
+
+/// The kind of a tell with a trace context, in the form in which it is stored and never sent: the
+/// [context](crate::trace), in 25 bytes, precedes the whole stored tell.
+pub const TRACED_TELL: u8 = 0x98;
+/// The same of an ask, which may be one with an extra.
+pub const TRACED_ASK: u8 = 0x99;
 
 /// The kind of an answer.
 pub const REPLY: u8 = 0x93;
@@ -105,6 +112,8 @@ pub struct EncodedCall<'a> {
     pub arguments: &'a [u8],
     /// What the caller of an ask has said besides, if anything.
     pub extra: Option<CallExtra>,
+    /// The trace context of the call, if it has one.
+    pub trace: Option<&'a [u8; TRACE_BYTES]>,
 }
 
 /// What the caller of an ask says besides its arguments.
@@ -155,6 +164,10 @@ impl<'a> Calls<'a> {
         if is_run(kind) {
             return self.begin(Run::parse(kind, body)?, whole.take_rest());
         }
+        if let TRACED_TELL | TRACED_ASK = kind {
+            self.rest = whole.take_rest();
+            return traced(body);
+        }
         let mut body = Reader::new(body);
         let extra = match kind {
             ASK_BY => Some(CallExtra::Deadline(Time::from_nanos(body.u64().ok()?))),
@@ -170,7 +183,7 @@ impl<'a> Calls<'a> {
         };
         let method = narrow(varint::take(&mut body).ok()?);
         self.rest = whole.take_rest();
-        Some(EncodedCall { method, asker, arguments: body.take_rest(), extra })
+        Some(EncodedCall { method, asker, arguments: body.take_rest(), extra, trace: None })
     }
 
     fn begin(&mut self, run: Run<'a>, rest: &'a [u8]) -> Option<EncodedCall<'a>> {
@@ -192,8 +205,15 @@ impl<'a> Calls<'a> {
         };
         let asker = self.asks.then_some((self.slot, self.generation));
         self.slot = self.slot.wrapping_add(1);
-        Some(EncodedCall { method, asker, arguments, extra: None })
+        Some(EncodedCall { method, asker, arguments, extra: None, trace: None })
     }
+}
+
+/// The call behind its trace context.
+fn traced(body: &[u8]) -> Option<EncodedCall<'_>> {
+    let (trace, call) = body.split_first_chunk()?;
+    let call = Calls::new(call).next()?;
+    Some(EncodedCall { trace: Some(trace), ..call })
 }
 
 /// A method number as calls have it. One that is too large must not become a valid one.
@@ -330,6 +350,7 @@ impl<'a> Iterator for Calls<'a> {
                         asker: None,
                         arguments,
                         extra: None,
+                        trace: None,
                     });
                 }
                 if *kind == ASK
@@ -349,7 +370,13 @@ fn small_ask(body: &[u8]) -> Option<EncodedCall<'_>> {
     let (slot, generation, used) = varint::pair(body)?;
     let (method, arguments) = body.get(used..)?.split_first()?;
     let method = Some(u32::from(*method)).filter(|method| *method < 0x80)?;
-    Some(EncodedCall { method, asker: Some((slot, generation)), arguments, extra: None })
+    Some(EncodedCall {
+        method,
+        asker: Some((slot, generation)),
+        arguments,
+        extra: None,
+        trace: None,
+    })
 }
 
 #[cfg(test)]
@@ -405,7 +432,7 @@ mod tests {
                 18 => Some(CallExtra::Items(4096)),
                 _ => None,
             };
-            EncodedCall { method, asker, arguments, extra }
+            EncodedCall { method, asker, arguments, extra, trace: None }
         };
         let expected = vec![
             call(16, None, &[1, 2][..]),
@@ -436,7 +463,7 @@ mod tests {
         assert_eq!(run.take(), Some((12, &[4][..])));
         drop(run);
         let (asker, arguments) = (Some((13, 10)), &[5][..]);
-        let last = EncodedCall { method: 17, asker, arguments, extra: None };
+        let last = EncodedCall { method: 17, asker, arguments, extra: None, trace: None };
         assert_eq!((calls.next(), calls.next()), (Some(last), None));
     }
 
@@ -451,7 +478,10 @@ mod tests {
             &[5],
             &[&items[..7], &[6, 255, 255, 255, 255, 31, 5]].concat(),
         );
-        let call = |method, asker, arguments| EncodedCall { method, asker, arguments, extra: None };
+        let call = |method, asker, arguments| {
+            let (extra, trace) = (None, None);
+            EncodedCall { method, asker, arguments, extra, trace }
+        };
         let mut calls = Calls::new(bytes.as_slice());
         assert_eq!(calls.next(), Some(call(16, Some((9, 10)), &[1][..])));
         let mut run = calls.run().expect("three are left");
@@ -468,6 +498,21 @@ mod tests {
             call(u32::MAX, None, &[5]),
         ];
         assert_eq!(calls.collect::<Vec<_>>(), rest);
+    }
+
+    #[test]
+    fn a_call_comes_with_its_trace_context_and_the_next_one_without() {
+        let (mut inner, mut bytes) = (Buffer::new(), Buffer::new());
+        let deadline = 9_u64.to_le_bytes();
+        put(&mut inner, ASK_BY, &[], &[&deadline[..], &[5, 9, 10, 17, 4]].concat());
+        let traced = [&[7; TRACE_BYTES], inner.as_slice()].concat();
+        put(&mut bytes, TRACED_ASK, &[], &traced);
+        put(&mut bytes, TELL, &[5, 16], &[1]);
+        let calls: Vec<_> = Calls::new(bytes.as_slice()).collect();
+        assert_eq!(calls.iter().map(|call| call.method).collect::<Vec<_>>(), [17, 16]);
+        assert_eq!(calls[0].trace, Some(&[7; TRACE_BYTES]));
+        assert_eq!(calls[0].extra, Some(CallExtra::Deadline(Time::from_nanos(9))));
+        assert_eq!((calls[0].asker, calls[1].trace), (Some((9, 10)), None));
     }
 
     #[test]

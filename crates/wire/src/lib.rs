@@ -10,6 +10,7 @@ extern crate alloc;
 extern crate std;
 
 pub mod time;
+pub mod trace;
 pub mod buffer;
 pub mod gathered;
 pub mod buffer_slice;

@@ -32,6 +32,11 @@ pub(crate) fn call_owner() -> Option<CallOwner> {
     CURRENT.with(|place| place.borrow().owner.clone())
 }
 
+/// The number of the actor that this thread polls.
+pub(crate) fn current_number() -> Option<u64> {
+    CURRENT.with(|place| place.borrow().as_ref().map(|actor| actor.number()))
+}
+
 /// Restores the thread's previous actor when it is dropped.
 pub(crate) struct EnterGuard<'a> {
     current_actor: &'a mut Option<CurrentActor>,

@@ -18,6 +18,7 @@ use std::task::{Poll, Waker};
 
 use wigwag_wire::run::{ITEM_BYTES_MAX, RunBuilder};
 use wigwag_wire::small::Scratch;
+use wigwag_wire::trace::TraceContext;
 use wigwag_wire::{Buffer, Encode, call};
 
 use crate::error::CallErrorKind;
@@ -163,6 +164,8 @@ pub struct Reply<'r> {
     path: ReplyPath<'r>,
     batch: ReplyBatch,
     items: Option<ItemsWanted>,
+    /// The trace context of the call, once its handler goes on in a future.
+    trace: Option<Box<TraceContext>>,
 }
 
 /// A remote ask that is to be answered with a stream.
@@ -177,7 +180,7 @@ impl<'r> Reply<'r> {
     #[inline]
     pub(crate) fn new(slot: ReplySlot, path: Option<&'r Arc<dyn InboundQueueOwner>>) -> Reply<'r> {
         let path = path.map_or(ReplyPath::None, ReplyPath::Borrowed);
-        Reply { slot, path, batch: ReplyBatch::default(), items: None }
+        Reply { slot, path, batch: ReplyBatch::default(), items: None, trace: None }
     }
 
     /// A reply for the calls of a run. The caller must [hand over](Self::hand_over) the collected
@@ -356,8 +359,19 @@ impl<'r> Reply<'r> {
     pub fn take_owned(&mut self) -> Reply<'static> {
         let slot = std::mem::replace(&mut self.slot, ReplySlot::Nobody);
         let path = self.owner().map_or(ReplyPath::None, |owner| ReplyPath::Owned(owner.clone()));
-        let items = self.items.take();
-        Reply { slot, path, batch: ReplyBatch::default(), items }
+        let (items, trace) = (self.items.take(), self.trace.take());
+        Reply { slot, path, batch: ReplyBatch::default(), items, trace }
+    }
+
+    /// Keeps the trace context of the call for its future.
+    #[cold]
+    pub(crate) fn keep_trace(&mut self, trace: TraceContext) {
+        self.trace = Some(Box::new(trace));
+    }
+
+    /// Takes the trace context of the call.
+    pub(crate) fn take_trace(&mut self) -> Option<Box<TraceContext>> {
+        self.trace.take()
     }
 
     /// The asker, which is remote, wants a stream, whose items may use `limit` units at first.

@@ -26,6 +26,7 @@ use crate::reply::responder::SendReply;
 use crate::reply::{Reply, while_ending};
 use crate::runtime::actor::Actor;
 use crate::runtime::run::spans::{self, Spans};
+use crate::runtime::run::trace::{self, TraceContext};
 use crate::sync::{Mutex, MutexGuard};
 use crate::turn;
 
@@ -114,6 +115,8 @@ struct Running {
     owner: Option<Arc<dyn InboundQueueOwner>>,
     caller: Option<CallOwner>,
     is_ask: bool,
+    /// The trace context of the call.
+    trace: Option<Box<TraceContext>>,
 }
 
 impl<M> SideBySide<M> {
@@ -206,18 +209,20 @@ impl<M> SideBySide<M> {
     where
         A: Actor<Message = M>,
     {
-        let PendingCall { message, reply, owner, caller, .. } = call;
+        let PendingCall { message, mut reply, owner, caller, .. } = call;
         let _call = caller.as_ref().map(enter_call);
-        let is_ask = reply.is_wanted();
+        let (is_ask, trace) = (reply.is_wanted(), reply.take_trace());
+        let entered = trace.as_deref().copied().map(trace::enter);
         let span = spans::span::<A>(self.spans, &message);
         let first = || span.in_scope(|| actor.handle_side_by_side(message, reply));
         let work = catch_unwind(AssertUnwindSafe(first));
+        drop(entered);
         match work.map_err(|payload| Reason::panicked(&*payload))? {
             Some(work) if self.spans.is_some() => {
                 let work = Box::pin(work.instrument(span));
-                self.run(Running { work, key, owner, caller, is_ask });
+                self.run(Running { work, key, owner, caller, is_ask, trace });
             }
-            Some(work) => self.run(Running { work, key, owner, caller, is_ask }),
+            Some(work) => self.run(Running { work, key, owner, caller, is_ask, trace }),
             None => self.leave(key),
         }
         Ok(())
@@ -258,6 +263,7 @@ impl<M> SideBySide<M> {
             // The future holds up no mailbox, so call cycles through it are allowed.
             let _guard = turn::side_by_side();
             let _call = running.caller.as_ref().map(enter_call);
+            let _entered = running.trace.as_deref().copied().map(trace::enter);
             let mut context = Context::from_waker(waker);
             catch_unwind(AssertUnwindSafe(|| running.work.as_mut().poll(&mut context)))
         };

@@ -22,6 +22,7 @@ use crate::reference::interface::Interface;
 use crate::reference::local_ref::LocalRef;
 use crate::runtime::alive::visit_state;
 use crate::runtime::publish::{PublishError, publish};
+use crate::runtime::run::trace::{self, TraceContext};
 use crate::turn::{self, in_turns};
 
 /// An actor's view of itself. A handler or a hook takes it as a parameter `this: &This<Self>`,
@@ -43,6 +44,12 @@ impl<I: Interface> This<I> {
 
     pub(crate) fn mailbox(&self) -> &Arc<Mailbox<I::Message>> {
         &self.mailbox
+    }
+
+    /// The trace context of the call that is handled, if it came from another process with one; see
+    /// [`trace`](crate::trace). The calls of the handler to other processes carry it on by themselves.
+    pub fn trace_context(&self) -> Option<TraceContext> {
+        trace::current()
     }
 
     /// A reference to the actor itself. While one exists, the actor does not end for lack of

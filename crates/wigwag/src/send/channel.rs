@@ -8,11 +8,13 @@ use std::task::{Poll, Waker};
 
 use bytes::Bytes;
 use wigwag_actor::lifecycle::end_watchers::{EndWatcher, NotWatched};
+use wigwag_actor::trace;
 use wigwag_actor::{
     AskTiming, Attempt, CallError, CallErrorKind, Parked, Reason, Slot, SmallReply, Ticket, turn,
 };
 use wigwag_link::outbox::{LongFrame, Published};
 use wigwag_link::send_half::CallRefused;
+use wigwag_link::write::Extras;
 use wigwag_wire::Buffer;
 
 use crate::limits::{CODEC_FIXED, PILE_BYTES};
@@ -20,7 +22,7 @@ use crate::replies::ask_origin::AskOrigin;
 use crate::send::cancel::send_cancels;
 use crate::send::streams::Items;
 use crate::session::attach::AttachTo;
-use crate::session::buffers::encoding::{Arguments, AskExtra, Encoding};
+use crate::session::buffers::encoding::{Arguments, Encoding};
 use crate::session::buffers::{self, EncodeOutcome, RunHandout};
 use crate::session::rejected::MethodNames;
 use crate::session::tally::AskCounters;
@@ -37,6 +39,8 @@ pub(crate) struct Channel {
     pub(crate) target: Arc<str>,
     /// Arguments that have a fixed-width form are sent in that form.
     pub(crate) is_fixed: bool,
+    /// The peer takes trace contexts.
+    traces: bool,
     /// The origin of the asks of this channel.
     pub(crate) origin: AskOrigin,
     counters: Arc<AskCounters>,
@@ -49,6 +53,13 @@ pub(crate) enum AfterSend {
     Continue,
     /// The caller polls the answer next, which flushes.
     Poll,
+}
+
+/// The trace context of this thread, for a peer that takes it.
+#[cold]
+fn traced() -> Option<Extras> {
+    let trace = Some(trace::current()?);
+    Some(Extras { trace, ..Extras::default() })
 }
 
 impl Channel {
@@ -65,9 +76,9 @@ impl Channel {
     ) -> Result<(Channel, Attached), CallError> {
         let opened = session.send_attach(to, schema_hash, target).await?;
         let OpenedChannel { number, origin, counters, answer } = opened;
-        let target_of = target.clone();
+        let (is_fixed, traces) = (false, session.traces);
         let mut channel =
-            Channel { session, number, target: target_of, is_fixed: false, origin, counters };
+            Channel { session, number, target: target.clone(), is_fixed, traces, origin, counters };
         channel.session.flush();
         match answer.await {
             Ok(Ok(attached)) => {
@@ -92,9 +103,10 @@ impl Channel {
     ) -> Option<Channel> {
         let opened = session.send_attach_at_once(to, schema_hash, target)?;
         let OpenedChannel { number, origin, counters, .. } = opened;
-        let is_fixed = session.codec == CODEC_FIXED;
+        let (is_fixed, traces) = (session.codec == CODEC_FIXED, session.traces);
         buffers::flush_soon(&session);
-        Some(Channel { session, number, target: target.clone(), is_fixed, origin, counters })
+        let target = target.clone();
+        Some(Channel { session, number, target, is_fixed, traces, origin, counters })
     }
 
     /// Sends a tell, or an ask from a slot that the caller owns.
@@ -111,25 +123,35 @@ impl Channel {
         waker: Option<&Waker>,
         then: AfterSend,
     ) -> Attempt<()> {
-        let (channel, fixed, extra) = (self.number, self.is_fixed, None);
-        let call = Encoding { channel, method, asker, extra, fixed, arguments };
+        if self.traces
+            && let Some(extras) = traced()
+        {
+            return self.send_with(extras, asker, (method, arguments), ticket, waker, then);
+        }
+        let (channel, fixed, extras) = (self.number, self.is_fixed, None);
+        let call = Encoding { channel, method, asker, extras, fixed, arguments };
         self.send_call(handout, &call, ticket, waker, then)
     }
 
-    /// As [`send`](Self::send), for an ask with an extra. A function of its own, so that others do not
+    /// What the peer is told of a call besides, if nothing but its trace context.
+    fn extras(&self) -> Option<Extras> {
+        if self.traces { traced() } else { None }
+    }
+
+    /// As [`send`](Self::send), for a call with extras. A function of its own, so that others do not
     /// pay for it.
     #[inline(never)]
     fn send_with(
         &self,
-        extra: AskExtra,
+        extras: Extras,
         asker: Option<(u32, u32)>,
         (method, arguments): (u32, &impl Arguments),
         ticket: &mut Ticket,
         waker: Option<&Waker>,
         then: AfterSend,
     ) -> Attempt<()> {
-        let (channel, fixed, extra) = (self.number, self.is_fixed, Some(extra));
-        let call = Encoding { channel, method, asker, extra, fixed, arguments };
+        let (channel, fixed, extras) = (self.number, self.is_fixed, Some(extras));
+        let call = Encoding { channel, method, asker, extras, fixed, arguments };
         self.send_call(None, &call, ticket, waker, then)
     }
 
@@ -169,8 +191,8 @@ impl Channel {
         waker: Option<&Waker>,
     ) -> Attempt<Published> {
         let (channel, fixed) = (self.number, self.is_fixed);
-        let (asker, extra) = (None, None);
-        let call = Encoding { channel, method, asker, extra, fixed, arguments };
+        let (asker, extras) = (None, self.extras());
+        let call = Encoding { channel, method, asker, extras, fixed, arguments };
         self.send_shared(None, &|out| call.write(out), None, ticket, waker, AfterSend::Continue)
     }
 
@@ -217,8 +239,9 @@ impl Channel {
         let sent = match within_ms {
             None => self.send(None, asker, call, ticket, waker, then),
             Some(within_ms) => {
-                let extra = AskExtra::WithinMs(within_ms);
-                self.send_with(extra, asker, call, ticket, waker, then)
+                let within_ms = Some(within_ms.get().into());
+                let extras = Extras { within_ms, ..self.extras().unwrap_or_default() };
+                self.send_with(extras, asker, call, ticket, waker, then)
             }
         };
         match sent {
@@ -257,8 +280,9 @@ impl Channel {
             let error = CallError::new(CallErrorKind::Overloaded, &self.target);
             return Attempt::Failed(Box::new(error.with_detail(text)));
         };
-        let (extra, then) = (AskExtra::Items(window), AfterSend::Poll);
-        match self.send_with(extra, Some(asker), call, ticket, waker, then) {
+        let extras = Extras { items: Some(window), ..self.extras().unwrap_or_default() };
+        let then = AfterSend::Poll;
+        match self.send_with(extras, Some(asker), call, ticket, waker, then) {
             Attempt::Sent(()) => Attempt::Sent(items),
             refused => {
                 items.close_unsent();

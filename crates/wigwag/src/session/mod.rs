@@ -224,6 +224,8 @@ pub(crate) struct Session {
     pub(crate) cancelled: CancelledAsks,
     /// The peer knows streams.
     pub(crate) streams: bool,
+    /// Calls carry their trace context.
+    pub(crate) traces: bool,
     pub(crate) read_streams: ReadStreams,
     pub(crate) sent_streams: SentStreams,
     /// The best codec that a channel may use.
@@ -317,6 +319,7 @@ impl Session {
             cancels: features & features::CANCELLING != 0,
             cancelled: CancelledAsks::default(),
             streams: features::has_streams(features),
+            traces: features & features::TRACE_CONTEXT != 0,
             read_streams: ReadStreams::default(),
             sent_streams: SentStreams::default(),
             codec: if features & features::FIXED != 0 { CODEC_FIXED } else { CODEC_MESSAGEPACK },
@@ -527,6 +530,7 @@ impl Session {
     }
 
     pub(crate) fn announce(&self, what: SessionChange) {
+        what.log(&self.peer, self.number);
         self.announcer.announce(|| self.caller(), what);
     }
 

@@ -14,6 +14,7 @@ mod mixed_runs;
 mod peer_limits;
 mod sessions;
 mod tls;
+mod trace;
 mod ws;
 mod cancel;
 mod outcomes;

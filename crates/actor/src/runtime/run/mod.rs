@@ -11,6 +11,7 @@ mod mixed_calls;
 pub mod same_calls;
 pub(crate) mod sources;
 pub(crate) mod spans;
+pub mod trace;
 
 use crate::mailbox::mail_batch::MailBatch;
 use crate::mailbox::ready_queues::Provenance;

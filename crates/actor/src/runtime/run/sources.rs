@@ -22,6 +22,7 @@ use crate::runtime::actor::{Actor, Handled, handle_alone};
 use crate::runtime::run::mixed_calls::{MixedCalls, handle_mixed};
 use crate::runtime::run::same_calls::{SameCalls, renew};
 use crate::runtime::run::spans::CallScope;
+use crate::runtime::run::trace::{self, TraceContext};
 use crate::runtime::run::{CallSource, Remaining};
 
 /// True when only the mailbox still holds the reply slot: the asker is gone, and its call is not
@@ -238,6 +239,9 @@ impl<A: Actor> CallSource<A> for EncodedCalls<'_, A::Message> {
             if self.is_refused::<A>(&call, reply) {
                 return Some(Handled::Done);
             }
+            // Until the handler, or its first part, has ended.
+            let trace = call.trace.and_then(TraceContext::from_bytes);
+            let _entered = trace.map(trace::enter);
             let method = call.method;
             let arguments = match self.shared {
                 None => Reader::new(call.arguments),
@@ -245,7 +249,7 @@ impl<A: Actor> CallSource<A> for EncodedCalls<'_, A::Message> {
             };
             let handled =
                 scope.enter(method, || handle_alone(actor, method, arguments.clone(), reply));
-            match handled {
+            let handled = match handled {
                 Err(DecodeError::NeedsSession) => {
                     // Only a call with a reference to an actor needs to know its session, and it is
                     // too long to be one of a run. Every other call is spared that.
@@ -256,15 +260,21 @@ impl<A: Actor> CallSource<A> for EncodedCalls<'_, A::Message> {
                         });
                         matches!(handled, Ok(Some(_)))
                     });
-                    (method, handled)
+                    handled
                 }
                 handled => {
                     if !matches!(handled, Ok(Some(_))) {
                         self.owner.discarded(call.arguments);
                     }
-                    (method, handled)
+                    handled
                 }
+            };
+            if let (Some(trace), Ok(Some(Handled::Later(_) | Handled::SideBySide(_)))) =
+                (trace, &handled)
+            {
+                reply.keep_trace(trace);
             }
+            (method, handled)
         };
         match handled {
             Ok(Some(handled)) => return Some(handled),

@@ -18,6 +18,7 @@ use crate::reply::{Reply, while_ending};
 use crate::runtime::actor::Actor;
 use crate::runtime::run::handling::{ChunkEnd, Unhandled, handle_chunk};
 use crate::runtime::run::spans::{self, Spans};
+use crate::runtime::run::trace::{self, TraceContext};
 
 /// Runs an `async` handler, and then the handlers of the calls behind it.
 pub(super) async fn finish<A: Actor>(
@@ -28,11 +29,12 @@ pub(super) async fn finish<A: Actor>(
 ) -> (A, WorkStep<A::Message>) {
     let mut replies = None;
     loop {
-        let (message, reply, left) = later;
+        let (message, mut reply, left) = later;
+        let trace = reply.take_trace();
         let is_ask = reply.is_wanted();
         let span = spans::span::<A>(spans, &message);
         let handler = actor.handle_later(message, reply).instrument(span);
-        let caller = left.caller().cloned();
+        let (caller, handler) = (left.caller().cloned(), traced(trace, handler));
         if let Err(reason) = guarded(mailbox.control(), caller, handler).await {
             left.put_back(&mailbox);
             return (actor, WorkStep::End(reason));
@@ -53,6 +55,14 @@ pub(super) async fn finish<A: Actor>(
                 return (actor, WorkStep::SideBySide(Box::new((call, left))));
             }
         }
+    }
+}
+
+/// Runs a handler with the trace context of its call, if it has one.
+async fn traced<F: Future>(trace: Option<Box<TraceContext>>, handler: F) -> F::Output {
+    match trace {
+        None => handler.await,
+        Some(context) => trace::within(*context, handler).await,
     }
 }
 

@@ -1,9 +1,7 @@
 //! The encoded forms of one call: an item of a run, a short frame, or any frame.
 
-use std::num::NonZeroU32;
-
 use wigwag_actor::Message;
-use wigwag_link::write;
+use wigwag_link::write::{self, Extras};
 use wigwag_wire::Buffer;
 use wigwag_wire::run::RunBuilder;
 use wigwag_wire::small::Scratch;
@@ -35,15 +33,6 @@ impl<M: Message> Arguments for M {
     }
 }
 
-/// What the peer is told of an ask besides its arguments.
-#[derive(Clone, Copy)]
-pub(crate) enum AskExtra {
-    /// The milliseconds for which the caller waits.
-    WithinMs(NonZeroU32),
-    /// The answer is a stream, whose items may use so many units at first.
-    Items(u64),
-}
-
 /// A call to a remote actor that is about to be encoded.
 pub(crate) struct Encoding<'a, A> {
     pub(crate) channel: u64,
@@ -51,8 +40,8 @@ pub(crate) struct Encoding<'a, A> {
     pub(crate) method: u32,
     /// The slot and generation that the answer goes to; `None` for a tell.
     pub(crate) asker: Option<(u32, u32)>,
-    /// What the peer is told of the ask besides.
-    pub(crate) extra: Option<AskExtra>,
+    /// What the peer is told of the call besides.
+    pub(crate) extras: Option<Extras>,
     /// Arguments that have a fixed-width form are sent in that form.
     pub(crate) fixed: bool,
     pub(crate) arguments: &'a A,
@@ -69,7 +58,7 @@ impl<A: Arguments> Encoding<'_, A> {
     #[inline(always)]
     pub(crate) fn join(&self, run: &mut RunBuilder, out: &mut Buffer) -> bool {
         match self.asker {
-            Some(_) if self.extra.is_some() => false,
+            _ if self.extras.is_some() => false,
             None => run.tell(out, self.channel, self.method, self.small()),
             Some(asker) => run.ask(out, self.channel, asker, self.method, self.small()),
         }
@@ -79,7 +68,7 @@ impl<A: Arguments> Encoding<'_, A> {
     #[inline(always)]
     pub(crate) fn note(&self, run: &mut RunBuilder) {
         match self.asker {
-            Some(_) if self.extra.is_some() => {}
+            _ if self.extras.is_some() => {}
             None => run.note_tell(self.channel, self.method),
             Some(asker) => run.note_ask(self.channel, asker, self.method),
         }
@@ -89,7 +78,7 @@ impl<A: Arguments> Encoding<'_, A> {
     #[inline(always)]
     pub(crate) fn write(&self, out: &mut Buffer) -> usize {
         let (channel, method) = (self.channel, self.method);
-        if self.extra.is_some() {
+        if self.extras.is_some() {
             return self.write_any(out);
         }
         let short = match self.asker {
@@ -102,16 +91,12 @@ impl<A: Arguments> Encoding<'_, A> {
     /// Appends a frame of any length.
     fn write_any(&self, out: &mut Buffer) -> usize {
         let arguments = |out: &mut Buffer| self.arguments.encode(self.fixed, out);
-        match (self.asker, self.extra) {
-            (None, _) => write::tell(out, self.channel, self.method, arguments),
+        match (self.asker, &self.extras) {
+            (asker, Some(extras)) => {
+                write::call_with(out, extras, self.channel, asker, self.method, arguments)
+            }
+            (None, None) => write::tell(out, self.channel, self.method, arguments),
             (Some(asker), None) => write::ask(out, self.channel, asker, self.method, arguments),
-            (Some(asker), Some(AskExtra::WithinMs(within))) => {
-                let within_ms = within.get().into();
-                write::ask_within(out, within_ms, self.channel, asker, self.method, arguments)
-            }
-            (Some(asker), Some(AskExtra::Items(limit))) => {
-                write::ask_items(out, limit, self.channel, asker, self.method, arguments)
-            }
         }
     }
 }
