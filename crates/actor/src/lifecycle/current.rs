@@ -34,7 +34,7 @@ pub(crate) fn call_owner() -> Option<CallOwner> {
 
 /// The number of the actor that this thread polls.
 pub(crate) fn current_number() -> Option<u64> {
-    CURRENT.with(|place| place.borrow().as_ref().map(|actor| actor.number()))
+    CURRENT.with(|place| place.borrow().actor.as_ref().map(|actor| actor.number()))
 }
 
 /// Restores the thread's previous actor when it is dropped.

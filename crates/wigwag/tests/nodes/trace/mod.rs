@@ -132,31 +132,36 @@ async fn handlers_of_every_kind_see_the_context_of_their_call_and_of_no_other() 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn tells_of_one_turn_have_the_contexts_that_they_were_sent_with() {
     let stage = Stage::new([on(), on()]).await;
-    let there = stage.there.clone();
-    let tell = move || there.note().try_tell().unwrap();
-    let turns = [wigwag::spawn(turn(tell.clone())), tokio::spawn(turn(tell))];
-    for turn in turns {
-        turn.await.unwrap();
-    }
-    let seen = stage.there.seen().ask().await.unwrap();
-    let one: Vec<_> = [vec![None; 20], vec![SPAN; 3], vec![Some(9)], vec![SPAN], vec![None; 20]]
-        .concat()
-        .into_iter()
-        .collect();
-    let count = |seen: &[Option<u64>], what| seen.iter().filter(|one| **one == what).count();
-    for what in [None, SPAN, Some(9)] {
-        assert_eq!(count(&seen, what), 2 * count(&one, what), "{seen:?}");
+    let there = &stage.there;
+    there.note().try_tell().unwrap();
+    trace::with(context(), || there.note().try_tell()).unwrap();
+    there.note().try_tell().unwrap();
+    assert_eq!(there.seen().ask().await.unwrap(), [None, SPAN, None]);
+    let expected = [vec![None; 20], vec![SPAN; 3], vec![Some(9)], vec![SPAN], vec![None; 20]];
+    for is_turn in [true, false] {
+        let turn = turn(stage.there.clone());
+        match is_turn {
+            true => wigwag::spawn(turn).await.unwrap(),
+            false => tokio::spawn(turn).await.unwrap(),
+        }
+        assert_eq!(there.seen().ask().await.unwrap(), expected.concat());
     }
 }
 
-async fn turn(tell: impl Fn() + Send + 'static) {
-    (0..20).for_each(|_| tell());
-    trace::with(context(), || {
-        (0..3).for_each(|_| tell());
-        trace::with(context().child(9), &tell);
-        tell();
-    });
-    (0..20).for_each(|_| tell());
+async fn turn(there: WitnessRef) {
+    let tell = async |times: usize| {
+        for _ in 0..times {
+            there.note().tell().await.unwrap();
+        }
+    };
+    tell(20).await;
+    let traced = async {
+        tell(3).await;
+        trace::within(context().child(9), tell(1)).await;
+        tell(1).await;
+    };
+    trace::within(context(), traced).await;
+    tell(20).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

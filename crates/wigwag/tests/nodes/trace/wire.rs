@@ -25,7 +25,10 @@ async fn open(stage: &Stage, offered: u64) -> Raw {
 }
 
 /// The number of `note`, the first method of the witness.
-const NOTE: u8 = 16;
+const NOTE: u8 = 1;
+
+/// An empty array.
+const NO_ARGUMENTS: u8 = 0x90;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_malformed_context_is_as_good_as_none_and_the_call_is_handled() {
@@ -43,7 +46,7 @@ async fn a_malformed_context_is_as_good_as_none_and_the_call_is_handled() {
         (vec![], None),
     ];
     for (extras, expected) in rows {
-        assert!(raw.tell_encoded(&call_x(kind::TELL, &extras, &[0, NOTE])).await);
+        assert!(raw.tell_encoded(&call_x(kind::TELL, &extras, &[0, NOTE, NO_ARGUMENTS])).await);
         let seen = in_time(PATIENCE, async {
             loop {
                 let seen = stage.here.seen().ask().await.unwrap();
