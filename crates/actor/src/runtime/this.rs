@@ -47,7 +47,7 @@ impl<I: Interface> This<I> {
     }
 
     /// The trace context of the call that is handled, if it came from another process with one; see
-    /// [`trace`](crate::trace). The calls of the handler to other processes carry it on by themselves.
+    /// [`trace`]. The calls of the handler to other processes carry it on by themselves.
     pub fn trace_context(&self) -> Option<TraceContext> {
         trace::current()
     }

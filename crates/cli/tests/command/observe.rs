@@ -20,15 +20,15 @@ impl Echo {
 /// An observable node, and its address.
 async fn node() -> (Node, String) {
     let node = Node::with(NodeOptions::default().name("shop").observable(true));
-    node.export("echo", &Echo.spawn()).unwrap();
-    let bound = node.listen("tcp://127.0.0.1:0").await.unwrap().to_string();
+    node.export("echo", &Echo.spawn()).expect("the name is free");
+    let bound = node.listen("tcp://127.0.0.1:0").await.expect("a free port").to_string();
     (node, bound)
 }
 
 async fn said(words: &[&str]) -> Said {
     let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
     let running = move || run(words.iter().map(String::as_str).collect::<Vec<_>>());
-    tokio::task::spawn_blocking(running).await.unwrap()
+    tokio::task::spawn_blocking(running).await.expect("the command ends")
 }
 
 #[tokio::test(flavor = "multi_thread")]
