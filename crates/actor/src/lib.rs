@@ -44,6 +44,7 @@ pub mod testing;
 pub use call::answer::Answer;
 pub use call::ask::Ask;
 pub use call::block::block_on;
+pub use call::pipe::PipedReply;
 pub use call::pipeline::Pipeline;
 pub use call::rate_limiter::RateLimiter;
 pub use call::receipt::{DeliveryStatus, Receipt};
@@ -70,7 +71,8 @@ pub use reference::Ref;
 pub use reference::inbound_queue::{Exported, InboundQueue};
 pub use reference::interface::Interface;
 pub use reference::route::{
-    AskTiming, Attempt, ItemSource, ReadItem, Route, SMALL_REPLY_BYTES, Slot, SmallReply,
+    AskTiming, Attempt, ItemSource, PipedChannel, ReadItem, Route, SMALL_REPLY_BYTES, Slot,
+    SmallReply,
 };
 pub use reference::spin::SpinPolicy;
 pub use registry::NameError;

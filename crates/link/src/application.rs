@@ -36,6 +36,9 @@ pub enum Target<'a> {
     Reference(u128),
     /// By the number of a reference that this node has sent on: the actor lives on a third node.
     Relayed(u128),
+    /// The actor that the reference in the answer to an ask of the peer leads to, which has not come
+    /// yet: its slot and generation.
+    Answer(u32, u32),
 }
 
 /// What ATTACHED says of an actor.
@@ -79,8 +82,8 @@ pub struct Found<A> {
     pub codec: u8,
     /// The bound that it sets for its remote callers, if it has one.
     pub bound: Option<ActorBound>,
-    /// What the peer is told of it.
-    pub reference: ActorReference,
+    /// What the peer is told of it; nothing if it is not known yet.
+    pub reference: Option<ActorReference>,
 }
 
 /// The peer's answer (ATTACHED) to our request for a channel to one of its actors.
@@ -216,11 +219,11 @@ pub trait Application {
     /// A call was paid for and reaches nobody: its units are to be given back.
     fn discarded(&mut self, channel: &mut Self::Channel, units: u64);
 
+    /// An ask reaches nobody, and fails with this code. It is answered after this.
+    fn ask_lost(&mut self, _asker: (u32, u32), _code: Code, _detail: &str) {}
+
     /// A tell reaches nobody, and its caller cannot be told.
     fn tell_lost(&mut self) {}
-
-    /// An ask reaches nobody, and is answered with an error.
-    fn ask_lost(&mut self) {}
 
     /// The peer has dropped a reference that it was sent `times` times. False: it was not sent it
     /// that often.

@@ -167,6 +167,12 @@ impl Grant {
         Grant { initial, share, ..Grant::new(window, budget) }
     }
 
+    /// Puts the grant under the bound of its actor, which was not known before. Its window stays, and
+    /// grows within the bound from now on.
+    pub fn bind(&mut self, bound: ActorBound) {
+        self.share = Some(Box::new(Share::new(bound)));
+    }
+
     /// True if the actor bounds the calls of its remote callers. Then the sender's use is to be
     /// recorded with each call.
     pub fn is_bounded(&self) -> bool {

@@ -51,7 +51,7 @@ impl<C> Dispatcher<C> {
     pub fn new(ours: &Limits, features: u64, calls_max: usize) -> Dispatcher<C> {
         Dispatcher {
             receiver: RecvHalf::new(ours).with_features(features & features::OFFERED),
-            channels: InboundChannels::new(ours, features & features::REFERENCES != 0),
+            channels: InboundChannels::new(ours, features),
             assemblies: Assemblies::new(ours.message_max),
             calls_max,
             is_unconfirmed: false,
@@ -189,9 +189,15 @@ impl<C> Dispatcher<C> {
                     dispatch_whole(&mut incoming, channels, assemblies, whole, now, app)?;
                     continue;
                 }
-                Frame::Attach { channel, .. } | Frame::Detach { channel } => {
+                Frame::Attach { channel, how, target, schema_hash, codec } => {
                     assemblies.forget(source_of(channel));
+                    let is_unused = |slot, generation| incoming.is_unused(slot, generation);
+                    let target = channels.target(how, target, is_unused);
+                    let attach = target.map(|target| Attach { target, schema_hash, codec });
+                    channels.attach(channel, attach, app)?;
+                    continue;
                 }
+                Frame::Detach { channel } => assemblies.forget(source_of(channel)),
                 _ => {}
             }
             dispatch(channels, frame, units(body), now, app)?;
@@ -309,11 +315,6 @@ fn dispatch<A: Application>(
             is_open(app.failed(narrow(slot, generation)?, code, text)?)?;
         }
         Frame::Cancel { slot, generation } => app.cancelled((slot, generation)),
-        Frame::Attach { channel, how, target, schema_hash, codec } => {
-            let target = channels.target(how, target);
-            let attach = target.map(|target| Attach { target, schema_hash, codec });
-            channels.attach(channel, attach, app)?;
-        }
         Frame::Detach { channel } => channels.detach(channel, app),
         Frame::Attached { channel, limit, schema_hash, codec, reference } => {
             app.send_half().attached(channel, limit);

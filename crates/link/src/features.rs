@@ -36,8 +36,13 @@ pub const REFERENCES: u64 = 1 << 9;
 /// of the node say so.
 pub const TRACE_CONTEXT: u64 = 1 << 10;
 
+/// Pipes: a channel is opened to the actor that the reference in an answer leads to, before the answer
+/// has come (section 9). It is on only together with *references*.
+pub const PIPES: u64 = 1 << 11;
+
 /// The features that this crate offers.
-pub const OFFERED: u64 = TRACE_CONTEXT
+pub const OFFERED: u64 = PIPES
+    | TRACE_CONTEXT
     | REFERENCES
     | MIXED_RUNS
     | CANCELLING
@@ -51,6 +56,11 @@ pub const OFFERED: u64 = TRACE_CONTEXT
 /// The features of a session with a peer that offers `peer`.
 pub fn on(peer: u64) -> u64 {
     peer & OFFERED
+}
+
+/// True if pipes are among the features of a session.
+pub fn has_pipes(features: u64) -> bool {
+    features & (PIPES | REFERENCES) == PIPES | REFERENCES
 }
 
 /// True if streams are among the features of a session.
@@ -71,7 +81,8 @@ mod tests {
     #[test]
     fn features_have_the_bits_of_the_protocol() {
         assert_eq!([PARTS, RESUME, RUNS, FIXED, OUTCOMES, CANCELLING], [2, 8, 16, 32, 64, 128]);
-        assert_eq!([MIXED_RUNS, REFERENCES, STREAMS, TRACE_CONTEXT], [256, 512, 1, 1024]);
+        assert_eq!([MIXED_RUNS, REFERENCES, STREAMS], [256, 512, 1]);
+        assert_eq!([TRACE_CONTEXT, PIPES], [1024, 2048]);
         let all = STREAMS
             | PARTS
             | RESUME
@@ -81,7 +92,8 @@ mod tests {
             | CANCELLING
             | MIXED_RUNS
             | REFERENCES
-            | TRACE_CONTEXT;
+            | TRACE_CONTEXT
+            | PIPES;
         assert_eq!(on(u64::MAX), all);
         assert_eq!(on(RUNS | 4), RUNS);
     }
@@ -90,6 +102,12 @@ mod tests {
     fn streams_need_cancelling() {
         let features = [0, STREAMS, CANCELLING, STREAMS | CANCELLING];
         assert_eq!(features.map(has_streams), [false, false, false, true]);
+    }
+
+    #[test]
+    fn pipes_need_references() {
+        let features = [0, PIPES, REFERENCES, PIPES | REFERENCES];
+        assert_eq!(features.map(has_pipes), [false, false, false, true]);
     }
 
     #[test]

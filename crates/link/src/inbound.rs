@@ -14,6 +14,7 @@ use crate::application::{Application, Attach, LongCall, Target};
 use crate::code::Code;
 use crate::credit;
 use crate::error::LinkError;
+use crate::features;
 use crate::frame::Frame;
 use crate::limits::Limits;
 use crate::recv_half::ChannelCalls;
@@ -22,6 +23,9 @@ use crate::write;
 
 /// The method that every actor has: it is answered with the actor's schema.
 const DESCRIBE: u64 = 0;
+
+/// How ATTACH names the actor that the answer to an ask leads to.
+pub(crate) const HOW_ANSWER: u8 = 3;
 
 /// One call in a frame of its own.
 pub(crate) struct Arrived<'a> {
@@ -68,6 +72,7 @@ impl Arrived<'_> {
 pub(crate) struct InboundChannels<C> {
     ours: Limits,
     knows_references: bool,
+    knows_pipes: bool,
     channels: Vec<Option<Inbound<C>>>,
     /// Open channels with calls that are not published.
     unpublished: Vec<usize>,
@@ -123,9 +128,15 @@ impl<C> Open<C> {
 }
 
 impl<C> InboundChannels<C> {
-    pub(crate) fn new(ours: &Limits, knows_references: bool) -> InboundChannels<C> {
-        let (channels, unpublished) = (Vec::new(), Vec::new());
-        InboundChannels { ours: *ours, knows_references, channels, unpublished, trace: None }
+    pub(crate) fn new(ours: &Limits, features: u64) -> InboundChannels<C> {
+        InboundChannels {
+            ours: *ours,
+            knows_references: features & features::REFERENCES != 0,
+            knows_pipes: features::has_pipes(features),
+            channels: Vec::new(),
+            unpublished: Vec::new(),
+            trace: None,
+        }
     }
 
     /// True if the session knows references to actors.
@@ -134,12 +145,26 @@ impl<C> InboundChannels<C> {
     }
 
     /// The actor that ATTACH names; `None` if it is named in an unknown way.
-    pub(crate) fn target<'a>(&self, how: u8, target: &'a [u8]) -> Option<Target<'a>> {
+    /// `is_unused` says whether no ask has had a slot and generation yet.
+    pub(crate) fn target<'a>(
+        &self,
+        how: u8,
+        target: &'a [u8],
+        is_unused: impl FnOnce(u32, u32) -> bool,
+    ) -> Option<Target<'a>> {
         match how {
             0 => Some(Target::Name(target)),
             1 | 2 if self.knows_references => {
                 let number = target.try_into().ok().map(u128::from_le_bytes)?;
                 Some(if how == 1 { Target::Reference(number) } else { Target::Relayed(number) })
+            }
+            HOW_ANSWER if self.knows_pipes => {
+                let (slot, generation) = target.split_first_chunk()?;
+                let slot = u32::from_le_bytes(*slot);
+                let generation = u32::from_le_bytes(generation.try_into().ok()?);
+                let is_coming =
+                    u64::from(slot) < self.ours.slots_max && is_unused(slot, generation);
+                is_coming.then_some(Target::Answer(slot, generation))
             }
             _ => None,
         }
@@ -190,7 +215,8 @@ impl<C> InboundChannels<C> {
             return Ok(None);
         };
         if !open.pay(run.channel, run.units, app)? {
-            all_undeliverable(run, Code::ACTOR_STOPPED, app);
+            let code = app.send_half().end_code(run.channel);
+            all_undeliverable(run, code, app);
             return Ok(None);
         }
         if !open.is_unpublished {
@@ -257,7 +283,8 @@ impl<C> InboundChannels<C> {
             if open.pay(channel, units, app)? {
                 app.describe(&mut open.channel, asker, arguments, units);
             } else {
-                undeliverable(Some(asker), Code::ACTOR_STOPPED, "", app);
+                let code = app.send_half().end_code(channel);
+                undeliverable(Some(asker), code, "", app);
             }
             return Ok(());
         }
@@ -325,7 +352,10 @@ impl<C> InboundChannels<C> {
         if self.channels.len() <= at {
             self.channels.resize_with(at + 1, || None);
         }
-        send.answer_attach(self.ours.attach_pending_max)?;
+        match attach.map(|attach| attach.target) {
+            Some(Target::Answer(..)) => send.answer_pipe()?,
+            _ => send.answer_attach(self.ours.attach_pending_max)?,
+        }
         let opened = match found {
             Err(code) => {
                 send.withdraw(channel);
@@ -336,7 +366,9 @@ impl<C> InboundChannels<C> {
             }
             Ok(found) => {
                 let (schema_hash, codec) = (found.schema_hash, found.codec);
-                let (bytes, length) = found.reference.bytes(self.knows_references);
+                let knows = self.knows_references;
+                let (bytes, length) =
+                    found.reference.map_or(([0; 24], 0), |reference| reference.bytes(knows));
                 let reference = &bytes[..length];
                 let attached = Frame::Attached { channel, limit, schema_hash, codec, reference };
                 send.outbox.append(|out| write::any(out, &attached));
@@ -400,7 +432,7 @@ fn all_undeliverable<A: Application>(run: &ChannelCalls<'_>, code: Code, app: &m
 fn undeliverable<A: Application>(asker: Option<(u32, u32)>, code: Code, detail: &str, app: &mut A) {
     match asker {
         Some(asker) => {
-            app.ask_lost();
+            app.ask_lost(asker, code, detail);
             app.send_half().outbox.append(|out| write::error(out, asker, code, detail));
         }
         None => app.tell_lost(),

@@ -99,6 +99,10 @@ pub const UNACKED_ANSWERS_MIN: usize = 16 * 1024;
 /// and does not acknowledge them.
 pub const UNACKED_WRITTEN_MAX: usize = 32 * 1024 * 1024;
 
+/// Unanswered ATTACHes to actors of answers that a peer may have, each with the calls behind it:
+/// many callers of a node ask through such answers within one round trip.
+pub const PIPES_PENDING_MAX: u64 = 1024;
+
 /// Unanswered REVOKEs that a peer may have: as many as it can have reason to send at once.
 pub const REVOKES_PENDING_MAX: u64 = 1024;
 

@@ -192,6 +192,11 @@ pub struct ReplyRun<'a> {
 const SMALL_TELL: u32 = 0x80FF_80FF;
 
 impl<'a> Incoming<'a> {
+    /// True if no ask has had this slot and generation, and one may have them yet.
+    pub(crate) fn is_unused(&self, slot: u32, generation: u32) -> bool {
+        self.receiver.generations.is_unused(slot, generation)
+    }
+
     /// True if the slot was last asked from with this generation, so that the ask may be open.
     pub fn may_be_open(&self, slot: u64, generation: u64) -> bool {
         self.receiver.generations.is_latest(slot, generation)

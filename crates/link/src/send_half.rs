@@ -82,6 +82,7 @@ pub struct SendHalf {
     ack: Ack,
     received: Received,
     attaches: UnreadAnswers,
+    pipes: UnreadAnswers,
     revokes: UnreadAnswers,
 }
 
@@ -103,6 +104,8 @@ struct Use {
     open: u64,
     /// The limit that the peer was told last of the use that has ended.
     last_limit: u64,
+    /// The code with which calls fail that were sent in that use.
+    code: Option<Code>,
 }
 
 #[derive(Debug, Default)]
@@ -155,6 +158,7 @@ impl SendHalf {
             ack: Ack::default(),
             received: Received::default(),
             attaches: UnreadAnswers::default(),
+            pipes: UnreadAnswers::default(),
             revokes: UnreadAnswers::default(),
         }
     }

@@ -54,6 +54,13 @@ impl SlotGenerations {
         true
     }
 
+    /// True if an ask with this generation of the slot is still accepted.
+    pub(crate) fn is_unused(&self, slot: u32, generation: u32) -> bool {
+        let at = slot as usize;
+        let chunk = self.chunks.get(at / CHUNK).and_then(Option::as_ref);
+        is_at_or_after(generation, chunk.map_or(0, |chunk| chunk[at % CHUNK]))
+    }
+
     /// True if this is the generation with which the slot was used last.
     pub(crate) fn is_latest(&self, slot: u64, generation: u64) -> bool {
         let Ok(at) = usize::try_from(slot) else { return false };
@@ -100,6 +107,16 @@ mod tests {
         for beyond in [(5, 1 << 32), (5 + (1 << 32), 3), (u64::MAX, 3), (CHUNK as u64, 0)] {
             assert!(!generations.is_latest(beyond.0, beyond.1));
         }
+    }
+
+    #[test]
+    fn an_ask_that_may_come_is_known_without_taking_its_place() {
+        let mut generations = SlotGenerations::default();
+        assert!(generations.is_unused(5, 0) && generations.is_unused(70_000, 9));
+        assert!(generations.take(5, 3));
+        assert!(!generations.is_unused(5, 0) && !generations.is_unused(5, 3));
+        assert!(generations.is_unused(5, 4) && generations.is_unused(6, 0));
+        assert!(generations.take(5, 4), "to look at it has changed nothing");
     }
 
     #[test]

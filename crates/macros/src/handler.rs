@@ -58,6 +58,7 @@ pub(crate) fn interface(definition: &Definition) -> TokenStream {
 /// Generates what sends a reference to another process, and reads it there.
 fn references() -> TokenStream {
     let (reference, out, reader) = (local("reference"), local("out"), local("reader"));
+    let (channel, answer) = (local("channel"), local("answer"));
     quote! {
         const IS_REFERABLE: ::core::primitive::bool = true;
 
@@ -75,6 +76,15 @@ fn references() -> TokenStream {
             ::wigwag::__private::DecodeError,
         > {
             ::wigwag::__private::decode_reference(#reader)
+        }
+
+        fn piped_reference(
+            #channel: ::std::boxed::Box<dyn ::core::any::Any + ::core::marker::Send>,
+            #answer: ::std::boxed::Box<
+                dyn ::core::any::Any + ::core::marker::Send + ::core::marker::Sync,
+            >,
+        ) -> ::core::option::Option<::wigwag::__private::Ref<Self>> {
+            ::wigwag::__private::piped_reference(#channel, #answer)
         }
     }
 }

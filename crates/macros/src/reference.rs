@@ -97,6 +97,17 @@ fn common(definition: &Definition) -> TokenStream {
         }
 
         #[automatically_derived]
+        impl #parameters ::wigwag::__private::PipedReply<#self_type> for #reference_type
+        #conditions
+        {
+            fn into_reference(
+                self,
+            ) -> ::core::option::Option<::wigwag::__private::Ref<#self_type>> {
+                ::core::option::Option::Some(self.0)
+            }
+        }
+
+        #[automatically_derived]
         impl #parameters ::core::fmt::Debug for #reference_type #conditions {
             fn fmt(&self, #f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
                 ::core::fmt::Debug::fmt(&self.0, #f)

@@ -314,7 +314,7 @@ pub use wigwag_wire::{Fault, IntoBytes};
 #[doc(hidden)]
 pub mod __private {
     pub use crate::node::runtime::{MainOptions, run_main};
-    pub use crate::references::{decode_reference, encode_reference};
+    pub use crate::references::{decode_reference, encode_reference, piped_reference};
     pub use crate::termination::{MainEnd, ReportDebug, ReportDisplay};
     pub use bytes::Bytes;
     pub use wigwag_actor::message::all;
@@ -329,7 +329,7 @@ pub mod __private {
     pub use wigwag_actor::schema::FIRST_METHOD;
     pub use wigwag_actor::{
         Actor, Answerable, Argument, Call, Encoded, Handled, InProcess, Interface, Message, Method,
-        Ref, Reply, Schema,
+        PipedReply, Ref, Reply, Schema,
     };
     pub use wigwag_wire::collections::nested;
     pub use wigwag_wire::fields;

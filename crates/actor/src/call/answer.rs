@@ -72,6 +72,10 @@ impl<'a, I: Interface, R: Answerable<I>> Answer<'a, I, R> {
             Place::Adapted(adapter) => {
                 answered_here(|asker| adapter.send(mode, message, asker, ticket, waker))
             }
+            Place::Piped(pipe) => pipe.with(ticket, waker, |reference, ticket| {
+                let target = AskTarget::Borrowed(reference);
+                Answer::send(&target, mode, within_ms, message, ticket, waker)
+            }),
         }
     }
 
@@ -84,7 +88,7 @@ impl<'a, I: Interface, R: Answerable<I>> Answer<'a, I, R> {
 
     /// Gives up the answer without cancelling the ask: the call is still handled.
     pub(crate) fn disown(mut self) {
-        match (&self.place, &self.target.place) {
+        match (&self.place, &self.target.resolved().place) {
             (AnswerPlace::Local(place), _) => place.disown(),
             (AnswerPlace::Remote(slot), Place::Remote(route, _)) => route.disown(*slot),
             (AnswerPlace::Remote(_), _) | (AnswerPlace::Done, _) => {}
@@ -114,7 +118,7 @@ impl<'a, I: Interface, R: Answerable<I>> Answer<'a, I, R> {
     #[inline(never)]
     fn poll_slowly(&mut self, waker: &Waker) -> Poll<Result<R, CallError>> {
         // Most often the answer is there at once, and the responder has dropped its handle.
-        let outcome = match (&self.place, &self.target.place) {
+        let outcome = match (&self.place, &self.target.resolved().place) {
             (AnswerPlace::Local(place), _) if Arc::strong_count(place) == 1 => {
                 let AnswerPlace::Local(place) =
                     std::mem::replace(&mut self.place, AnswerPlace::Done)
@@ -168,7 +172,11 @@ impl<I: Interface, R: Answerable<I>> Drop for Answer<'_, I, R> {
             (AnswerPlace::Done, _) => {}
             (AnswerPlace::Local(place), _) => place.abandon(),
             (AnswerPlace::Remote(slot), Place::Remote(route, _)) => route.cancel(*slot),
-            (AnswerPlace::Remote(_), _) => {}
+            (AnswerPlace::Remote(slot), _) => {
+                if let Place::Remote(route, _) = &self.target.resolved().place {
+                    route.cancel(*slot);
+                }
+            }
         }
     }
 }

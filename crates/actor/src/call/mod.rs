@@ -11,6 +11,7 @@ pub mod ask;
 pub mod urgent;
 pub mod receipt;
 pub mod pipeline;
+pub mod pipe;
 pub mod streaming;
 pub mod rate_limiter;
 mod unsent;

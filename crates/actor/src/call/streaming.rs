@@ -190,6 +190,14 @@ impl<I: Interface, T: Send + 'static> Streaming<I, T> {
 
     /// Sends the call. False when there is no room yet.
     fn send(&mut self, context: &Context<'_>) -> Result<bool, CallError> {
+        if let Place::Piped(pipe) = &self.target.place {
+            let (ticket, waker) = (&mut self.ticket, Some(context.waker()));
+            match pipe.with(ticket, waker, |reference, _| Attempt::Sent(reference.clone())) {
+                Attempt::Sent(reference) => self.target = reference,
+                Attempt::Full => return Ok(false),
+                Attempt::Failed(error) => return Err(*error),
+            }
+        }
         if let Place::Remote(route, _) = &self.target.place {
             let (message, ticket) = (&mut self.message, &mut self.ticket);
             return match route.stream(message, ticket, Some(context.waker()), self.ahead) {

@@ -22,7 +22,9 @@ impl MemberId {
     pub(super) fn of<I: Interface>(reference: &Ref<I>) -> MemberId {
         match reference.handle_or_route() {
             Ok(handle) => MemberId::Local(handle.number()),
-            Err(route) => MemberId::Remote(route.run_owner()),
+            Err(Some(route)) => MemberId::Remote(route.run_owner()),
+            // It is no member, since it cannot be watched.
+            Err(None) => MemberId::Remote(RunOwner::new(false)),
         }
     }
 }
@@ -57,7 +59,8 @@ impl<I: Interface> GroupMember<I> {
                     Err(_) => Err(NotWatched::TooMany),
                 }
             }
-            Err(route) => route.watch_end(number, watcher).map(|()| number),
+            Err(Some(route)) => route.watch_end(number, watcher).map(|()| number),
+            Err(None) => Err(NotWatched::Ended),
         }
     }
 
@@ -65,7 +68,7 @@ impl<I: Interface> GroupMember<I> {
     pub(super) fn unwatch(&self, number: u64) {
         match self.reference.as_ref().handle_or_route() {
             Ok(handle) => drop(handle.actor_cell().control().unwatch(number)),
-            Err(route) => route.unwatch_end(number),
+            Err(route) => route.into_iter().for_each(|route| route.unwatch_end(number)),
         }
     }
 }

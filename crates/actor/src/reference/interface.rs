@@ -1,5 +1,7 @@
 //! The interface of an actor: the calls that it understands.
 
+use std::any::Any;
+
 use wigwag_wire::{Buffer, DecodeError, Encode, Reader};
 
 use crate::message::Message;
@@ -35,5 +37,15 @@ pub trait Interface: Sized + Send + 'static {
     #[doc(hidden)]
     fn decode_reference(_: &mut Reader<'_>) -> Result<Ref<Self>, DecodeError> {
         Err(DecodeError::NotSerializable)
+    }
+
+    /// Makes a reference of a channel to the actor that an answer leads to, which the node has opened
+    /// before the answer has come. `answer` is dropped with the reference.
+    #[doc(hidden)]
+    fn piped_reference(
+        _channel: Box<dyn Any + Send>,
+        _answer: Box<dyn Any + Send + Sync>,
+    ) -> Option<Ref<Self>> {
+        None
     }
 }

@@ -14,6 +14,7 @@ pub mod run_writer;
 pub mod spin;
 pub mod route;
 pub mod adapter;
+pub(crate) mod pipe;
 pub(crate) mod local_batch;
 pub(crate) mod local_ref;
 
@@ -27,6 +28,7 @@ use crate::reference::adapter::Adapter;
 use crate::reference::inbound_queue::Exported;
 use crate::reference::interface::Interface;
 use crate::reference::local_ref::{AskMode, LocalRef};
+use crate::reference::pipe::Pipe;
 use crate::reference::route::{Acknowledgement, Attempt, Route};
 use crate::reference::run_writer::RunOwner;
 use crate::reference::value::RemoteActor;
@@ -55,6 +57,8 @@ pub(crate) enum Place<I: Interface> {
     Adapted(Arc<dyn Adapter<I>>),
     /// The route, and the route's identity as an owner of runs.
     Remote(Arc<dyn Route<I>>, RunOwner),
+    /// The actor that an answer leads to, be it in this process or in another.
+    Piped(Arc<Pipe<I>>),
 }
 
 /// Which queue of the mailbox a call waits in.
@@ -78,6 +82,20 @@ impl<I: Interface> Ref<I> {
         Ref { place: Place::Local(local) }
     }
 
+    pub(crate) fn piped(pipe: Arc<Pipe<I>>) -> Ref<I> {
+        Ref { place: Place::Piped(pipe) }
+    }
+
+    /// The reference in an answer, if it is known; otherwise this one.
+    pub(crate) fn resolved(&self) -> &Ref<I> {
+        let mut at = self;
+        while let Place::Piped(pipe) = &at.place {
+            let Some(reference) = pipe.reference() else { break };
+            at = reference;
+        }
+        at
+    }
+
     /// True when the actor lives in this process and is called without encoding.
     pub fn is_local(&self) -> bool {
         self.local_actor().is_some()
@@ -86,64 +104,70 @@ impl<I: Interface> Ref<I> {
     /// The actor, if it lives in this process.
     #[inline]
     pub(crate) fn local_actor(&self) -> Option<&dyn AnyActor> {
-        match &self.place {
+        match &self.resolved().place {
             Place::Local(local) => Some(&*local.mailbox),
             Place::Adapted(adapter) => Some(adapter.actor()),
-            Place::Remote(..) => None,
+            Place::Remote(..) | Place::Piped(_) => None,
         }
     }
 
-    /// The same with an owner of its own.
+    /// The actor of this process that answers the next call: that of the reference, or while an
+    /// answer is awaited that holds it, the one that was asked.
     pub(crate) fn shared_actor(&self) -> Option<Arc<dyn AnyActor>> {
-        self.actor_or_route().ok()
+        match &self.resolved().place {
+            Place::Piped(pipe) => pipe.asked_actor(),
+            _ => self.actor_or_route().ok(),
+        }
     }
 
     /// The actor that is called: its type when it is local, its address otherwise.
     pub fn target(&self) -> &Arc<str> {
-        match &self.place {
+        match &self.resolved().place {
             Place::Local(local) => local.mailbox.target(),
             Place::Adapted(adapter) => adapter.actor().target(),
             Place::Remote(route, _) => route.target(),
+            Place::Piped(pipe) => pipe.target(),
         }
     }
 
     /// The actor's side for a node that exports it; `None` for an actor of another process.
     #[doc(hidden)]
     pub fn exported(&self) -> Option<Arc<dyn Exported>> {
-        match &self.place {
+        match &self.resolved().place {
             Place::Local(local) => Some(Arc::new(local.clone())),
             Place::Adapted(adapter) => Some(adapter.exported()),
-            Place::Remote(..) => None,
+            Place::Remote(..) | Place::Piped(_) => None,
         }
     }
 
     /// The route to an actor of another process.
     #[doc(hidden)]
     pub fn route(&self) -> Option<Arc<dyn Route<I>>> {
-        match &self.place {
+        match &self.resolved().place {
             Place::Remote(route, _) => Some(route.clone()),
-            Place::Local(_) | Place::Adapted(_) => None,
+            Place::Local(_) | Place::Adapted(_) | Place::Piped(_) => None,
         }
     }
 
     /// The actor of another process, if its node knows references that are sent on.
     #[doc(hidden)]
     pub fn remote_actor(&self) -> Option<RemoteActor> {
-        match &self.place {
+        match &self.resolved().place {
             Place::Remote(route, _) => route.remote_actor(),
-            Place::Local(_) | Place::Adapted(_) => None,
+            Place::Local(_) | Place::Adapted(_) | Place::Piped(_) => None,
         }
     }
 
     /// True for clones of one reference, and for references to one actor of this process.
     #[inline(always)]
     pub(crate) fn is_same(&self, other: &Ref<I>) -> bool {
-        match (&self.place, &other.place) {
+        match (&self.resolved().place, &other.resolved().place) {
             (Place::Local(one), Place::Local(other)) => Arc::ptr_eq(&one.mailbox, &other.mailbox),
             (Place::Remote(_, one), Place::Remote(_, other)) => one == other,
             (Place::Adapted(one), Place::Adapted(other)) => {
                 one.actor().number() == other.actor().number()
             }
+            (Place::Piped(one), Place::Piped(other)) => Arc::ptr_eq(one, other),
             _ => false,
         }
     }
@@ -163,7 +187,7 @@ impl<I: Interface> Ref<I> {
             {
                 Ok(())
             }
-            Place::Adapted(_) | Place::Remote(..) => Err(message),
+            Place::Adapted(_) | Place::Remote(..) | Place::Piped(_) => Err(message),
         }
     }
 
@@ -185,6 +209,9 @@ impl<I: Interface> Ref<I> {
             }
             (Place::Remote(route, _), Priority::Ordinary) => route.tell(message, ticket, waker),
             (Place::Remote(..), Priority::Urgent) => self.not_urgent_there(),
+            (Place::Piped(pipe), _) => pipe.with(ticket, waker, |reference, ticket| {
+                reference.tell(priority, message, ticket, waker)
+            }),
         }
     }
 
@@ -211,6 +238,9 @@ impl<I: Interface> Ref<I> {
                 adapter.publish();
                 sent.map(|()| None)
             }
+            (Place::Piped(pipe), _) => pipe.with(ticket, waker, |reference, ticket| {
+                reference.tell_acknowledged(priority, message, ticket, waker)
+            }),
         }
     }
 
@@ -226,6 +256,9 @@ impl<I: Interface> Ref<I> {
         match &self.place {
             Place::Local(local) => local.send(message, asker, ticket, waker),
             Place::Adapted(adapter) => adapter.send(AskMode::Later, message, asker, ticket, waker),
+            Place::Piped(pipe) => pipe.with(ticket, waker, |reference, ticket| {
+                reference.send_local(message, asker, ticket, waker)
+            }),
             Place::Remote(..) => Attempt::Full,
         }
     }
@@ -243,7 +276,7 @@ impl<I: Interface> Ref<I> {
     #[cold]
     pub(crate) fn gave_up(&self, kind: CallErrorKind) -> CallError {
         let error = CallError::new(kind, self.target());
-        match (&self.place, kind) {
+        match (&self.resolved().place, kind) {
             (Place::Remote(route, _), CallErrorKind::Timeout(_) | CallErrorKind::Overloaded) => {
                 match route.disconnection() {
                     Some(gone) => error.while_disconnected(gone),
@@ -268,6 +301,11 @@ impl<I: Interface> Ref<I> {
             Place::Local(local) => local.leave_parked(priority, ticket),
             Place::Adapted(adapter) => adapter.leave(priority, ticket),
             Place::Remote(route, _) => route.leave(ticket),
+            Place::Piped(pipe) => {
+                if let (false, Some(reference)) = (pipe.leave_own(ticket), pipe.reference()) {
+                    reference.leave(priority, ticket);
+                }
+            }
         }
     }
 }
@@ -279,43 +317,47 @@ impl<I: Interface> Ref<I> {
         self.local_actor().map(AnyActor::number)
     }
 
-    /// The actor, if it lives in this process, or else the route to it.
-    fn actor_or_route(&self) -> Result<Arc<dyn AnyActor>, &Arc<dyn Route<I>>> {
-        match &self.place {
+    /// The actor, if it lives in this process, or else the route to it. Neither is known while an
+    /// answer has not come that leads to it.
+    fn actor_or_route(&self) -> Result<Arc<dyn AnyActor>, Option<&Arc<dyn Route<I>>>> {
+        match &self.resolved().place {
             Place::Local(local) => Ok(local.mailbox.clone()),
             Place::Adapted(adapter) => Ok(adapter.shared_actor()),
-            Place::Remote(route, _) => Err(route),
+            Place::Remote(route, _) => Err(Some(route)),
+            Place::Piped(_) => Err(None),
         }
     }
 
-    /// The handle of an actor of this process, or else the route to the actor.
-    pub(crate) fn handle_or_route(&self) -> Result<Handle, &Arc<dyn Route<I>>> {
+    /// The handle of an actor of this process, or else the route to the actor, if either is known.
+    pub(crate) fn handle_or_route(&self) -> Result<Handle, Option<&Arc<dyn Route<I>>>> {
         self.actor_or_route().map(Handle::new)
     }
 
     /// True when no later call can reach the actor.
     pub(crate) fn has_ended(&self) -> bool {
-        match &self.place {
+        match &self.resolved().place {
             Place::Local(local) => local.mailbox.control().has_ended(),
             Place::Adapted(adapter) => adapter.actor().control().has_ended(),
             Place::Remote(route, _) => route.has_ended(),
+            Place::Piped(pipe) => pipe.error().is_some(),
         }
     }
 
     /// False while there is no connection to the actor's process.
     pub(crate) fn is_reachable(&self) -> bool {
-        match &self.place {
-            Place::Local(_) | Place::Adapted(_) => true,
+        match &self.resolved().place {
+            Place::Local(_) | Place::Adapted(_) | Place::Piped(_) => true,
             Place::Remote(route, _) => route.disconnection().is_none(),
         }
     }
 
     /// The calls that wait for the actor, as far as this process knows.
     pub(crate) fn waiting(&self) -> usize {
-        match &self.place {
+        match &self.resolved().place {
             Place::Local(local) => local.mailbox.waiting(),
             Place::Adapted(adapter) => adapter.actor().waiting(),
             Place::Remote(route, _) => route.waiting(),
+            Place::Piped(_) => 0,
         }
     }
 }
@@ -326,6 +368,7 @@ impl<I: Interface> Clone for Ref<I> {
             Place::Local(local) => Place::Local(local.clone()),
             Place::Adapted(adapter) => Place::Adapted(adapter.clone()),
             Place::Remote(route, run_owner) => Place::Remote(route.clone(), *run_owner),
+            Place::Piped(pipe) => Place::Piped(pipe.clone()),
         };
         Ref { place }
     }

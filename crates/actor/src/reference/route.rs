@@ -1,5 +1,6 @@
 //! Routes: the way to an actor of another process, as the node provides it.
 
+use std::any::Any;
 use std::future::Future;
 use std::num::NonZeroU32;
 use std::pin::Pin;
@@ -139,6 +140,18 @@ pub trait Route<I: Interface>: Send + Sync {
         ahead: Option<usize>,
     ) -> Attempt<Box<dyn ItemSource>>;
 
+    /// Sends an ask, and in front of it opens a channel to the actor that the reference in its answer
+    /// leads to, which is called by an interface with this hash. `name` is its address, for errors.
+    /// `None` if the route cannot do that now; then nothing was sent.
+    fn ask_piped(
+        &self,
+        _message: &mut Option<I::Message>,
+        _name: &Arc<str>,
+        _schema_hash: u64,
+    ) -> Option<PipedChannel> {
+        None
+    }
+
     /// Gives up the reply in `slot`: a call that has not begun need not be handled.
     fn cancel(&self, slot: Slot);
 
@@ -189,6 +202,14 @@ pub trait Route<I: Interface>: Send + Sync {
 
     /// Whether it pays to spin for an answer before parking.
     fn spin_policy(&self) -> &SpinPolicy;
+}
+
+/// A channel that was opened in front of an ask, to the actor that its answer leads to.
+pub struct PipedChannel {
+    /// The slot of the ask.
+    pub slot: Slot,
+    /// The channel, as the node knows it; [`Interface::piped_reference`] takes it.
+    pub channel: Box<dyn Any + Send>,
 }
 
 /// Reads an item out of its encoding.

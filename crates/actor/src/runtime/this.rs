@@ -25,6 +25,9 @@ use crate::runtime::publish::{PublishError, publish};
 use crate::runtime::run::trace::{self, TraceContext};
 use crate::turn::{self, in_turns};
 
+/// Why a reference in an answer is not watched before the answer has come.
+const NOT_KNOWN: &str = "the answer that leads to the actor has not come yet";
+
 /// An actor's view of itself. A handler or a hook takes it as a parameter `this: &This<Self>`,
 /// which is no argument of the call.
 pub struct This<I: Interface> {
@@ -194,11 +197,17 @@ impl<I: Interface> This<I> {
         &self,
         actor: &impl AsRef<Ref<J>>,
     ) -> Result<Monitor, TooManyWatchers> {
+        let number = fresh_number();
         let route = match actor.as_ref().handle_or_route() {
             Ok(handle) => return self.monitor(&handle),
-            Err(route) => route,
+            Err(Some(route)) => route,
+            Err(None) => {
+                let reason = Reason::Unreachable(NOT_KNOWN.into());
+                let down = Down::elsewhere(number, actor.as_ref().target().clone(), &reason);
+                self.mailbox.order(ControlMessage::Down(down));
+                return Ok(Monitor(number));
+            }
         };
-        let number = fresh_number();
         let whom: Arc<dyn AnyActor> = self.mailbox.clone();
         let (whom, target) = (Arc::downgrade(&whom), route.target().clone());
         let told = target.clone();
@@ -224,7 +233,7 @@ impl<I: Interface> This<I> {
         match actor.as_ref().handle_or_route() {
             Ok(handle) => self.demonitor(monitor, &handle),
             Err(route) => {
-                route.unwatch_end(monitor.0);
+                route.into_iter().for_each(|route| route.unwatch_end(monitor.0));
                 self.forget_down(monitor);
             }
         }

@@ -10,7 +10,7 @@ use crate::code::Code;
 use crate::credit::{ActorBound, Grant};
 use crate::error::LinkError;
 use crate::frame::Frame;
-use crate::limits::REVOKES_PENDING_MAX;
+use crate::limits::{PIPES_PENDING_MAX, REVOKES_PENDING_MAX};
 use crate::write;
 
 impl SendHalf {
@@ -67,6 +67,20 @@ impl SendHalf {
         self.uses.get(at).map_or(0, |number| number.last_limit)
     }
 
+    /// The code with which calls fail on a channel that has ended.
+    pub fn end_code(&self, channel: u64) -> Code {
+        let at = usize::try_from(channel).unwrap_or(usize::MAX);
+        self.uses.get(at).and_then(|number| number.code).unwrap_or(Code::ACTOR_STOPPED)
+    }
+
+    /// Puts a channel under the bound of its actor, which was not known when it was opened. What its
+    /// window has already stays.
+    pub fn bind(&mut self, channel: u64, bound: ActorBound) {
+        if let Some(grant) = self.granted(channel) {
+            grant.bind(bound);
+        }
+    }
+
     /// Ends a channel that the peer sends on and tells it so with DETACHED; `accepted` counts the
     /// calls that the actor was given, and is 0 if calls are not counted. Returns the grant, which
     /// is to be [closed](Self::close_grant) when its last call is handled; `None` if the channel
@@ -84,6 +98,7 @@ impl SendHalf {
         reason: &[u8],
     ) -> Option<Grant> {
         let grant = self.take_grant(channel)?;
+        self.uses[channel as usize].code = Some(code);
         let detached = Frame::Detached { channel, code, accepted, reason };
         self.outbox.append(|out| write::any(out, &detached));
         Some(grant)
@@ -109,7 +124,7 @@ impl SendHalf {
         self.due.remove(&at);
         self.waiting.remove(&at);
         self.rejections.forget(channel);
-        self.uses[at] = Use { open: 0, last_limit: grant.allowed() };
+        self.uses[at] = Use { open: 0, last_limit: grant.allowed(), code: None };
         Some(grant)
     }
 
@@ -128,6 +143,13 @@ impl SendHalf {
     pub fn answer_attach(&mut self, most: u64) -> Result<(), LinkError> {
         let rule = "no more ATTACHes are unanswered than attach_pending_max";
         self.attaches.add(&self.outbox, most, rule)
+    }
+
+    /// Counts the answer to an ATTACH to the actor of an answer, as
+    /// [`answer_attach`](Self::answer_attach) does for others.
+    pub fn answer_pipe(&mut self) -> Result<(), LinkError> {
+        let rule = "at most 1024 ATTACHes to actors of answers are unanswered";
+        self.pipes.add(&self.outbox, PIPES_PENDING_MAX, rule)
     }
 
     /// Counts the answer to a REVOKE, as [`answer_attach`](Self::answer_attach) does for ATTACH.

@@ -30,4 +30,6 @@
 //! # Ok(()) }
 //! ```
 
-pub use wigwag_actor::{Answer, Answerable, Ask, Message, NotSent, Tell, Unsent, Unwanted, Urgent};
+pub use wigwag_actor::{
+    Answer, Answerable, Ask, Message, NotSent, PipedReply, Tell, Unsent, Unwanted, Urgent,
+};

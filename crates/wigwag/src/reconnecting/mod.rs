@@ -21,8 +21,8 @@ use wigwag_actor::reference::route::{Acknowledgement, RemotePipeline};
 use wigwag_actor::reference::run_writer::RunOwner;
 use wigwag_actor::reference::value::RemoteActor;
 use wigwag_actor::{
-    AskTiming, Attempt, CallError, CallErrorKind, Disconnection, Interface, ItemSource, Reason,
-    Route, Slot, SmallReply, SpinPolicy, Ticket,
+    AskTiming, Attempt, CallError, CallErrorKind, Disconnection, Interface, ItemSource,
+    PipedChannel, Reason, Route, Slot, SmallReply, SpinPolicy, Ticket,
 };
 use wigwag_net::clock;
 use wigwag_net::transport::Boxed;
@@ -303,6 +303,21 @@ impl<I: Interface> Route<I> for Reconnecting<I> {
             }
             Err(refused) => refused,
         }
+    }
+
+    fn ask_piped(
+        &self,
+        message: &mut Option<I::Message>,
+        name: &Arc<str>,
+        schema_hash: u64,
+    ) -> Option<PipedChannel> {
+        let attachments = self.read();
+        let Way::Attached(number, remote) = attachments.way() else { return None };
+        let (number, remote) = (number, remote.clone());
+        drop(attachments);
+        let sent = remote.ask_piped(message, name, schema_hash)?;
+        let slot = Attachments::<Arc<Remote<I>>>::outer_slot(number, sent.slot);
+        Some(PipedChannel { slot, ..sent })
     }
 
     fn stream(

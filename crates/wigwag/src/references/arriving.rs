@@ -16,7 +16,7 @@ use wigwag_actor::reference::run_writer::RunOwner;
 use wigwag_actor::reference::value::RemoteActor;
 use wigwag_actor::{
     AskTiming, Attempt, CallError, CallErrorKind, Disconnection, Interface, ItemSource, Parked,
-    Reason, Route, Slot, SmallReply, SpinPolicy, Ticket,
+    PipedChannel, Reason, Route, Slot, SmallReply, SpinPolicy, Ticket,
 };
 
 use crate::error::NodeError;
@@ -297,6 +297,15 @@ impl<I: Interface> Route<I> for Arriving<I> {
             Ok(remote) => remote.stream(message, ticket, waker, ahead),
             Err(refused) => refused,
         }
+    }
+
+    fn ask_piped(
+        &self,
+        message: &mut Option<I::Message>,
+        name: &Arc<str>,
+        schema_hash: u64,
+    ) -> Option<PipedChannel> {
+        self.remote()?.ask_piped(message, name, schema_hash)
     }
 
     fn take_reply(&self, slot: Slot, into: &mut SmallReply) -> Option<usize> {

@@ -23,7 +23,7 @@ pub(super) fn lend<I: Interface>(
         let actor = session.references.table().refer(exported);
         actor.note(reference);
         let number = actor.reference;
-        session.lend(number, LentActor::Own { _actor: actor })?;
+        session.lend(number, LentActor::Own(actor))?;
         let (node, incarnation) = (session.ours.node, session.ours.incarnation);
         let owner = session.owner.upgrade();
         let addresses = owner.map_or_else(Vec::new, |owner| owner.own_addresses());

@@ -13,9 +13,14 @@ mod take;
 mod arriving;
 mod relay;
 
+use std::any::Any;
+use std::sync::Arc;
+
 use wigwag_actor::{Interface, Ref};
 use wigwag_wire::{Buffer, DecodeError, Encode, Reader};
 
+use crate::send::channel::Channel;
+use crate::send::remote::Remote;
 use crate::session::references::scope;
 use crate::session::references::value::SentReference;
 
@@ -26,6 +31,16 @@ pub fn encode_reference<I: Interface>(reference: &Ref<I>, out: &mut Buffer) {
         // Written again for the session, or refused.
         None => ().encode(out),
     }
+}
+
+/// Makes a reference of a channel to the actor that an answer leads to. The macros call it.
+#[must_use]
+pub fn piped_reference<I: Interface>(
+    channel: Box<dyn Any + Send>,
+    answer: Box<dyn Any + Send + Sync>,
+) -> Option<Ref<I>> {
+    let channel: Box<Channel> = channel.downcast().ok()?;
+    Some(Ref::remote(Arc::new(Remote::piped(*channel, answer))))
 }
 
 /// Reads a reference that has come over the session that this thread reads from. The macros call it.

@@ -256,6 +256,44 @@ impl Channel {
         }
     }
 
+    /// Sends an ask, and in front of it opens a channel to the actor that its answer leads to. `None`
+    /// if that is not possible now; then nothing was sent that has an effect.
+    pub(crate) fn ask_piped(
+        &self,
+        call: (u32, &impl Arguments),
+        name: &Arc<str>,
+        schema_hash: u64,
+    ) -> Option<(Slot, Channel)> {
+        let session = &self.session;
+        let place = session.may_pipe()?;
+        let asker = buffers::open_slot(session)?;
+        let Some(opened) = session.send_attach_piped(place, asker, schema_hash, name) else {
+            self.close_slot(asker.0, asker.1);
+            return None;
+        };
+        let OpenedChannel { number, origin, counters, .. } = opened;
+        let (target, is_fixed) = (name.clone(), session.codec == CODEC_FIXED);
+        let (session, traces) = (session.clone(), session.traces);
+        let piped = Channel { session, number, target, is_fixed, traces, origin, counters };
+        let session = &self.session;
+        session.asks.set_origin(asker.0, self.origin);
+        let (ticket, then) = (&mut Ticket::default(), AfterSend::Continue);
+        if !matches!(self.send(None, Some(asker), call, ticket, None, then), Attempt::Sent(())) {
+            // Another ask may have the slot from now on, so its channel is detached first.
+            drop(piped);
+            self.close_slot(asker.0, asker.1);
+            return None;
+        }
+        session.piped(asker);
+        if turn::is_open() {
+            buffers::flush_soon(session);
+        } else {
+            // ATTACH was in the outbox already, so the ask has woken nobody.
+            session.wake_driver();
+        }
+        Some((Slot::new(asker.0, asker.1), piped))
+    }
+
     /// Sends an ask that is answered with a stream, whose producer may be `ahead` short items ahead.
     pub(crate) fn stream(
         &self,
@@ -497,7 +535,14 @@ impl Channel {
         let channel = sending.channels.get(self.number as usize);
         match channel.map(|channel| channel.gone) {
             Some(None) => Ok(()),
-            Some(Some(kind)) => Err(CallError::new(kind, &self.target)),
+            Some(Some(kind)) => {
+                let error = CallError::new(kind, &self.target);
+                let reason = channel.and_then(|channel| channel.end_reason.as_ref());
+                Err(match reason {
+                    Some(Reason::Unreachable(why)) => error.with_detail(why),
+                    _ => error,
+                })
+            }
             None => Err(CallError::new(CallErrorKind::Unknown, &self.target)),
         }
     }

@@ -1,5 +1,6 @@
 //! Typed references to actors of other nodes.
 
+use std::any::Any;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
@@ -15,7 +16,7 @@ use wigwag_actor::reference::value::RemoteActor;
 use wigwag_actor::schema::FIRST_METHOD;
 use wigwag_actor::{
     AskTiming, Attempt, CallError, CallErrorKind, Disconnection, Interface, ItemSource, Message,
-    Reason, Route, Slot, SmallReply, SpinPolicy, Ticket, turn,
+    PipedChannel, Reason, Route, Slot, SmallReply, SpinPolicy, Ticket, turn,
 };
 
 use crate::replies::ring::Ring;
@@ -49,6 +50,8 @@ pub(crate) struct Remote<I> {
     /// No other route has the same run owner.
     is_alone: bool,
     watch: SpinPolicy,
+    /// The answer that leads to the actor, if the channel was opened before it has come.
+    _answer: Option<Box<dyn Any + Send + Sync>>,
     interface: PhantomData<fn() -> I>,
 }
 
@@ -102,6 +105,13 @@ impl<I: Interface> Remote<I> {
         Some(Remote { actor, referred: Some(referred), ..remote })
     }
 
+    /// The route over a channel that was opened to the actor which an answer leads to.
+    pub(crate) fn piped(channel: Channel, answer: Box<dyn Any + Send + Sync>) -> Remote<I> {
+        let owner = channel.session.owner.upgrade();
+        let watch = owner.map_or(Duration::ZERO, |owner| owner.answer_spin());
+        Remote { _answer: Some(answer), ..Remote::new(channel, None, watch) }
+    }
+
     /// The same, where a reference to the actor says at which addresses its node may be reached.
     pub(crate) fn with_addresses(mut self, addresses: &[Arc<str>]) -> Remote<I> {
         if let Some(referred) = &mut self.referred {
@@ -146,6 +156,7 @@ impl<I: Interface> Remote<I> {
             held: HeldReferences::default(),
             matches,
             watch: SpinPolicy::new(watch),
+            _answer: None,
             interface: PhantomData,
         }
     }
@@ -449,6 +460,26 @@ impl<I: Interface> Route<I> for Remote<I> {
             encoded.into_iter().for_each(EncodedValue::sent);
         }
         sent
+    }
+
+    fn ask_piped(
+        &self,
+        message: &mut Option<I::Message>,
+        name: &Arc<str>,
+        schema_hash: u64,
+    ) -> Option<PipedChannel> {
+        let call = message.as_ref()?;
+        let (number, encoded) = self.prepare(call).ok()?;
+        let sent = match &encoded {
+            None => self.channel.ask_piped((number, call), name, schema_hash),
+            Some(encoded) => {
+                self.channel.ask_piped((number, &encoded.arguments()), name, schema_hash)
+            }
+        };
+        let (slot, channel) = sent?;
+        *message = None;
+        encoded.into_iter().for_each(EncodedValue::sent);
+        Some(PipedChannel { slot, channel: Box::new(channel) })
     }
 
     fn stream(

@@ -121,6 +121,7 @@ impl Session {
         wakers.into_iter().for_each(Waker::wake);
         self.cancelled.end();
         self.end_streams();
+        self.pipes.clear();
         self.progress.notify_waiters();
         self.announce_end();
         end_watchers.tell(&ended.reason());

@@ -46,6 +46,7 @@ use crate::session::buffers::held::HeldFrames;
 use crate::session::buffers::holders::Holders;
 use crate::session::connection::{DrivenSession, SessionConnection};
 use crate::session::fence::Fence;
+use crate::session::pipes::SessionPipes;
 use crate::session::receive::RecvState;
 use crate::session::rejected::{MethodNames, RejectionLog};
 use crate::session::resumption::Resumption;
@@ -69,6 +70,7 @@ pub(crate) mod rejected;
 pub(crate) mod outcome;
 pub(crate) mod attach;
 pub(crate) mod references;
+pub(crate) mod pipes;
 pub(crate) mod watchdog;
 pub(crate) mod statistics;
 mod reconnect;
@@ -228,6 +230,8 @@ pub(crate) struct Session {
     pub(crate) traces: bool,
     pub(crate) read_streams: ReadStreams,
     pub(crate) sent_streams: SentStreams,
+    /// Channels to actors that answers lead to.
+    pub(crate) pipes: SessionPipes,
     /// The best codec that a channel may use.
     pub(crate) codec: u8,
     /// This node has dialed, not the peer.
@@ -322,6 +326,7 @@ impl Session {
             traces: features & features::TRACE_CONTEXT != 0,
             read_streams: ReadStreams::default(),
             sent_streams: SentStreams::default(),
+            pipes: SessionPipes::new(features),
             codec: if features & features::FIXED != 0 { CODEC_FIXED } else { CODEC_MESSAGEPACK },
             peer: connection.peer.clone(),
             peer_name,

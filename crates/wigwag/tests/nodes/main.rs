@@ -32,5 +32,6 @@ mod encoders;
 mod long;
 mod shared_bytes;
 mod references;
+mod pipes;
 mod sp_clients;
 mod streams;

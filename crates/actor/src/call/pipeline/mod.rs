@@ -88,7 +88,14 @@ impl<I: Interface> Ref<I> {
 impl<I: Interface, R: Answerable<I>, C> Pipeline<I, R, C> {
     pub(crate) fn new(target: &Ref<I>, most: usize) -> Result<Pipeline<I, R, C>, CallError> {
         let most = most.max(1);
+        let target = target.resolved();
         let (state, most) = match &target.place {
+            Place::Piped(_) => {
+                let error = CallError::new(CallErrorKind::NotDelivered, target.target());
+                return Err(
+                    error.with_detail("the answer that leads to the actor has not come yet")
+                );
+            }
             Place::Local(_) | Place::Adapted(_) => (PipelineState::Local(VecDeque::new()), most),
             Place::Remote(route, _) => {
                 let (asks, most) = route.clone().pipeline(most)?;

@@ -22,6 +22,11 @@ impl Ticket {
         self.0.is_some()
     }
 
+    /// True when the sender is in a queue with this tag.
+    pub(crate) fn has_tag(&self, tag: u16) -> bool {
+        self.0.is_some_and(|number| (number >> NUMBER_BITS) as u16 == tag)
+    }
+
     /// Forgets the place if it is in a queue with another tag, which no longer serves its senders.
     pub fn renew(&mut self, tag: u16) {
         self.0 = self.0.filter(|number| (number >> NUMBER_BITS) as u16 == tag);

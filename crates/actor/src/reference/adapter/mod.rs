@@ -10,11 +10,17 @@ mod remote;
 
 use std::marker::PhantomData;
 use std::sync::Arc;
+use std::task::{Poll, Waker};
 
 pub(crate) use local::Adapter;
 
+use crate::error::CallError;
+use crate::lifecycle::handle::AnyActor;
+use crate::mailbox::backlog::parked::Ticket;
 use crate::reference::interface::Interface;
-use crate::reference::{Place, Ref};
+use crate::reference::pipe::{Pipe, PipedAsk};
+use crate::reference::route::Attempt;
+use crate::reference::{Place, Priority, Ref};
 use local::LocalAdapter;
 use remote::RemoteAdapter;
 
@@ -59,6 +65,7 @@ pub trait HasInterface<I: Interface> {
 
 /// Returns a reference that calls the actor of `reference` through the interface `I`.
 pub fn through<I: ImplementedBy<A>, A: Interface>(reference: &Ref<A>) -> Ref<I> {
+    let reference = reference.resolved();
     let place = match &reference.place {
         Place::Local(local) => Place::Adapted(Arc::new(LocalAdapter(Arc::new(local.clone())))),
         Place::Adapted(adapter) => Place::Adapted(Arc::new(LocalAdapter(adapter.clone()))),
@@ -66,8 +73,37 @@ pub fn through<I: ImplementedBy<A>, A: Interface>(reference: &Ref<A>) -> Ref<I> 
             let adapter = RemoteAdapter(route.clone());
             Place::Remote(Arc::new(adapter), run_owner.without_runs())
         }
+        Place::Piped(pipe) => {
+            let ask = AdaptedPipe(reference.clone(), Ticket::default());
+            Place::Piped(Pipe::new(pipe.target().clone(), Box::new(ask)))
+        }
     };
     Ref { place }
+}
+
+/// A reference in an answer that has not come yet, and the place of one that waits for it.
+struct AdaptedPipe<A: Interface>(Ref<A>, Ticket);
+
+impl<I: ImplementedBy<A>, A: Interface> PipedAsk<I> for AdaptedPipe<A> {
+    fn poll(&mut self, waker: &Waker) -> Poll<Result<Ref<I>, CallError>> {
+        let Place::Piped(pipe) = &self.0.place else { return Poll::Ready(Ok(through(&self.0))) };
+        let known = |reference: &Ref<A>, _: &mut Ticket| Attempt::Sent(through(reference));
+        match pipe.with(&mut self.1, Some(waker), known) {
+            Attempt::Sent(reference) => Poll::Ready(Ok(reference)),
+            Attempt::Full => Poll::Pending,
+            Attempt::Failed(error) => Poll::Ready(Err(*error)),
+        }
+    }
+
+    fn asked_actor(&self) -> Option<Arc<dyn AnyActor>> {
+        self.0.shared_actor()
+    }
+}
+
+impl<A: Interface> Drop for AdaptedPipe<A> {
+    fn drop(&mut self) {
+        self.0.leave(Priority::Ordinary, &mut self.1);
+    }
 }
 
 /// Sends a message of the interface `I` by `send` as one of `A`; one that was not sent comes back.

@@ -13,7 +13,8 @@ use crate::reason::Reason;
 use crate::reference::answers::Answers;
 use crate::reference::interface::Interface;
 use crate::reference::route::{
-    Acknowledgement, AskTiming, Attempt, ItemSource, RemotePipeline, Route, Slot, SmallReply,
+    Acknowledgement, AskTiming, Attempt, ItemSource, PipedChannel, RemotePipeline, Route, Slot,
+    SmallReply,
 };
 use crate::reference::run_writer::RunOwner;
 use crate::reference::spin::SpinPolicy;
@@ -50,6 +51,15 @@ impl<I: ImplementedBy<A>, A: Interface> Route<I> for RemoteAdapter<A> {
         timing: AskTiming,
     ) -> Attempt<Slot> {
         adapted::<I, A, _>(message, |its| self.0.ask(its, ticket, waker, timing))
+    }
+
+    fn ask_piped(
+        &self,
+        message: &mut Option<I::Message>,
+        name: &Arc<str>,
+        schema_hash: u64,
+    ) -> Option<PipedChannel> {
+        adapted::<I, A, _>(message, |its| self.0.ask_piped(its, name, schema_hash))
     }
 
     fn end_reason(&self) -> Reason {

@@ -78,7 +78,7 @@ pub trait Alive<I: Interface> {
 impl<I: Interface, R: AsRef<Ref<I>>> Alive<I> for R {
     fn handle(&self) -> Result<Handle, CallError> {
         let handle = self.as_ref().handle_or_route();
-        handle.map_err(|route| CallError::new(CallErrorKind::Remote, route.target()))
+        handle.map_err(|_| CallError::new(CallErrorKind::Remote, self.as_ref().target()))
     }
 
     fn visit<T: Send + 'static>(

@@ -33,6 +33,8 @@ pub(crate) enum AttachTo<'a> {
     Reference(u128),
     /// The one of a third node to which the peer has sent a reference with this number.
     Relayed(u128),
+    /// The one that the answer to the ask in this slot leads to, which is sent next.
+    Answer((u32, u32)),
 }
 
 /// The address of an actor that was received as a reference, for people.
@@ -103,6 +105,22 @@ impl Session {
         Some(opened)
     }
 
+    /// Sends ATTACH for the actor that the answer to an ask leads to, in front of that ask. The channel
+    /// may be used at once.
+    pub(crate) fn send_attach_piped(
+        &self,
+        place: OwnedSemaphorePermit,
+        asker: (u32, u32),
+        schema_hash: u64,
+        target: &Arc<str>,
+    ) -> Option<OpenedChannel> {
+        let to = AttachTo::Answer(asker);
+        let opened = self.open_channel(Some(place), to, schema_hash, target).ok()?;
+        let initial = self.identity.limits.initial_units;
+        self.sending().sender.attached(opened.number, initial);
+        Some(opened)
+    }
+
     fn open_channel(
         &self,
         place: Option<OwnedSemaphorePermit>,
@@ -137,6 +155,10 @@ impl Session {
             AttachTo::Relayed(reference) => {
                 number = reference.to_le_bytes();
                 (2, &number[..])
+            }
+            AttachTo::Answer((slot, generation)) => {
+                number = (u128::from(slot) | u128::from(generation) << 32).to_le_bytes();
+                (3, &number[..8])
             }
         };
         let codec = self.codec;

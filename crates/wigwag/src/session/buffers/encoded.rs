@@ -64,6 +64,11 @@ impl EncodedValue {
         self.lent.sent();
     }
 
+    /// The number of the first reference in the value, while it is not sent.
+    pub(crate) fn first_reference(&self) -> Option<u128> {
+        self.lent.first()
+    }
+
     pub(crate) fn bytes(&self) -> &[u8] {
         self.bytes.as_slice()
     }

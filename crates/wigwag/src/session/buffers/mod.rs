@@ -137,11 +137,13 @@ pub(crate) fn answers(session: &Arc<Session>, encoded: &mut Buffer, count: u64) 
 /// Sends the answer to an ask: with the current turn, or at once outside a turn.
 pub(crate) fn answer(session: &Arc<Session>, asker: (u32, u32), value: &dyn DynEncode) {
     if value.is_plain() {
+        session.pipe_answered(asker, None);
         let encode = |out: &mut Buffer| value.encode(out);
         return send_answers(session, |frames| frames.answer(session, asker, &encode));
     }
     match EncodedValue::new(session, |out| value.encode(out)) {
         Ok(encoded) => {
+            session.pipe_answered(asker, encoded.first_reference());
             let copy = |out: &mut Buffer| out.extend(encoded.bytes());
             send_answers(session, |frames| frames.answer(session, asker, &copy));
             encoded.sent();
@@ -155,6 +157,7 @@ pub(crate) fn answer(session: &Arc<Session>, asker: (u32, u32), value: &dyn DynE
                 sending.sender.outbox.append(|out| write::error(out, asker, code, why));
             }
             drop(sending);
+            session.pipe_failed(asker, CallErrorKind::NotSerializable, why);
             flush_soon(session);
         }
     }

@@ -6,9 +6,10 @@ use std::sync::{Arc, OnceLock};
 
 use wigwag_actor::reply::cancelled::CancelledAsks;
 use wigwag_actor::{
-    CallErrorKind, CallGate, Caller, InboundQueueOwner, ItemSink, Reason, RemoteCallCounters,
+    CallErrorKind, CallGate, Caller, Exported, InboundQueueOwner, ItemSink, Reason,
+    RemoteCallCounters,
 };
-use wigwag_link::credit::Grant;
+use wigwag_link::credit::{ActorBound, Grant};
 use wigwag_link::{Code, write};
 use wigwag_net::clock;
 use wigwag_wire::small::DynEncode;
@@ -35,7 +36,7 @@ pub(crate) struct ChannelOwner {
     /// a peer that attaches again and again is granted no more than one that does not.
     withdrawn: OnceLock<Grant>,
     /// The counters of the actor.
-    counters: Arc<RemoteCallCounters>,
+    counters: OnceLock<Arc<RemoteCallCounters>>,
     _place: ChannelPermit,
 }
 
@@ -68,9 +69,9 @@ impl ChannelOwner {
         place: ChannelPermit,
         gate: Option<MethodGate>,
         (channel, use_of): (u64, u64),
-        counters: Arc<RemoteCallCounters>,
     ) -> ChannelOwner {
         let (session, withdrawn) = (place.0.clone(), OnceLock::new());
+        let counters = OnceLock::new();
         ChannelOwner { session, channel, use_of, gate, withdrawn, counters, _place: place }
     }
 
@@ -80,6 +81,69 @@ impl ChannelOwner {
             // Set once: a channel ends once, and the next use of its number has another owner.
             let _ = self.withdrawn.set(grant);
         }
+    }
+
+    /// Counts for `actor`, to which the channel leads from now on.
+    pub(crate) fn leads_to(&self, actor: &dyn Exported) {
+        // A channel leads to one actor.
+        let _ = self.counters.set(actor.remote_counters());
+    }
+
+    /// Counts a call that was not handled.
+    fn reject(&self, kind: CallErrorKind) {
+        if let Some(counters) = self.counters.get() {
+            counters.rejected(kind);
+        }
+    }
+
+    pub(crate) fn session(&self) -> &Arc<Session> {
+        &self.session
+    }
+
+    /// Puts the channel under the bound of its actor, which was not known when it was opened.
+    pub(crate) fn bind(&self, bound: ActorBound) {
+        let mut sending = self.session.sending();
+        if self.is_current(&sending) {
+            sending.sender.bind(self.channel, bound);
+        }
+    }
+
+    /// Ends the channel: its calls fail with this error.
+    pub(crate) fn end(&self, kind: CallErrorKind, why: &str) {
+        let why = if why.is_empty() { kind.to_string() } else { why.to_owned() };
+        self.end_with(Code(kind.code()), &Reason::Unreachable(why.into()));
+    }
+
+    fn end_with(&self, code: Code, reason: &Reason) {
+        let session = &self.session;
+        let mut sending = session.sending();
+        if sending.ended.is_some() || !self.is_current(&sending) {
+            return;
+        }
+        // The peer may use this number again.
+        let grant = sending.sender.end_channel_because(self.channel, code, 0, &reason.to_wire());
+        self.keep_grant(grant);
+        drop(sending);
+        buffers::flush_soon(session);
+    }
+
+    /// Answers an ask with an error.
+    pub(crate) fn send_error(&self, asker: (u32, u32), kind: CallErrorKind, detail: &str) {
+        let (session, code) = (&self.session, Code(kind.code()));
+        buffers::publish(session);
+        let detail: String = detail.chars().take(ERROR_TEXT_CHARS_MAX).collect();
+        let mut sending = session.sending();
+        sending.statistics.asks_failed += 1;
+        match kind {
+            CallErrorKind::Cancelled => sending.statistics.asks_cancelled += 1,
+            CallErrorKind::DeadlinePassed => sending.statistics.asks_expired += 1,
+            _ => {}
+        }
+        if sending.ended.is_none() {
+            sending.sender.outbox.append(|out| write::error(out, asker, code, &detail));
+        }
+        drop(sending);
+        buffers::flush_soon(session);
     }
 
     /// True while the channel is open.
@@ -118,7 +182,9 @@ impl InboundQueueOwner for ChannelOwner {
     }
 
     fn handled(&self, tells: u64, asks: u64) {
-        self.counters.handled(tells, asks);
+        if let Some(counters) = self.counters.get() {
+            counters.handled(tells, asks);
+        }
         let session = &self.session;
         let due = {
             let mut sending = session.sending();
@@ -130,17 +196,7 @@ impl InboundQueueOwner for ChannelOwner {
     }
 
     fn stopped(&self, reason: &Reason) {
-        let session = &self.session;
-        let mut sending = session.sending();
-        if sending.ended.is_some() || !self.is_current(&sending) {
-            return;
-        }
-        // The peer may use this number again.
-        let (code, reason) = (Code::ACTOR_STOPPED, reason.to_wire());
-        let grant = sending.sender.end_channel_because(self.channel, code, 0, &reason);
-        self.keep_grant(grant);
-        drop(sending);
-        buffers::flush_soon(session);
+        self.end_with(Code::ACTOR_STOPPED, reason);
     }
 
     fn caller(&self) -> Option<Caller> {
@@ -164,6 +220,9 @@ impl InboundQueueOwner for ChannelOwner {
     }
 
     fn replies(&self, frames: &mut Buffer, count: u64) {
+        if !self.session.pipes.are_none() {
+            self.session.pipes_answered(frames.as_slice());
+        }
         buffers::answers(&self.session, frames, count);
     }
 
@@ -184,7 +243,7 @@ impl InboundQueueOwner for ChannelOwner {
     }
 
     fn rejected(&self, method: u32, kind: CallErrorKind, reason: &dyn fmt::Display) {
-        self.counters.rejected(kind);
+        self.reject(kind);
         let mut sending = self.session.sending();
         sending.statistics.tells_undeliverable += 1;
         if self.is_current(&sending) {
@@ -194,23 +253,8 @@ impl InboundQueueOwner for ChannelOwner {
     }
 
     fn fail(&self, slot: u32, generation: u32, kind: CallErrorKind, detail: &str) {
-        self.counters.rejected(kind);
-        let session = &self.session;
-        let code = Code(kind.code());
-        buffers::publish(session);
-        let asker = (slot, generation);
-        let detail: String = detail.chars().take(ERROR_TEXT_CHARS_MAX).collect();
-        let mut sending = session.sending();
-        sending.statistics.asks_failed += 1;
-        match kind {
-            CallErrorKind::Cancelled => sending.statistics.asks_cancelled += 1,
-            CallErrorKind::DeadlinePassed => sending.statistics.asks_expired += 1,
-            _ => {}
-        }
-        if sending.ended.is_none() {
-            sending.sender.outbox.append(|out| write::error(out, asker, code, &detail));
-        }
-        drop(sending);
-        buffers::flush_soon(session);
+        self.reject(kind);
+        self.send_error((slot, generation), kind, detail);
+        self.session.pipe_failed((slot, generation), kind, detail);
     }
 }

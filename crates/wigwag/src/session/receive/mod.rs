@@ -49,7 +49,8 @@ pub(crate) struct RecvState {
 
 /// An inbound channel: the way from the peer into the mailbox of an actor.
 pub(crate) struct InboundChannel {
-    actor: Arc<ReferredActor>,
+    /// `None` of the channel to an actor that an answer leads to.
+    actor: Option<Arc<ReferredActor>>,
     queue: Box<dyn InboundQueue>,
     owner: Arc<ChannelOwner>,
 }
@@ -111,12 +112,20 @@ struct Inbound<'a> {
     stream: Option<((u32, u32), Arc<Inbox>)>,
 }
 
-/// An exported actor and the permit for its channel.
+/// What a channel leads to, and the permit for the channel.
 struct FoundActor {
-    actor: Arc<ReferredActor>,
+    target: FoundTarget,
     /// The check of each call, if there is one.
     gate: Option<MethodGate>,
     permit: ChannelPermit,
+}
+
+enum FoundTarget {
+    /// An exported actor, or one of a reference.
+    Actor(Arc<ReferredActor>),
+    /// The actor that the answer to this ask of the peer leads to, called by an interface with this
+    /// hash.
+    Answer((u32, u32), u64),
 }
 
 impl Application for Inbound<'_> {
@@ -173,10 +182,18 @@ impl Application for Inbound<'_> {
     }
 
     fn open(&mut self, found: FoundActor, channel: u64, use_of: u64) -> InboundChannel {
-        let FoundActor { actor, gate, permit } = found;
-        let counters = actor.exported.remote_counters();
-        let owner = Arc::new(ChannelOwner::new(permit, gate, (channel, use_of), counters));
-        let queue = actor.exported.open_inbound_queue(owner.clone());
+        let FoundActor { target, gate, permit } = found;
+        let owner = Arc::new(ChannelOwner::new(permit, gate, (channel, use_of)));
+        let (actor, queue) = match target {
+            FoundTarget::Actor(actor) => {
+                owner.leads_to(&*actor.exported);
+                let queue = actor.exported.open_inbound_queue(owner.clone());
+                (Some(actor), queue)
+            }
+            FoundTarget::Answer(asker, schema_hash) => {
+                (None, self.session.open_pipe(asker, schema_hash, owner.clone()))
+            }
+        };
         InboundChannel { actor, queue, owner }
     }
 
@@ -218,7 +235,11 @@ impl Application for Inbound<'_> {
     ) {
         // The schema is known here, so the actor is not woken.
         channel.owner.freed(units);
-        let (schema, gate) = (channel.actor.exported.schema(), channel.owner.gate());
+        let Some(actor) = &channel.actor else {
+            let why = "an actor that an answer leads to is described to those who await the answer";
+            return channel.owner.fail(asker.0, asker.1, CallErrorKind::NoSuchMethod, why);
+        };
+        let (schema, gate) = (actor.exported.schema(), channel.owner.gate());
         let description = Description::asked(schema, arguments, gate);
         channel.owner.reply(asker.0, asker.1, &description);
     }
@@ -227,12 +248,13 @@ impl Application for Inbound<'_> {
         channel.owner.freed(units);
     }
 
-    fn tell_lost(&mut self) {
-        self.session.sending().statistics.tells_undeliverable += 1;
+    fn ask_lost(&mut self, asker: (u32, u32), code: Code, detail: &str) {
+        self.session.sending().statistics.asks_failed += 1;
+        self.session.pipe_failed(asker, CallErrorKind::from_code(code.0), detail);
     }
 
-    fn ask_lost(&mut self) {
-        self.session.sending().statistics.asks_failed += 1;
+    fn tell_lost(&mut self) {
+        self.session.sending().statistics.tells_undeliverable += 1;
     }
 
     fn reference_released(&mut self, reference: u128, times: u64) -> bool {
@@ -401,8 +423,8 @@ impl Inbound<'_> {
                 let name = std::str::from_utf8(name).map_err(|_| Code::NO_SUCH_ACTOR)?;
                 self.session.access.permitted(self.session.principal(), name, schema)
             }
-            // The program itself has given the reference to this peer.
-            Target::Reference(_) | Target::Relayed(_) => Permitted::All,
+            // The program itself has given the reference to this peer, or gives it with its answer.
+            Target::Reference(_) | Target::Relayed(_) | Target::Answer(..) => Permitted::All,
         };
         match permitted {
             Permitted::Nothing => Err(Code::NO_SUCH_ACTOR),
@@ -413,6 +435,9 @@ impl Inbound<'_> {
     /// The actor that an ATTACH names, with a permit for its channel.
     fn find_actor(&mut self, attach: &Attach<'_>) -> Result<Found<FoundActor>, Code> {
         let is_known = attach.codec <= self.session.codec;
+        if let (Target::Answer(slot, generation), true) = (attach.target, is_known) {
+            return self.find_answer(attach, (slot, generation));
+        }
         let find = || match attach.target {
             Target::Name(name) => {
                 self.exports.find(name).map(|actor| self.exports.references.refer(actor))
@@ -422,22 +447,20 @@ impl Inbound<'_> {
                 let relay = self.session.relay_of(number)?;
                 Some(self.exports.references.refer(relay))
             }
+            Target::Answer(..) => None,
         };
         let referred = is_known.then(find).flatten().ok_or(Code::NO_SUCH_ACTOR)?;
         let actor = &referred.exported;
         let gate = self.gate(&attach.target, actor.schema())?;
-        self.free_channels();
-        let session = self.weak.upgrade().ok_or(Code::OVERLOADED)?;
-        let permit = ChannelPermit::take(&session, self.ours.channels_max);
-        let permit = permit.ok_or(Code::OVERLOADED)?;
+        let permit = self.permit()?;
         let schema_hash = actor.schema().hash;
         // Where the types may differ, each value carries its type.
         let is_same = schema_hash == attach.schema_hash;
         let codec = if is_same { attach.codec } else { CODEC_MESSAGEPACK };
         let bound = actor.remote_bound().map(|bound| ActorBound::new(bound.calls, bound.free));
         let reference = ActorReference { number: actor.number(), reference: referred.reference };
-        let actor = FoundActor { actor: referred, gate, permit };
-        Ok(Found { actor, schema_hash, codec, bound, reference })
+        let actor = FoundActor { target: FoundTarget::Actor(referred), gate, permit };
+        Ok(Found { actor, schema_hash, codec, bound, reference: Some(reference) })
     }
 
     /// Wakes senders that have waited for the peer.
@@ -445,6 +468,34 @@ impl Inbound<'_> {
         for sender in senders {
             sender.wake();
         }
+    }
+
+    /// Finds out whether a channel may be opened to the actor that the answer to an ask leads to.
+    fn find_answer(
+        &self,
+        attach: &Attach<'_>,
+        asker: (u32, u32),
+    ) -> Result<Found<FoundActor>, Code> {
+        match self.session.pipes.have_room_for(asker) {
+            None => return Err(Code::NO_SUCH_ACTOR),
+            Some(false) => return Err(Code::OVERLOADED),
+            Some(true) => {}
+        }
+        let permit = self.permit()?;
+        let schema_hash = attach.schema_hash;
+        let target = FoundTarget::Answer(asker, schema_hash);
+        // Without a hash, the types may differ.
+        let codec = if schema_hash == 0 { CODEC_MESSAGEPACK } else { attach.codec };
+        let gate = MethodGate::new(Permitted::All, self.session.identity_place.identity());
+        let actor = FoundActor { target, gate, permit };
+        Ok(Found { actor, schema_hash, codec, bound: None, reference: None })
+    }
+
+    /// Takes a permit for a channel of the peer.
+    fn permit(&self) -> Result<ChannelPermit, Code> {
+        self.free_channels();
+        let session = self.weak.upgrade().ok_or(Code::OVERLOADED)?;
+        ChannelPermit::take(&session, self.ours.channels_max).ok_or(Code::OVERLOADED)
     }
 
     /// When few channels are left, ends the session that has been cut for longest and holds some.

@@ -24,7 +24,7 @@ struct LentReference {
 /// What a lent reference leads to, which is kept alive with it.
 pub(crate) enum LentActor {
     /// An actor of this node.
-    Own { _actor: Arc<ReferredActor> },
+    Own(Arc<ReferredActor>),
     /// An actor of another node, and the relay to it, if there may be one.
     Other(Arc<dyn Exported>),
     /// An actor of another node, of a reference in a relayed reply.
@@ -58,6 +58,16 @@ impl Session {
             LentActor::Other(relay) if self.references.relays => Some(relay.clone()),
             _ => None,
         }
+    }
+
+    /// The actor that a lent reference leads to, or the relay to it, if this node relays.
+    pub(crate) fn lent_actor(&self, number: u128) -> Option<Arc<ReferredActor>> {
+        let relay = match &lock(&self.references.lent).0.get(&number)?.actor {
+            LentActor::Own(actor) => return Some(actor.clone()),
+            LentActor::Other(relay) if self.references.relays => relay.clone(),
+            _ => return None,
+        };
+        Some(self.references.table.refer(relay))
     }
 
     /// Handles RELEASE, or takes back what was not sent after all. False if the reference was not

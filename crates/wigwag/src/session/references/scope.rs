@@ -37,6 +37,11 @@ pub(crate) struct LentInValue {
 }
 
 impl LentInValue {
+    /// The number of the first one.
+    pub(crate) fn first(&self) -> Option<u128> {
+        self.numbers.first().copied()
+    }
+
     /// The value is on its way, and its references with it.
     pub(crate) fn sent(&mut self) {
         self.numbers.clear();

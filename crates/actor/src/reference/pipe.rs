@@ -1,0 +1,143 @@
+//! A reference in an answer that has not come yet.
+//!
+//! A call through it waits for the answer, as it would wait for room, and then goes to the actor that
+//! the answer leads to. Nothing runs in between: each caller that waits polls the ask, and its waker
+//! wakes all of them.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::task::{Poll, Wake, Waker};
+
+use crate::error::CallError;
+use crate::lifecycle::handle::AnyActor;
+use crate::mailbox::backlog::parked::{Parked, Ticket};
+use crate::reference::Ref;
+use crate::reference::interface::Interface;
+use crate::reference::route::Attempt;
+
+/// The tag of the tickets of senders that wait for an answer.
+const TAG: u16 = u16::MAX;
+
+/// The ask whose answer holds the reference.
+pub(crate) trait PipedAsk<I: Interface>: Send {
+    /// The reference in the answer. Sends the ask first, if there was no room before.
+    fn poll(&mut self, waker: &Waker) -> Poll<Result<Ref<I>, CallError>>;
+
+    /// The actor that was asked, if it lives in this process.
+    fn asked_actor(&self) -> Option<Arc<dyn AnyActor>>;
+}
+
+/// A reference in an answer that has not come yet, or has come since.
+pub(crate) struct Pipe<I: Interface> {
+    /// The ask, for errors.
+    target: Arc<str>,
+    outcome: OnceLock<Result<Ref<I>, CallError>>,
+    /// `None` while a thread polls it, and after the answer.
+    ask: Mutex<Option<Box<dyn PipedAsk<I>>>>,
+    waiting: Arc<Waiting>,
+}
+
+/// The callers that wait for the answer.
+struct Waiting {
+    parked: Mutex<Parked>,
+    /// The ask was woken while it was polled.
+    is_woken: AtomicBool,
+}
+
+impl Wake for Waiting {
+    fn wake(self: Arc<Self>) {
+        self.is_woken.store(true, Ordering::SeqCst);
+        let woken = lock(&self.parked).drain();
+        woken.into_iter().for_each(Waker::wake);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // The value is whole between two statements, so a panic elsewhere has broken nothing.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<I: Interface> Pipe<I> {
+    pub(crate) fn new(target: Arc<str>, ask: Box<dyn PipedAsk<I>>) -> Arc<Pipe<I>> {
+        let (parked, is_woken) = (Mutex::new(Parked::tagged(TAG)), AtomicBool::new(false));
+        Arc::new(Pipe {
+            target,
+            outcome: OnceLock::new(),
+            ask: Mutex::new(Some(ask)),
+            waiting: Arc::new(Waiting { parked, is_woken }),
+        })
+    }
+
+    /// The reference, if the answer has come and was looked at.
+    pub(crate) fn reference(&self) -> Option<&Ref<I>> {
+        self.outcome.get()?.as_ref().ok()
+    }
+
+    /// The error of the ask, if that is known to have failed.
+    pub(crate) fn error(&self) -> Option<&CallError> {
+        self.outcome.get()?.as_ref().err()
+    }
+
+    pub(crate) fn target(&self) -> &Arc<str> {
+        &self.target
+    }
+
+    /// The actor of this process that the answer is awaited from.
+    pub(crate) fn asked_actor(&self) -> Option<Arc<dyn AnyActor>> {
+        lock(&self.ask).as_ref()?.asked_actor()
+    }
+
+    /// Polls the ask. The outcome, once it is known.
+    fn advance(&self) -> Option<&Result<Ref<I>, CallError>> {
+        while self.outcome.get().is_none() {
+            // Another thread that polls it looks again if it was woken meanwhile.
+            let mut ask = lock(&self.ask).take()?;
+            self.waiting.is_woken.store(false, Ordering::SeqCst);
+            match ask.poll(&Waker::from(self.waiting.clone())) {
+                Poll::Ready(outcome) => {
+                    // Nobody else has had the ask.
+                    let _ = self.outcome.set(outcome);
+                    Arc::clone(&self.waiting).wake();
+                }
+                Poll::Pending => {
+                    *lock(&self.ask) = Some(ask);
+                    if !self.waiting.is_woken.load(Ordering::SeqCst) {
+                        return None;
+                    }
+                }
+            }
+        }
+        self.outcome.get()
+    }
+
+    /// Calls `send` with the reference. Until there is one, a sender with a waker is parked.
+    pub(crate) fn with<T>(
+        &self,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+        send: impl FnOnce(&Ref<I>, &mut Ticket) -> Attempt<T>,
+    ) -> Attempt<T> {
+        if let (None, Some(waker)) = (self.outcome.get(), waker) {
+            lock(&self.waiting.parked).park(ticket, waker);
+        }
+        match self.advance() {
+            None => Attempt::Full,
+            Some(outcome) => {
+                self.leave_own(ticket);
+                match outcome {
+                    Ok(reference) => send(reference, ticket),
+                    Err(error) => Attempt::Failed(Box::new(error.clone())),
+                }
+            }
+        }
+    }
+
+    /// Gives up the place of a sender that waits for the answer. False if it waits elsewhere.
+    pub(crate) fn leave_own(&self, ticket: &mut Ticket) -> bool {
+        let is_own = ticket.has_tag(TAG);
+        if is_own {
+            lock(&self.waiting.parked).leave(ticket);
+        }
+        is_own
+    }
+}

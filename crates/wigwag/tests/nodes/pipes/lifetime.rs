@@ -1,0 +1,67 @@
+//! What goes through an answer arrives, whoever drops the reference, and nothing is held afterwards.
+
+use wigwag::lifecycle::Alive;
+use wigwag::{Actor, CallErrorKind};
+
+use super::{Desk, PATIENCE, client_of, gated, put, served};
+
+#[tokio::test]
+async fn calls_are_handled_whose_reference_is_dropped_before_the_answer() {
+    let (first, gate) = gated();
+    let second = put(&first, "second").await;
+    let (_service, url) = served(&first).await;
+    let (_client, desk) = client_of(&url).await;
+    // As many as there is room for without an answer.
+    for line in 0..50 {
+        desk.find_later("second".to_owned()).pipe().note(&line.to_string()).tell().await.unwrap();
+    }
+    gate.add_permits(50);
+    desk.note("sync").ask().await.unwrap();
+    tokio::time::timeout(PATIENCE, async {
+        while second.lines().ask().await.unwrap().len() < 50 {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await
+    .unwrap();
+}
+
+#[tokio::test]
+async fn an_actor_ends_when_the_last_reference_to_it_was_piped_and_dropped() {
+    let (first, gate) = gated();
+    let second = put(&first, "second").await;
+    let (_service, url) = served(&first).await;
+    let (_client, desk) = client_of(&url).await;
+    let ended = second.handle().unwrap();
+    drop(second);
+    let piped = desk.find_later("second".to_owned()).pipe();
+    let unused = desk.find_later("second".to_owned()).pipe();
+    gate.add_permits(2);
+    assert_eq!(piped.note("x").ask().await.unwrap(), 1);
+    first.remove("second").ask().await.unwrap();
+    assert_eq!(piped.note("x").ask().await.unwrap(), 2, "the channel keeps it alive");
+    drop(piped);
+    drop(unused);
+    tokio::time::timeout(PATIENCE, ended.ended()).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_piped_reference_is_told_of_the_end_of_its_actor() {
+    let first = Desk::default().spawn();
+    let second = put(&first, "second").await;
+    let (_service, url) = served(&first).await;
+    let (_client, desk) = client_of(&url).await;
+    let piped = desk.find("second").pipe();
+    piped.note("x").ask().await.unwrap();
+    second.handle().unwrap().kill();
+    tokio::time::timeout(PATIENCE, async {
+        loop {
+            if let Err(error) = piped.note("x").ask().await {
+                assert_eq!(error.into_error().kind, CallErrorKind::ActorStopped);
+                break;
+            }
+        }
+    })
+    .await
+    .unwrap();
+}
