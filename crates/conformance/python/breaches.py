@@ -330,6 +330,44 @@ row_of_attach("attach_by_an_unknown_reference", "DETACHED NoSuchActor", 1, bytes
 row_of_attach("attach_with_an_unknown_codec", "DETACHED NoSuchActor", 0, b"ledger", 0, 9)
 
 
+def coming(slot, generation):
+    """The target of an ATTACH to the actor that the answer to an ask leads to."""
+    return slot.to_bytes(4, "little") + generation.to_bytes(4, "little")
+
+
+row_of_attach("attach_to_an_answer", "attached", 3, coming(9, 5), 0, 0)
+row_of_attach("attach_to_an_answer_beyond_slots_max", "DETACHED NoSuchActor", 3, coming(0xFFFF_FFFF, 0), 0, 0)
+row_of_attach("attach_to_an_answer_of_another_length", "DETACHED NoSuchActor", 3, b"abc", 0, 0)
+
+
+@row("DETACHED NoSuchActor")
+def attach_to_an_answer_that_has_come(stage):
+    session = stage.session()
+    session.get(asked(session, 9, 5))
+    return attaching(session, 3, coming(9, 5), 0, 0)
+
+
+@row("DETACHED NoSuchActor")
+def attach_to_an_answer_without_the_feature(stage):
+    return attaching(stage.session(offered=RESUMING), 3, coming(9, 5), 0, 0)
+
+
+@row("ERROR NoSuchActor")
+def ask_through_an_answer_without_a_reference(stage):
+    session = stage.session()
+    say(session, frame(wire.ATTACH, 1, 3, coming(9, 5), 0, 0))
+    held = asked(session, 10, 0, channel=1)
+    asked(session, 9, 5)
+    return outcome(session, held)
+
+
+@row("CLOSE LimitExceeded")
+def attaches_to_answers_beyond_1024(stage):
+    session = stage.session()
+    say(session, *(frame(wire.ATTACH, 1 + at, 3, coming(9 + at, 0), 0, 0) for at in range(1_025)))
+    return outcome(session)
+
+
 @row("ERROR NoSuchActor")
 def ask_of_nobody(stage):
     session = stage.session()

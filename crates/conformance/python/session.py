@@ -21,7 +21,8 @@ from wire import NAMES, SEQUENCED, Broken, Reader
 # Section 1: feature bits.
 STREAMS, RESUMING, RUNS, CANCELLING, MIXED_RUNS = 1 << 0, 1 << 3, 1 << 4, 1 << 7, 1 << 8
 REFERENCES = 1 << 9
-OFFERED = STREAMS | RESUMING | RUNS | CANCELLING | MIXED_RUNS | REFERENCES
+PIPES = 1 << 11
+OFFERED = STREAMS | RESUMING | RUNS | CANCELLING | MIXED_RUNS | REFERENCES | PIPES
 BATCH_BYTES = 64 * 1024  # of sequenced frames in one batch of this client, more for a larger frame
 UNACKED_BYTES_MAX = 4 * 1024 * 1024  # section 5: calls stop beyond that
 ACK_DELAY_SECONDS = 0.01  # section 5: an ack goes alone after that

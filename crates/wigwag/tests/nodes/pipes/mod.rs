@@ -5,6 +5,7 @@ mod cuts;
 mod errors;
 mod lifetime;
 mod limits;
+mod wire;
 
 use std::collections::HashMap;
 use std::sync::Arc;
