@@ -90,11 +90,13 @@ impl Role {
 }
 
 /// Cells that a client of remote can be ordered to do: the values of `CELL`.
-pub const REMOTE_CELLS: [&str; 26] = [
+pub const REMOTE_CELLS: [&str; 28] = [
     "tell",
     "naive",
     "ask",
     "rtt",
+    "chain",
+    "join",
     "naive-ask",
     "paced",
     "overload",

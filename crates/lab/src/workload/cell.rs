@@ -4,6 +4,7 @@ use crate::contract::role::Role;
 use crate::participants::Participant;
 use crate::results::Witness;
 use crate::trial::transport::Transport;
+use crate::workload::remote::far::{self, Far};
 use crate::workload::remote::over::{self, Exchange};
 use crate::workload::remote::overload;
 use crate::workload::remote::shape::{self, Origin, Shape};
@@ -98,6 +99,7 @@ impl Workload {
                 cells.extend(CALLERS.map(|callers| Cell::Callers { callers, each: false }));
                 cells.extend(CALLERS_EACH.map(|callers| Cell::Callers { callers, each: true }));
                 cells.extend(relayed::cells());
+                cells.extend(far::cells());
                 cells.extend([50, 80, 95].map(|percent| Cell::Paced { percent }));
                 cells.extend(overload::PERCENTS.map(|percent| Cell::Overload { percent }));
                 cells
@@ -203,6 +205,8 @@ pub enum Cell {
         /// Each way.
         delay_ms: u32,
     },
+    /// Remote: what can be asked for in one round trip, through the lab's relay.
+    Far(Far),
     /// Remote: one way, through the lab's relay, which resets the connection again and again.
     Cuts,
     /// Http: the participant serves, the lab drives.
@@ -292,6 +296,7 @@ impl Cell {
             Cell::Unkept | Cell::MessagePack | Cell::Spread { .. } => Workload::Remote,
             Cell::Ask | Cell::RoundTrip | Cell::Paced { .. } => Workload::Remote,
             Cell::Relayed { .. } | Cell::Cuts | Cell::Overload { .. } => Workload::Remote,
+            Cell::Far(_) => Workload::Remote,
             Cell::Callers { .. } | Cell::Shape { .. } | Cell::Blob => Workload::Remote,
             Cell::Over { .. } => Workload::Remote,
             Cell::HttpServer | Cell::HttpClient => Workload::Http,
@@ -315,6 +320,7 @@ impl Cell {
             Cell::NaiveAsk => Some("naive-ask"),
             Cell::Ask | Cell::Relayed { asks: true, .. } => Some("ask"),
             Cell::RoundTrip => Some("rtt"),
+            Cell::Far(far) => Some(far.order()),
             Cell::Blob => Some("blob"),
             Cell::Paced { .. } => Some("paced"),
             Cell::Overload { .. } => Some("overload"),
@@ -421,7 +427,7 @@ impl Cell {
             Cell::Tell | Cell::Thread | Cell::Naive | Cell::NaiveAsk => REMOTE,
             Cell::Unkept | Cell::MessagePack | Cell::Spread { .. } => REMOTE,
             Cell::Ask | Cell::RoundTrip | Cell::Paced { .. } => REMOTE,
-            Cell::Relayed { .. } | Cell::Cuts | Cell::Overload { .. } => REMOTE,
+            Cell::Relayed { .. } | Cell::Cuts | Cell::Overload { .. } | Cell::Far(_) => REMOTE,
             Cell::Callers { .. } | Cell::Shape { .. } | Cell::Blob => REMOTE,
             Cell::Over { .. } => REMOTE,
             Cell::HttpServer => &[Role::HttpServer],
@@ -483,6 +489,7 @@ impl Cell {
                 up_to(if quick { 2_000 } else { 40_000 }, 50_000_000)
             }
             Cell::RoundTrip | Cell::Blob => up_to(1_000, 1_000_000),
+            Cell::Far(far) => far.size(),
             Cell::Over { exchange, .. } => exchange.over_tcp().size(quick),
             Cell::HttpServer | Cell::HttpClient => Size {
                 step: http::CONNECTIONS,

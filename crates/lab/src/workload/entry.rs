@@ -102,6 +102,7 @@ impl Entry<'_> {
             Cell::Ask => "ask".to_owned(),
             Cell::Relayed { asks, delay_ms } => relayed::name(asks, delay_ms),
             Cell::Cuts => relayed::CUTS_NAME.to_owned(),
+            Cell::Far(far) => far.name().to_owned(),
             Cell::RoundTrip => "rtt".to_owned(),
             Cell::Sp(cell) => cell.name(),
             Cell::Blob => "rtt, blob".to_owned(),

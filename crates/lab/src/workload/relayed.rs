@@ -11,6 +11,7 @@ use crate::participants::Participant;
 use crate::relay::RelayPlan;
 use crate::trial::Outcome;
 use crate::trial::relay_program::RelaySpec;
+use crate::workload::remote::far;
 use crate::workload::{Cell, Entry, Judgement, Order};
 
 /// Each way; 0 is what the others are held against.
@@ -49,7 +50,7 @@ pub(crate) fn reference(cell: &str) -> Option<String> {
         Cell::Relayed { asks, delay_ms: 1.. } => Some(asks).filter(|_| it.is_named(cell)),
         _ => None,
     });
-    delayed.map(|asks| name(asks, 0))
+    delayed.map(|asks| name(asks, 0)).or_else(|| far::reference(cell))
 }
 
 impl Cell {
@@ -67,7 +68,7 @@ impl Cell {
                     LONGER
                 }
             }
-            Cell::Relayed { delay_ms: FAR_MS.., .. } if quick => FAR_LONGER_QUICK,
+            Cell::Relayed { delay_ms: FAR_MS.., .. } | Cell::Far(_) if quick => FAR_LONGER_QUICK,
             Cell::Sp(cell) => cell.window_factor(quick),
             _ => 1,
         }
@@ -87,6 +88,7 @@ pub(super) fn between(entry: &Entry<'_>, order: Order) -> Option<RelaySpec> {
         Cell::Relayed { delay_ms, .. } => {
             RelayPlan { delay: Duration::from_millis(delay_ms.into()), ..RelayPlan::default() }
         }
+        Cell::Far(_) => RelayPlan { delay: far::DELAY, ..RelayPlan::default() },
         Cell::Cuts => RelayPlan { cut_bytes: order.cut_bytes, cuts: CUTS, ..RelayPlan::default() },
         _ => return None,
     };
@@ -123,7 +125,9 @@ mod tests {
         let named = |cell: &str| reference(cell);
         assert_eq!(named("tell, 1 ms").as_deref(), Some("tell, relayed"));
         assert_eq!(named("ask, 10 ms").as_deref(), Some("ask, relayed"));
-        for cell in ["tell", "tell, relayed", "ask, relayed", CUTS_NAME, "tell, 16 senders"] {
+        assert_eq!(named("chain, 10 ms").as_deref(), Some("rtt, 10 ms"));
+        assert_eq!(named("join 80, 10 ms").as_deref(), Some("rtt, 10 ms"));
+        for cell in ["tell", "rtt, 10 ms", "tell, relayed", "ask, relayed", CUTS_NAME, "tell, 16 senders"] {
             assert_eq!(named(cell), None, "{cell}");
         }
     }

@@ -11,6 +11,7 @@ pub(crate) mod overload;
 pub mod shape;
 pub mod over;
 mod blob;
+pub mod far;
 
 /// Asks in flight at once: tens of thousands, as the comparison had it that this comes from.
 const WINDOW: u64 = 16_384;
@@ -102,6 +103,9 @@ pub(super) fn judge(
     relayed::judge(&mut judged, entry, order, outcome);
     if entry.cell == Cell::Blob {
         blob::judge(&mut judged, order, outcome, &long, &drove);
+    }
+    if let Cell::Far(far) = entry.cell {
+        judge_times(&mut judged, far.trips(order), &drove, outcome.seconds);
     }
     if let Cell::RoundTrip | Cell::Blob = entry.cell.over_tcp() {
         judge_times(&mut judged, order, &drove, outcome.seconds);

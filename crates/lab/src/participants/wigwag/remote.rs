@@ -11,7 +11,7 @@ use wigwag::{Actor, CallError, Node, NodeOptions, Pipeline, Refused, call::Unsen
 
 use super::clerk::serve_node_at;
 use super::sp::transport::{address, dial_options, listen_options};
-use super::{blob, callers, overload, paced, shapes, spread};
+use super::{blob, callers, far, overload, paced, shapes, spread};
 use crate::contract::Failure;
 use crate::contract::{Orders, PayloadDraws, Tally, print_line, ready_and_go, senders};
 use crate::figures::times::Times;
@@ -71,7 +71,11 @@ pub(crate) fn serve(orders: &Orders) -> Result<(), Failure> {
     }
     runtime.block_on(async {
         let node = Node::with(options(orders).listen_options(listen_options(orders)?));
-        node.export("ledger", &Ledger::default().spawn())?;
+        let ledger = Ledger::default().spawn();
+        node.export("ledger", &ledger)?;
+        if orders.cell == "chain" {
+            far::serve(&node, &ledger)?;
+        }
         serve_node_at(&node, &address(orders, 0)).await
     })
 }
@@ -92,8 +96,7 @@ pub(crate) fn drive(orders: &Orders) -> Result<(), Failure> {
     }
     runtime.block_on(async {
         let node = Node::with(options(orders).dial_options(dial_options(orders)?));
-        let actor = format!("{}/ledger", address(orders, orders.port));
-        let ledger = node.actor::<Ledger>(&actor).await?;
+        let ledger = node.actor::<Ledger>(&ledger_of(orders, "ledger")?).await?;
         ready_and_go()?;
         let (messages, window, draws) =
             (orders.messages, orders.window, PayloadDraws::of(orders.seed, 0));
@@ -101,6 +104,8 @@ pub(crate) fn drive(orders: &Orders) -> Result<(), Failure> {
         let account = match orders.cell.as_str() {
             "ask" => wigwag::spawn(ask(sender, messages, window, draws)).await??,
             "rtt" => wigwag::spawn(round_trips(sender, messages, draws)).await??,
+            "chain" => far::chains(&node, orders).await?,
+            "join" => wigwag::spawn(far::together(sender, messages, draws)).await??,
             "paced" => wigwag::spawn(paced::drive(sender, orders.clone())).await??,
             "naive-ask" => wigwag::spawn(naive_ask(sender, messages, draws)).await??,
             "thread" => tell_from_thread(sender, messages, draws).await?,
@@ -114,6 +119,11 @@ pub(crate) fn drive(orders: &Orders) -> Result<(), Failure> {
         node.close(Duration::from_secs(1)).await;
         Ok(())
     })
+}
+
+/// The address of the actor that the server exports under `name`.
+pub(super) fn ledger_of(orders: &Orders, name: &str) -> Result<String, Failure> {
+    Ok(format!("{}/{name}", address(orders, orders.port)))
 }
 
 /// Sends as the documentation recommends for a task that sends much: waits only without room.

@@ -75,6 +75,12 @@ const CELLS: &[(&str, &str)] = &[
     ),
     ("ask, 1 ms", DELAYED),
     ("ask, 10 ms", DELAYED),
+    ("rtt, 10 ms", "One ask at a time, to an actor that is 10 ms away."),
+    (
+        "chain, 10 ms",
+        "Three calls, each to the actor that the answer to the one before it leads to: how much longer than one ask?",
+    ),
+    ("join 80, 10 ms", "80 asks that are awaited together: how much longer than one ask?"),
     (CUTS_NAME, "One way through the lab's relay, which resets the connection ten times."),
     ("tell, thread", "The same from a plain thread, by calls that block while there is no room."),
     ("tell, u64", "One way, one number of 64 bits for each message."),
