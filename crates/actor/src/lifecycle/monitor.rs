@@ -48,15 +48,23 @@ impl Down {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Exit {
-    /// The actor that has ended.
-    pub actor: Handle,
+    /// The actor that has ended; `None` for an actor of another process.
+    pub actor: Option<Handle>,
+    /// The actor's type, or its address if it lives in another process.
+    pub target: Arc<str>,
     /// The reason for its end.
     pub reason: Reason,
 }
 
 impl Exit {
     pub(crate) fn new(actor: &Arc<dyn AnyActor>, reason: &Reason) -> Exit {
-        Exit { actor: Handle::new(actor.clone()), reason: reason.clone() }
+        let (target, actor) = (actor.target().clone(), Some(Handle::new(actor.clone())));
+        Exit { actor, target, reason: reason.clone() }
+    }
+
+    /// The notice of the end of an actor of another process.
+    pub(crate) fn elsewhere(target: Arc<str>, reason: &Reason) -> Exit {
+        Exit { actor: None, target, reason: reason.clone() }
     }
 }
 

@@ -286,8 +286,73 @@ impl<I: Interface> This<I> {
     pub fn unlink(&self, actor: &Handle) {
         actor.actor_cell().control().unwatch(link(self.number()));
         self.mailbox.control().unwatch(link(actor.number()));
-        let is_it = |order: &ControlMessage| matches!(order, ControlMessage::Exit(exit) if exit.actor == *actor);
+        let is_it = |order: &ControlMessage| matches!(order, ControlMessage::Exit(exit) if exit.actor.as_ref() == Some(actor));
         self.mailbox.control().forget(is_it);
+    }
+
+    /// Links this actor to the actor of a reference, be it in this process or in another.
+    ///
+    /// Within a process it is [`link`](Self::link), and holds both ways. To an actor of another process
+    /// it holds one way: [`Life::exited`](crate::Life::exited) is called here when that actor ends, or
+    /// when the session with its process is over, with the reasons that
+    /// [`monitor_ref`](Self::monitor_ref) lists. So this actor ends too, unless the end was wanted.
+    /// For the other way, the other actor is given a reference to this one, and links itself to it.
+    ///
+    /// The link lasts as long as this process holds a reference to that actor; it holds none itself.
+    /// Linking twice equals linking once.
+    ///
+    /// ```
+    /// # use wigwag_actor::{Interface, This};
+    /// # fn greet<I: Interface, J: Interface>(this: &This<I>, partner: &J::Ref) {
+    /// let linked = this.link_ref::<J>(partner);
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// When one of the two has too many watchers.
+    pub fn link_ref<J: Interface>(
+        &self,
+        actor: &impl AsRef<Ref<J>>,
+    ) -> Result<(), TooManyWatchers> {
+        let target = actor.as_ref().target().clone();
+        let exit = |reason: &Reason| ControlMessage::Exit(Exit::elsewhere(target.clone(), reason));
+        let route = match actor.as_ref().handle_or_route() {
+            Ok(handle) => return self.link(&handle),
+            Err(Some(route)) => route,
+            Err(None) => {
+                self.mailbox.order(exit(&Reason::Unreachable(NOT_KNOWN.into())));
+                return Ok(());
+            }
+        };
+        let this: Arc<dyn AnyActor> = self.mailbox.clone();
+        let (this, told) = (Arc::downgrade(&this), target.clone());
+        let watcher = Box::new(move |reason: &Reason| {
+            if let Some(this) = this.upgrade() {
+                this.order(ControlMessage::Exit(Exit::elsewhere(told, reason)));
+            }
+        });
+        match route.watch_end(link(self.number()), watcher) {
+            Ok(()) => {}
+            Err(NotWatched::Ended) => drop(self.mailbox.order(exit(&route.end_reason()))),
+            Err(NotWatched::TooMany) => return Err(TooManyWatchers),
+        }
+        Ok(())
+    }
+
+    /// Removes a link of [`link_ref`](Self::link_ref); `exited` is no longer called for it.
+    pub fn unlink_ref<J: Interface>(&self, actor: &impl AsRef<Ref<J>>) {
+        match actor.as_ref().handle_or_route() {
+            Ok(handle) => self.unlink(&handle),
+            Err(route) => {
+                route.into_iter().for_each(|route| route.unwatch_end(link(self.number())));
+                let target = actor.as_ref().target();
+                let is_it = |order: &ControlMessage| {
+                    matches!(order, ControlMessage::Exit(exit)
+                        if exit.actor.is_none() && exit.target == *target)
+                };
+                self.mailbox.control().forget(is_it);
+            }
+        }
     }
 
     /// Publishes a value: it goes to all sub sockets that follow the actor, through each node that
@@ -317,7 +382,9 @@ pub fn this<I: Interface>() -> This<I> {
 
 /// Removes this end of a link whose other end is gone.
 pub(crate) fn untie(own: &dyn AnyActor, exit: &Exit) {
-    own.control().unwatch(link(exit.actor.number()));
+    if let Some(actor) = &exit.actor {
+        own.control().unwatch(link(actor.number()));
+    }
 }
 
 /// The number of a link among the watchers of one end: the other actor's number, in a range of its

@@ -14,6 +14,7 @@ mod owned;
 mod interfaces;
 mod generic;
 mod pipeline;
+mod pipes;
 mod receipts;
 mod streams;
 mod local;

@@ -4,6 +4,7 @@ mod callbacks;
 mod cuts;
 mod lifetime;
 mod limits;
+mod links;
 mod monitors;
 mod third;
 
