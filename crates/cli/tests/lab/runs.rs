@@ -144,7 +144,11 @@ fn a_quick_run_of_remote_goes_a_long_way_and_is_cut() {
     let _alone = crate::alone();
     let delayed = ["tell, 10 ms", "ask, 10 ms"];
     let relayed = ["tell, relayed", "ask, relayed"];
-    let rows = remote(&[&delayed[..], &relayed, &["tell, ten cuts"]].concat());
+    let far = ["rtt, 10 ms", "chain, 10 ms"];
+    let rows = remote(&[&delayed[..], &relayed, &far, &["tell, ten cuts"]].concat());
+    let chain = rows.row(far[1], "wigwag");
+    assert_eq!(chain["verified"]["received"], chain["verified"]["sent"], "{chain}");
+    assert!(chain["kept"]["median"].as_f64() > Some(0.0), "{chain}");
     for name in ["raw", "wigwag"] {
         for cell in delayed.iter().chain(&relayed) {
             let row = rows.row(cell, name);

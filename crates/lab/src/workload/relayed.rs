@@ -127,7 +127,9 @@ mod tests {
         assert_eq!(named("ask, 10 ms").as_deref(), Some("ask, relayed"));
         assert_eq!(named("chain, 10 ms").as_deref(), Some("rtt, 10 ms"));
         assert_eq!(named("join 80, 10 ms").as_deref(), Some("rtt, 10 ms"));
-        for cell in ["tell", "rtt, 10 ms", "tell, relayed", "ask, relayed", CUTS_NAME, "tell, 16 senders"] {
+        for cell in
+            ["tell", "rtt, 10 ms", "tell, relayed", "ask, relayed", CUTS_NAME, "tell, 16 senders"]
+        {
             assert_eq!(named(cell), None, "{cell}");
         }
     }

@@ -49,6 +49,7 @@ impl Notes {
         for number in &self.0 {
             items.send(*number).await.unwrap();
         }
+        items.finish();
     }
 }
 
@@ -103,8 +104,7 @@ impl Number for NotesMessage {
 async fn many_callers_wait_for_one_answer() {
     let (finder, notes, gate) = gated();
     let piped = finder.find().pipe();
-    let asks: Vec<_> =
-        (0..200).map(|number| tokio::spawn(piped.note(number).into_ask())).collect();
+    let asks: Vec<_> = (0..200).map(|number| tokio::spawn(piped.note(number).into_ask())).collect();
     let through = NotingRef::from(&piped);
     let asked_through = tokio::spawn(through.note(200).into_ask());
     let given_up = piped.note(7).timeout(Duration::from_millis(5)).ask().await;

@@ -89,7 +89,11 @@ async fn what_no_answer_can_lead_to_is_refused() {
         peer.tell(&[Frame::Detach { channel: 1 }]).await;
     }
     assert_eq!(attach(&mut peer, 1, &target(5, 2)).await, None);
-    assert_eq!(attach(&mut peer, 2, &target(5, 2)).await, Some(Code::NO_SUCH_ACTOR), "a second one");
+    assert_eq!(
+        attach(&mut peer, 2, &target(5, 2)).await,
+        Some(Code::NO_SUCH_ACTOR),
+        "a second one"
+    );
     // The session goes on.
     peer.tell(&[ask(0, 6, FIND, SECOND)]).await;
     assert_eq!(answer(&mut peer, 6).await, Code::OK);
@@ -119,10 +123,13 @@ async fn an_ask_without_a_reference_ends_the_channel_that_waits_for_it() {
         let failed = match seen.frame() {
             Frame::Error { slot: 6, code, .. } => code,
             // That of the ask itself.
-            _ => match tokio::time::timeout(PATIENCE, peer.until(kind::ERROR)).await.unwrap().frame() {
-                Frame::Error { slot: 6, code, .. } => code,
-                other => panic!("{other:?}"),
-            },
+            _ => {
+                match tokio::time::timeout(PATIENCE, peer.until(kind::ERROR)).await.unwrap().frame()
+                {
+                    Frame::Error { slot: 6, code, .. } => code,
+                    other => panic!("{other:?}"),
+                }
+            }
         };
         assert_eq!(failed, code, "method {method}");
         let seen = tokio::time::timeout(PATIENCE, peer.until(kind::DETACHED)).await.unwrap();
@@ -168,7 +175,13 @@ async fn more_unanswered_attaches_than_channels_that_may_wait_end_the_session() 
     let targets: Vec<_> = (0..=PIPES_PENDING_MAX as u32).map(|slot| target(slot, 0)).collect();
     let frames: Vec<_> = (1..)
         .zip(&targets)
-        .map(|(channel, target)| Frame::Attach { channel, how: 3, target, schema_hash: 0, codec: 0 })
+        .map(|(channel, target)| Frame::Attach {
+            channel,
+            how: 3,
+            target,
+            schema_hash: 0,
+            codec: 0,
+        })
         .collect();
     peer.tell(&frames).await;
     let closed = tokio::time::timeout(PATIENCE, peer.closed()).await.unwrap().unwrap();
