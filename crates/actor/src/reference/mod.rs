@@ -61,6 +61,9 @@ pub(crate) enum Place<I: Interface> {
     Piped(Arc<Pipe<I>>),
 }
 
+/// The route to an actor of another process; `None` while an answer has not come that leads to it.
+pub(crate) type KnownRoute<'a, I> = Option<&'a Arc<dyn Route<I>>>;
+
 /// Which queue of the mailbox a call waits in.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Priority {
@@ -319,7 +322,7 @@ impl<I: Interface> Ref<I> {
 
     /// The actor, if it lives in this process, or else the route to it. Neither is known while an
     /// answer has not come that leads to it.
-    fn actor_or_route(&self) -> Result<Arc<dyn AnyActor>, Option<&Arc<dyn Route<I>>>> {
+    fn actor_or_route(&self) -> Result<Arc<dyn AnyActor>, KnownRoute<'_, I>> {
         match &self.resolved().place {
             Place::Local(local) => Ok(local.mailbox.clone()),
             Place::Adapted(adapter) => Ok(adapter.shared_actor()),
@@ -329,7 +332,7 @@ impl<I: Interface> Ref<I> {
     }
 
     /// The handle of an actor of this process, or else the route to the actor, if either is known.
-    pub(crate) fn handle_or_route(&self) -> Result<Handle, Option<&Arc<dyn Route<I>>>> {
+    pub(crate) fn handle_or_route(&self) -> Result<Handle, KnownRoute<'_, I>> {
         self.actor_or_route().map(Handle::new)
     }
 

@@ -4,7 +4,6 @@
 //! the answer leads to. Nothing runs in between: each caller that waits polls the ask, and its waker
 //! wakes all of them.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Poll, Wake, Waker};
 
@@ -14,6 +13,7 @@ use crate::mailbox::backlog::parked::{Parked, Ticket};
 use crate::reference::Ref;
 use crate::reference::interface::Interface;
 use crate::reference::route::Attempt;
+use crate::sync::{AtomicBool, Ordering};
 
 /// The tag of the tickets of senders that wait for an answer.
 const TAG: u16 = u16::MAX;

@@ -1,5 +1,7 @@
 //! The remote workload, written as wigwag's documentation recommends.
 
+mod far;
+
 use std::ops::Range;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -11,7 +13,7 @@ use wigwag::{Actor, CallError, Node, NodeOptions, Pipeline, Refused, call::Unsen
 
 use super::clerk::serve_node_at;
 use super::sp::transport::{address, dial_options, listen_options};
-use super::{blob, callers, far, overload, paced, shapes, spread};
+use super::{blob, callers, overload, paced, shapes, spread};
 use crate::contract::Failure;
 use crate::contract::{Orders, PayloadDraws, Tally, print_line, ready_and_go, senders};
 use crate::figures::times::Times;
@@ -122,7 +124,7 @@ pub(crate) fn drive(orders: &Orders) -> Result<(), Failure> {
 }
 
 /// The address of the actor that the server exports under `name`.
-pub(super) fn ledger_of(orders: &Orders, name: &str) -> Result<String, Failure> {
+fn ledger_of(orders: &Orders, name: &str) -> Result<String, Failure> {
     Ok(format!("{}/{name}", address(orders, orders.port)))
 }
 

@@ -112,6 +112,8 @@ async fn an_ask_without_a_reference_ends_the_channel_that_waits_for_it() {
     for (method, arguments) in [(NOTE, LINE), (FIND, NOBODY), (99, &[0x90][..]), (0, &[0x90][..])] {
         let (_service, _second, _gate, mut peer) = peer_of(OFFERED).await;
         assert_eq!(attach(&mut peer, 1, &target(5, 1)).await, None);
+        peer.tell(&[Frame::Need { channel: 1, limit_wanted: 100, units: 0 }]).await;
+        tokio::time::timeout(PATIENCE, peer.until(kind::CREDIT)).await.unwrap();
         let held = [ask(1, 6, NOTE, LINE), ask(0, 5, method, arguments)];
         peer.tell(&held).await;
         let code = match method {
@@ -135,7 +137,10 @@ async fn an_ask_without_a_reference_ends_the_channel_that_waits_for_it() {
         let seen = tokio::time::timeout(PATIENCE, peer.until(kind::DETACHED)).await.unwrap();
         let Frame::Detached { channel: 1, code: why, reason, .. } = seen.frame() else { panic!() };
         assert_eq!((why, reason[0]), (code, 9));
-        // Until the peer closes it, calls fail with the same code.
+        // Until the peer closes it, calls fail with the same code, those beyond the first credit too.
+        peer.tell(&[ask(1, 8, NOTE, LINE)]).await;
+        assert_eq!(answer(&mut peer, 8).await, code);
+        peer.tell(&[Frame::Tell { channel: 1, method: NOTE, arguments: LINE }; 70]).await;
         peer.tell(&[ask(1, 7, NOTE, LINE)]).await;
         assert_eq!(answer(&mut peer, 7).await, code);
     }

@@ -8,7 +8,7 @@ use std::time::Instant;
 use serde_json::{Value, json};
 use wigwag::{Actor, Node};
 
-use super::remote::{LedgerRef, ledger_of};
+use super::{LedgerRef, ledger_of};
 use crate::contract::{Failure, Orders, PayloadDraws};
 use crate::figures::times::Times;
 
