@@ -456,6 +456,7 @@ def row_of_items_without_the_feature(name, data):
 
 
 row_of_items_without_the_feature("item_without_the_feature", frame(wire.ITEM, 0, 0, 1, b"\x05"))
+row_of_items_without_the_feature("item_end_without_the_feature", frame(wire.ITEM_END, 0, 0, 0, b""))
 row_of_items_without_the_feature(
     "item_credit_without_the_feature", frame(wire.ITEM_CREDIT, 0, 0, 1, 5))
 

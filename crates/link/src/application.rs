@@ -10,7 +10,7 @@ use bytes::Bytes;
 use wigwag_wire::BufferSlice;
 
 use crate::code::Code;
-use crate::credit::{ActorBound, Grant};
+use crate::credit::{ActorBound, Grant, StreamId};
 use crate::error::LinkError;
 use crate::frame::Frame;
 use crate::recv_half::{ChannelCalls, ReplyRun};
@@ -131,6 +131,29 @@ impl LongCall {
     }
 }
 
+/// How a stream that is a value ends (ITEM_END).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ItemEnd {
+    /// Its sender has sent everything, or has failed.
+    Sent,
+    /// Its reader leaves; the sender ends it.
+    Left,
+    /// Its receiver has not opened it, so there is nothing to end.
+    Refused,
+}
+
+impl ItemEnd {
+    /// Reads the `how` of ITEM_END.
+    pub fn read(how: u8) -> Option<ItemEnd> {
+        [ItemEnd::Sent, ItemEnd::Left, ItemEnd::Refused].get(usize::from(how)).copied()
+    }
+
+    /// The `how` of ITEM_END.
+    pub fn how(self) -> u8 {
+        self as u8
+    }
+}
+
 /// The side of a session that knows actors and askers.
 ///
 /// Methods are called in the order of the peer's frames. An error ends the batch where it stands.
@@ -222,6 +245,9 @@ pub trait Application {
     /// An ask reaches nobody, and fails with this code. It is answered after this.
     fn ask_lost(&mut self, _asker: (u32, u32), _code: Code, _detail: &str) {}
 
+    /// A call reaches nobody, for this reason: its arguments are never read.
+    fn undelivered(&mut self, _arguments: &[u8], _code: Code) {}
+
     /// A tell reaches nobody, and its caller cannot be told.
     fn tell_lost(&mut self) {}
 
@@ -253,23 +279,22 @@ pub trait Application {
         Ok(true)
     }
 
-    /// An item of the stream that answers an ask has come, whose frame costs `units`. False: there is
-    /// no such stream.
+    /// An item of a stream has come, whose frame costs `units`. False: there is no such stream.
     ///
     /// # Errors
     /// The items before it have used up the credit of the stream.
-    fn item(
-        &mut self,
-        _asker: (u32, u32),
-        _value: &[u8],
-        _units: u64,
-    ) -> Result<bool, Self::Error> {
+    fn item(&mut self, _stream: StreamId, _value: &[u8], _units: u64) -> Result<bool, Self::Error> {
         Ok(false)
     }
 
-    /// The items of the stream that answers an ask of the peer may use so many units. The stream may
-    /// have ended.
-    fn items_credited(&mut self, _asker: (u32, u32), _limit: u64) {}
+    /// The items of a stream of this side may use so many units. The stream may have ended.
+    fn items_credited(&mut self, _stream: StreamId, _limit: u64) {}
+
+    /// A stream that is a value has ended: one that this side reads if it was [sent](ItemEnd::Sent),
+    /// and one that it sends otherwise. False: there was no such stream.
+    fn items_ended(&mut self, _stream: u64, _how: ItemEnd, _code: Code, _text: &[u8]) -> bool {
+        false
+    }
 
     /// An ask has failed. False: there is no such ask.
     fn failed(&mut self, asker: (u32, u32), code: Code, text: &[u8]) -> Result<bool, Self::Error>;

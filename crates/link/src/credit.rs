@@ -11,7 +11,7 @@ use alloc::boxed::Box;
 
 pub use bound::ActorBound;
 use bound::Share;
-pub use items::ItemWindow;
+pub use items::{ItemWindow, StreamId};
 
 use crate::budget::Budget;
 use crate::code::Code;

@@ -15,10 +15,11 @@ use core::time::Duration;
 use wigwag_wire::call::CallExtra;
 use wigwag_wire::{Buffer, Reader, Time, varint};
 
-use crate::application::{Application, Attach, Attached, LongCall, Rejected};
+use crate::application::{Application, Attach, Attached, ItemEnd, LongCall, Rejected};
 use crate::assembly::{Assemblies, Assembly, FirstPart};
 use crate::batch;
 use crate::budget::Pools;
+use crate::credit::StreamId;
 use crate::error::LinkError;
 use crate::features;
 use crate::frame::{Frame, kind};
@@ -29,9 +30,6 @@ use crate::outbox::Outbox;
 use crate::outbox::long::source_of;
 use crate::recv_half::{Incoming, RecvHalf};
 use crate::resume::Claim;
-
-/// The side of a stream that comes from the end that was asked.
-const FROM_ASKED: u8 = 1;
 
 /// The reading side of an open session; `C` is the application's part of an inbound channel.
 #[derive(Debug)]
@@ -369,16 +367,24 @@ fn dispatch_of_stream<A: Application>(
             channels.call(&Arrived { channel, method, arguments, asker, extra }, units, app)?;
         }
         Frame::Item { slot, generation, side, value } => {
-            let is_open =
-                side == FROM_ASKED && app.item(narrow(slot, generation)?, value, units)?;
+            let is_open = match StreamId::read(slot, generation, side) {
+                Some(stream) => app.item(stream, value, units)?,
+                None => false,
+            };
             if !is_open {
                 return Err(LinkError::protocol("an item of a stream that is not open").into());
             }
         }
-        Frame::ItemCredit { slot, generation, side: FROM_ASKED, limit } => {
+        Frame::ItemCredit { slot, generation, side, limit } => {
             // That of a stream that has ended may still be on its way, and of no other.
-            if let Ok(asker) = narrow(slot, generation) {
-                app.items_credited(asker, limit);
+            if let Some(stream) = StreamId::read(slot, generation, side) {
+                app.items_credited(stream, limit);
+            }
+        }
+        Frame::ItemEnd { stream, how, code, text } => {
+            let end = ItemEnd::read(how).map(|how| app.items_ended(stream, how, code, text));
+            if end != Some(true) {
+                return Err(LinkError::protocol("the end of a stream that is not open").into());
             }
         }
         of_session => return dispatch_of_session(of_session, now, app),

@@ -40,8 +40,13 @@ pub const TRACE_CONTEXT: u64 = 1 << 10;
 /// has come (section 9). It is on only together with *references*.
 pub const PIPES: u64 = 1 << 11;
 
+/// Stream values: a stream of items is a value of a call or a reply, and its sender sends the items
+/// (section 6).
+pub const STREAM_VALUES: u64 = 1 << 12;
+
 /// The features that this crate offers.
-pub const OFFERED: u64 = PIPES
+pub const OFFERED: u64 = STREAM_VALUES
+    | PIPES
     | TRACE_CONTEXT
     | REFERENCES
     | MIXED_RUNS
@@ -82,7 +87,7 @@ mod tests {
     fn features_have_the_bits_of_the_protocol() {
         assert_eq!([PARTS, RESUME, RUNS, FIXED, OUTCOMES, CANCELLING], [2, 8, 16, 32, 64, 128]);
         assert_eq!([MIXED_RUNS, REFERENCES, STREAMS], [256, 512, 1]);
-        assert_eq!([TRACE_CONTEXT, PIPES], [1024, 2048]);
+        assert_eq!([TRACE_CONTEXT, PIPES, STREAM_VALUES], [1024, 2048, 4096]);
         let all = STREAMS
             | PARTS
             | RESUME
@@ -93,7 +98,8 @@ mod tests {
             | MIXED_RUNS
             | REFERENCES
             | TRACE_CONTEXT
-            | PIPES;
+            | PIPES
+            | STREAM_VALUES;
         assert_eq!(on(u64::MAX), all);
         assert_eq!(on(RUNS | 4), RUNS);
     }

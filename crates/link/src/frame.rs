@@ -41,6 +41,7 @@ pub mod kind {
     pub const ERROR: u8 = 0x94;
     pub const CANCEL: u8 = 0x95;
     pub const ITEM: u8 = 0x96;
+    pub const ITEM_END: u8 = 0x97;
     pub const PARTS: u8 = 0x98;
     pub const PART: u8 = 0x99;
     pub const PARTS_DROP: u8 = 0x9A;
@@ -75,10 +76,14 @@ pub enum Frame<'a> {
         method: u64,
         arguments: &'a [u8],
     },
-    /// One value of a stream. `side` is 1: the stream comes from the end that was asked.
+    /// One value of a stream. `side` is 1 if the stream answers an ask, and 0 if it is a value
+    /// itself: then `slot` is its number, and `generation` 0.
     Item { slot: u64, generation: u64, side: u8, value: &'a [u8] },
     /// The units that the items of a stream may have used.
     ItemCredit { slot: u64, generation: u64, side: u8, limit: u64 },
+    /// The end of a stream that is a value: `how` is 0 from its sender, 1 from its reader, which
+    /// leaves, and 2 from a receiver that has not opened it.
+    ItemEnd { stream: u64, how: u8, code: Code, text: &'a [u8] },
     /// The answer to an ask.
     Reply { slot: u64, generation: u64, value: &'a [u8] },
     /// The failure of an ask.
@@ -243,6 +248,9 @@ impl<'a> Frame<'a> {
             },
             kind::ITEM_CREDIT => {
                 Frame::ItemCredit { slot: v(r)?, generation: v(r)?, side: r.u8()?, limit: v(r)? }
+            }
+            kind::ITEM_END => {
+                Frame::ItemEnd { stream: v(r)?, how: r.u8()?, code: Code(r.u16()?), text: b(r)? }
             }
             kind::PARTS => {
                 Frame::Parts { source: v(r)?, kind: r.u8()?, total: v(r)?, bytes: r.take_rest() }

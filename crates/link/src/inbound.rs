@@ -424,7 +424,10 @@ fn index(channel: u64) -> usize {
 /// Calls that reach no actor.
 #[cold]
 fn all_undeliverable<A: Application>(run: &ChannelCalls<'_>, code: Code, app: &mut A) {
-    Calls::new(run.bytes).for_each(|call| undeliverable(call.asker, code, "", app));
+    for call in Calls::new(run.bytes) {
+        app.undelivered(call.arguments, code);
+        undeliverable(call.asker, code, "", app);
+    }
 }
 
 /// Tells the caller that a call reached nobody, if it has asked.

@@ -13,7 +13,9 @@ use crate::batch::BatchHeader;
 use crate::code::Code;
 use crate::error::LinkError;
 use crate::features;
-use crate::frame::kind::{CALL_X, ITEM, ITEM_CREDIT, PART, PARTS, PARTS_DROP, REPLY};
+use crate::frame::kind::{
+    CALL_X, ITEM, ITEM_CREDIT, ITEM_END, PART, PARTS, PARTS_DROP, REPLY,
+};
 use crate::frame::{Frame, ITEMS, SEQUENCED, broken_run, numbers, trace_of, unknown_frame};
 use crate::limits::{Limits, units};
 use crate::slot_generations::SlotGenerations;
@@ -43,6 +45,8 @@ pub struct RecvHalf {
     streams: bool,
     /// Calls may have a trace context.
     traces: bool,
+    /// Streams are values of calls and replies.
+    stream_values: bool,
     generations: SlotGenerations,
 }
 
@@ -62,6 +66,7 @@ impl RecvHalf {
             parts: false,
             streams: false,
             traces: false,
+            stream_values: false,
             generations: SlotGenerations::default(),
         }
     }
@@ -76,6 +81,7 @@ impl RecvHalf {
             parts: features & features::PARTS != 0,
             streams: features::has_streams(features),
             traces: features & features::TRACE_CONTEXT != 0,
+            stream_values: features & features::STREAM_VALUES != 0,
             ..self
         }
     }
@@ -421,9 +427,12 @@ impl<'a> Incoming<'a> {
         {
             return Err(unknown_frame());
         }
-        if let ITEM | ITEM_CREDIT = kind
-            && !self.receiver.streams
-        {
+        let knows_items = match kind {
+            ITEM | ITEM_CREDIT => self.receiver.streams || self.receiver.stream_values,
+            ITEM_END => self.receiver.stream_values,
+            _ => true,
+        };
+        if !knows_items {
             return Err(unknown_frame());
         }
         let mut frame = Frame::parse(kind, body)?;

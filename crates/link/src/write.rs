@@ -10,6 +10,7 @@ use wigwag_wire::trace::{TRACE_BYTES, TraceContext};
 use wigwag_wire::{Buffer, varint};
 
 use crate::code::Code;
+use crate::credit::StreamId;
 use crate::frame::{Frame, ITEMS, TRACE, WITHIN, kind};
 use crate::limits::put_bytes;
 
@@ -201,15 +202,11 @@ pub fn reply(
     finish(out, start)
 }
 
-/// Appends an ITEM of a stream that answers an ask, and returns the length of its body, which
-/// determines its cost.
+/// Appends an ITEM of a stream, and returns the length of its body, which determines its cost.
 #[inline]
-pub fn item(
-    out: &mut Buffer,
-    (slot, generation): (u32, u32),
-    value: impl FnOnce(&mut Buffer),
-) -> usize {
-    let start = head(out, kind::ITEM, [u64::from(slot), u64::from(generation), 1]);
+pub fn item(out: &mut Buffer, stream: StreamId, value: impl FnOnce(&mut Buffer)) -> usize {
+    // A side is a `v` of one byte too.
+    let start = head(out, kind::ITEM, [stream.slot(), stream.generation(), stream.side().into()]);
     value(out);
     finish(out, start)
 }
@@ -378,6 +375,14 @@ fn call(out: &mut Buffer, what: &Frame<'_>) {
                 varint::put(out, generation);
                 out.push(side);
                 out.extend(value);
+            });
+        }
+        Frame::ItemEnd { stream, how, code, text } => {
+            frame(out, kind::ITEM_END, |out| {
+                varint::put(out, stream);
+                out.push(how);
+                put_code(out, code);
+                put_bytes(out, text);
             });
         }
         Frame::AskItems { limit, channel, slot, generation, method, arguments } => {

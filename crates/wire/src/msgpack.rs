@@ -194,12 +194,20 @@ pub enum DecodeError {
         /// The expected type.
         expected: &'static str,
     },
-    /// A reference to an actor, where no session is read.
-    #[error("a reference to an actor can only be read from a call or a reply of a session")]
+    /// A reference to an actor, or a stream, where no session is read.
+    #[error(
+        "a reference to an actor, or a stream, can only be read from a call or a reply of a session"
+    )]
     NeedsSession,
     /// A reference to an actor that leads nowhere.
     #[error("a reference leads to no actor: {why}")]
     BadReference {
+        /// The reason.
+        why: &'static str,
+    },
+    /// A stream that cannot be read.
+    #[error("a stream cannot be read: {why}")]
+    BadStream {
         /// The reason.
         why: &'static str,
     },

@@ -7,6 +7,53 @@
 use crate::code::Code;
 use crate::error::LinkError;
 
+/// A stream of a session, as its frames name it. The two directions of a session have numbers of
+/// their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StreamId {
+    /// The answer to the ask of this slot and generation.
+    Answer(u32, u32),
+    /// A value with this number.
+    Value(u64),
+}
+
+impl StreamId {
+    /// Reads the numbers of ITEM or ITEM_CREDIT. `None` if no stream has such numbers.
+    pub fn read(slot: u64, generation: u64, side: u8) -> Option<StreamId> {
+        match (side, generation) {
+            (0, 0) => Some(StreamId::Value(slot)),
+            (1, _) => {
+                Some(StreamId::Answer(u32::try_from(slot).ok()?, u32::try_from(generation).ok()?))
+            }
+            _ => None,
+        }
+    }
+
+    /// The slot of the ask, or the number of the value.
+    pub fn slot(self) -> u64 {
+        match self {
+            StreamId::Answer(slot, _) => slot.into(),
+            StreamId::Value(number) => number,
+        }
+    }
+
+    /// The generation of the slot; 0 for a value.
+    pub fn generation(self) -> u64 {
+        match self {
+            StreamId::Answer(_, generation) => generation.into(),
+            StreamId::Value(_) => 0,
+        }
+    }
+
+    /// 1 for a stream that answers an ask, 0 for a value.
+    pub fn side(self) -> u8 {
+        match self {
+            StreamId::Answer(..) => 1,
+            StreamId::Value(_) => 0,
+        }
+    }
+}
+
 /// The credit of a stream as its reader grants it. `used` and `freed` are sums since the ask.
 #[derive(Debug)]
 pub struct ItemWindow {

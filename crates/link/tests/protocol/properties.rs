@@ -25,7 +25,7 @@ fn identity(limits: Limits) -> Identity {
 
 /// A frame of each kind, made of a few numbers.
 fn frame(bytes: &[u8], which: u8, a: u64, b: u64) -> Frame<'_> {
-    match which % 14 {
+    match which % 15 {
         0 | 1 => Frame::Tell { channel: a, method: b % 9, arguments: bytes },
         2 => Frame::Ask {
             channel: a,
@@ -48,6 +48,7 @@ fn frame(bytes: &[u8], which: u8, a: u64, b: u64) -> Frame<'_> {
         8 => Frame::Detach { channel: a },
         9 => Frame::Detached { channel: a, code: Code(a as u16), accepted: b, reason: bytes },
         10 => Frame::Revoked { channel: a, limit: b },
+        13 => Frame::ItemEnd { stream: a, how: b as u8 % 4, code: Code(a as u16), text: bytes },
         11 => Frame::Item { slot: a, generation: b, side: 1, value: bytes },
         12 => Frame::AskItems {
             limit: b,
@@ -104,7 +105,7 @@ fn connection(frames: &[(u8, u64, u64, Vec<u8>)], limits: Limits) -> Vec<u8> {
 
 /// Reads a connection in chunks of the given lengths, cyclically, and returns the events as text.
 fn events(wire: &[u8], chunks: &[usize], limits: &Limits) -> Vec<String> {
-    let features = features::STREAMS | features::CANCELLING;
+    let features = features::STREAMS | features::CANCELLING | features::STREAM_VALUES;
     let mut receiver = RecvHalf::new(limits).with_features(features);
     let (mut input, mut seen, mut rest) = (ReadBuf::new(), Vec::new(), wire);
     for length in chunks.iter().cycle() {

@@ -1,7 +1,7 @@
 //! The application of a session, implemented by a node.
 
 use wigwag_link::application::{ActorReference, Application, Attach, Attached, Found, Target};
-use wigwag_link::credit::Grant;
+use wigwag_link::credit::{Grant, StreamId};
 use wigwag_link::frame::{Frame, SEQUENCED};
 use wigwag_link::limits::TARGET_BYTES_MAX;
 use wigwag_link::recv_half::{ChannelCalls, ReplyRun};
@@ -198,8 +198,11 @@ impl Application for NodeApplication<'_> {
     }
 
     /// Each open ask is one for a stream, without a limit: what is read here needs no memory.
-    fn item(&mut self, asker: (u32, u32), _: &[u8], _: u64) -> Result<bool, ReadError> {
-        Ok(self.may_be_answered(asker))
+    fn item(&mut self, stream: StreamId, _: &[u8], _: u64) -> Result<bool, ReadError> {
+        Ok(match stream {
+            StreamId::Answer(slot, generation) => self.may_be_answered((slot, generation)),
+            StreamId::Value(_) => false,
+        })
     }
 
     fn reply(&mut self, asker: (u32, u32), value: &[u8]) -> Result<bool, ReadError> {

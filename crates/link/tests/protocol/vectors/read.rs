@@ -219,6 +219,12 @@ impl<'v> Fields<'v> {
                 side: self.byte("side"),
                 limit: n("limit"),
             },
+            "ITEM_END" => Frame::ItemEnd {
+                stream: n("stream"),
+                how: self.byte("how"),
+                code: Code(n("code") as u16),
+                text: self.b("text"),
+            },
             "ATTACH" => Frame::Attach {
                 channel: n("channel"),
                 how: self.byte("how"),
