@@ -331,7 +331,8 @@ impl Peer {
                     self.opening_messages.push(answer);
                     continue;
                 }
-                Step::Wait => continue,
+                // A peer of this kind reads no proofs, which the opening refuses then.
+                Step::Wait | Step::Proved(_) => continue,
                 Step::OpenRequested => {
                     let Role::Listener { token, ttl_ms } = self.role else {
                         continue;

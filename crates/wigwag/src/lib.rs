@@ -274,6 +274,7 @@ mod streams;
 pub mod access;
 pub mod session;
 mod references;
+mod items;
 mod send;
 mod connect;
 mod json;
@@ -295,6 +296,8 @@ pub use api::{
 };
 pub use bytes::Bytes;
 pub use error::NodeError;
+pub use items::Items;
+pub use items::queue::ItemSender;
 pub use node::Node;
 pub use node::close::CloseReport;
 pub use node::fetch::Fetch;

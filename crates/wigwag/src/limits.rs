@@ -111,6 +111,13 @@ pub const PILE_BYTES: usize = 128 * 1024;
 /// so a stream holds this much beside its window.
 pub const ITEM_CHUNK_BYTES: usize = 16 * 1024;
 
+/// Streams as arguments or within replies that one session sends at a time: as many as the budget of a
+/// receiver has room for at most.
+pub const STREAM_VALUES_MAX: u64 = 4096;
+
+/// Items of such a stream that are sent before other tasks of the thread have their turn.
+pub const ITEMS_PER_POLL: usize = 128;
+
 /// References to actors that one session has sent and that are not released, and as many that it has
 /// brought and that are held: some 100 bytes each, and what keeps an actor alive.
 pub const REFERENCES_MAX: u64 = 65_536;

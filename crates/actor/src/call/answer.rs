@@ -15,7 +15,7 @@ use crate::error::{CallError, CallErrorKind};
 use crate::mailbox::backlog::parked::Ticket;
 use crate::reference::interface::Interface;
 use crate::reference::local_ref::AskMode;
-use crate::reference::route::{AskTiming, Attempt, SMALL_REPLY_BYTES, Slot};
+use crate::reference::route::{AskTiming, Attempt, Route, SMALL_REPLY_BYTES, Slot};
 use crate::reference::{Place, Ref};
 use crate::reply::one_shot::{OneShot, ReplyOutcome};
 use crate::reply::{Asker, LocalReply};
@@ -108,7 +108,7 @@ impl<'a, I: Interface, R: Answerable<I>> Answer<'a, I, R> {
                 self.place = AnswerPlace::Done;
                 return Poll::Ready(match R::decode_reply(&mut Reader::new(&small[..length])) {
                     Ok(value) => Ok(value),
-                    Err(why) => Err(bad_reply(route.target(), &why)),
+                    Err(why) => read_again(&**route, &small[..length], why),
                 });
             }
         }
@@ -135,14 +135,10 @@ impl<'a, I: Interface, R: Answerable<I>> Answer<'a, I, R> {
                 match route.poll_reply(*slot, waker) {
                     Poll::Pending => return Poll::Pending,
                     Poll::Ready(Ok(bytes)) => {
-                        let mut read = R::decode_reply(&mut Reader::of_owner(&bytes, &bytes));
-                        if let Err(DecodeError::NeedsSession) = read {
-                            route.reading(&bytes, &mut || {
-                                read = R::decode_reply(&mut Reader::of_owner(&bytes, &bytes));
-                                read.is_ok()
-                            });
+                        match R::decode_reply(&mut Reader::of_owner(&bytes, &bytes)) {
+                            Ok(value) => Ok(value),
+                            Err(why) => read_again(&**route, &bytes, why),
                         }
-                        read.map_err(|why| bad_reply(route.target(), &why))
                     }
                     Poll::Ready(Err(error)) => Err(error),
                 }
@@ -152,6 +148,23 @@ impl<'a, I: Interface, R: Answerable<I>> Answer<'a, I, R> {
         self.place = AnswerPlace::Done;
         Poll::Ready(outcome)
     }
+}
+
+/// Reads a reply that could not be read: as the value of a session if it has references or streams.
+#[cold]
+fn read_again<I: Interface, R: Answerable<I>>(
+    route: &dyn Route<I>,
+    value: &[u8],
+    why: DecodeError,
+) -> Result<R, CallError> {
+    let mut read = Err(why);
+    if let Err(DecodeError::NeedsSession) = read {
+        route.reading(value, &mut || {
+            read = R::decode_reply(&mut Reader::new(value));
+            read.is_ok()
+        });
+    }
+    read.map_err(|why| bad_reply(route.target(), &why))
 }
 
 impl<I: Interface, R: Answerable<I>> Unpin for Answer<'_, I, R> {}

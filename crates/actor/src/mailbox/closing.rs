@@ -132,7 +132,7 @@ pub(crate) fn refuse_askers<M>(mails: &mut MailDrain<'_, M>, origin: Option<Orig
 pub(crate) fn refuse_calls<M>(calls: Calls<'_>, provenance: Provenance<'_, M>) {
     for call in calls {
         if let Some(owner) = provenance.owner {
-            owner.discarded(call.arguments);
+            owner.discarded(call.arguments, CallErrorKind::ActorStopped);
         }
         match (call.asker, &provenance.origin) {
             (None, Some(origin)) => origin.lost_method(Loss::Ended, call.method),

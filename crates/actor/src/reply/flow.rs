@@ -1,7 +1,7 @@
 //! The buffer between the producer of a stream and its consumer: the items that were sent and not
 //! taken, and the end of the stream.
 //!
-//! In the mailbox it takes the place of an asker's one-shot, so the consumer is told of the fate of
+//! For a stream that answers a call, in the mailbox it takes the place of an asker's one-shot, so the consumer is told of the fate of
 //! the call in the same way as an asker.
 
 use std::collections::VecDeque;
@@ -13,13 +13,15 @@ use crate::limits::{ITEMS_AHEAD, ITEMS_AHEAD_MAX};
 use crate::reply::LocalReply;
 
 /// The end of a stream: clean, or an error.
-type StreamEnd = Result<(), (CallErrorKind, Option<Box<str>>)>;
+pub type StreamEnd = Result<(), (CallErrorKind, Option<Box<str>>)>;
 
 /// The next event of a stream: an item or an error; `None` after the end.
-pub(crate) type NextItem<T> = Option<Result<T, (CallErrorKind, Option<Box<str>>)>>;
+pub type NextItem<T> = Option<Result<T, (CallErrorKind, Option<Box<str>>)>>;
 
 /// The outcome of offering an item.
-pub(crate) enum Offered<T> {
+#[derive(Debug)]
+pub enum Offered<T> {
+    /// It is queued.
     In,
     /// The consumer must take items first.
     Full(T),
@@ -27,6 +29,7 @@ pub(crate) enum Offered<T> {
     Unwanted(T),
 }
 
+#[derive(Debug)]
 struct FlowState<T> {
     items: VecDeque<T>,
     /// How many items may be queued.
@@ -39,10 +42,18 @@ struct FlowState<T> {
 }
 
 /// The shared state of a stream: filled by one producer, emptied by one consumer.
-pub(crate) struct Flow<T>(Mutex<FlowState<T>>);
+#[derive(Debug)]
+pub struct Flow<T>(Mutex<FlowState<T>>);
+
+impl<T> Default for Flow<T> {
+    fn default() -> Flow<T> {
+        Flow::new()
+    }
+}
 
 impl<T> Flow<T> {
-    pub(crate) fn new() -> Flow<T> {
+    /// An empty buffer, with room for [`ITEMS_AHEAD`] items.
+    pub fn new() -> Flow<T> {
         Flow(Mutex::new(FlowState {
             items: VecDeque::new(),
             ahead: ITEMS_AHEAD,
@@ -54,19 +65,19 @@ impl<T> Flow<T> {
     }
 
     /// Sets how many items may be queued, from 1 to [`ITEMS_AHEAD_MAX`].
-    pub(crate) fn set_ahead(&self, items: usize) {
+    pub fn set_ahead(&self, items: usize) {
         self.lock().ahead = items.clamp(1, ITEMS_AHEAD_MAX);
     }
 
     /// The number of items that may be sent now.
-    pub(crate) fn credit(&self) -> usize {
+    pub fn credit(&self) -> usize {
         let state = self.lock();
         if state.is_wanted() { state.ahead.saturating_sub(state.items.len()) } else { 0 }
     }
 
     /// Queues an item if there is credit; otherwise registers `waker`, which is woken when there is
     /// credit or when the consumer has gone.
-    pub(crate) fn offer(&self, item: T, waker: Option<&Waker>) -> Offered<T> {
+    pub fn offer(&self, item: T, waker: Option<&Waker>) -> Offered<T> {
         let mut state = self.lock();
         if !state.is_wanted() {
             return Offered::Unwanted(item);
@@ -85,12 +96,12 @@ impl<T> Flow<T> {
     }
 
     /// True while a consumer takes the items.
-    pub(crate) fn is_wanted(&self) -> bool {
+    pub fn is_wanted(&self) -> bool {
         self.lock().is_wanted()
     }
 
     /// Ready when the consumer has gone.
-    pub(crate) fn poll_unwanted(&self, waker: &Waker) -> Poll<()> {
+    pub fn poll_unwanted(&self, waker: &Waker) -> Poll<()> {
         let mut state = self.lock();
         if !state.is_wanted() {
             return Poll::Ready(());
@@ -100,7 +111,7 @@ impl<T> Flow<T> {
     }
 
     /// Ends the stream behind its queued items; only the first end counts.
-    pub(crate) fn end(&self, end: StreamEnd) {
+    pub fn end(&self, end: StreamEnd) {
         let mut state = self.lock();
         if !state.is_wanted() {
             return;
@@ -112,7 +123,7 @@ impl<T> Flow<T> {
     }
 
     /// Takes the next item, or the end.
-    pub(crate) fn poll_next(&self, waker: &Waker) -> Poll<NextItem<T>> {
+    pub fn poll_next(&self, waker: &Waker) -> Poll<NextItem<T>> {
         let mut state = self.lock();
         if let Some(item) = state.items.pop_front() {
             // A waiting producer is woken once for many items; a waiting consumer has taken them
@@ -135,7 +146,7 @@ impl<T> Flow<T> {
     }
 
     /// The consumer goes away: wakes the producer at once and drops the queued items.
-    pub(crate) fn abandon(&self) {
+    pub fn abandon(&self) {
         let mut state = self.lock();
         state.over = true;
         let left = std::mem::take(&mut state.items);

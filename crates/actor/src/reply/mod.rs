@@ -8,7 +8,8 @@ pub mod codec;
 pub mod responder;
 pub mod cancelled;
 pub mod owner;
-pub(crate) mod flow;
+#[doc(hidden)]
+pub mod flow;
 pub mod items;
 
 use std::any::Any;
@@ -437,16 +438,21 @@ pub(crate) fn while_ending(drop: impl FnOnce()) {
     drop();
 }
 
+/// Why something is dropped now: a panic, the end of its actor, or `otherwise`.
+#[doc(hidden)]
+pub fn kind_of_drop(otherwise: CallErrorKind) -> CallErrorKind {
+    match (std::thread::panicking(), ENDING.get()) {
+        (true, _) => CallErrorKind::Panicked,
+        (false, true) => CallErrorKind::ActorStopped,
+        (false, false) => otherwise,
+    }
+}
+
 impl Drop for Reply<'_> {
     #[inline]
     fn drop(&mut self) {
         if self.is_wanted() {
-            let kind = match (std::thread::panicking(), ENDING.get()) {
-                (true, _) => CallErrorKind::Panicked,
-                (false, true) => CallErrorKind::ActorStopped,
-                (false, false) => CallErrorKind::ReplyDropped,
-            };
-            self.fail_now(kind, None);
+            self.fail_now(kind_of_drop(CallErrorKind::ReplyDropped), None);
         }
         self.hand_over();
     }

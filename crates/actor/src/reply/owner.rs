@@ -102,8 +102,9 @@ pub trait InboundQueueOwner: Send + Sync {
         read();
     }
 
-    /// The arguments of a call are never read: the references to actors in them are let go.
-    fn discarded(&self, _arguments: &[u8]) {}
+    /// The arguments of a call are never read, for this reason: the references to actors in them are
+    /// let go, and the streams in them end.
+    fn discarded(&self, _arguments: &[u8], _why: CallErrorKind) {}
 
     /// Opens the stream that answers the ask in `slot`, whose items may use `limit` units of credit at
     /// first. `None` if the session knows no streams.

@@ -30,6 +30,7 @@ use crate::session::references::lent::LentActor;
 use crate::session::references::scope;
 use crate::session::references::taken::TakenReference;
 use crate::session::references::value::SentReference;
+use crate::streams::value::numbers_in as streams_in;
 
 /// The relay to an actor of another node.
 pub(crate) struct Relay<I: Interface> {
@@ -186,11 +187,11 @@ async fn begin<I: Interface>(
     owner: &Arc<dyn InboundQueueOwner>,
 ) -> Result<Option<Slot>, CallError> {
     if call.asker.is_some_and(|asker| owner.cancelled().contains(asker)) {
-        owner.discarded(&call.arguments);
+        owner.discarded(&call.arguments, CallErrorKind::Cancelled);
         return Err(CallError::new(CallErrorKind::Cancelled, route.target()));
     }
     if let Some(CallExtra::Items(_)) = call.extra {
-        owner.discarded(&call.arguments);
+        owner.discarded(&call.arguments, CallErrorKind::NotSerializable);
         let error = CallError::new(CallErrorKind::NotSerializable, route.target());
         return Err(error.with_detail("streams do not go through a node that relays"));
     }
@@ -248,23 +249,28 @@ async fn reply<I: Interface>(
     asked.slot = None;
     match reply {
         Ok(value) => {
-            let taken = take_references(&*route, &value);
-            owner.reply(asker, generation, &RelayedReply { value, taken });
+            let (taken, has_streams) = take_references(&*route, &value);
+            owner.reply(asker, generation, &RelayedReply { value, taken, has_streams });
             owner.handled(0, 1);
         }
         Err(error) => fail(&owner, Some((asker, generation)), &error),
     }
 }
 
-/// Takes the references in a reply, which is sent on and not read.
+/// Takes the references in a reply, which is sent on and not read. Its streams, if it has some, end.
 fn take_references<I: Interface>(
     route: &dyn Route<I>,
     value: &[u8],
-) -> Vec<(u128, Arc<TakenReference>)> {
-    let numbers = SentReference::numbers_in(value);
+) -> (Vec<(u128, Arc<TakenReference>)>, bool) {
+    let (numbers, streams) = (SentReference::numbers_in(value), streams_in(value));
     let mut taken = Vec::with_capacity(numbers.len());
-    if !numbers.is_empty() {
+    if !numbers.is_empty() || !streams.is_empty() {
         route.reading(value, &mut || {
+            for number in &streams {
+                if let Ok(session) = scope::read_stream(*number) {
+                    session.refuse_streams(&[*number], CallErrorKind::NotSerializable, RELAYED);
+                }
+            }
             for number in &numbers {
                 let session = scope::read(*number);
                 let reference = session.map(|session| TakenReference::new(&session, *number));
@@ -275,13 +281,17 @@ fn take_references<I: Interface>(
             true
         });
     }
-    taken
+    (taken, !streams.is_empty())
 }
+
+const RELAYED: &str = "streams in a reply do not go through a node that relays";
 
 /// A reply as it came, with its references lent on.
 struct RelayedReply {
     value: Bytes,
     taken: Vec<(u128, Arc<TakenReference>)>,
+    /// It has streams, with which it cannot be sent on: their items are not read.
+    has_streams: bool,
 }
 
 impl Encode for RelayedReply {
@@ -291,6 +301,9 @@ impl Encode for RelayedReply {
                 session.lend(*number, LentActor::Unread { _taken: taken.clone() })?;
                 Ok(SentReference::numbered(*number))
             });
+        }
+        if self.has_streams {
+            scope::encode_stream(|_| Err(RELAYED));
         }
         out.extend(&self.value);
     }

@@ -115,8 +115,7 @@ impl Described {
         self.detail(method).map_or("", |method| &method.comment)
     }
 
-    /// True if the method replies with a stream of values, which only callers in the process of the
-    /// actor can take. The type of its reply is then `Stream<T>`. False for a peer of an earlier
+    /// True if the method replies with a stream of values. The type of its reply is then `Stream<T>`. False for a peer of an earlier
     /// release.
     pub fn is_stream(&self, method: &str) -> bool {
         self.detail(method).is_some_and(|method| method.is_stream)

@@ -5,32 +5,21 @@ use std::task::{Poll, Waker};
 
 use bytes::Bytes;
 use wigwag_actor::{CallError, CallErrorKind, ItemSource, ReadItem, Slot, turn};
-use wigwag_link::limits::units;
-use wigwag_wire::{Buffer, DecodeError, Reader, varint};
+use wigwag_link::credit::StreamId;
 
+use crate::items::reader::ItemReader;
 use crate::send::cancel::send_cancels;
 use crate::session::Session;
-use crate::session::references::scope;
-use crate::streams::inbox::{Inbox, next_item};
+use crate::streams::inbox::Inbox;
 
 /// The reply that ends a stream: nil.
 const END: &[u8] = &[0xC0];
 
-/// The reader's end of a stream.
+/// The reader's end of a stream that answers an ask.
 pub(crate) struct Items {
-    session: Arc<Session>,
+    reader: ItemReader,
     target: Arc<str>,
-    inbox: Arc<Inbox>,
     slot: Slot,
-    /// Bytes of an item's frame in front of its value.
-    head: usize,
-    /// The items that were taken out of the inbox, and how many of their bytes were read.
-    chunk: Buffer,
-    read: usize,
-    /// Units of items that were read and are not given back.
-    unfreed: u64,
-    /// Units that are given back together: each time takes a lock.
-    free_at: u64,
     state: ItemsState,
 }
 
@@ -52,21 +41,15 @@ impl Items {
         ahead: Option<usize>,
     ) -> Option<(Items, u64)> {
         let wanted = ahead.map(|items| items as u64);
-        let window = session.sending().sender.open_stream(asker, wanted)?;
+        let id = StreamId::Answer(asker.0, asker.1);
+        let window = session.sending().sender.open_stream(id, wanted)?;
         let inbox = Arc::new(Inbox::new(asker.1, window));
         // Before the ask is sent: the items may come at once.
-        session.read_streams.insert(asker.0, inbox.clone());
-        let head = varint::length(asker.0.into()) + varint::length(asker.1.into()) + 1;
+        session.read_streams.insert(asker.0.into(), inbox.clone());
         let items = Items {
-            session: session.clone(),
+            reader: ItemReader::new(session.clone(), inbox, id, window),
             target: target.clone(),
-            inbox,
             slot: Slot::new(asker.0, asker.1),
-            head,
-            chunk: Buffer::new(),
-            read: 0,
-            unfreed: 0,
-            free_at: (window / 8).max(1),
             state: ItemsState::Open,
         };
         Some((items, window))
@@ -75,39 +58,7 @@ impl Items {
     /// Drops a stream whose ask was not sent.
     pub(crate) fn close_unsent(mut self) {
         self.state = ItemsState::Over;
-        self.session.close_stream(self.slot.index());
-    }
-
-    /// Gives back the credit of the items that were read.
-    fn free(&mut self) {
-        let units = std::mem::take(&mut self.unfreed);
-        if units > 0
-            && let Some(limit) = self.inbox.free(units)
-        {
-            let asker = (self.slot.index(), self.slot.generation());
-            if self.session.sending().sender.raise_items(asker, limit) {
-                self.session.wake_driver();
-            }
-        }
-    }
-
-    /// Calls `read` on the next item of the chunk. `None` if none is left.
-    fn read_next(&mut self, read: &mut ReadItem<'_>) -> Option<Result<(), CallError>> {
-        let item = next_item(&self.chunk, &mut self.read)?;
-        self.unfreed += units(self.head + item.len());
-        let mut result = read(&mut Reader::new(item));
-        if let Err(DecodeError::NeedsSession) = result {
-            scope::read_from(&self.session, item, &mut || {
-                result = read(&mut Reader::new(item));
-                result.is_ok()
-            });
-        } else if result.is_err() {
-            self.session.discard_value(item);
-        }
-        if self.unfreed >= self.free_at {
-            self.free();
-        }
-        Some(result.map_err(|why| self.bad_reply(&why.to_string())))
+        self.reader.session.close_stream(self.slot.index());
     }
 
     fn bad_reply(&self, why: &str) -> CallError {
@@ -116,7 +67,7 @@ impl Items {
 
     /// Polls for the completion of the ask.
     fn poll_completion(&self, waker: &Waker) -> Poll<Result<Bytes, CallError>> {
-        let (slot, session) = (self.slot, &self.session);
+        let (slot, session) = (self.slot, &self.reader.session);
         let Poll::Ready(fetched) = session.asks.poll(slot.index(), slot.generation(), waker) else {
             if !turn::is_open() {
                 session.flush_ask();
@@ -131,13 +82,6 @@ impl Items {
             }),
         })
     }
-
-    /// Lets go the references in items that are never read.
-    fn discard(&self, chunk: &Buffer, mut read: usize) {
-        while let Some(item) = next_item(chunk, &mut read) {
-            self.session.discard_value(item);
-        }
-    }
 }
 
 impl ItemSource for Items {
@@ -147,18 +91,14 @@ impl ItemSource for Items {
         waker: &Waker,
     ) -> Poll<Option<Result<(), CallError>>> {
         loop {
-            if let Some(result) = self.read_next(read) {
+            if let Some(result) = self.reader.next(read, waker) {
+                let result = result.map_err(|why| self.bad_reply(&why.to_string()));
                 return Poll::Ready(Some(result));
             }
-            self.read = 0;
-            if self.inbox.take(&mut self.chunk, waker) {
-                continue;
-            }
-            self.chunk.clear();
             match std::mem::replace(&mut self.state, ItemsState::Over) {
                 ItemsState::Over => return Poll::Ready(None),
                 ItemsState::Open => {
-                    self.free();
+                    self.reader.free();
                     match self.poll_completion(waker) {
                         Poll::Pending => {
                             self.state = ItemsState::Open;
@@ -169,7 +109,7 @@ impl ItemSource for Items {
                     }
                 }
                 ItemsState::Ending(completion) => {
-                    self.session.free_slot(self.slot.index());
+                    self.reader.session.free_slot(self.slot.index());
                     return Poll::Ready(match completion {
                         Ok(end) if end == END => None,
                         Ok(_) => Some(Err(self.bad_reply("the answer is no stream"))),
@@ -183,18 +123,15 @@ impl ItemSource for Items {
 
 impl Drop for Items {
     fn drop(&mut self) {
-        let left = self.inbox.abandon();
-        if self.session.references.are_known() {
-            self.discard(&self.chunk, self.read);
-            left.iter().for_each(|chunk| self.discard(chunk, 0));
-        }
+        self.reader.leave();
         match self.state {
             ItemsState::Over => {}
-            ItemsState::Ending(_) => self.session.free_slot(self.slot.index()),
+            ItemsState::Ending(_) => self.reader.session.free_slot(self.slot.index()),
             ItemsState::Open => {
-                if self.session.disown(self.slot) {
+                let session = &self.reader.session;
+                if session.disown(self.slot) {
                     let asker = (self.slot.index(), self.slot.generation());
-                    send_cancels(&self.session, [asker]);
+                    send_cancels(session, [asker]);
                 }
             }
         }

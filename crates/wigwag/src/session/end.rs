@@ -122,6 +122,7 @@ impl Session {
         self.cancelled.end();
         self.end_streams();
         self.pipes.clear();
+        self.end_stream_values(&why);
         self.progress.notify_waiters();
         self.announce_end();
         end_watchers.tell(&ended.reason());
@@ -133,7 +134,7 @@ impl Session {
     fn end_streams(&self) {
         let left = self.read_streams.remove_if(Inbox::is_abandoned);
         let mut sending = self.sending();
-        left.into_iter().for_each(|slot| sending.sender.close_stream(slot));
+        left.into_iter().for_each(|slot| sending.sender.close_stream(slot as u32));
         drop(sending.take_producers());
         drop(sending);
         self.sent_streams.take_all().values().for_each(|outlet| outlet.end());

@@ -71,6 +71,7 @@ pub(crate) mod outcome;
 pub(crate) mod attach;
 pub(crate) mod references;
 pub(crate) mod pipes;
+pub(crate) mod stream_values;
 pub(crate) mod watchdog;
 pub(crate) mod statistics;
 mod reconnect;
@@ -81,6 +82,7 @@ use attach::Attaching;
 pub(crate) use attach::{Attached, OpenedChannel};
 use reconnect::Cut;
 use references::SessionReferences;
+use stream_values::StreamValues;
 
 /// Senders per channel that are woken when the outbox has room again or a slot is released.
 const FRONT_WAKES: u64 = 16;
@@ -232,6 +234,8 @@ pub(crate) struct Session {
     pub(crate) sent_streams: SentStreams,
     /// Channels to actors that answers lead to.
     pub(crate) pipes: SessionPipes,
+    /// Streams as values.
+    pub(crate) stream_values: StreamValues,
     /// The best codec that a channel may use.
     pub(crate) codec: u8,
     /// This node has dialed, not the peer.
@@ -327,6 +331,7 @@ impl Session {
             read_streams: ReadStreams::default(),
             sent_streams: SentStreams::default(),
             pipes: SessionPipes::new(features),
+            stream_values: StreamValues::new(features),
             codec: if features & features::FIXED != 0 { CODEC_FIXED } else { CODEC_MESSAGEPACK },
             peer: connection.peer.clone(),
             peer_name,
@@ -396,7 +401,7 @@ impl Session {
     /// Ends the stream that this side reads in a slot, if there is one.
     #[cold]
     pub(crate) fn close_stream(&self, slot: u32) {
-        if self.read_streams.remove_slot(slot).is_some() {
+        if self.read_streams.remove_slot(slot.into()).is_some() {
             self.sending().sender.close_stream(slot);
         }
     }

@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 use std::sync::PoisonError;
 use std::task::Waker;
 
+use wigwag_actor::CallErrorKind;
 use wigwag_link::LinkError;
 use wigwag_link::credit::ItemWindow;
 use wigwag_wire::{Buffer, Reader, varint};
@@ -29,7 +30,15 @@ struct InboxState {
     reader: Option<Waker>,
     /// The reader has gone.
     is_over: bool,
+    /// The end of a stream that is a value; the end of another is that of its ask.
+    end: Option<StreamEnd>,
 }
+
+/// The end of a stream, clean or an error, behind all its items.
+pub(crate) type StreamEnd = Result<(), Failure>;
+
+/// The kind of an error, and its text.
+pub(crate) type Failure = (CallErrorKind, Box<str>);
 
 /// What has become of an item.
 pub(crate) enum Received {
@@ -37,6 +46,26 @@ pub(crate) enum Received {
     Queued(Option<Waker>),
     /// The reader has gone.
     Unwanted,
+    /// It comes behind the end of its stream.
+    BehindTheEnd,
+}
+
+/// What the reader of a stream leaves.
+pub(crate) struct Abandoned {
+    /// The items that it has not taken.
+    pub(crate) left: VecDeque<Buffer>,
+    /// The end of the stream had come.
+    pub(crate) had_ended: bool,
+}
+
+/// What has become of the end of a stream.
+pub(crate) enum Ended {
+    /// It waits for the reader; the waker must be woken.
+    Queued(Option<Waker>),
+    /// The reader has gone.
+    Unwanted,
+    /// The stream had ended.
+    Again,
 }
 
 impl Inbox {
@@ -50,6 +79,7 @@ impl Inbox {
                 window: ItemWindow::new(window),
                 reader: None,
                 is_over: false,
+                end: None,
             }),
         }
     }
@@ -60,6 +90,9 @@ impl Inbox {
     /// The items before it have used up the credit.
     pub(crate) fn receive(&self, value: &[u8], units: u64) -> Result<Received, LinkError> {
         let mut state = self.lock();
+        if state.end.is_some() {
+            return Ok(Received::BehindTheEnd);
+        }
         state.window.receive(units)?;
         if state.is_over {
             return Ok(Received::Unwanted);
@@ -97,13 +130,29 @@ impl Inbox {
         self.lock().window.free(units)
     }
 
-    /// The reader goes. Returns the items that it has not taken.
-    pub(crate) fn abandon(&self) -> VecDeque<Buffer> {
+    /// Notes the end of a stream that is a value.
+    pub(crate) fn end(&self, end: StreamEnd) -> Ended {
+        let mut state = self.lock();
+        if state.end.is_some() {
+            return Ended::Again;
+        }
+        state.end = Some(end);
+        if state.is_over { Ended::Unwanted } else { Ended::Queued(state.reader.take()) }
+    }
+
+    /// The end of the stream, if it has come and every item was taken.
+    pub(crate) fn ended(&self) -> Option<StreamEnd> {
+        let state = self.lock();
+        if state.chunks.is_empty() { state.end.clone() } else { None }
+    }
+
+    /// The reader goes.
+    pub(crate) fn abandon(&self) -> Abandoned {
         let mut state = self.lock();
         state.is_over = true;
         state.reader = None;
         state.spare = Buffer::new();
-        std::mem::take(&mut state.chunks)
+        Abandoned { left: std::mem::take(&mut state.chunks), had_ended: state.end.is_some() }
     }
 
     /// True when the reader has gone.
@@ -161,7 +210,7 @@ mod tests {
     fn items_for_a_reader_that_has_gone_are_held_to_the_credit_and_not_kept() {
         let inbox = Inbox::new(1, 2);
         assert!(inbox.receive(b"kept", 1).is_ok());
-        assert_eq!(inbox.abandon().len(), 1);
+        assert_eq!(inbox.abandon().left.len(), 1);
         assert!(matches!(inbox.receive(b"late", 1), Ok(Received::Unwanted)));
         assert!(inbox.receive(b"beyond", 1).is_err());
         assert!(inbox.is_abandoned() && !inbox.take(&mut Buffer::new(), Waker::noop()));

@@ -1,30 +1,45 @@
-//! The credit of a stream that an actor of this process sends, shared by its producer and the reader
+//! The credit of a stream that this process sends, shared by its producer and the reader
 //! of the connection.
 
-use std::sync::PoisonError;
+use std::sync::{OnceLock, PoisonError};
 use std::task::{Poll, Waker};
+
+use wigwag_actor::CallErrorKind;
+use wigwag_link::credit::StreamId;
 
 use super::OfSlot;
 use crate::sync::{AtomicBool, AtomicU64, Mutex, MutexGuard, Ordering};
 
 /// The credit of one stream. Only its producer knows what is used.
 pub(crate) struct Outlet {
-    pub(crate) asker: (u32, u32),
+    pub(crate) id: StreamId,
     limit: AtomicU64,
     /// The consumer has gone.
     is_over: AtomicBool,
+    /// Why it has gone, of a stream that is a value.
+    gone: OnceLock<Gone>,
     producer: Mutex<Option<Waker>>,
     /// The producer waits for room in the outbox: it stands in the list of those. Changed under the
     /// session's lock.
     pub(crate) waits_for_room: AtomicBool,
 }
 
+/// Why a stream that is a value has no reader.
+#[derive(Clone, Debug)]
+pub(crate) struct Gone {
+    pub(crate) kind: CallErrorKind,
+    pub(crate) text: Box<str>,
+    /// The peer has not opened it, so it is not told of the end.
+    pub(crate) is_refused: bool,
+}
+
 impl Outlet {
-    pub(crate) fn new(asker: (u32, u32), limit: u64) -> Outlet {
+    pub(crate) fn new(id: StreamId, limit: u64) -> Outlet {
         Outlet {
-            asker,
+            id,
             limit: AtomicU64::new(limit),
             is_over: AtomicBool::new(false),
+            gone: OnceLock::new(),
             producer: Mutex::new(None),
             waits_for_room: AtomicBool::new(false),
         }
@@ -38,7 +53,7 @@ impl Outlet {
 
     /// True while a consumer takes the items.
     pub(crate) fn is_wanted(&self) -> bool {
-        !self.is_over.load(Ordering::Relaxed)
+        !self.is_over.load(Ordering::Acquire)
     }
 
     /// ITEM_CREDIT has come. A limit that is not higher is ignored.
@@ -47,9 +62,22 @@ impl Outlet {
         self.wake();
     }
 
+    /// The consumer has gone, for the first reason that is given.
+    pub(crate) fn end_because(&self, gone: Gone) {
+        // Before the flag that says so. A later reason is dropped.
+        let _ = self.gone.set(gone);
+        self.end();
+    }
+
+    /// Why the consumer has gone.
+    pub(crate) fn gone(&self) -> Option<Gone> {
+        self.gone.get().cloned()
+    }
+
     /// The consumer has gone.
     pub(crate) fn end(&self) {
-        self.is_over.store(true, Ordering::Relaxed);
+        // Pairs with `is_wanted`: the reason is read behind it.
+        self.is_over.store(true, Ordering::Release);
         self.wake();
     }
 
@@ -81,6 +109,9 @@ impl Outlet {
 
 impl OfSlot for Outlet {
     fn generation(&self) -> u32 {
-        self.asker.1
+        match self.id {
+            StreamId::Answer(_, generation) => generation,
+            StreamId::Value(_) => 0,
+        }
     }
 }

@@ -134,7 +134,7 @@ impl<'a, M> EncodedCalls<'a, M> {
         reply: &mut Reply<'_>,
     ) -> bool {
         if !gate.permits(call.method) {
-            self.owner.discarded(call.arguments);
+            self.owner.discarded(call.arguments, CallErrorKind::NoSuchMethod);
             // The answer is that to a method that is absent.
             self.reply_not_understood::<A>(call.method, None, reply);
             return true;
@@ -142,7 +142,7 @@ impl<'a, M> EncodedCalls<'a, M> {
         if gate.admits() {
             return false;
         }
-        self.owner.discarded(call.arguments);
+        self.owner.discarded(call.arguments, CallErrorKind::Overloaded);
         let why = "the caller makes more calls a second than it may";
         match reply.is_wanted() {
             true => reply.fail(CallErrorKind::Overloaded, why),
@@ -227,13 +227,13 @@ impl<A: Actor> CallSource<A> for EncodedCalls<'_, A::Message> {
             if let Some(asker) = call.asker
                 && renew(reply, self.cancelled, asker)
             {
-                self.owner.discarded(call.arguments);
+                self.owner.discarded(call.arguments, CallErrorKind::Cancelled);
                 return Some(Handled::Done);
             }
             if let Some(extra) = call.extra
                 && self.heed(extra, reply)
             {
-                self.owner.discarded(call.arguments);
+                self.owner.discarded(call.arguments, CallErrorKind::DeadlinePassed);
                 return Some(Handled::Done);
             }
             if self.is_refused::<A>(&call, reply) {
@@ -263,8 +263,13 @@ impl<A: Actor> CallSource<A> for EncodedCalls<'_, A::Message> {
                     handled
                 }
                 handled => {
-                    if !matches!(handled, Ok(Some(_))) {
-                        self.owner.discarded(call.arguments);
+                    let refused = match &handled {
+                        Ok(Some(_)) => None,
+                        Ok(None) => Some(CallErrorKind::NoSuchMethod),
+                        Err(_) => Some(CallErrorKind::BadArguments),
+                    };
+                    if let Some(why) = refused {
+                        self.owner.discarded(call.arguments, why);
                     }
                     handled
                 }

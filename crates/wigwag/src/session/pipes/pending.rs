@@ -99,7 +99,7 @@ impl PendingPipe {
         let (owner, mut asks) = (&self.owner, Vec::new());
         for HeldCalls { frames, units, .. } in held {
             for call in Calls::new(&frames) {
-                owner.discarded(call.arguments);
+                owner.discarded(call.arguments, kind);
                 match call.asker {
                     Some(asker) => {
                         owner.send_error(asker, kind, why);

@@ -234,8 +234,8 @@ impl InboundQueueOwner for ChannelOwner {
         scope::read_from(&self.session, arguments, read);
     }
 
-    fn discarded(&self, arguments: &[u8]) {
-        self.session.discard_value(arguments);
+    fn discarded(&self, arguments: &[u8], why: CallErrorKind) {
+        self.session.discard_value_because(arguments, why);
     }
 
     fn open_items(&self, slot: u32, generation: u32, limit: u64) -> Option<Box<dyn ItemSink>> {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::task::{Poll, Waker};
 
 use wigwag_actor::{CallErrorKind, ItemOffer, ItemSink, turn};
+use wigwag_link::credit::StreamId;
 use wigwag_link::limits::units;
 use wigwag_link::write;
 use wigwag_wire::Buffer;
@@ -15,7 +16,8 @@ use wigwag_wire::small::DynEncode;
 use crate::limits::PILE_BYTES;
 use crate::session::buffers::encoded::EncodedValue;
 use crate::session::{Session, buffers};
-use crate::streams::outlet::Outlet;
+use crate::streams::inbox::StreamEnd;
+use crate::streams::outlet::{Gone, Outlet};
 use crate::sync::Ordering;
 
 /// The producer's end of a stream.
@@ -24,18 +26,41 @@ pub(crate) struct SentItems {
     outlet: Arc<Outlet>,
     /// Units that the items have used.
     used: u64,
+    /// The reader was told of the end.
+    is_ended: bool,
 }
 
 impl SentItems {
     /// Opens the stream that answers the ask of `asker`, which has not ended.
     pub(crate) fn open(session: &Arc<Session>, asker: (u32, u32), limit: u64) -> SentItems {
-        let outlet = Arc::new(Outlet::new(asker, limit));
-        session.sent_streams.insert(asker.0, outlet.clone());
+        let outlet = Arc::new(Outlet::new(StreamId::Answer(asker.0, asker.1), limit));
+        session.sent_streams.insert(asker.0.into(), outlet.clone());
         // A cancellation, or the end of the session, may have come before the stream was there.
         if session.cancelled.contains(asker) || session.has_ended() {
             outlet.end();
         }
-        SentItems { session: session.clone(), outlet, used: 0 }
+        SentItems { session: session.clone(), outlet, used: 0, is_ended: false }
+    }
+
+    /// The sender's end of a stream that is a value.
+    pub(crate) fn of_value(session: &Arc<Session>, outlet: Arc<Outlet>) -> SentItems {
+        SentItems { session: session.clone(), outlet, used: 0, is_ended: false }
+    }
+
+    /// Ready when there is credit, or the consumer has gone.
+    pub(crate) fn poll_credit(&self, waker: &Waker) -> Poll<()> {
+        if self.has_credit(Some(waker)) { Poll::Ready(()) } else { Poll::Pending }
+    }
+
+    /// Why the consumer of a value has gone.
+    pub(crate) fn gone(&self) -> Gone {
+        self.outlet.gone().unwrap_or_else(|| Gone::with_session(""))
+    }
+
+    /// Tells the reader of a value of its end.
+    pub(crate) fn end(mut self, end: StreamEnd) {
+        self.is_ended = true;
+        self.session.end_stream_value(&self.outlet, end);
     }
 
     /// Waits for the consumer if there is no credit.
@@ -68,7 +93,7 @@ impl SentItems {
         let outbox = &mut sending.sender.outbox;
         let (was_idle, most) = (outbox.is_idle(), session.identity.limits.frame_max);
         let sent = outbox.append_unless(|out| {
-            let body = write::item(out, self.outlet.asker, encode);
+            let body = write::item(out, self.outlet.id, encode);
             if body as u64 > most { Err(body) } else { Ok(body) }
         });
         let is_pile = outbox.waiting_bytes() >= PILE_BYTES;
@@ -132,6 +157,16 @@ impl ItemSink for SentItems {
 
 impl Drop for SentItems {
     fn drop(&mut self) {
-        self.session.sent_streams.remove(self.outlet.asker);
+        match self.outlet.id {
+            StreamId::Answer(slot, generation) => {
+                self.session.sent_streams.remove((slot.into(), generation));
+            }
+            StreamId::Value(_) if self.is_ended => {}
+            // The task that sends was dropped with its runtime.
+            StreamId::Value(_) => {
+                let why = (CallErrorKind::Cancelled, "the sender has stopped".into());
+                self.session.end_stream_value(&self.outlet, Err(why));
+            }
+        }
     }
 }

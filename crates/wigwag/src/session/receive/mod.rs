@@ -14,10 +14,10 @@ use wigwag_actor::limits::RUN_CALLS_MAX;
 use wigwag_actor::schema::Description;
 use wigwag_actor::{CallErrorKind, InboundQueue, InboundQueueOwner, Reason, Schema};
 use wigwag_link::application::{
-    self, ActorReference, Application, Attach, Found, LongCall, Rejected, Target,
+    self, ActorReference, Application, Attach, Found, ItemEnd, LongCall, Rejected, Target,
 };
 use wigwag_link::budget::Pools;
-use wigwag_link::credit::{ActorBound, Grant};
+use wigwag_link::credit::{ActorBound, Grant, StreamId};
 use wigwag_link::recv_half::{ChannelCalls, ReplyRun};
 use wigwag_link::{Code, Dispatcher, Limits, LinkError};
 use wigwag_wire::gathered::part_of;
@@ -35,7 +35,7 @@ use crate::session::{Attached, SendState, Session};
 use crate::streams::inbox::{Inbox, Received};
 
 pub(crate) mod inbound;
-mod items;
+pub(crate) mod items;
 mod pipelined;
 
 /// The state of the reading side.
@@ -109,7 +109,7 @@ struct Inbound<'a> {
     /// The message that is read.
     message: &'a Bytes,
     /// The stream of the last item.
-    stream: Option<((u32, u32), Arc<Inbox>)>,
+    stream: Option<(StreamId, Arc<Inbox>)>,
 }
 
 /// What a channel leads to, and the permit for the channel.
@@ -270,7 +270,7 @@ impl Application for Inbound<'_> {
             self.session.cancelled.mark(asker);
         }
         // A stream that opens now looks at the mark when it is there.
-        if let Some(outlet) = self.session.sent_streams.find(asker) {
+        if let Some(outlet) = self.session.sent_streams.find((slot.into(), generation)) {
             outlet.end();
         }
     }
@@ -309,28 +309,48 @@ impl Application for Inbound<'_> {
     }
 
     #[inline]
-    fn item(&mut self, asker: (u32, u32), value: &[u8], units: u64) -> Result<bool, LinkError> {
+    fn item(&mut self, stream: StreamId, value: &[u8], units: u64) -> Result<bool, LinkError> {
         // Nearly all items of a message are of the stream of the one before.
-        if !matches!(&self.stream, Some((last, _)) if *last == asker) {
-            let found = self.session.read_streams.find(asker);
-            self.stream = found.map(|inbox| (asker, inbox));
+        if !matches!(&self.stream, Some((last, _)) if *last == stream) {
+            let found = match stream {
+                StreamId::Answer(slot, generation) => {
+                    self.session.read_streams.find((slot.into(), generation))
+                }
+                StreamId::Value(number) => self.session.stream_values.read.find((number, 0)),
+            };
+            self.stream = found.map(|inbox| (stream, inbox));
         }
         let Some((_, inbox)) = &self.stream else { return Ok(false) };
         // A stream whose end has come stays until its reader has seen that.
-        if !self.session.asks.slot(asker.0).is_some_and(|slot| slot.is_open(asker.1)) {
+        if let StreamId::Answer(slot, generation) = stream
+            && !self.session.asks.slot(slot).is_some_and(|slot| slot.is_open(generation))
+        {
             return Ok(false);
         }
         match inbox.receive(value, units)? {
             Received::Queued(reader) => reader.into_iter().for_each(Waker::wake),
             Received::Unwanted => self.session.discard_value(value),
+            Received::BehindTheEnd => return Ok(false),
         }
         Ok(true)
     }
 
-    fn items_credited(&mut self, asker: (u32, u32), limit: u64) {
-        if let Some(outlet) = self.session.sent_streams.find(asker) {
+    fn items_credited(&mut self, stream: StreamId, limit: u64) {
+        let (slot, generation) = match stream {
+            StreamId::Answer(slot, generation) => (slot.into(), generation),
+            StreamId::Value(number) => return self.session.stream_value_credited(number, limit),
+        };
+        if let Some(outlet) = self.session.sent_streams.find((slot, generation)) {
             outlet.raise(limit);
         }
+    }
+
+    fn items_ended(&mut self, stream: u64, how: ItemEnd, code: Code, text: &[u8]) -> bool {
+        self.session.items_ended(stream, how, code, text)
+    }
+
+    fn undelivered(&mut self, arguments: &[u8], code: Code) {
+        self.session.discard_value_because(arguments, CallErrorKind::from_code(code.0));
     }
 
     fn failed(&mut self, asker: (u32, u32), code: Code, text: &[u8]) -> Result<bool, LinkError> {

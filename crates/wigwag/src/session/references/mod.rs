@@ -3,6 +3,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use wigwag_actor::CallErrorKind;
 use wigwag_link::features;
 
 use crate::exports::references::ReferenceTable;
@@ -55,8 +56,13 @@ impl SessionReferences {
 }
 
 impl Session {
-    /// Lets go the references in a value of the peer that is never read.
+    /// Lets go the references and the streams in a reply or an item of the peer that is never read.
     pub(crate) fn discard_value(&self, value: &[u8]) {
+        self.discard_value_because(value, CallErrorKind::Cancelled);
+    }
+
+    /// Lets go the references in a value of the peer that is never read.
+    pub(crate) fn release_references_in(&self, value: &[u8]) {
         if self.references.are_known {
             self.release_references(&SentReference::numbers_in(value));
         }

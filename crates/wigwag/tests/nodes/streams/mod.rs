@@ -4,6 +4,7 @@ mod credit;
 mod cuts;
 mod ends;
 mod order;
+mod values;
 mod wire;
 
 use std::future::poll_fn;

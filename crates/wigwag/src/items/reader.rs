@@ -1,0 +1,110 @@
+//! The reader's end of a stream that comes over a session: takes items out of the inbox, and gives
+//! their credit back.
+
+use std::sync::Arc;
+use std::task::Waker;
+
+use wigwag_actor::ReadItem;
+use wigwag_link::credit::StreamId;
+use wigwag_link::limits::units;
+use wigwag_wire::{Buffer, DecodeError, Reader, varint};
+
+use crate::session::Session;
+use crate::session::references::scope;
+use crate::streams::inbox::{Abandoned, Inbox, next_item};
+
+/// Takes the items of one stream.
+pub(crate) struct ItemReader {
+    pub(crate) session: Arc<Session>,
+    pub(crate) inbox: Arc<Inbox>,
+    id: StreamId,
+    /// Bytes of an item's frame in front of its value.
+    head: usize,
+    /// The items that were taken out of the inbox, and how many of their bytes were read.
+    chunk: Buffer,
+    read: usize,
+    /// Units of items that were read and are not given back.
+    unfreed: u64,
+    /// Units that are given back together: each time takes a lock.
+    free_at: u64,
+}
+
+impl ItemReader {
+    /// The reader of a stream with a window of so many units.
+    pub(crate) fn new(
+        session: Arc<Session>,
+        inbox: Arc<Inbox>,
+        id: StreamId,
+        window: u64,
+    ) -> ItemReader {
+        let head = varint::length(id.slot()) + varint::length(id.generation()) + 1;
+        let (chunk, free_at) = (Buffer::new(), (window / 8).max(1));
+        ItemReader { session, inbox, id, head, chunk, read: 0, unfreed: 0, free_at }
+    }
+
+    /// Calls `read` on the next item. If none has come, registers `waker` and returns `None`.
+    pub(crate) fn next(
+        &mut self,
+        read: &mut ReadItem<'_>,
+        waker: &Waker,
+    ) -> Option<Result<(), DecodeError>> {
+        loop {
+            if let Some(result) = self.read_next(read) {
+                return Some(result);
+            }
+            self.read = 0;
+            if !self.inbox.take(&mut self.chunk, waker) {
+                self.chunk.clear();
+                return None;
+            }
+        }
+    }
+
+    /// Gives back the credit of the items that were read.
+    pub(crate) fn free(&mut self) {
+        let units = std::mem::take(&mut self.unfreed);
+        if units > 0
+            && let Some(limit) = self.inbox.free(units)
+            && self.session.sending().sender.raise_items(self.id, limit)
+        {
+            self.session.wake_driver();
+        }
+    }
+
+    /// Reads the next item of the chunk. `None` if none is left.
+    fn read_next(&mut self, read: &mut ReadItem<'_>) -> Option<Result<(), DecodeError>> {
+        let item = next_item(&self.chunk, &mut self.read)?;
+        self.unfreed += units(self.head + item.len());
+        let mut result = read(&mut Reader::new(item));
+        if let Err(DecodeError::NeedsSession) = result {
+            scope::read_from(&self.session, item, &mut || {
+                result = read(&mut Reader::new(item));
+                result.is_ok()
+            });
+        } else if result.is_err() {
+            self.session.discard_value(item);
+        }
+        if self.unfreed >= self.free_at {
+            self.free();
+        }
+        Some(result)
+    }
+
+    /// The reader goes: what has come is dropped. Returns whether the end had come.
+    pub(crate) fn leave(&mut self) -> bool {
+        let Abandoned { left, had_ended } = self.inbox.abandon();
+        if self.session.has_values_to_discard() {
+            self.discard(&self.chunk, self.read);
+            left.iter().for_each(|chunk| self.discard(chunk, 0));
+        }
+        self.chunk = Buffer::new();
+        had_ended
+    }
+
+    /// Lets go the references in items that are never read.
+    fn discard(&self, chunk: &Buffer, mut read: usize) {
+        while let Some(item) = next_item(chunk, &mut read) {
+            self.session.discard_value(item);
+        }
+    }
+}
