@@ -5,6 +5,7 @@ use wigwag::dynamic::{Described, DescribedMethod};
 
 use super::definitions::Definitions;
 use super::forms::{Dialect, key};
+use super::kind::Kind;
 use super::text::COLUMNS;
 
 /// Levels of values in an example. What is deeper is nil.
@@ -16,7 +17,11 @@ const VALUES_MAX: usize = 64;
 /// A command line for one method: the first with arguments, or the first one. `None` if there is no
 /// method that another process can ask, or if its arguments are too long to be an example.
 pub(crate) fn command_line(described: &Described, address: &str) -> Option<String> {
-    let callable = || described.methods.iter().filter(|(name, ..)| !described.is_stream(name));
+    let sends =
+        |arguments: &[(String, String)]| arguments.iter().any(|(_, kind)| Kind::has_items(kind));
+    let is_callable =
+        |(name, arguments, _): &&DescribedMethod| !described.is_stream(name) && !sends(arguments);
+    let callable = || described.methods.iter().filter(is_callable);
     let method = callable().find(|(_, arguments, _)| !arguments.is_empty());
     let method = method.or_else(|| callable().next())?;
     let mut words = vec!["wigwag".into(), "ask".into(), quoted(address), quoted(&method.0)];

@@ -26,6 +26,21 @@ impl<'t> Kind<'t> {
     }
 }
 
+impl Kind<'_> {
+    /// True if the type is a stream, or has one within it.
+    pub(crate) fn has_items(text: &str) -> bool {
+        Kind::read(text).is_some_and(|kind| kind.is_or_has_items())
+    }
+
+    fn is_or_has_items(&self) -> bool {
+        match self {
+            Kind::Named("Items", _) => true,
+            Kind::Named(_, parts) | Kind::Tuple(parts) => parts.iter().any(Kind::is_or_has_items),
+            Kind::Array(one, _) => one.is_or_has_items(),
+        }
+    }
+}
+
 struct Reader<'t> {
     rest: &'t str,
 }

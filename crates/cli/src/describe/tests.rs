@@ -1,8 +1,8 @@
 //! The documents of a described actor.
 
 use serde_json::{Value, json};
-use wigwag::Message;
 use wigwag::dynamic::Described;
+use wigwag::{Items, Message};
 
 use super::definitions::Definitions;
 use super::forms::{Dialect, Forms, Place};
@@ -84,7 +84,7 @@ fn the_text_has_comments_and_types_once_within_80_columns() {
         "      The price of a thing.",
         "  sold() -> Stream<Price>",
         "      What is sold from now on.",
-        "      A stream: only callers in the process of the actor can take it.",
+        "      A stream: only a program can take it.",
         "  struct Price { cents: u64, note: String, tax: Option<f64> }",
         "      A price.",
         "      cents: In cents.",
@@ -96,6 +96,29 @@ fn the_text_has_comments_and_types_once_within_80_columns() {
         "  wigwag ask tcp://127.0.0.1:7001/shop price thing=text",
     ];
     assert_eq!(lines, expected);
+}
+
+struct Warehouse;
+
+#[wigwag::actor]
+impl Warehouse {
+    /// Takes things in.
+    pub fn store(&mut self, things: Option<Items<u64>>, into: String) {
+        drop((things, into));
+    }
+}
+
+#[test]
+fn an_argument_that_is_a_stream_is_named_and_there_is_no_example_of_it() {
+    let warehouse = Described::of::<Warehouse>();
+    assert_eq!(example::command_line(&warehouse, "here"), None);
+    let expected = [
+        "Warehouse at here",
+        "  store(things: Option<Items<u64>>, into: String) -> ()",
+        "      Takes things in.",
+        "      `things` is a stream: only a program can send it.",
+    ];
+    assert_eq!(text::lines(&warehouse, "here", None), expected);
 }
 
 #[test]

@@ -4,6 +4,8 @@
 
 use wigwag::dynamic::{Described, DescribedPart, DescribedType};
 
+use super::kind::Kind;
+
 /// Columns of a line.
 pub(crate) const COLUMNS: usize = 80;
 
@@ -22,6 +24,9 @@ pub(crate) fn lines(described: &Described, address: &str, example: Option<&str>)
         comment(described.comment_of(name), "", INDENT, &mut lines);
         if described.is_stream(name) {
             comment(STREAM, "", INDENT, &mut lines);
+        }
+        for (argument, _) in arguments.iter().filter(|(_, kind)| Kind::has_items(kind)) {
+            comment(&format!("`{argument}` {ITEMS}"), "", INDENT, &mut lines);
         }
     }
     for one in &described.types {
@@ -42,7 +47,8 @@ pub(crate) fn lines(described: &Described, address: &str, example: Option<&str>)
     lines
 }
 
-const STREAM: &str = "A stream: only callers in the process of the actor can take it.";
+const STREAM: &str = "A stream: only a program can take it.";
+const ITEMS: &str = "is a stream: only a program can send it.";
 
 /// The signature of a method as text.
 pub(crate) fn signature(method: &str, parameters: &[(String, String)]) -> String {
