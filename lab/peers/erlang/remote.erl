@@ -72,6 +72,9 @@ client() ->
 
 run("ask", Server, Messages, State) ->
     account(ask(Server, Messages, lab:order("WINDOW"), State), "");
+%% The pid in each message is that of a process which does nothing but receive; so is that of an ask.
+run("callback", Server, Messages, State) ->
+    account(callback(Server, Messages, lab:order("WINDOW"), State), "");
 run("naive-ask", Server, Messages, State) ->
     account(naive_ask(Server, Messages, State), "");
 run("rtt", Server, Messages, State) ->
@@ -119,6 +122,43 @@ send_ask(Server, From, Number, State) ->
     Payload = lab:draw(State),
     Server ! {ask, From, Number, Payload},
     Payload.
+
+%% A process of its own is named in each message, and holds what comes; it says after each eighth of
+%% the window that there is room.
+callback(Server, Messages, Window, State) ->
+    {Caller, Part} = {self(), max(1, Window div 8)},
+    Listener = spawn_link(fun() ->
+        Caller ! {replies, listen(Caller, Part, 0, Messages, State, {0, 0, 0})}
+    end),
+    call_back(Server, Listener, 0, Messages, Part, 8 * Part, State),
+    replies().
+
+call_back(_, _, Messages, Messages, _, _, _) ->
+    ok;
+call_back(Server, Listener, Number, Messages, Part, 0, State) ->
+    room = answer(),
+    call_back(Server, Listener, Number, Messages, Part, Part, State);
+call_back(Server, Listener, Number, Messages, Part, Room, State) ->
+    Payload = send_ask(Server, Listener, Number, State),
+    call_back(Server, Listener, Number + 1, Messages, Part, Room - 1, Payload).
+
+listen(_, _, Messages, Messages, _, Replies) ->
+    Replies;
+listen(Caller, Part, Number, Messages, State, Replies) ->
+    Payload = lab:draw(State),
+    Held = receive Reply -> hold(Reply, Number, Payload, Replies) end,
+    case (Number + 1) rem Part of
+        0 -> Caller ! room;
+        _ -> ok
+    end,
+    listen(Caller, Part, Number + 1, Messages, Payload, Held).
+
+%% The rooms of the last parts are not needed.
+replies() ->
+    case answer() of
+        room -> replies();
+        {replies, Replies} -> Replies
+    end.
 
 %% A process that sends all asks in a plain loop, and this one, which receives.
 naive_ask(Server, Messages, State) ->

@@ -179,6 +179,9 @@ fn a_quick_run_of_remote_has_the_cells_that_are_wigwags_own() {
         "tell, 1000 actors at random",
         "tell, 4 links",
         "tell, 1000 links",
+        "stream",
+        "upload",
+        "callback",
     ];
     let rows = remote(&own);
     for cell in own {

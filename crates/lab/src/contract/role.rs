@@ -115,10 +115,12 @@ pub const REMOTE_CELLS: [&str; 28] = [
     "methods",
     "text",
     "stream",
+    "upload",
     "struct",
     "vec",
     "bytes",
     "blob",
+    "callback",
 ];
 
 /// Cells of remote that a participant does by default.

@@ -100,10 +100,12 @@ pub const ALL: [Embedded; 49] = [
             "methods",
             "text",
             "stream",
+            "upload",
             "struct",
             "vec",
             "bytes",
             "blob",
+            "callback",
         ],
         inside: &["count", "slow", "ask", "bounce", "actors"],
         sp: &["req", "push", "pair", "threads", "connections", "thousand-connections"],
@@ -155,6 +157,7 @@ pub const ALL: [Embedded; 49] = [
                 + lines(include_str!("wigwag/spread.rs"))
                 + lines(include_str!("wigwag/callers.rs"))
                 + lines(include_str!("wigwag/shapes.rs"))
+                + lines(include_str!("wigwag/remote/callback.rs"))
                 + lines(include_str!("wigwag/blob.rs"))
                 + lines(include_str!("wigwag/remote/far.rs"))
                 + lines(include_str!("wigwag/paced.rs"))

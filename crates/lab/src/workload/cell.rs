@@ -92,6 +92,7 @@ impl Workload {
                     Cell::Naive,
                     Cell::NaiveAsk,
                     Cell::Ask,
+                    Cell::Callback,
                     Cell::RoundTrip,
                     Cell::Blob,
                 ]);
@@ -170,6 +171,9 @@ pub enum Cell {
     NaiveAsk,
     /// Remote: replies, many in flight.
     Ask,
+    /// Remote: replies to an actor of the client, to which each message brings a reference; many in
+    /// flight.
+    Callback,
     /// Remote: replies, one in flight.
     RoundTrip,
     /// Remote: replies, one in flight, beside a transfer of long messages.
@@ -298,7 +302,7 @@ impl Cell {
             Cell::Relayed { .. } | Cell::Cuts | Cell::Overload { .. } => Workload::Remote,
             Cell::Far(_) => Workload::Remote,
             Cell::Callers { .. } | Cell::Shape { .. } | Cell::Blob => Workload::Remote,
-            Cell::Over { .. } => Workload::Remote,
+            Cell::Over { .. } | Cell::Callback => Workload::Remote,
             Cell::HttpServer | Cell::HttpClient => Workload::Http,
             Cell::Sp(_) => Workload::Sp,
         }
@@ -319,6 +323,7 @@ impl Cell {
             Cell::Naive => Some("naive"),
             Cell::NaiveAsk => Some("naive-ask"),
             Cell::Ask | Cell::Relayed { asks: true, .. } => Some("ask"),
+            Cell::Callback => Some("callback"),
             Cell::RoundTrip => Some("rtt"),
             Cell::Far(far) => Some(far.order()),
             Cell::Blob => Some("blob"),
@@ -429,7 +434,7 @@ impl Cell {
             Cell::Ask | Cell::RoundTrip | Cell::Paced { .. } => REMOTE,
             Cell::Relayed { .. } | Cell::Cuts | Cell::Overload { .. } | Cell::Far(_) => REMOTE,
             Cell::Callers { .. } | Cell::Shape { .. } | Cell::Blob => REMOTE,
-            Cell::Over { .. } => REMOTE,
+            Cell::Over { .. } | Cell::Callback => REMOTE,
             Cell::HttpServer => &[Role::HttpServer],
             Cell::HttpClient => &[Role::HttpClient],
             Cell::Sp(cell) => cell.roles(),
@@ -485,9 +490,11 @@ impl Cell {
                 Size { once: true, ..always(most) }
             }
             // A participant that asks one at a time, a tenth of a millisecond each, must finish.
-            Cell::Ask | Cell::Paced { .. } | Cell::Relayed { .. } | Cell::Overload { .. } => {
-                up_to(if quick { 2_000 } else { 40_000 }, 50_000_000)
-            }
+            Cell::Ask
+            | Cell::Callback
+            | Cell::Paced { .. }
+            | Cell::Relayed { .. }
+            | Cell::Overload { .. } => up_to(if quick { 2_000 } else { 40_000 }, 50_000_000),
             Cell::RoundTrip | Cell::Blob => up_to(1_000, 1_000_000),
             Cell::Far(far) => far.size(),
             Cell::Over { exchange, .. } => exchange.over_tcp().size(quick),

@@ -105,6 +105,7 @@ impl Entry<'_> {
             Cell::Far(far) => far.name().to_owned(),
             Cell::RoundTrip => "rtt".to_owned(),
             Cell::Sp(cell) => cell.name(),
+            Cell::Callback => "callback".to_owned(),
             Cell::Blob => "rtt, blob".to_owned(),
             Cell::Over { exchange, transport } => over::name(exchange, transport),
         }

@@ -60,7 +60,7 @@ pub(super) fn programs(entry: &Entry<'_>, order: Order) -> Option<TrialPrograms>
 
 fn window(cell: Cell) -> u64 {
     match cell.over_tcp() {
-        Cell::Ask => WINDOW,
+        Cell::Ask | Cell::Callback => WINDOW,
         Cell::Paced { .. } | Cell::Relayed { .. } => WIDE_WINDOW,
         _ => 1,
     }

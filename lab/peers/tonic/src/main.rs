@@ -2,7 +2,8 @@
 //! a limit is a unary call.
 //!
 //! After tonic's examples, the `routeguide` tutorial ("Client-side streaming RPC", "Bidirectional
-//! streaming RPC", whose request streams are made by `async-stream`), and the `cancellation` example.
+//! streaming RPC", whose request streams are made by `async-stream`, and "Server-side streaming RPC"), and
+//! the `cancellation` example.
 #![forbid(unsafe_code)]
 
 mod callers;
@@ -23,7 +24,7 @@ use peer_common::{
     stamp::{self, Stamp},
 };
 use remote::{
-    Answer, Block, Done, Enquiry, Number, Offer, Text, Word,
+    Answer, Block, Done, Enquiry, Number, Offer, Text, Wanted, Word,
     remote_client::RemoteClient,
     remote_server::{Remote, RemoteServer},
 };
@@ -164,6 +165,25 @@ impl Remote for Witness {
         self.take(request, |message| stamp::of_text(message.text.as_bytes())).await
     }
 
+    type RowsStream = Pin<Box<dyn Stream<Item = std::result::Result<Text, Status>> + Send>>;
+
+    async fn rows(
+        &self,
+        request: Request<Wanted>,
+    ) -> std::result::Result<Response<Self::RowsStream>, Status> {
+        let Wanted { messages, seed } = request.into_inner();
+        let rows = (0..messages).zip(Payloads::new(seed, 0)).map(shapes::text).map(Ok);
+        Ok(Response::new(Box::pin(tokio_stream::iter(rows))))
+    }
+
+    async fn account_of(
+        &self,
+        request: Request<Text>,
+    ) -> std::result::Result<Response<Done>, Status> {
+        say(&request.into_inner().text).map_err(|error| Status::internal(error.to_string()))?;
+        Ok(Response::new(Done {}))
+    }
+
     async fn tell_struct(&self, request: Request<Streaming<Offer>>) -> Told {
         self.take(request, |message| shapes::contents(&message)).await
     }
@@ -238,7 +258,12 @@ async fn client() -> Result<()> {
         "naive-ask" => naive_ask(&mut client, numbered).await?,
         "rtt" => ask_one_at_a_time(&mut client, numbered).await?,
         "overload" => ask_on_time(&client, numbered, messages).await?,
-        cell @ ("u64" | "text" | "struct" | "vec") => {
+        "stream" => {
+            // What the server prints is what was read here.
+            shapes::read(&mut client, messages).await?;
+            return say(&format!(r#"{{"sent": {messages}}}"#));
+        }
+        cell @ ("u64" | "text" | "upload" | "struct" | "vec") => {
             shapes::tell(&mut client, cell, messages).await?;
             format!(r#"{{"sent": {messages}}}"#)
         }

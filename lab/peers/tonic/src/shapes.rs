@@ -1,14 +1,15 @@
-//! Tells of other shapes: a client stream for each, as for the plain ones.
+//! Tells of other shapes: a client stream for each, as for the plain ones. The cell `stream` is a server
+//! stream, which the client reads: the client has the seed, and says it with its call.
 
 use peer_common::{
     Payloads, Result,
-    callers::Quote,
+    callers::{Desks, Quote},
     order,
     stamp::{self, Stamp},
 };
 use tonic::transport::Channel;
 
-use crate::remote::{Block, Offer, Text, Word, remote_client::RemoteClient};
+use crate::remote::{Block, Offer, Text, Wanted, Word, remote_client::RemoteClient};
 
 /// What a struct holds, if every part of it fits.
 pub fn contents(offer: &Offer) -> Option<Stamp> {
@@ -16,14 +17,28 @@ pub fn contents(offer: &Offer) -> Option<Stamp> {
     (offer.name == quote.name() && offer.tags == quote.tags()).then_some(stamp)
 }
 
+pub fn text((number, payload): (u64, u32)) -> Text {
+    let letters = stamp::text(number, payload);
+    Text { text: String::from_utf8_lossy(&letters).into_owned() }
+}
+
+/// Reads the rows of a server stream, and has the server print what came.
+pub async fn read(client: &mut RemoteClient<Channel>, messages: u64) -> Result<()> {
+    let desks = Desks::new(1, false);
+    let mut rows = client.rows(Wanted { messages, seed: order("SEED")? }).await?.into_inner();
+    while let Some(row) = rows.message().await? {
+        if let Some((number, payload)) = stamp::of_text(row.text.as_bytes()) {
+            desks.accept(0, number, payload);
+        }
+    }
+    client.account_of(Text { text: format!("{{{}}}", desks.account()) }).await?;
+    Ok(())
+}
+
 pub async fn tell(client: &mut RemoteClient<Channel>, cell: &str, messages: u64) -> Result<()> {
     let numbered = (0..messages).zip(Payloads::new(order("SEED")?, 0));
     match cell {
-        "text" => {
-            let text = |(number, payload)| {
-                let letters = stamp::text(number, payload);
-                Text { text: String::from_utf8_lossy(&letters).into_owned() }
-            };
+        "text" | "upload" => {
             client.tell_text(tokio_stream::iter(numbered.map(text))).await?;
         }
         "struct" => {

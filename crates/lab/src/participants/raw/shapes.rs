@@ -23,7 +23,7 @@ const WRITE_BYTES: usize = 64 * 1_024;
 
 /// Whether this is one of the cells with such messages.
 pub(super) fn is_one(cell: &str) -> bool {
-    matches!(cell, "methods" | "text" | "stream" | "struct" | "vec" | "bytes")
+    matches!(cell, "methods" | "text" | "stream" | "upload" | "struct" | "vec" | "bytes")
         || cell.starts_with("u64")
 }
 
@@ -35,7 +35,7 @@ pub(super) fn serve(stream: &mut TcpStream, orders: &Orders) -> Result<Value, Fa
             let (number, payload) = unpack(message[1..].first_chunk()?);
             (u64::from(message[0]) == number & 1).then_some((number, payload))
         }),
-        "text" | "stream" => take(stream, stamp::TEXT, stamp::of_text),
+        "text" | "stream" | "upload" => take(stream, stamp::TEXT, stamp::of_text),
         "struct" => {
             let mut due = Vec::with_capacity(REPLY);
             take(stream, REPLY, move |message| {
@@ -62,9 +62,11 @@ pub(super) fn drive(stream: &mut TcpStream, orders: &Orders) -> Result<Value, Fa
             out.push((number & 1) as u8);
             out.extend(pack(number, payload));
         }),
-        "text" | "stream" => tell(stream, orders, stamp::TEXT, |number, payload, out| {
-            out.extend(stamp::text(number, payload));
-        }),
+        "text" | "stream" | "upload" => {
+            tell(stream, orders, stamp::TEXT, |number, payload, out| {
+                out.extend(stamp::text(number, payload));
+            })
+        }
         "struct" => tell(stream, orders, REPLY, |number, payload, out| {
             put_reply(Quote::of(0, number, payload), out);
         }),

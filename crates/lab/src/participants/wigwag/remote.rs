@@ -1,6 +1,7 @@
 //! The remote workload, written as wigwag's documentation recommends.
 
 mod far;
+mod callback;
 
 use std::ops::Range;
 use std::thread;
@@ -46,8 +47,18 @@ impl Ledger {
 const SPREAD: [&str; 4] = ["senders", "actors", "actors-random", "links"];
 
 /// The cells whose messages have other arguments.
-const SHAPES: [&str; 9] =
-    ["u64", "u64-task", "u64-thread", "methods", "text", "stream", "struct", "vec", "bytes"];
+const SHAPES: [&str; 10] = [
+    "u64",
+    "u64-task",
+    "u64-thread",
+    "methods",
+    "text",
+    "stream",
+    "upload",
+    "struct",
+    "vec",
+    "bytes",
+];
 
 fn options(orders: &Orders) -> NodeOptions {
     match orders.cell.as_str() {
@@ -65,6 +76,9 @@ pub(crate) fn serve(orders: &Orders) -> Result<(), Failure> {
         _ => {}
     }
     let runtime = Builder::new_current_thread().enable_all().build()?;
+    if orders.cell == "callback" {
+        return runtime.block_on(callback::serve());
+    }
     if SPREAD.contains(&orders.cell.as_str()) {
         return runtime.block_on(spread::serve(orders));
     }
@@ -90,6 +104,9 @@ pub(crate) fn drive(orders: &Orders) -> Result<(), Failure> {
         _ => {}
     }
     let runtime = Builder::new_current_thread().enable_all().build()?;
+    if orders.cell == "callback" {
+        return runtime.block_on(callback::drive(orders));
+    }
     if SPREAD.contains(&orders.cell.as_str()) {
         return runtime.block_on(spread::drive(orders));
     }

@@ -6,13 +6,16 @@ use std::thread;
 
 use serde_json::json;
 use tokio::sync::oneshot;
-use wigwag::{Actor, Bytes, Node, Refused, Yield};
+use wigwag::{Actor, Bytes, Items, Node, Refused, Yield};
 
 use super::callers::Offer;
 use super::clerk::serve_node;
 use crate::contract::quote::Quote;
 use crate::contract::stamp::{self, Stamp};
 use crate::contract::{Failure, Orders, PayloadDraws, Tally, print_line, ready_and_go, senders};
+
+/// Rows that wait for the task which sends them.
+const ITEMS_AHEAD: usize = 256;
 
 /// Takes note of messages of any shape.
 pub(super) struct ShapeLedger {
@@ -72,6 +75,15 @@ impl ShapeLedger {
     /// Reads all rows of a source of the client; true if their stream has ended well.
     pub async fn read(&mut self, source: RowSourceRef) -> bool {
         let mut rows = source.rows();
+        while let Some(row) = rows.next().await {
+            let Ok(row) = row else { return false };
+            self.take(stamp::of_text(row.as_bytes()));
+        }
+        true
+    }
+
+    /// Takes all rows that the client sends; true if their stream has ended well.
+    pub async fn upload(&mut self, mut rows: Items<String>) -> bool {
         while let Some(row) = rows.next().await {
             let Ok(row) = row else { return false };
             self.take(stamp::of_text(row.as_bytes()));
@@ -143,6 +155,18 @@ pub(super) async fn drive(orders: &Orders) -> Result<(), Failure> {
         "stream" => {
             let source = RowSource { orders: orders.clone() }.spawn();
             if !ledger.read(source).without_limit().ask().await? {
+                return Err("the stream had an error".into());
+            }
+        }
+        "upload" => {
+            let (mut rows, items) = Items::channel(ITEMS_AHEAD);
+            let uploading = ledger.upload(items).without_limit().ask().sent().await?;
+            let mut draws = PayloadDraws::of(orders.seed, 0);
+            for number in 0..orders.messages {
+                rows.send(text(number, draws.next())).await?;
+            }
+            rows.finish();
+            if !uploading.await? {
                 return Err("the stream had an error".into());
             }
         }

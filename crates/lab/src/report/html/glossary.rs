@@ -88,6 +88,10 @@ const CELLS: &[(&str, &str)] = &[
     ("tell, u64, thread", "The same from a plain thread."),
     ("tell, two methods", "One way, two methods in turn."),
     ("tell, text", "One way, a text of 100 letters for each message."),
+    (
+        "upload",
+        "One way, texts of 100 letters as the items of a stream that is an argument of a call.",
+    ),
     ("stream", "One way, texts of 100 letters as the items of one stream, which a reader takes."),
     ("tell, struct", "One way, a struct of two numbers, a text and two tags for each message."),
     ("tell, vec 1 KiB", VEC),
@@ -114,6 +118,10 @@ const CELLS: &[(&str, &str)] = &[
     ("overload 200 %", OVERLOAD),
     ("overload 500 %", OVERLOAD),
     ("ask", "Every message is answered; many are in flight."),
+    (
+        "callback",
+        "Every message brings a reference to an actor of the client, which is told the answer.",
+    ),
     ("rtt", "Every message is answered; one is in flight."),
     ("slow", "Two senders and an actor that is slower than they are: does the memory stay flat?"),
     ("local ask", "One asks an actor of the same process; one ask is in flight."),

@@ -17,6 +17,8 @@ pub enum Shape {
     Text,
     /// A text of 100 letters, as an item of a stream.
     Stream,
+    /// The same, in a stream that is an argument of a call.
+    Upload,
     /// A struct of a number, a text, two tags and a float.
     Struct,
     /// A vector of so many KiB.
@@ -50,7 +52,7 @@ const BLOCKS_KIB: [u32; 3] = [1, 16, 60];
 /// One number from everywhere, the other shapes from a task of the participant's own kind.
 pub(crate) fn cells() -> impl Iterator<Item = Cell> {
     let words = [Origin::Own, Origin::Task, Origin::Thread].map(|from| (Shape::Word, from));
-    let others = [Shape::Methods, Shape::Text, Shape::Stream, Shape::Struct];
+    let others = [Shape::Methods, Shape::Text, Shape::Stream, Shape::Upload, Shape::Struct];
     let blocks = BLOCKS_KIB
         .map(|kib| Shape::Vec { kib })
         .into_iter()
@@ -66,6 +68,7 @@ pub(crate) fn name(shape: Shape, from: Origin) -> String {
         Shape::Methods => "two methods".to_owned(),
         Shape::Text => "text".to_owned(),
         Shape::Stream => return "stream".to_owned(),
+        Shape::Upload => return "upload".to_owned(),
         Shape::Struct => "struct".to_owned(),
         Shape::Vec { kib } => format!("vec {kib} KiB"),
         Shape::Bytes { kib } => format!("bytes {kib} KiB"),
@@ -87,6 +90,7 @@ impl Shape {
             (Shape::Methods, _) => "methods",
             (Shape::Text, _) => "text",
             (Shape::Stream, _) => "stream",
+            (Shape::Upload, _) => "upload",
             (Shape::Struct, _) => "struct",
             (Shape::Vec { .. }, _) => "vec",
             (Shape::Bytes { .. }, _) => "bytes",
@@ -104,7 +108,7 @@ impl Shape {
     /// Bytes that a message has on the wire at the least: nobody compresses here.
     pub(crate) fn wire_bytes(self) -> u64 {
         match self {
-            Shape::Text | Shape::Stream => TEXT_BYTES,
+            Shape::Text | Shape::Stream | Shape::Upload => TEXT_BYTES,
             _ => self.block_bytes().unwrap_or(super::PAYLOAD_BYTES),
         }
     }
@@ -131,6 +135,6 @@ mod tests {
             assert!(REMOTE_CELLS.contains(&shape.order(from)), "{cell:?}");
             assert!(names.insert(name(shape, from)), "{cell:?}");
         }
-        assert_eq!(names.len(), 13);
+        assert_eq!(names.len(), 14);
     }
 }

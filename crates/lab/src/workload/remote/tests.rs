@@ -50,7 +50,7 @@ fn asked(sum: u64, rtt: Value) -> Value {
 fn right_ones_are_right() {
     assert!(judged(Cell::Tell, sent(), &json!({ "sent": 1_000 })).void.is_empty());
     let quick = json!({ "p50": 900.0, "p90": 950.0, "p99": 990.0, "max": 2_000.0 });
-    for cell in [Cell::Ask, Cell::NaiveAsk, Cell::RoundTrip] {
+    for cell in [Cell::Ask, Cell::Callback, Cell::NaiveAsk, Cell::RoundTrip] {
         let judged = judged(cell, sent(), &asked(due(), quick.clone()));
         assert!(judged.void.is_empty() && judged.flags.is_empty(), "{judged:?}");
     }
@@ -186,6 +186,7 @@ fn a_long_message_is_as_long_on_the_wire() {
         (Shape::Word, 4_000),
         (Shape::Text, 100_000),
         (Shape::Stream, 100_000),
+        (Shape::Upload, 100_000),
         (Shape::Vec { kib: 16 }, 16_384_000),
         (Shape::Bytes { kib: 1 }, 1_024_000),
     ] {
