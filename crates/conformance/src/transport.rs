@@ -86,6 +86,7 @@ fn writing_half(connection: &Connection) -> Connection {
         local: None,
         credentials: None,
         certificate: PeerCertificate::default(),
+        own_certificate: None,
         shared_memory: SharedMemory::default(),
     }
 }

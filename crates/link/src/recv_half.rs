@@ -13,9 +13,7 @@ use crate::batch::BatchHeader;
 use crate::code::Code;
 use crate::error::LinkError;
 use crate::features;
-use crate::frame::kind::{
-    CALL_X, ITEM, ITEM_CREDIT, ITEM_END, PART, PARTS, PARTS_DROP, REPLY,
-};
+use crate::frame::kind::{CALL_X, ITEM, ITEM_CREDIT, ITEM_END, PART, PARTS, PARTS_DROP, REPLY};
 use crate::frame::{Frame, ITEMS, SEQUENCED, broken_run, numbers, trace_of, unknown_frame};
 use crate::limits::{Limits, units};
 use crate::slot_generations::SlotGenerations;

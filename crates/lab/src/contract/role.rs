@@ -90,7 +90,7 @@ impl Role {
 }
 
 /// Cells that a client of remote can be ordered to do: the values of `CELL`.
-pub const REMOTE_CELLS: [&str; 28] = [
+pub const REMOTE_CELLS: [&str; 30] = [
     "tell",
     "naive",
     "ask",
