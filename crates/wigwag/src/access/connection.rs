@@ -41,7 +41,7 @@ pub(crate) fn binding(connection: &Connection, side: Prover) -> Vec<u8> {
         Prover::Dialer => connection.certificate.get(),
         Prover::Listener => connection.own_certificate.clone(),
     };
-    certificate.map(|der| hmac_sha256::Hash::hash(&*der).to_vec()).unwrap_or_default()
+    certificate.map(|der| hmac_sha256::Hash::hash(&der).to_vec()).unwrap_or_default()
 }
 
 /// True if only programs of this machine reach a listener, or if TLS identifies each peer.

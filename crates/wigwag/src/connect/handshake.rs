@@ -27,7 +27,7 @@ use crate::session::resumption;
 /// The result of a dial.
 pub(crate) enum DialOutcome {
     /// The dial has opened a session with the peer of this identity.
-    Opened(Opened, Principal),
+    Opened(Box<Opened>, Principal),
     /// There is a session with this peer already.
     Existing {
         /// The incarnation of the peer.
@@ -76,7 +76,7 @@ pub(crate) async fn dial(
                 Step::Opened(opened) => {
                     let principal = authentication.principal(connection);
                     let principal = refuse_on_error(connection, &peer, principal).await?;
-                    return Ok(DialOutcome::Opened(opened, principal));
+                    return Ok(DialOutcome::Opened(Box::new(opened), principal));
                 }
                 _ => {}
             }

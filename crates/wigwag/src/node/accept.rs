@@ -133,22 +133,11 @@ async fn serve_handshake(
             resume_session(connection, input, &node, &claim, &proof, &principal).await
         }
         Ok(AcceptOutcome::Client(partner, client)) => {
-            let Ok(place) = access.enter(&client) else {
-                let rule =
-                    "an SP client was not served: its identity has as many connections as it may";
-                tracing::info!(%peer, rule);
-                return outlet.close();
-            };
-            let Some(strong_node) = node.upgrade() else { return };
-            strong_node.counters.acceptor(|acceptor| acceptor.sp_clients += 1);
-            let clients = strong_node.sp_clients.clone();
-            drop(strong_node);
             let Entrance { address, options } = &*entrance;
             let (through, options) = (address.clone(), options.clone());
             let accepted = AcceptedConnection { connection, input, through, options };
             // Boxed, so that a connection in its handshake takes no room for what follows.
-            Box::pin(clients.serve(partner, accepted, place)).await;
-            Ok(())
+            Box::pin(serve_client(&node, partner, client, accepted)).await
         }
         Err(error) => Err(error),
     };
@@ -160,6 +149,25 @@ async fn serve_handshake(
         let (peer, reason, hint) = (&*peer, error.reason(), error.hint());
         tracing::info!(target: "wigwag::acceptor", peer, reason, hint, "a peer was refused");
     }
+}
+
+/// Serves an SP client until its connection ends.
+async fn serve_client(
+    node: &WeakNode,
+    partner: ProtocolNumber,
+    client: Principal,
+    accepted: AcceptedConnection,
+) -> Result<(), crate::NodeError> {
+    let Some(strong_node) = node.upgrade() else { return Err(crate::NodeError::Closed) };
+    let place = strong_node.access.enter(&client).map_err(|error| {
+        let peer = accepted.connection.peer.clone();
+        crate::NodeError::Session { peer, error }
+    })?;
+    strong_node.counters.acceptor(|acceptor| acceptor.sp_clients += 1);
+    let clients = strong_node.sp_clients.clone();
+    drop(strong_node);
+    clients.serve(partner, accepted, place).await;
+    Ok(())
 }
 
 /// Resumes the session that a dialer claims.

@@ -310,17 +310,14 @@ impl Session {
         } = start;
         let pools = identity_place.identity().pools.clone();
         let features = features::on(identity.offered) & ours.offered;
-        let sender =
-            SendHalf::new(&ours.limits, identity.limits, clock::now()).with_features(features);
-        let sender = sender.with_pools(pools.clone());
-        let message_max = sender.message_max();
-        let recv_pools = pools.clone();
+        let sender = SendHalf::new(&ours.limits, identity.limits, clock::now());
+        let sender = sender.with_features(features).with_pools(pools.clone());
         Arc::new_cyclic(|me: &Weak<Session>| Session {
             number: fresh_number(),
             runs: features & features::RUNS != 0
                 && identity.limits.body_max() >= RUN_BODY_BYTES_MAX as u64,
             mixed_runs: features::has_mixed_runs(features),
-            message_max,
+            message_max: sender.message_max(),
             knows_parts: features & features::PARTS != 0,
             counts_tells: features & features::OUTCOMES != 0,
             references: SessionReferences::new(features, relays, exports.references.clone()),
@@ -350,7 +347,7 @@ impl Session {
                 features,
                 &ours.limits,
                 exports,
-                recv_pools,
+                pools.clone(),
             )),
             sending: Mutex::new(SendState::new(sender)),
             progress: Notify::new(),

@@ -156,6 +156,56 @@ impl<'a, M> EncodedCalls<'a, M> {
         true
     }
 
+    /// Enters the handler of a call that is no part of a run.
+    #[inline(always)]
+    fn enter_alone<A: Actor<Message = M>>(
+        &self,
+        actor: &mut A,
+        call: &EncodedCall<'_>,
+        reply: &mut Reply<'_>,
+        scope: impl CallScope,
+    ) -> Result<Option<Handled<M>>, DecodeError> {
+        // Until the handler, or its first part, has ended.
+        let trace = call.trace.and_then(TraceContext::from_bytes);
+        let _entered = trace.map(trace::enter);
+        let method = call.method;
+        let arguments = match self.shared {
+            None => Reader::new(call.arguments),
+            Some(shared) => Reader::of_owner(shared, call.arguments),
+        };
+        let handled = scope.enter(method, || handle_alone(actor, method, arguments.clone(), reply));
+        let handled = match handled {
+            Err(DecodeError::NeedsSession) => {
+                // Only a call with a reference to an actor needs to know its session, and it is
+                // too long to be one of a run. Every other call is spared that.
+                let mut handled = Err(DecodeError::NeedsSession);
+                self.owner.reading(call.arguments, &mut || {
+                    handled = scope
+                        .enter(method, || handle_alone(actor, method, arguments.clone(), reply));
+                    matches!(handled, Ok(Some(_)))
+                });
+                handled
+            }
+            handled => {
+                let refused = match &handled {
+                    Ok(Some(_)) => None,
+                    Ok(None) => Some(CallErrorKind::NoSuchMethod),
+                    Err(_) => Some(CallErrorKind::BadArguments),
+                };
+                if let Some(why) = refused {
+                    self.owner.discarded(call.arguments, why);
+                }
+                handled
+            }
+        };
+        if let (Some(trace), Ok(Some(Handled::Later(_) | Handled::SideBySide(_)))) =
+            (trace, &handled)
+        {
+            reply.keep_trace(trace);
+        }
+        handled
+    }
+
     #[cold]
     fn reply_not_understood<A: Actor>(
         &self,
@@ -239,47 +289,7 @@ impl<A: Actor> CallSource<A> for EncodedCalls<'_, A::Message> {
             if self.is_refused::<A>(&call, reply) {
                 return Some(Handled::Done);
             }
-            // Until the handler, or its first part, has ended.
-            let trace = call.trace.and_then(TraceContext::from_bytes);
-            let _entered = trace.map(trace::enter);
-            let method = call.method;
-            let arguments = match self.shared {
-                None => Reader::new(call.arguments),
-                Some(shared) => Reader::of_owner(shared, call.arguments),
-            };
-            let handled =
-                scope.enter(method, || handle_alone(actor, method, arguments.clone(), reply));
-            let handled = match handled {
-                Err(DecodeError::NeedsSession) => {
-                    // Only a call with a reference to an actor needs to know its session, and it is
-                    // too long to be one of a run. Every other call is spared that.
-                    let mut handled = Err(DecodeError::NeedsSession);
-                    self.owner.reading(call.arguments, &mut || {
-                        handled = scope.enter(method, || {
-                            handle_alone(actor, method, arguments.clone(), reply)
-                        });
-                        matches!(handled, Ok(Some(_)))
-                    });
-                    handled
-                }
-                handled => {
-                    let refused = match &handled {
-                        Ok(Some(_)) => None,
-                        Ok(None) => Some(CallErrorKind::NoSuchMethod),
-                        Err(_) => Some(CallErrorKind::BadArguments),
-                    };
-                    if let Some(why) = refused {
-                        self.owner.discarded(call.arguments, why);
-                    }
-                    handled
-                }
-            };
-            if let (Some(trace), Ok(Some(Handled::Later(_) | Handled::SideBySide(_)))) =
-                (trace, &handled)
-            {
-                reply.keep_trace(trace);
-            }
-            (method, handled)
+            (call.method, self.enter_alone(actor, &call, reply, scope))
         };
         match handled {
             Ok(Some(handled)) => return Some(handled),

@@ -158,18 +158,7 @@ pub(super) async fn drive(orders: &Orders) -> Result<(), Failure> {
                 return Err("the stream had an error".into());
             }
         }
-        "upload" => {
-            let (mut rows, items) = Items::channel(ITEMS_AHEAD);
-            let uploading = ledger.upload(items).without_limit().ask().sent().await?;
-            let mut draws = PayloadDraws::of(orders.seed, 0);
-            for number in 0..orders.messages {
-                rows.send(text(number, draws.next())).await?;
-            }
-            rows.finish();
-            if !uploading.await? {
-                return Err("the stream had an error".into());
-            }
-        }
+        "upload" => upload(&ledger, orders).await?,
         "struct" => {
             let offer = |number, payload| Offer::from(Quote::of(0, number, payload));
             sender
@@ -200,6 +189,21 @@ pub(super) async fn drive(orders: &Orders) -> Result<(), Failure> {
     print_line(&json!({ "sent": orders.messages }).to_string())?;
     node.close(std::time::Duration::from_secs(1)).await;
     Ok(())
+}
+
+/// Sends the rows as one argument, and waits until the server has counted them.
+async fn upload(ledger: &ShapeLedgerRef, orders: &Orders) -> Result<(), Failure> {
+    let (mut rows, items) = Items::channel(ITEMS_AHEAD);
+    let uploading = ledger.upload(items).without_limit().ask().sent().await?;
+    let mut draws = PayloadDraws::of(orders.seed, 0);
+    for number in 0..orders.messages {
+        rows.send(text(number, draws.next())).await?;
+    }
+    rows.finish();
+    match uploading.await? {
+        true => Ok(()),
+        false => Err("the stream had an error".into()),
+    }
 }
 
 fn text(number: u64, payload: u32) -> String {

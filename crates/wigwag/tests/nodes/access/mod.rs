@@ -39,7 +39,7 @@ impl Vault {
 
     /// Publishes as whoever asks.
     pub fn announce(&self, this: &This<Self>) {
-        this.publish("opened", &self.opened).unwrap();
+        this.publish("opened", self.opened).unwrap();
     }
 }
 
