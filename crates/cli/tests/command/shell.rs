@@ -5,7 +5,7 @@ use std::fs;
 use crate::process::run;
 
 /// Every command that `wigwag --help` names.
-const COMMANDS: [&str; 23] = [
+const COMMANDS: [&str; 25] = [
     "req",
     "rep",
     "pub",
@@ -24,6 +24,8 @@ const COMMANDS: [&str; 23] = [
     "ask",
     "tell",
     "describe",
+    "top",
+    "metrics",
     "cert",
     "key",
     "completions",

@@ -140,7 +140,7 @@ pub(crate) async fn ipc_with_another_type(stage: &Stage) {
         words: "message type 2 on ipc",
         hint: "the peer is broken or hostile",
     };
-    let words = ["a peer was not let in", &address];
+    let words = ["a peer was refused", &address];
     let seen =
         Seen { kind: None, text: log::line_with(&words, AT_ONCE * GRACE).await, peer: address };
     expected.check("ipc", &seen);

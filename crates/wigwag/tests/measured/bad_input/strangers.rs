@@ -282,7 +282,7 @@ pub(crate) async fn be_dialed(stage: &Stage, stranger: &Stranger, expected: Expe
     stream.write_all(&stranger.says).await.unwrap();
     let raw = Raw::new(stream, Framing::Tcp);
     hear(raw, stranger.leaves, stranger.told, stranger.name).await;
-    let words = ["a peer was not let in", &who];
+    let words = ["a peer was refused", &who];
     let seen =
         Seen { kind: None, text: log::line_with(&words, HANDSHAKE * GRACE).await, peer: who };
     expected.check(stranger.name, &seen);

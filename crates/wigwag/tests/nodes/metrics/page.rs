@@ -55,7 +55,7 @@ async fn the_page_has_each_series_once_with_its_value() {
     assert_eq!(value(&page, &format!("wigwag_actor_remote_asks_total{account}")), "2");
     let odd = r#"wigwag_actor_up{actor="a \"b\" \\ é { , } = #",kind="Account"}"#;
     assert_eq!(value(&page, odd), "1");
-    assert!(page.contains(r#"name="a\\\"b",identity=""} 1"#), "{page}");
+    assert!(page.contains(r#"name="a\\\"b",identity="anonymous"} 1"#), "{page}");
     let ended = r#"wigwag_session_frames_received_total{session="ended""#;
     assert_ne!(value(&page, ended), "0");
     assert_eq!(value(&page, r#"wigwag_ended_sessions_total{how="closed"}"#), "1");
