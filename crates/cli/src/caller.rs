@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use wigwag::{CloseReport, Node};
 
 use crate::exit::{Code, Failed};
-use crate::key::KeyArguments;
+use crate::key_option::KeyArguments;
 use crate::tls::TlsArguments;
 use crate::units;
 

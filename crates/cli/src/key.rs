@@ -1,23 +1,20 @@
-//! `wigwag key`, which makes a key that two nodes share, and the option that proves one.
+//! `wigwag key`: a key that two nodes share.
 
-use std::fs::{self, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use wigwag::NodeOptions;
-use wigwag::access::{KeyError, SharedKey};
+use wigwag::access::SharedKey;
 
 use crate::exit::{Code, Failed};
+use crate::key_option::bad_key;
 use crate::print;
 use crate::socket::quoted;
 
 /// The permissions of a key.
 const KEY_MODE: u32 = 0o600;
-
-/// The longest file that is read: twice the secret and the name of the longest key.
-const FILE_BYTES_MAX: u64 = 4096;
 
 #[derive(Args)]
 #[command(after_help = "Examples:
@@ -29,14 +26,6 @@ pub(crate) struct Key {
     name: String,
     /// File for the key, which its owner alone can read
     file: PathBuf,
-}
-
-/// The key that a command proves to the node that it dials.
-#[derive(Args, Clone, Debug, Default)]
-pub(crate) struct KeyArguments {
-    /// Prove the key in this file to the node; made with wigwag key
-    #[arg(long, value_name = "FILE")]
-    shared_key: Option<PathBuf>,
 }
 
 impl Key {
@@ -55,31 +44,6 @@ impl Key {
         print::line(&format!("wigwag ask tcp://HOST:7001/NAME METHOD --shared-key {file}"));
         Ok(Code::Ok)
     }
-}
-
-impl KeyArguments {
-    /// `options` with the key, if one is given.
-    pub(crate) fn with(&self, options: NodeOptions) -> Result<NodeOptions, Failed> {
-        let Some(file) = &self.shared_key else { return Ok(options) };
-        let path = file.to_string_lossy();
-        let text = read(file).map_err(|error| {
-            let what = format!("the key cannot be read: {error}");
-            Failed::with_hint(Code::Usage, &what, &path, "make one with wigwag key NAME FILE")
-        })?;
-        let key = text.parse::<SharedKey>().map_err(|error| bad_key(&path, error))?;
-        Ok(options.shared_key(key))
-    }
-}
-
-fn bad_key(place: &str, error: KeyError) -> Failed {
-    Failed::with_hint(Code::Usage, &error.to_string(), place, "make one with wigwag key NAME FILE")
-}
-
-fn read(path: &Path) -> io::Result<String> {
-    if fs::metadata(path)?.len() > FILE_BYTES_MAX {
-        return Err(io::Error::other(format!("it has more than {FILE_BYTES_MAX} bytes")));
-    }
-    fs::read_to_string(path)
 }
 
 /// Makes a file that was not there, readable by its owner alone.

@@ -14,6 +14,7 @@ mod observe;
 mod tls;
 mod cert;
 mod key;
+mod key_option;
 mod variables;
 mod condition;
 mod units;

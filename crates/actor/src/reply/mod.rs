@@ -7,6 +7,7 @@ pub(crate) mod one_shot;
 pub mod codec;
 pub mod responder;
 pub mod cancelled;
+pub mod caller;
 pub mod owner;
 #[doc(hidden)]
 pub mod flow;

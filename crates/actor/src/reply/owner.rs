@@ -6,9 +6,9 @@ use std::task::{Poll, Waker};
 use wigwag_wire::small::DynEncode;
 use wigwag_wire::{Buffer, Time};
 
-use crate::caller::Caller;
 use crate::error::CallErrorKind;
 use crate::reason::Reason;
+use crate::reply::caller::Caller;
 use crate::reply::cancelled::CancelledAsks;
 
 /// The way of the items of a stream to a consumer in another process.

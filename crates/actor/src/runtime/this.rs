@@ -8,7 +8,6 @@ use std::sync::Arc;
 use tokio::task::AbortHandle;
 use wigwag_wire::Encode;
 
-use crate::caller::Caller;
 use crate::error::{CallError, CallErrorKind};
 use crate::lifecycle::control::{ControlMessage, Watcher, WatcherKind};
 use crate::lifecycle::current::{call_owner, current_actor};
@@ -20,6 +19,7 @@ use crate::reason::Reason;
 use crate::reference::Ref;
 use crate::reference::interface::Interface;
 use crate::reference::local_ref::LocalRef;
+use crate::reply::caller::Caller;
 use crate::runtime::alive::visit_state;
 use crate::runtime::publish::{PublishError, publish};
 use crate::runtime::run::trace::{self, TraceContext};

@@ -25,7 +25,7 @@ use crate::session::attach::AttachTo;
 use crate::session::buffers::encoding::{Arguments, Encoding};
 use crate::session::buffers::{self, EncodeOutcome, RunHandout};
 use crate::session::rejected::MethodNames;
-use crate::session::tally::AskCounters;
+use crate::session::statistics::tally::AskCounters;
 use crate::session::{Attached, OpenedChannel, SendState, Session};
 
 /// The number of the method that every actor has.

@@ -11,7 +11,7 @@ use wigwag_link::{Limits, write};
 
 use crate::replies::ask_origin::AskOrigin;
 use crate::session::attach::routes::ActorIdentity;
-use crate::session::tally::AskCounters;
+use crate::session::statistics::tally::AskCounters;
 use crate::session::{OutboundChannel, SendState, Session};
 
 /// The contents of an ATTACHED frame.

@@ -1,5 +1,7 @@
 //! The counters of a session, and its row in the metrics of a node.
 
+pub(crate) mod tally;
+
 use std::sync::Arc;
 
 use wigwag_actor::Principal;
