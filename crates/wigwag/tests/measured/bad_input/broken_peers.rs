@@ -302,7 +302,7 @@ pub(crate) async fn break_as_dialer(stage: &Stage, broken: Broken, blind: bool) 
         raw.say(&(broken.says)(raw.sent)).await;
         is_told(&mut raw, &broken).await
     };
-    let words = ["a session is over", &who, &rule];
+    let words = ["a session has ended", &who, &rule];
     log::line_with(&words, AT_ONCE * GRACE).await;
 }
 
