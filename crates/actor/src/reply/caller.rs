@@ -1,4 +1,4 @@
-//! The other end of a call that came from outside of the process, and how it has proven who it is.
+//! The caller of a call from outside of the process, and its authenticated identity.
 
 use std::fmt;
 use std::sync::Arc;

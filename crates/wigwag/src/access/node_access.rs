@@ -25,7 +25,7 @@ pub(crate) struct AccessOptions {
     pub(crate) is_insecure: bool,
 }
 
-/// Decides who is let in, and what they may call.
+/// Decides which peers are let in, and what they may call.
 #[derive(Debug)]
 pub(crate) struct NodeAccess {
     options: AccessOptions,

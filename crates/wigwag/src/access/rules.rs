@@ -11,7 +11,7 @@ use super::identities::IdentityLimits;
 pub enum Peers {
     /// Every peer that is let in.
     Any,
-    /// Every peer that has proven who it is.
+    /// Every peer with a proven identity.
     Authenticated,
     /// The peer with this identity.
     One(Principal),
