@@ -89,7 +89,7 @@ pub use runtime::run::trace;
 pub use runtime::stash::NotStashed;
 pub use runtime::state_machine::StateMachine;
 pub use runtime::this::This;
-pub use schema::{Argument, Method, Schema};
+pub use schema::{Argument, HttpRoute, Method, Schema};
 pub use supervise::stop_plan::{StopPlan, Stopped};
 pub use supervise::supervisor::{
     Child, ChildInfo, ChildState, Restart, Shutdown, Strategy, Supervisor, SupervisorError,

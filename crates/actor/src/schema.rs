@@ -44,6 +44,17 @@ pub struct Method {
     pub is_stream: bool,
     /// Its doc comment; empty if it has none.
     pub comment: &'static str,
+    /// The routes under which an HTTP gateway calls it.
+    pub routes: &'static [HttpRoute],
+}
+
+/// A route of a [`Method`], for HTTP gateways.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HttpRoute {
+    /// The method of HTTP, in capitals.
+    pub verb: &'static str,
+    /// The path. A segment `{name}` is the argument of that name.
+    pub path: &'static str,
 }
 
 /// One argument of a [`Method`].
@@ -150,6 +161,7 @@ mod tests {
         reply_fields: Fields::NONE,
         is_stream: false,
         comment: "",
+        routes: &[],
         arguments: &[argument("u64", FixedWidth::NONE)],
         reply: "()",
     };
@@ -159,6 +171,7 @@ mod tests {
         reply_fields: Fields::NONE,
         is_stream: false,
         comment: "",
+        routes: &[],
         arguments: &[],
         reply: "u64",
     };
@@ -174,6 +187,7 @@ mod tests {
             reply_fields: Fields::NONE,
             is_stream: false,
             comment: "",
+            routes: &[],
             arguments: &[argument("u32", FixedWidth::NONE)],
             reply: "()",
         };
@@ -189,6 +203,7 @@ mod tests {
             reply_fields: Fields::NONE,
             is_stream: false,
             comment: "",
+            routes: &[],
             arguments: &[argument("u64", u64::FIXED)],
             reply: "()",
         };

@@ -14,7 +14,7 @@ use crate::definition::{Definition, Reach};
 use crate::errors::Errors;
 use crate::method::Method;
 use crate::{
-    comment, former, handler, implements, interface, kind, message, reference, side_by_side,
+    comment, former, handler, implements, interface, kind, message, reference, route, side_by_side,
 };
 
 /// Returns the item unchanged and the code that belongs to it, or the errors.
@@ -24,7 +24,8 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
     let mut item = item;
     let made = match syn::parse2::<Item>(item.clone()) {
         Ok(Item::Impl(block)) => {
-            let written = former::without_in_impl(side_by_side::desugared(&block));
+            let written =
+                route::without_in_impl(former::without_in_impl(side_by_side::desugared(&block)));
             item = written.to_token_stream();
             from_impl(&block, &written, &options, &mut errors)
         }

@@ -6,9 +6,9 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::ext::IdentExt;
 
 use crate::definition::{Definition, Numbers, local, locals};
-use crate::kind;
 use crate::message::{arm, body, body_fixed, fixed};
 use crate::method::{ArgumentForm, Execution, Method, mixed_site_at};
+use crate::{kind, route};
 
 /// Generates `impl Interface`.
 pub(crate) fn interface(definition: &Definition) -> TokenStream {
@@ -133,6 +133,7 @@ fn described(definition: &Definition, method: &Method) -> TokenStream {
     });
     let (cfg, former) = (method.cfg(), &method.former);
     let (is_stream, comment) = (method.is_stream, &method.comment);
+    let routes = route::described(&method.routes);
     let reply_fields = if definition.is_local() {
         quote!(::wigwag::__private::fields::Fields::NONE)
     } else {
@@ -151,6 +152,7 @@ fn described(definition: &Definition, method: &Method) -> TokenStream {
             reply_fields: #reply_fields,
             is_stream: #is_stream,
             comment: #comment,
+            routes: #routes,
         }
     }
 }

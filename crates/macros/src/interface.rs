@@ -12,7 +12,7 @@ use syn::{FnArg, Generics, Ident, ItemTrait, ReturnType, TraitItem, TraitItemFn}
 use crate::definition::{Definition, Reach};
 use crate::errors::Errors;
 use crate::method::{Method, call_site_at};
-use crate::{comment, former, handler, implements, kind, message, reference, side_by_side};
+use crate::{comment, former, handler, implements, kind, message, reference, route, side_by_side};
 
 /// Returns the trait unchanged and the code that callers need.
 pub(crate) fn expand(block: &ItemTrait, errors: &mut Errors) -> TokenStream {
@@ -56,7 +56,7 @@ pub(crate) fn expand(block: &ItemTrait, errors: &mut Errors) -> TokenStream {
     let described = handler::interface(&definition);
     let calls = implements::calls(&definition);
     let implemented = implements::interface(&definition);
-    let block = former::without_in_trait(block.clone());
+    let block = route::without_in_trait(former::without_in_trait(block.clone()));
     quote! {
         #[allow(async_fn_in_trait, dead_code, reason = "a list of calls without implementations")]
         #block

@@ -23,6 +23,7 @@ mod message;
 mod reference;
 mod handler;
 mod former;
+mod route;
 mod implements;
 mod actor;
 mod interface;

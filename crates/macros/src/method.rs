@@ -17,6 +17,7 @@ use crate::definition::Reach;
 use crate::errors::Errors;
 use crate::former;
 use crate::kind::{self, Unsupported};
+use crate::route::{self, Route};
 use crate::side_by_side::{self, SideBySide};
 
 /// Most arguments of one call. More of them are better put into a struct, whose fields have names
@@ -31,6 +32,8 @@ pub(crate) struct Method {
     pub(crate) name: Ident,
     /// Its names in earlier versions.
     pub(crate) former: Vec<String>,
+    /// The routes under which an HTTP gateway calls it.
+    pub(crate) routes: Vec<Route>,
     /// The name of its variant in the message enum.
     pub(crate) variant: Ident,
     /// The text of its doc comment.
@@ -171,6 +174,7 @@ impl Method {
         };
         Method {
             former: former::read(attributes, &name, errors),
+            routes: route::read(attributes, arguments.iter().map(|one| &one.name), errors),
             variant: variant(&name, errors),
             comment: comment::read(attributes),
             attributes: kept(attributes, &["doc", "deprecated"]),

@@ -166,7 +166,7 @@ impl Listener for WsListener {
         match &self.below {
             Below::Transport(below) => below.is_local(),
             // Whoever reaches the HTTP server of the program.
-            Below::Http(_) => false,
+            Below::Http(arrivals) => arrivals.is_local(),
         }
     }
 

@@ -278,6 +278,7 @@ mod items;
 mod send;
 mod connect;
 mod json;
+pub mod proxy;
 pub mod sp_clients;
 mod reconnecting;
 mod node;
@@ -331,8 +332,8 @@ pub mod __private {
     pub use wigwag_actor::runtime::this::this;
     pub use wigwag_actor::schema::FIRST_METHOD;
     pub use wigwag_actor::{
-        Actor, Answerable, Argument, Call, Encoded, Handled, InProcess, Interface, Message, Method,
-        PipedReply, Ref, Reply, Schema,
+        Actor, Answerable, Argument, Call, Encoded, Handled, HttpRoute, InProcess, Interface,
+        Message, Method, PipedReply, Ref, Reply, Schema,
     };
     pub use wigwag_wire::collections::nested;
     pub use wigwag_wire::fields;

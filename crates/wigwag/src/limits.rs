@@ -199,7 +199,17 @@ pub const SP_ANSWERS_BYTES_MAX: usize = 4 * SP_ANSWER_BYTES_MAX;
 /// sends a request again.
 pub const SP_ASK_MAX: Duration = Duration::from_secs(30);
 
-/// Actors that one SP connection has queues for. Beyond it, the queues that are empty are closed.
+/// Calls of all proxies that may wait for one actor, unless the options of the actor set another number.
+/// A further one is refused at once, so that its caller hears of it while others are answered.
+pub const PROXY_ACTOR_CALLS_MAX: usize = 1024;
+
+/// Bytes of an answer that is read through a proxy: the default limit between nodes.
+pub const PROXY_ANSWER_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// Bytes of an item of a stream that is read through a proxy: that of a frame between nodes.
+pub const PROXY_ITEM_BYTES_MAX: usize = 64 * 1024;
+
+/// Actors that one SP connection, or one proxy, has queues for. Beyond it, the queues that are empty are closed.
 pub const SP_CLIENT_ACTORS_MAX: usize = 64;
 
 /// Members of a group that one survey asks.

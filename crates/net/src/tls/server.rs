@@ -44,6 +44,7 @@ pub struct TlsServerBuilder {
     client_authorities: Vec<TlsSource>,
     revocations: Vec<TlsSource>,
     tls12: bool,
+    application_protocols: Vec<Vec<u8>>,
 }
 
 impl TlsServerConfig {
@@ -103,6 +104,18 @@ impl TlsServerBuilder {
         self
     }
 
+    /// Offers these protocols in the handshake (ALPN, RFC 7301), the preferred one first: a server of
+    /// HTTP names `h2` and `http/1.1`. A client that names others only is refused. None by default,
+    /// as SP has none.
+    #[must_use]
+    pub fn application_protocols<P: Into<Vec<u8>>>(
+        mut self,
+        protocols: impl IntoIterator<Item = P>,
+    ) -> TlsServerBuilder {
+        self.application_protocols = protocols.into_iter().map(Into::into).collect();
+        self
+    }
+
     /// Loads everything.
     ///
     /// # Errors
@@ -136,7 +149,9 @@ impl Settings for TlsServerBuilder {
         // A source has at least one certificate.
         let certificate = chain.first().map(|end_entity| end_entity.as_ref().into());
         let config = builder.with_single_cert(chain, key);
-        let config = Arc::new(config.map_err(|error| identity.refused(&error))?);
+        let mut config = config.map_err(|error| identity.refused(&error))?;
+        config.alpn_protocols = self.application_protocols.clone();
+        let config = Arc::new(config);
         Ok(Presented { config, certificate: certificate.unwrap_or_default() })
     }
 }

@@ -6,7 +6,8 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use tokio::net::TcpStream;
 use tokio::sync::mpsc::error::TrySendError;
@@ -21,7 +22,7 @@ use crate::transport::{BACKLOG, Connection};
 /// Endpoints of a process at which nothing listens yet.
 const WAITING_MAX: usize = 1024;
 
-type Waiting = (u64, HashMap<String, mpsc::Receiver<Arrival>>);
+type Waiting = (u64, HashMap<String, Arrivals>);
 
 /// The endpoints at which nothing listens yet, and the number that was given out last.
 static WAITING: LazyLock<Mutex<Waiting>> = LazyLock::new(Mutex::default);
@@ -49,6 +50,7 @@ pub(super) struct Arrival {
 pub struct HttpEndpoint {
     address: Address,
     arrivals: mpsc::Sender<Arrival>,
+    is_local: Arc<AtomicBool>,
 }
 
 /// A connection that an endpoint did not take: nothing listens there, or does not accept fast enough.
@@ -78,8 +80,19 @@ impl HttpEndpoint {
         }
         waiting.0 += 1;
         let rest = format!("@{}{path}", waiting.0);
-        waiting.1.insert(rest.clone(), receiver);
-        Ok(HttpEndpoint { address: Address::new("ws", rest), arrivals })
+        let is_local = Arc::new(AtomicBool::new(false));
+        let receiver = AsyncMutex::new(receiver);
+        waiting.1.insert(rest.clone(), Arrivals { receiver, is_local: is_local.clone() });
+        Ok(HttpEndpoint { address: Address::new("ws", rest), arrivals, is_local })
+    }
+
+    /// Says that only programs of this machine reach the server, so that a node may listen at the
+    /// endpoint as at a loopback address.
+    #[must_use]
+    pub fn local(self) -> HttpEndpoint {
+        // Relaxed: set before the address is listened at.
+        self.is_local.store(true, Ordering::Relaxed);
+        self
     }
 
     /// The address to listen at.
@@ -137,18 +150,26 @@ fn waiting() -> MutexGuard<'static, Waiting> {
 }
 
 /// The connections that are handed over at one endpoint.
-pub(super) struct Arrivals(AsyncMutex<mpsc::Receiver<Arrival>>);
+pub(super) struct Arrivals {
+    receiver: AsyncMutex<mpsc::Receiver<Arrival>>,
+    is_local: Arc<AtomicBool>,
+}
 
 impl Arrivals {
     /// The connections of the endpoint at `address`, where nothing else listens.
     pub(super) fn at(address: &Address) -> Result<Arrivals, NetError> {
-        let receiver = waiting().1.remove(address.rest());
+        let arrivals = waiting().1.remove(address.rest());
         let none = || NetError::new(address, NetErrorKind::NobodyListens);
-        Ok(Arrivals(AsyncMutex::new(receiver.ok_or_else(none)?)))
+        arrivals.ok_or_else(none)
+    }
+
+    /// True if only programs of this machine reach the server.
+    pub(super) fn is_local(&self) -> bool {
+        self.is_local.load(Ordering::Relaxed)
     }
 
     pub(super) async fn next(&self) -> Arrival {
-        match self.0.lock().await.recv().await {
+        match self.receiver.lock().await.recv().await {
             Some(arrival) => arrival,
             // The endpoint is gone, and no more connections come.
             None => std::future::pending().await,

@@ -4,31 +4,42 @@ use std::sync::Arc;
 
 use wigwag_actor::Principal;
 use wigwag_link::shared_key::Prover;
-use wigwag_net::{Connection, ListenOptions, Listener};
+use wigwag_net::transport::PeerCertificate;
+use wigwag_net::{Connection, Credentials, ListenOptions, Listener};
 
 /// The identity of the peer of a connection, which has proven that it has the key named `key`, or
 /// none.
 pub(crate) fn principal_of(connection: &Connection, key: Option<&Arc<str>>) -> Principal {
-    if let Some(name) = key {
-        return Principal::Key(name.clone());
+    match key {
+        Some(name) => Principal::Key(name.clone()),
+        None => identify(&connection.certificate, connection.credentials, &connection.peer),
     }
-    if let Some(certificate) = connection.certificate.get() {
-        return Principal::Certificate(certificate_name(connection, &certificate));
+}
+
+/// The identity of the peer of a connection, for a server that has accepted it: by the certificate that
+/// TLS has checked, by what the kernel says of it, or none. `peer` is its address.
+pub fn identify(
+    certificate: &PeerCertificate,
+    credentials: Option<Credentials>,
+    peer: &str,
+) -> Principal {
+    if let Some(der) = certificate.get() {
+        return Principal::Certificate(certificate_name(certificate, &der));
     }
-    match connection.credentials {
+    match credentials {
         Some(credentials) => Principal::User(credentials.uid),
-        None if connection.peer.starts_with("inproc://") => Principal::Process,
+        None if peer.starts_with("inproc://") => Principal::Process,
         None => Principal::Anonymous,
     }
 }
 
-fn certificate_name(connection: &Connection, certificate: &[u8]) -> Arc<str> {
+fn certificate_name(place: &PeerCertificate, certificate: &[u8]) -> Arc<str> {
     #[cfg(feature = "tls")]
-    if let Some(name) = connection.certificate.dns_name() {
+    if let Some(name) = place.dns_name() {
         return name.into();
     }
     #[cfg(not(feature = "tls"))]
-    let _ = connection;
+    let _ = place;
     let digest = hmac_sha256::Hash::hash(certificate);
     let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
     format!("sha256:{hex}").into()

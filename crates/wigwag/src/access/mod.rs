@@ -52,6 +52,7 @@ mod gate;
 mod connection;
 mod node_access;
 
+pub use connection::identify;
 pub use identities::IdentityLimits;
 pub use key::{KeyError, SharedKey};
 pub use rules::{Access, Peers};

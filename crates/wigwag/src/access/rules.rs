@@ -173,8 +173,8 @@ mod tests {
 
     const fn method(name: &'static str) -> Method {
         let (former, arguments, reply) = (&[], &[], "()");
-        let (reply_fields, is_stream, comment) = (Fields::NONE, false, "");
-        Method { name, former, arguments, reply, reply_fields, is_stream, comment }
+        let (reply_fields, is_stream, comment, routes) = (Fields::NONE, false, "", &[]);
+        Method { name, former, arguments, reply, reply_fields, is_stream, comment, routes }
     }
 
     const SCHEMA: &Schema =

@@ -8,7 +8,7 @@ pub mod json {
     pub use crate::json::{arguments, text};
 }
 
-pub use wigwag_actor::{Argument, Method, Schema};
+pub use wigwag_actor::{Argument, HttpRoute, Method, Schema};
 
 pub use crate::exports::directory::ListedActor;
 pub use crate::send::described::{Described, DescribedMethod, DescribedPart, DescribedType};

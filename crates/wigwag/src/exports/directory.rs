@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use wigwag_macros::{Message, actor};
 
-use wigwag_actor::This;
+use wigwag_actor::{Schema, This};
 
 use super::Actors;
 use crate::access::{NodeAccess, Permitted};
@@ -32,6 +32,15 @@ pub struct ListedActor {
 }
 
 impl ListedActor {
+    /// The row of the actor that is exported as `name`.
+    pub(crate) fn new(name: &str, schema: &Schema) -> ListedActor {
+        ListedActor {
+            name: name.to_owned(),
+            kind: schema.name.to_owned(),
+            comment: schema.comment.lines().next().unwrap_or_default().to_owned(),
+        }
+    }
+
     /// Bytes of its texts.
     pub(crate) fn bytes(&self) -> usize {
         self.name.len() + self.kind.len() + self.comment.len()
@@ -57,11 +66,6 @@ impl Directory {
             .collect();
         listed.sort_unstable_by_key(|(name, _)| *name);
         listed.truncate(LISTED_PER_ANSWER_MAX);
-        let listed = listed.into_iter().map(|(name, schema)| ListedActor {
-            name: name.clone(),
-            kind: schema.name.to_owned(),
-            comment: schema.comment.lines().next().unwrap_or_default().to_owned(),
-        });
-        listed.collect()
+        listed.into_iter().map(|(name, schema)| ListedActor::new(name, schema)).collect()
     }
 }

@@ -4,6 +4,7 @@ pub(crate) mod directory;
 pub(crate) mod references;
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 
 use wigwag_actor::runtime::publish::{Publication, publish_through};
@@ -22,6 +23,8 @@ use references::ReferenceTable;
 pub(crate) struct Exports {
     actors: Arc<Actors>,
     is_listed: bool,
+    /// Changes with each export and each withdrawal.
+    version: AtomicU64,
     pub(crate) access: Arc<NodeAccess>,
     /// The actor that lists the others, from the first time that a peer asks for it.
     directory: ReservedActor,
@@ -51,6 +54,7 @@ impl Exports {
         Exports {
             actors: Arc::default(),
             is_listed,
+            version: AtomicU64::new(0),
             access,
             directory: Mutex::default(),
             source: OnceLock::new(),
@@ -94,13 +98,33 @@ impl Exports {
         }
         let publication = publisher.map(|publisher| publish_through(actor.number(), publisher));
         actors.insert(name.to_owned(), Export { actor, _publication: publication });
+        self.version.fetch_add(1, Ordering::Release);
         Ok(())
     }
 
     /// Removes a name; attached channels stay open.
     pub(crate) fn remove(&self, name: &str) -> bool {
         let removed = self.actors.lock().remove(name);
+        self.version.fetch_add(1, Ordering::Release);
         removed.is_some()
+    }
+
+    /// The version of the table.
+    pub(crate) fn version(&self) -> u64 {
+        self.version.load(Ordering::Acquire)
+    }
+
+    /// The running actors and their names, in the order of the names.
+    pub(crate) fn all(&self) -> Vec<(String, Arc<dyn Exported>)> {
+        let actors = self.actors.lock();
+        let mut all: Vec<_> = actors
+            .iter()
+            .filter(|(_, export)| !export.actor.is_stopped())
+            .map(|(name, export)| (name.clone(), export.actor.clone()))
+            .collect();
+        drop(actors);
+        all.sort_unstable_by(|(left, _), (right, _)| left.cmp(right));
+        all
     }
 
     /// The running actor with this name.

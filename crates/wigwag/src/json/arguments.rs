@@ -75,7 +75,7 @@ fn check_count<P: Parameter>(parameters: &[P], count: usize) -> Result<(), Strin
 }
 
 /// The JSON of a word, which is a text without quotes if the type wants one.
-fn word_value(kind: &str, word: &str) -> Value {
+pub(crate) fn word_value(kind: &str, word: &str) -> Value {
     let json = serde_json::from_str(word).unwrap_or_else(|_| Value::String(word.to_owned()));
     let mut inner = kind;
     while let Some(next) = option_inner(inner) {

@@ -32,6 +32,7 @@ use crate::lock::lock;
 use crate::metrics::counters::NodeCounters;
 use crate::metrics::observer::MetricsSource;
 use crate::metrics::{Metrics, SessionStatistics};
+use crate::proxy::rooms::Rooms;
 use crate::random;
 use crate::reconnecting::task::{Dialer, Peers};
 use crate::session::connection::SessionConnection;
@@ -48,6 +49,8 @@ pub(crate) struct Inner {
     pub(crate) counters: NodeCounters,
     pub(crate) exports: Arc<Exports>,
     pub(crate) sp_clients: Arc<SpClients>,
+    /// The room of each actor for the calls of proxies.
+    pub(crate) proxy_rooms: Arc<Rooms>,
     pub(crate) sessions: Mutex<SessionTable>,
     /// Notified when a session was added to `sessions`.
     pub(crate) session_added: Notify,

@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use wigwag_actor::limits::ANSWER_SPIN_MAX;
-use wigwag_actor::{Exportable, Groups, Interface, Ref};
+use wigwag_actor::{Exportable, Groups, Interface, Principal, Ref};
 use wigwag_link::budget::Pools;
 use wigwag_net::places::Places;
-use wigwag_net::{Address, ListenOptions};
+use wigwag_net::{Address, ListenOptions, Listener};
 
 use crate::access::{self, NodeAccess};
 use crate::error::NodeError;
@@ -20,6 +20,7 @@ use crate::metrics::Metrics;
 use crate::metrics::counters::NodeCounters;
 use crate::metrics::observer::MetricsSource;
 use crate::node::fetch::Fetch;
+use crate::proxy::{ExportedRoute, Proxy};
 use crate::random;
 use crate::reconnecting::task::Peers;
 use crate::send::channel::Channel;
@@ -132,6 +133,7 @@ impl Node {
             announcer: Announcer::default(),
             counters: NodeCounters::new(),
             sp_clients: Arc::new(SpClients::new(exports.clone())),
+            proxy_rooms: Arc::default(),
             exports,
             sessions: Mutex::default(),
             session_added: tokio::sync::Notify::new(),
@@ -181,6 +183,35 @@ impl Node {
         let publisher = self.inner.options.sp_clients;
         let publisher = publisher.then(|| self.inner.sp_clients.publisher_for(name));
         self.inner.exports.add(name, exported, publisher)
+    }
+
+    /// Calls the exported actors for a program that has no session: what a server for another protocol
+    /// does, as an HTTP gateway. The calls are those of `principal`, whom the server has identified and
+    /// who is at `peer`, an address in words: permissions and limits of [`Access`](crate::access::Access)
+    /// apply, and an actor sees both in [`This::caller`](crate::This::caller).
+    ///
+    /// See [`Proxy`] for an example.
+    ///
+    /// # Errors
+    /// - [`Session`](NodeError::Session) if the identity has as many sessions, proxies among them, as it
+    ///   may;
+    /// - [`Closed`](NodeError::Closed) if the node is closed.
+    pub fn proxy(&self, principal: Principal, peer: &str) -> Result<Proxy, NodeError> {
+        self.inner.check_open()?;
+        let peer: Arc<str> = peer.into();
+        let full = |error| NodeError::Session { peer: peer.clone(), error };
+        let place = self.inner.access.enter(&principal).map_err(full)?;
+        Ok(Proxy::new(&self.inner.exports, place, peer, &self.inner.proxy_rooms))
+    }
+
+    /// The routes of the exported actors (`#[wigwag(get = "/path")]`), in the order of the actors' names.
+    pub fn http_routes(&self) -> Vec<ExportedRoute> {
+        ExportedRoute::all(&self.inner.exports)
+    }
+
+    /// The version of the exports: it changes whenever an actor is exported or withdrawn.
+    pub fn exports_version(&self) -> u64 {
+        self.inner.exports.version()
     }
 
     /// Exports a group under `name` for surveys of [SP clients](crate::sp_clients): each member that
@@ -271,6 +302,23 @@ impl Node {
         let address: Address = address.parse()?;
         let listening = wigwag_net::transport::listen(&address, options.clone());
         let listener = runtime::enter(&self.inner.runtime, listening).await?;
+        self.listen_on(listener, options)
+    }
+
+    /// Accepts connections from a listener of the program's own, until the node is closed or dropped:
+    /// those that a server hands over, for example. `options` are those of sessions; the listener was
+    /// made with its own.
+    ///
+    /// # Errors
+    /// - [`Unprotected`](NodeError::Unprotected) if the listener is not
+    ///   [local](crate::transport::Listener::is_local), and nothing identifies its peers;
+    /// - [`Closed`](NodeError::Closed) if the node is closed.
+    pub fn listen_on(
+        &self,
+        listener: Box<dyn Listener>,
+        options: ListenOptions,
+    ) -> Result<Address, NodeError> {
+        self.inner.check_open()?;
         let bound = listener.address().clone();
         if !access::is_protected(&*listener, &options) && !self.inner.access.opens_to_all() {
             return Err(NodeError::Unprotected { address: bound.to_string() });

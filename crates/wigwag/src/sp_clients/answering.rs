@@ -17,13 +17,14 @@ use wigwag_net::socket::raw::{RawMessage, Rep, Respondent};
 use wigwag_net::socket::{AcceptedConnection, QueueLength, SocketError};
 use wigwag_net::source::Source;
 
-use super::calls::{ClientCalls, too_large};
-use super::identity::ClientIdentity;
-use super::request::{self, Failure, Form, Request};
+use super::request::{self, Form, Request};
 use super::{SpClients, Stage};
 use crate::limits::{
-    SP_ANSWER_BYTES_MAX, SP_ANSWERS_BYTES_MAX, SP_CLIENT_CALLS_MAX, SURVEY_MEMBERS_MAX,
+    SP_ANSWER_BYTES_MAX, SP_ANSWERS_BYTES_MAX, SP_ASK_MAX, SP_CLIENT_CALLS_MAX, SURVEY_MEMBERS_MAX,
 };
+use crate::proxy::calls::{ClientCalls, Terms, too_large};
+use crate::proxy::failure::Failure;
+use crate::proxy::identity::ClientIdentity;
 
 /// A raw socket that answers.
 pub(crate) trait Answerer: Send + Sync + 'static {
@@ -103,7 +104,7 @@ pub(crate) async fn serve<S: Answerer>(
     source: Source,
     identity: ClientIdentity,
 ) {
-    let calls = ClientCalls::new(identity, clients.rejected_tells());
+    let calls = ClientCalls::new(identity, clients.rejected_tells(), Terms::SP_CLIENT);
     let socket = S::new();
     let unread = Arc::default();
     let client = Arc::new(Client { clients, calls, source, socket, unread });
@@ -174,7 +175,7 @@ impl<S: Answerer> Client<S> {
     /// Asks one actor, and sends its answer.
     async fn ask(&self, target: &Arc<dyn Exported>, call: EncodedCall, form: Form, header: &Bytes) {
         let outcome = match (call, self.clients.asks.take(&self.source)) {
-            (Ok(call), Some(_share)) => self.calls.ask(target, (call.0, &call.1)).await,
+            (Ok(call), Some(_share)) => self.calls.ask(target, (call.0, &call.1), SP_ASK_MAX).await,
             (Err(failure), _) => Err(failure),
             (_, None) => {
                 let text = "the node has as many asks of SP clients as it may have";
@@ -192,7 +193,7 @@ impl<S: Answerer> Client<S> {
         let error = |failure: Failure| request::answer(form, Err(&failure));
         let answer = match answer.len() {
             0..=SP_ANSWER_BYTES_MAX => answer,
-            bytes => error(too_large(bytes)),
+            bytes => error(too_large(bytes, SP_ANSWER_BYTES_MAX)),
         };
         let body = Unread::of(answer, &self.unread).unwrap_or_else(|| {
             let text = "the answers of this connection are not read";
@@ -208,7 +209,7 @@ type EncodedCall = Result<Arc<(u32, Vec<u8>)>, Failure>;
 /// The call for actors with this schema; the members of a group have few schemas, most of them one.
 fn call_once(
     calls: &mut Vec<(u64, EncodedCall)>,
-    schema: &Schema,
+    schema: &'static Schema,
     request: &Request<'_>,
     client: &ClientIdentity,
 ) -> EncodedCall {

@@ -32,9 +32,7 @@
 //! ```
 // Each connection, but for those of subs, has a socket of its own, so no client waits for another.
 
-mod identity;
 mod request;
-mod calls;
 mod shares;
 mod answering;
 mod telling;
@@ -59,8 +57,8 @@ use crate::exports::{self, Exports};
 use crate::limits::{SP_ASKS_MAX, SP_CLIENTS_MAX};
 use crate::lock::lock;
 pub use crate::metrics::SpClientStatistics;
-use identity::{ClientIdentity, no_actor};
-use request::Failure;
+use crate::proxy::failure::Failure;
+use crate::proxy::identity::{ClientIdentity, no_actor};
 use shares::Shares;
 
 /// How far the end of the node has come.

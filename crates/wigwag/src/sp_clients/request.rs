@@ -6,14 +6,15 @@
 //! text]` with the name of a code of the link protocol and a text for people.
 
 use serde_json::Value;
-use wigwag_actor::schema::{FIRST_METHOD, Method, Schema};
-use wigwag_actor::{Argument, CallErrorKind};
+use wigwag_actor::{Argument, CallErrorKind, Schema};
 use wigwag_wire::msgpack::{put_array, take_array, take_map};
 use wigwag_wire::skip::skip;
 use wigwag_wire::{Buffer, Decode, Encode, Reader};
 
-use super::identity::ClientIdentity;
 use crate::json;
+use crate::proxy::encoding;
+use crate::proxy::failure::Failure;
+use crate::proxy::identity::ClientIdentity;
 
 /// The form in which a request has come, and in which it is answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,41 +36,6 @@ enum Arguments<'a> {
     Json(Vec<Value>),
     /// This many values, one behind the other.
     MessagePack(usize, &'a [u8]),
-}
-
-/// Why a request is not answered with a value.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Failure {
-    /// The bytes are no request.
-    Malformed(String),
-    /// The call failed.
-    Call(CallErrorKind, String),
-}
-
-impl Failure {
-    pub(crate) fn call(kind: CallErrorKind, text: impl Into<String>) -> Failure {
-        Failure::Call(kind, text.into())
-    }
-
-    /// The name of its code in the link protocol, section 8; the number of an application's own.
-    pub(crate) fn name(&self) -> String {
-        match self {
-            Failure::Malformed(_) => "Protocol".to_owned(),
-            Failure::Call(kind, _) => match CallErrorKind::from_code(kind.code()) {
-                CallErrorKind::Application(code) => format!("0x{code:04X}"),
-                known => format!("{known:?}"),
-            },
-        }
-    }
-
-    /// The text for people.
-    pub(crate) fn text(&self) -> String {
-        match self {
-            Failure::Malformed(text) => text.clone(),
-            Failure::Call(kind, text) if text.is_empty() => kind.to_string(),
-            Failure::Call(_, text) => text.clone(),
-        }
-    }
 }
 
 /// Reads a request. Its form is known even if the rest is malformed; what is in no form is answered
@@ -125,34 +91,16 @@ impl Request<'_> {
     /// that may call the method.
     pub(crate) fn call(
         &self,
-        schema: &Schema,
+        schema: &'static Schema,
         client: &ClientIdentity,
     ) -> Result<(u32, Vec<u8>), Failure> {
         let permitted = client.permitted(&self.actor, schema)?;
-        let is_it = |method: &&Method| {
-            method.name == self.method || method.former.contains(&self.method.as_str())
-        };
-        let mut numbered = (FIRST_METHOD..).zip(schema.methods);
-        let found = numbered.find(|(number, method)| is_it(method) && permitted.contains(*number));
-        let Some((number, method)) = found else {
-            let text = format!("{} has no method {:?}", schema.name, self.method);
-            return Err(Failure::call(CallErrorKind::NoSuchMethod, text));
-        };
+        let (number, method) = encoding::method(schema, &permitted, &self.method)?;
         let arguments = self.arguments.encode(method.arguments);
-        let arguments = arguments.map_err(|wrong| {
-            let text = format!("{}: {wrong}", signature(method));
-            Failure::call(CallErrorKind::BadArguments, text)
-        })?;
+        let arguments = arguments.map_err(|wrong| encoding::wrong_arguments(method, &wrong))?;
         client.admit()?;
         Ok((number, arguments))
     }
-}
-
-/// A method as text, for errors.
-fn signature(method: &Method) -> String {
-    let parameters: Vec<String> =
-        method.arguments.iter().map(|one| format!("{}: {}", one.name, one.kind)).collect();
-    format!("{}({})", method.name, parameters.join(", "))
 }
 
 impl Arguments<'_> {
@@ -160,11 +108,7 @@ impl Arguments<'_> {
         match self {
             Arguments::Json(values) => match &values[..] {
                 [Value::Object(named)] if parameters.len() > 1 => {
-                    let named = named.clone().into_iter().collect();
-                    json::arguments::values(
-                        parameters,
-                        in_order(parameters, named, || Value::Null)?,
-                    )
+                    encoding::named(parameters, named.clone())
                 }
                 _ => json::arguments::values(parameters, values.clone()),
             },
@@ -172,7 +116,7 @@ impl Arguments<'_> {
                 let mut out = Buffer::new();
                 match named_values(count, bytes).filter(|_| parameters.len() > 1) {
                     Some(named) => {
-                        let values = in_order(parameters, named, || &[0xC0][..])?;
+                        let values = encoding::in_order(parameters, named, || &[0xC0][..])?;
                         put_array(&mut out, values.len());
                         values.iter().for_each(|value| out.extend(value));
                     }
@@ -198,29 +142,6 @@ fn named_values(count: usize, bytes: &[u8]) -> Option<Vec<(String, &[u8])>> {
         Some((name, &rest[..rest.len() - reader.rest().len()]))
     };
     (0..pairs).map(pair).collect()
-}
-
-/// The named values in the order of the parameters; one that is missing is `none`, which the actor
-/// accepts for an option only.
-fn in_order<T>(
-    parameters: &[Argument],
-    mut named: Vec<(String, T)>,
-    none: impl Fn() -> T,
-) -> Result<Vec<T>, String> {
-    let mut values = Vec::new();
-    for parameter in parameters {
-        let is_it = |name: &str| name == parameter.name || parameter.former.contains(&name);
-        let at = named.iter().position(|(name, _)| is_it(name));
-        match at.map(|at| named.swap_remove(at).1) {
-            Some(value) => values.push(value),
-            None if parameter.kind.starts_with("Option<") => values.push(none()),
-            None => return Err(format!("the argument {:?} is missing", parameter.name)),
-        }
-    }
-    match named.first() {
-        Some((name, _)) => Err(format!("it has no argument {name:?}")),
-        None => Ok(values),
-    }
 }
 
 /// The answer to a request in its form: a value, which is MessagePack, or a failure.

@@ -10,10 +10,10 @@ use std::sync::Arc;
 use tokio::sync::Notify;
 use wigwag_net::socket::{AcceptedConnection, Pull};
 
-use super::calls::ClientCalls;
-use super::identity::ClientIdentity;
-use super::request::{self, Failure};
-use super::{SpClients, Stage};
+use super::{SpClients, Stage, request};
+use crate::proxy::calls::{ClientCalls, Terms};
+use crate::proxy::failure::Failure;
+use crate::proxy::identity::ClientIdentity;
 
 /// Messages that a pull socket holds for the node when its connection has ended.
 const LEFT_MAX: usize = wigwag_sp::limits::INBOX_MESSAGES_MAX;
@@ -24,7 +24,7 @@ pub(crate) async fn serve(
     accepted: AcceptedConnection,
     identity: ClientIdentity,
 ) {
-    let calls = ClientCalls::new(identity, clients.rejected_tells());
+    let calls = ClientCalls::new(identity, clients.rejected_tells(), Terms::SP_CLIENT);
     let (pull, ended) = (Pull::new(), Notify::new());
     let serving = async {
         // The socket has logged an error, and the connection is closed.

@@ -1,19 +1,23 @@
-//! The calls of one SP client: the queues to the actors, and the asks that wait for their answers.
+//! The calls of one client without a session: the queues to the actors, and the asks that wait for
+//! their answers.
 //!
 //! An actor sees a client as it sees a session: its calls wait, encoded, in an inbound queue, and
-//! the answers go to the owner of that queue. A client has no credit, so a call waits here until the
-//! queue has a place, and nothing more is read from its connection meanwhile.
+//! the answers go to the owner of that queue. A client has no credit: a call of an SP client waits
+//! here until the queue has a place, and nothing more is read from its connection meanwhile; that of
+//! a proxy is refused.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError, oneshot};
 use tokio::time::timeout;
 use wigwag_actor::reply::cancelled::CancelledAsks;
+use wigwag_actor::reply::flow::Flow;
 use wigwag_actor::{
-    CallErrorKind, Caller, Exported, InboundQueue, InboundQueueOwner, RemoteCallCounters,
+    CallErrorKind, Caller, Exported, InboundQueue, InboundQueueOwner, ItemSink, RemoteCallCounters,
 };
 use wigwag_link::write;
 use wigwag_net::clock;
@@ -21,17 +25,38 @@ use wigwag_wire::call::{CallExtra, REPLY};
 use wigwag_wire::small::DynEncode;
 use wigwag_wire::{Buffer, Reader, Time, varint};
 
+use super::failure::Failure;
 use super::identity::ClientIdentity;
-use super::request::Failure;
+use super::items::FlowSink;
+use super::rooms::{Room, Rooms};
 use crate::limits::{
-    SHARED_CALLS_BYTES_MIN, SP_ANSWER_BYTES_MAX, SP_ASK_MAX, SP_CLIENT_ACTORS_MAX,
-    SP_CLIENT_CALLS_MAX, SP_CLIENT_WINDOW_BYTES,
+    PROXY_ACTOR_CALLS_MAX, PROXY_ANSWER_BYTES_MAX, SHARED_CALLS_BYTES_MIN, SP_ANSWER_BYTES_MAX,
+    SP_CLIENT_ACTORS_MAX, SP_CLIENT_CALLS_MAX, SP_CLIENT_WINDOW_BYTES,
 };
 use crate::lock::lock;
 use crate::session::references::scope;
 
 /// The number of the channel in the encoded calls, which nothing reads.
 const CHANNEL: u64 = 0;
+
+/// What a kind of client may do.
+#[derive(Clone)]
+pub(crate) struct Terms {
+    /// Bytes of an answer.
+    answer_bytes_max: usize,
+    /// The room of each actor for calls that do not wait for a place; `None` for a client that waits.
+    rooms: Option<Arc<Rooms>>,
+}
+
+impl Terms {
+    pub(crate) const SP_CLIENT: Terms =
+        Terms { answer_bytes_max: SP_ANSWER_BYTES_MAX, rooms: None };
+
+    /// The terms of proxies that share `rooms`.
+    pub(crate) fn proxy(rooms: &Arc<Rooms>) -> Terms {
+        Terms { answer_bytes_max: PROXY_ANSWER_BYTES_MAX, rooms: Some(rooms.clone()) }
+    }
+}
 
 /// The calls of one connection.
 pub(crate) struct ClientCalls {
@@ -42,6 +67,7 @@ pub(crate) struct ClientCalls {
     window: Arc<Semaphore>,
     rejected: Arc<Rejected>,
     identity: ClientIdentity,
+    terms: Terms,
 }
 
 /// The queue from this client to one actor.
@@ -55,6 +81,8 @@ struct QueueOwner {
     asks: Arc<Asks>,
     /// Places for calls that wait for the actor; closed when it has stopped.
     places: Semaphore,
+    /// The actor's room for calls that do not wait for a place.
+    room: Option<Arc<Room>>,
     /// What each of the waiting calls holds of the window, in their order.
     held: Mutex<VecDeque<Option<OwnedSemaphorePermit>>>,
     rejected: Arc<Rejected>,
@@ -66,6 +94,7 @@ struct QueueOwner {
 /// The asks without an answer, by their slots.
 #[derive(Default)]
 struct Asks {
+    answer_bytes_max: usize,
     table: Mutex<AskTable>,
     cancelled: CancelledAsks,
 }
@@ -73,7 +102,32 @@ struct Asks {
 #[derive(Default)]
 struct AskTable {
     last_slot: u32,
-    open: HashMap<u32, oneshot::Sender<Result<Vec<u8>, Failure>>>,
+    open: HashMap<u32, Asker>,
+}
+
+/// The place where an answer is waited for.
+enum Asker {
+    Value(oneshot::Sender<Result<Vec<u8>, Failure>>),
+    Items(Arc<EncodedItems>),
+}
+
+/// The items of a stream, encoded, on their way to the client.
+pub(crate) type EncodedItems = Flow<Vec<u8>>;
+
+impl Asker {
+    fn complete(self, outcome: Result<Vec<u8>, Failure>) {
+        match (self, outcome) {
+            // The asker may have gone since.
+            (Asker::Value(asker), outcome) => drop(asker.send(outcome)),
+            (Asker::Items(items), Ok(_)) => items.end(Ok(())),
+            (Asker::Items(items), Err(Failure::Call(kind, text))) => {
+                items.end(Err((kind, Some(text.into()))));
+            }
+            (Asker::Items(items), Err(Failure::Malformed(text))) => {
+                items.end(Err((CallErrorKind::BadArguments, Some(text.into()))));
+            }
+        }
+    }
 }
 
 /// The tells of a connection that came to nothing: all are counted, the first is logged.
@@ -96,16 +150,22 @@ impl Rejected {
 
 impl ClientCalls {
     /// `rejected_tells` counts for all clients.
-    pub(crate) fn new(identity: ClientIdentity, rejected_tells: Arc<AtomicU64>) -> ClientCalls {
+    pub(crate) fn new(
+        identity: ClientIdentity,
+        rejected_tells: Arc<AtomicU64>,
+        terms: Terms,
+    ) -> ClientCalls {
         let peer = identity.caller.peer.clone();
         let is_logged = AtomicBool::new(false);
+        let asks = Asks { answer_bytes_max: terms.answer_bytes_max, ..Asks::default() };
         let rejected = Arc::new(Rejected { peer, all: rejected_tells, is_logged });
         ClientCalls {
             queues: Mutex::default(),
-            asks: Arc::default(),
+            asks: Arc::new(asks),
             window: Arc::new(Semaphore::new(SP_CLIENT_WINDOW_BYTES)),
             rejected,
             identity,
+            terms,
         }
     }
 
@@ -138,34 +198,42 @@ impl ClientCalls {
         self.queue(actor).send(&frame, held).await
     }
 
-    /// Asks an actor, and waits for the answer, which is one MessagePack value, for at most
-    /// [`SP_ASK_MAX`].
+    /// Asks an actor, and waits for the answer, which is one MessagePack value, for at most `limit`.
     pub(crate) async fn ask(
         &self,
         actor: &Arc<dyn Exported>,
-        (method, arguments): (u32, &[u8]),
+        call: (u32, &[u8]),
+        limit: Duration,
     ) -> Result<Vec<u8>, Failure> {
-        let mut open = self.asks.open();
+        let (sender, answer) = oneshot::channel();
+        let open = self.asks.open(Asker::Value(sender));
         let asking = async {
-            let mut frame = Buffer::new();
-            let (deadline, asker) = (clock::now() + SP_ASK_MAX, (open.slot, 0));
-            let put = |out: &mut Buffer| out.extend(arguments);
-            write::ask_stored(
-                &mut frame,
-                CallExtra::Deadline(deadline),
-                CHANNEL,
-                asker,
-                method,
-                put,
-            );
+            let frame = ask_frame(CallExtra::Deadline(clock::now() + limit), open.slot, call);
             self.queue(actor).send(&frame, None).await?;
             let dropped = || Failure::call(CallErrorKind::ReplyDropped, "");
-            (&mut open.answer).await.unwrap_or_else(|_| Err(dropped()))
+            answer.await.unwrap_or_else(|_| Err(dropped()))
         };
-        timeout(SP_ASK_MAX, asking).await.unwrap_or_else(|_| {
-            let text = format!("no answer within {SP_ASK_MAX:?}");
+        timeout(limit, asking).await.unwrap_or_else(|_| {
+            let text = format!("no answer within {limit:?}");
             Err(Failure::call(CallErrorKind::DeadlinePassed, text))
         })
+    }
+
+    /// Asks an actor for a stream, whose producer may be `ahead` items ahead.
+    pub(crate) async fn stream(
+        self: &Arc<ClientCalls>,
+        actor: &Arc<dyn Exported>,
+        call: (u32, &[u8]),
+        ahead: usize,
+    ) -> Result<OpenStream, Failure> {
+        let items = Arc::new(EncodedItems::new());
+        items.set_ahead(ahead);
+        let slot = self.asks.open(Asker::Items(items.clone())).keep();
+        // Dropping it cancels the ask.
+        let open = OpenStream { items, calls: self.clone(), slot };
+        let frame = ask_frame(CallExtra::Items(ahead as u64), slot, call);
+        self.queue(actor).send(&frame, None).await?;
+        Ok(open)
     }
 
     /// The queue to an actor.
@@ -177,11 +245,15 @@ impl ClientCalls {
         if let Some(queue) = queues.get(&actor.number()) {
             return queue.clone();
         }
-        let places = SP_CLIENT_CALLS_MAX;
+        let places = match &self.terms.rooms {
+            None => SP_CLIENT_CALLS_MAX,
+            Some(_) => PROXY_ACTOR_CALLS_MAX,
+        };
         let bound = actor.remote_bound().map_or(places, |bound| bound.calls.max(1) as usize);
         let owner = Arc::new(QueueOwner {
             asks: self.asks.clone(),
             places: Semaphore::new(places.min(bound)),
+            room: self.terms.rooms.as_ref().map(|rooms| rooms.of(actor)),
             held: Mutex::default(),
             rejected: self.rejected.clone(),
             caller: self.identity.caller.clone(),
@@ -194,6 +266,14 @@ impl ClientCalls {
     }
 }
 
+/// An ask in the form in which it waits for the actor.
+fn ask_frame(extra: CallExtra, slot: u32, (method, arguments): (u32, &[u8])) -> Buffer {
+    let mut frame = Buffer::new();
+    let put = |out: &mut Buffer| out.extend(arguments);
+    write::ask_stored(&mut frame, extra, CHANNEL, (slot, 0), method, put);
+    frame
+}
+
 impl Drop for ClientCalls {
     fn drop(&mut self) {
         self.asks.cancelled.end();
@@ -201,14 +281,29 @@ impl Drop for ClientCalls {
 }
 
 impl ActorQueue {
-    /// Waits for a place, and puts the call into the actor's queue.
+    /// Puts the call into the actor's queue when it has a place.
+    ///
+    /// # Errors
+    /// The actor has stopped, or has no place for a client that does not wait.
     async fn send(
         &self,
         frame: &Buffer,
         held: Option<OwnedSemaphorePermit>,
     ) -> Result<(), Failure> {
-        let stopped = |_| Failure::call(CallErrorKind::ActorStopped, "");
-        self.owner.places.acquire().await.map_err(stopped)?.forget();
+        let stopped = || Failure::call(CallErrorKind::ActorStopped, "");
+        match &self.owner.room {
+            None => self.owner.places.acquire().await.map_err(|_| stopped())?.forget(),
+            Some(room) => {
+                let place = self.owner.places.try_acquire().map_err(|error| match error {
+                    TryAcquireError::Closed => stopped(),
+                    TryAcquireError::NoPermits => Failure::call(CallErrorKind::Full, ""),
+                })?;
+                if !room.take() {
+                    return Err(Failure::call(CallErrorKind::Full, ""));
+                }
+                place.forget();
+            }
+        }
         let mut inbound = lock(&self.inbound);
         lock(&self.owner.held).push_back(held);
         let bytes = frame.as_slice();
@@ -225,20 +320,53 @@ impl ActorQueue {
 struct OpenAsk<'a> {
     asks: &'a Asks,
     slot: u32,
-    answer: oneshot::Receiver<Result<Vec<u8>, Failure>>,
+}
+
+impl OpenAsk<'_> {
+    /// Leaves the ask open, for an owner that cancels it.
+    fn keep(self) -> u32 {
+        let slot = self.slot;
+        std::mem::forget(self);
+        slot
+    }
 }
 
 impl Drop for OpenAsk<'_> {
     fn drop(&mut self) {
-        if lock(&self.asks.table).open.remove(&self.slot).is_some() {
-            self.asks.cancelled.mark((self.slot, 0));
-        }
+        self.asks.cancel(self.slot);
+    }
+}
+
+/// A stream that is read. Dropping it tells the producer that it is not wanted any more.
+pub(crate) struct OpenStream {
+    pub(crate) items: Arc<EncodedItems>,
+    calls: Arc<ClientCalls>,
+    slot: u32,
+}
+
+impl Drop for OpenStream {
+    fn drop(&mut self) {
+        self.items.abandon();
+        self.calls.asks.cancel(self.slot);
     }
 }
 
 impl Asks {
-    fn open(&self) -> OpenAsk<'_> {
-        let (sender, answer) = oneshot::channel();
+    fn cancel(&self, slot: u32) {
+        if lock(&self.table).open.remove(&slot).is_some() {
+            self.cancelled.mark((slot, 0));
+        }
+    }
+
+    /// The way of the items to the stream in `slot`; `None` if it is no longer waited for.
+    fn items(&self, slot: u32) -> Option<Arc<EncodedItems>> {
+        match lock(&self.table).open.get(&slot)? {
+            Asker::Items(items) => Some(items.clone()),
+            Asker::Value(_) => None,
+        }
+    }
+
+    fn open(&self, asker: Asker) -> OpenAsk<'_> {
         let mut table = lock(&self.table);
         // Few are open at a time, so the next number that is free comes soon.
         while table.open.contains_key(&table.last_slot) {
@@ -246,29 +374,30 @@ impl Asks {
         }
         let slot = table.last_slot;
         table.last_slot = slot.wrapping_add(1);
-        table.open.insert(slot, sender);
-        OpenAsk { asks: self, slot, answer }
+        table.open.insert(slot, asker);
+        OpenAsk { asks: self, slot }
     }
 
     /// Hands an answer to the ask, if it is still open.
     fn complete(&self, slot: u32, outcome: Result<Vec<u8>, Failure>) {
         let asker = lock(&self.table).open.remove(&slot);
-        // The asker may have gone since.
-        asker.map(|asker| asker.send(outcome).is_ok());
+        if let Some(asker) = asker {
+            asker.complete(outcome);
+        }
     }
 
     fn complete_with(&self, slot: u32, value: &[u8]) {
         let outcome = match value.len() {
-            0..=SP_ANSWER_BYTES_MAX => Ok(value.to_vec()),
-            bytes => Err(too_large(bytes)),
+            bytes if bytes <= self.answer_bytes_max => Ok(value.to_vec()),
+            bytes => Err(too_large(bytes, self.answer_bytes_max)),
         };
         self.complete(slot, outcome);
     }
 }
 
 /// The failure of an answer that no client accepts.
-pub(crate) fn too_large(bytes: usize) -> Failure {
-    let text = format!("the reply has {bytes} bytes, and at most {SP_ANSWER_BYTES_MAX} are sent");
+pub(crate) fn too_large(bytes: usize, most: usize) -> Failure {
+    let text = format!("the reply has {bytes} bytes, and at most {most} are sent");
     Failure::call(CallErrorKind::TooLarge, text)
 }
 
@@ -281,6 +410,9 @@ impl InboundQueueOwner for QueueOwner {
         drop(held);
         drop(freed);
         self.places.add_permits(calls);
+        if let Some(room) = &self.room {
+            room.free(calls);
+        }
     }
 
     fn handled(&self, tells: u64, asks: u64) {
@@ -294,7 +426,14 @@ impl InboundQueueOwner for QueueOwner {
     fn stopped(&self, _: &wigwag_actor::Reason) {
         self.places.close();
         let left = std::mem::take(&mut *lock(&self.held));
+        if let Some(room) = &self.room {
+            room.free(left.len());
+        }
         drop(left);
+    }
+
+    fn open_items(&self, slot: u32, _generation: u32, _limit: u64) -> Option<Box<dyn ItemSink>> {
+        Some(Box::new(FlowSink(self.asks.items(slot)?)))
     }
 
     fn joins(&self) -> bool {

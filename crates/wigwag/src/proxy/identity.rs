@@ -1,11 +1,11 @@
-//! The identity of an SP client, and what it may call.
+//! The identity of a client that has no session, and what it may call.
 
 use std::sync::Arc;
 
 use wigwag_actor::{CallErrorKind, Caller, Schema};
 use wigwag_net::clock;
 
-use super::request::Failure;
+use super::failure::Failure;
 use crate::access::{IdentityPlace, NodeAccess, Permitted};
 
 /// Who is at the other end of a connection.
