@@ -5,9 +5,10 @@ use std::future::Future;
 use clap::Args;
 use tokio::runtime::Builder;
 use wigwag::dynamic::{Dynamic, json};
+use wigwag_describe::signature;
 
 use crate::caller::{CLOSE_MAX, Caller, TargetArguments};
-use crate::describe::text::{clean, signature};
+use crate::describe::text::clean;
 use crate::exit::{Code, Failed};
 use crate::{named, print};
 

@@ -6,7 +6,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::describe::definitions::is_option;
+use wigwag_describe::definitions::is_option;
 
 /// Changed letters up to which a name is taken for a slip.
 const SLIPS_MAX: usize = 2;

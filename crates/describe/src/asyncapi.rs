@@ -7,15 +7,15 @@ use serde_json::{Map, Value, json};
 use wigwag::Address;
 use wigwag::dynamic::Described;
 
-use super::definitions::Definitions;
-use super::forms::{Dialect, key};
-use super::text::signature;
+use crate::definitions::Definitions;
+use crate::forms::{Dialect, key};
+use crate::signature;
 
 const ABOUT: &str = "Values have the form that `wigwag ask` takes and prints. Between nodes they \
                      travel as MessagePack over the link protocol of wigwag.";
 
 /// The document of a described actor, which `node` exports as `name`.
-pub(crate) fn document(described: &Described, node: &Address, name: &str) -> Value {
+pub fn document(described: &Described, node: &Address, name: &str) -> Value {
     let definitions = Definitions::new(described, Dialect::AsyncApi);
     let (mut channels, mut operations, mut messages) = (Map::new(), Map::new(), Map::new());
     for (method, arguments, reply) in &described.methods {

@@ -7,34 +7,37 @@
 use serde_json::{Map, Value, json};
 use wigwag::dynamic::DescribedType;
 
-use super::kind::Kind;
+use crate::kind::Kind;
 
-/// The two kinds of documents, which spell a few things differently.
+/// The kinds of documents, which spell a few things differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Dialect {
+pub enum Dialect {
     /// JSON Schema 2020-12.
     JsonSchema,
     /// The schemas of AsyncAPI 3, which extend draft 07.
     AsyncApi,
+    /// The schemas of OpenAPI 3.1, which are those of JSON Schema 2020-12, for values in their
+    /// [named](crate::named) form.
+    OpenApi,
 }
 
 impl Dialect {
     /// The reference to the definition of a type.
-    fn reference(self, name: &str) -> Value {
+    fn reference(self, prefix: &str, name: &str) -> Value {
         let folder = match self {
             Dialect::JsonSchema => "#/$defs",
-            Dialect::AsyncApi => "#/components/schemas",
+            Dialect::AsyncApi | Dialect::OpenApi => "#/components/schemas",
         };
-        json!({"$ref": format!("{folder}/{}", key(name))})
+        json!({"$ref": format!("{folder}/{prefix}{}", key(name))})
     }
 
     /// An array of exactly these items, of which those behind the first `least` may be missing.
-    pub(crate) fn tuple(self, items: Vec<Value>, least: usize) -> Value {
+    pub fn tuple(self, items: Vec<Value>, least: usize) -> Value {
         if items.is_empty() {
             return json!({"type": "array", "maxItems": 0});
         }
         match self {
-            Dialect::JsonSchema => {
+            Dialect::JsonSchema | Dialect::OpenApi => {
                 json!({"type": "array", "prefixItems": items, "items": false, "minItems": least})
             }
             Dialect::AsyncApi => {
@@ -44,7 +47,7 @@ impl Dialect {
     }
 
     /// The schema with a title and a comment, each if it is not empty.
-    pub(crate) fn annotated(self, schema: Value, title: &str, comment: &str) -> Value {
+    pub fn annotated(self, schema: Value, title: &str, comment: &str) -> Value {
         if title.is_empty() && comment.is_empty() {
             return schema;
         }
@@ -67,7 +70,7 @@ impl Dialect {
 
 /// Where a value stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub enum Place {
     /// It is an argument by itself, for which the command takes more forms.
     Argument,
     /// It is a reply, or inside of an argument or a reply.
@@ -75,21 +78,24 @@ pub(crate) enum Place {
 }
 
 /// The name of a definition: the letters that both documents allow in references.
-pub(crate) fn key(name: &str) -> String {
+pub fn key(name: &str) -> String {
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
     name.chars().map(|c| if allowed(c) { c } else { '_' }).collect()
 }
 
 /// The forms of the types of one description.
-pub(crate) struct Forms<'d> {
-    pub(crate) dialect: Dialect,
+pub struct Forms<'d> {
+    /// The kind of document.
+    pub dialect: Dialect,
+    /// What stands in front of the names of definitions.
+    pub prefix: String,
     /// The structs and enums that the actor describes.
-    pub(crate) types: &'d [DescribedType],
+    pub types: &'d [DescribedType],
 }
 
 impl Forms<'_> {
     /// The schema of a type as it is spelled.
-    pub(crate) fn of(&self, spelled: &str, place: Place) -> Value {
+    pub fn of(&self, spelled: &str, place: Place) -> Value {
         match Kind::read(spelled) {
             Some(kind) => self.form(&kind, place),
             None => any(spelled),
@@ -115,7 +121,7 @@ impl Forms<'_> {
 
     fn named(&self, name: &str, arguments: &[Kind<'_>], place: Place) -> Value {
         if self.types.iter().any(|one| one.name == name) {
-            return self.dialect.reference(name);
+            return self.dialect.reference(&self.prefix, name);
         }
         match (name, arguments) {
             ("Option", [inner]) => self.option(inner, place),
@@ -195,6 +201,10 @@ impl Forms<'_> {
 
     fn result(&self, value: &Kind<'_>, error: &Kind<'_>) -> Value {
         let case = |number: u8, title: &str, kind: &Kind<'_>| {
+            if self.dialect == Dialect::OpenApi {
+                let form = self.form(kind, Place::Inside);
+                return tagged(title, form);
+            }
             let items = vec![json!({"const": number}), self.form(kind, Place::Inside)];
             self.dialect.annotated(self.dialect.tuple(items, 2), title, "")
         };
@@ -233,8 +243,18 @@ const LEAP_NANOS_MAX: i64 = 1_999_999_999;
 
 const DECIMAL: &str = "^[-+]?[0-9]+([.][0-9]+)?$";
 
+/// An object with one property.
+pub(crate) fn tagged(tag: &str, form: Value) -> Value {
+    json!({
+        "type": "object",
+        "properties": {tag: form},
+        "required": [tag],
+        "additionalProperties": false,
+    })
+}
+
 /// A value of any form. The comment has the name of the type.
-pub(crate) fn any(spelled: &str) -> Value {
+pub fn any(spelled: &str) -> Value {
     match spelled {
         // A value of JSON is of any form by its meaning.
         "" | "Value" => json!({}),

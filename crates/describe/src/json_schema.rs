@@ -3,13 +3,13 @@
 use serde_json::{Map, Value, json};
 use wigwag::dynamic::Described;
 
-use super::definitions::Definitions;
-use super::forms::Dialect;
-use super::text::signature;
+use crate::definitions::Definitions;
+use crate::forms::Dialect;
+use crate::signature;
 
 /// The schema of a described actor: `$defs` has its structs and enums, and `methods` the arguments
 /// and the reply of each method.
-pub(crate) fn document(described: &Described) -> Value {
+pub fn document(described: &Described) -> Value {
     let definitions = Definitions::new(described, Dialect::JsonSchema);
     let methods: Map<String, Value> = described
         .methods

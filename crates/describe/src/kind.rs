@@ -8,7 +8,7 @@ const DEPTH_MAX: usize = 32;
 
 /// A type.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Kind<'t> {
+pub enum Kind<'t> {
     /// The last part of a path, and its arguments: `Vec` and `u8` of `std::vec::Vec<u8>`.
     Named(&'t str, Vec<Kind<'t>>),
     /// The types of a tuple; none for `()`.
@@ -19,7 +19,7 @@ pub(crate) enum Kind<'t> {
 
 impl<'t> Kind<'t> {
     /// Reads a whole type.
-    pub(crate) fn read(text: &'t str) -> Option<Kind<'t>> {
+    pub fn read(text: &'t str) -> Option<Kind<'t>> {
         let mut reader = Reader { rest: text };
         let kind = reader.kind(DEPTH_MAX)?;
         reader.rest.trim_start().is_empty().then_some(kind)
@@ -28,7 +28,7 @@ impl<'t> Kind<'t> {
 
 impl Kind<'_> {
     /// True if the type is a stream, or has one within it.
-    pub(crate) fn has_items(text: &str) -> bool {
+    pub fn has_items(text: &str) -> bool {
         Kind::read(text).is_some_and(|kind| kind.is_or_has_items())
     }
 

@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 use wigwag::dynamic::{Described, DescribedMethod};
+use wigwag_describe::definitions::{Definitions, is_option};
+use wigwag_describe::forms::{Dialect, key};
+use wigwag_describe::kind::Kind;
 
-use super::definitions::Definitions;
-use super::forms::{Dialect, key};
-use super::kind::Kind;
 use super::text::COLUMNS;
 
 /// Levels of values in an example. What is deeper is nil.
@@ -47,7 +47,7 @@ pub(crate) fn values<'d>(
     let mut sampler = Sampler { types, open: Vec::new(), left: VALUES_MAX };
     arguments
         .iter()
-        .filter(|(_, kind)| !super::definitions::is_option(kind))
+        .filter(|(_, kind)| !is_option(kind))
         .map(|(name, _)| {
             let value = sampler.value(&schema["properties"][name], DEPTH_MAX)?;
             Some((name.as_str(), value))

@@ -1,10 +1,5 @@
 //! `wigwag describe`: the interface of an actor, or the actors of a node.
 
-pub(crate) mod kind;
-pub(crate) mod forms;
-pub(crate) mod definitions;
-pub(crate) mod json_schema;
-mod asyncapi;
 pub(crate) mod text;
 mod example;
 mod list;
@@ -14,6 +9,7 @@ mod tests;
 use clap::Args;
 use wigwag::dynamic::Dynamic;
 use wigwag::{Address, CallErrorKind, NodeError};
+use wigwag_describe::{asyncapi, json_schema};
 
 use crate::caller::{CLOSE_MAX, Caller, TargetArguments};
 use crate::exit::{Code, Failed};

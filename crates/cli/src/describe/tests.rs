@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 use wigwag::dynamic::Described;
 use wigwag::{Items, Message};
+use wigwag_describe::definitions::Definitions;
+use wigwag_describe::forms::{Dialect, Forms, Place};
 
-use super::definitions::Definitions;
-use super::forms::{Dialect, Forms, Place};
 use super::*;
 
 /// A price.
@@ -208,7 +208,7 @@ fn the_schema_has_definitions_and_for_each_method_arguments_and_reply() {
 /// The forms of `docs/types.md` that no program of this crate's tests has as an argument.
 #[test]
 fn a_type_that_is_not_known_may_have_any_form() {
-    let forms = Forms { dialect: Dialect::JsonSchema, types: &[] };
+    let forms = Forms { dialect: Dialect::JsonSchema, prefix: String::new(), types: &[] };
     for spelled in ["Id", "Page<u8>", "Option<Id>", "<T as Own>::Kind", ""] {
         let form = forms.of(spelled, Place::Inside);
         assert!(

@@ -4,7 +4,8 @@
 
 use wigwag::dynamic::{Described, DescribedPart, DescribedType};
 
-use super::kind::Kind;
+use wigwag_describe::kind::Kind;
+use wigwag_describe::signature;
 
 /// Columns of a line.
 pub(crate) const COLUMNS: usize = 80;
@@ -49,13 +50,6 @@ pub(crate) fn lines(described: &Described, address: &str, example: Option<&str>)
 
 const STREAM: &str = "A stream: only a program can take it.";
 const ITEMS: &str = "is a stream: only a program can send it.";
-
-/// The signature of a method as text.
-pub(crate) fn signature(method: &str, parameters: &[(String, String)]) -> String {
-    let parameters: Vec<String> =
-        parameters.iter().map(|(name, kind)| format!("{name}: {kind}")).collect();
-    format!("{method}({})", parameters.join(", "))
-}
 
 /// The text with a sign in place of each control character, except line ends.
 pub(crate) fn clean(text: &str) -> String {
