@@ -1,0 +1,89 @@
+//! The body of a response.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http_body::{Frame, SizeHint};
+
+use crate::request::events::Events;
+
+/// The body of a response: bytes, the events of a stream, or what a router of the program answers.
+// A type of its own, since a boxed one costs an allocation for each response.
+#[derive(Debug, Default)]
+pub struct Body(Kind);
+
+#[derive(Debug, Default)]
+enum Kind {
+    #[default]
+    Empty,
+    Bytes(Option<Bytes>),
+    Events(Box<Events>),
+    Other(axum::body::Body),
+}
+
+impl Body {
+    /// The bytes, if they are there as a whole.
+    pub(crate) fn whole(&self) -> Option<&Bytes> {
+        match &self.0 {
+            Kind::Bytes(bytes) => bytes.as_ref(),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn events(events: Events) -> Body {
+        Body(Kind::Events(Box::new(events)))
+    }
+
+    pub(crate) fn other(body: axum::body::Body) -> Body {
+        Body(Kind::Other(body))
+    }
+}
+
+impl<B: Into<Bytes>> From<B> for Body {
+    fn from(bytes: B) -> Body {
+        Body(Kind::Bytes(Some(bytes.into())))
+    }
+}
+
+impl http_body::Body for Body {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        match &mut self.0 {
+            Kind::Empty => Poll::Ready(None),
+            Kind::Bytes(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
+            Kind::Events(events) => {
+                let next = events.poll_next(context);
+                next.map(|next| next.map(|bytes| Ok::<_, Infallible>(Frame::data(bytes))))
+                    .map_err(axum::Error::new)
+            }
+            Kind::Other(body) => Pin::new(body).poll_frame(context),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match &self.0 {
+            Kind::Empty => true,
+            Kind::Bytes(bytes) => bytes.as_ref().is_none_or(Bytes::is_empty),
+            Kind::Events(_) => false,
+            Kind::Other(body) => body.is_end_stream(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.0 {
+            Kind::Empty => SizeHint::with_exact(0),
+            Kind::Bytes(bytes) => {
+                SizeHint::with_exact(bytes.as_ref().map_or(0, |it| it.len() as u64))
+            }
+            Kind::Events(_) => SizeHint::default(),
+            Kind::Other(body) => body.size_hint(),
+        }
+    }
+}

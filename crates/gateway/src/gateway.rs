@@ -1,0 +1,249 @@
+//! The gateway as a program sees it.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use hyper::{Request, Response};
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinSet;
+use tower_service::Service;
+use wigwag::{Address, Node};
+use wigwag_net::places::Places;
+
+use crate::body::Body;
+use crate::counters::Counters;
+use crate::error::GatewayError;
+use crate::limits::{BODIES_BYTES_MAX, CONNECTIONS_MAX};
+use crate::options::GatewayOptions;
+use crate::request::client::Client;
+use crate::request::routes::Routes;
+use crate::server;
+
+/// A gateway from HTTP to the actors of a node. Clones are the same gateway.
+///
+/// The crate's [example](crate) has one. It ends when it is [closed](Self::close), or with its last
+/// clone.
+#[derive(Clone)]
+pub struct Gateway {
+    inner: Arc<Inner>,
+    /// Ends the servers with the last clone.
+    _owner: Arc<Owner>,
+}
+
+/// How far the end of a gateway has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Stage {
+    Open,
+    /// No connection is accepted and no request is begun; those that have begun are answered.
+    Closing,
+    /// Connections are cut.
+    Closed,
+}
+
+/// What requests and servers share.
+pub(crate) struct Inner {
+    pub(crate) node: Node,
+    pub(crate) options: GatewayOptions,
+    pub(crate) counters: Counters,
+    pub(crate) connections: Arc<Places>,
+    /// Bytes of bodies of requests that may still come.
+    pub(crate) bodies: Semaphore,
+    pub(crate) routes: Routes,
+    pub(crate) stage: watch::Sender<Stage>,
+    /// The client of requests that come through a router of the program, without a connection of ours.
+    pub(crate) mounted: Arc<Client>,
+    servers: Mutex<JoinSet<()>>,
+    /// The router of the program, with the gateway behind it.
+    router: Option<axum::Router>,
+}
+
+struct Owner(watch::Sender<Stage>);
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        self.0.send_replace(Stage::Closed);
+    }
+}
+
+impl Gateway {
+    /// A gateway to the actors that `node` exports, with default options.
+    pub fn new(node: &Node) -> Gateway {
+        Gateway::with(node, GatewayOptions::default())
+    }
+
+    /// A gateway with options.
+    pub fn with(node: &Node, mut options: GatewayOptions) -> Gateway {
+        let router = options.router.take();
+        let inner = Arc::new_cyclic(|inner| {
+            let actors = GatewayService(ServiceOf::Weak(inner.clone()));
+            Inner {
+                node: node.clone(),
+                options,
+                counters: Counters::default(),
+                connections: Places::new(CONNECTIONS_MAX),
+                bodies: Semaphore::new(BODIES_BYTES_MAX),
+                routes: Routes::default(),
+                stage: watch::Sender::new(Stage::Open),
+                mounted: Arc::new(Client::mounted()),
+                servers: Mutex::default(),
+                router: router.map(|router| router.fallback_service(actors)),
+            }
+        });
+        let owner = Arc::new(Owner(inner.stage.clone()));
+        Gateway { inner, _owner: owner }
+    }
+
+    /// Listens at `address` and returns the actual one: `http://127.0.0.1:0` gets a free port. An
+    /// address is `http://host:port`, `https://host:port`, or that of another transport of wigwag, as
+    /// `ipc:///run/shop.http` for a Unix socket.
+    ///
+    /// # Errors
+    /// - [`Net`](GatewayError::Net) if the address is malformed or cannot be listened at;
+    /// - [`NoCertificate`](GatewayError::NoCertificate) for `https://` without
+    ///   [`GatewayOptions::tls`];
+    /// - [`Unprotected`](GatewayError::Unprotected) if other machines reach the address and nothing
+    ///   identifies the clients;
+    /// - [`Closed`](GatewayError::Closed) if the gateway is closed.
+    ///
+    /// # Cancellation
+    /// If dropped while it waits, the gateway does not listen there.
+    pub async fn listen(&self, address: &str) -> Result<Address, GatewayError> {
+        if *self.inner.stage.borrow() != Stage::Open {
+            return Err(GatewayError::Closed);
+        }
+        let (listener, bound) = server::bind(&self.inner, address).await?;
+        self.servers().spawn(server::serve(self.inner.clone(), listener, bound.clone()));
+        Ok(bound)
+    }
+
+    /// The gateway as a router of axum, to be merged into one of the program's own, or nested within it.
+    ///
+    /// Requests that come this way have no identity by their connection, but by a token, or none; and
+    /// sessions over WebSocket need the gateway's own [listener](Self::listen).
+    ///
+    /// ```
+    /// use axum::routing::get;
+    /// use wigwag::Node;
+    /// use wigwag_gateway::Gateway;
+    ///
+    /// # #[wigwag::main]
+    /// # async fn main() {
+    /// let gateway = Gateway::new(&Node::new());
+    /// let app: axum::Router = axum::Router::new()
+    ///     .route("/version", get(async || "7"))
+    ///     .nest("/actors", gateway.router());
+    /// # let _ = app;
+    /// # }
+    /// ```
+    pub fn router(&self) -> axum::Router {
+        axum::Router::new().fallback_service(GatewayService(ServiceOf::Strong(self.clone())))
+    }
+
+    /// Closes the gateway: accepts no connection and begins no request, answers those that have begun
+    /// for at most `limit`, and cuts what is left. Streams end with an error that says so. True if
+    /// nothing had to be cut.
+    ///
+    /// # Cancellation
+    /// If dropped while it waits, the gateway goes on closing, without a limit.
+    pub async fn close(&self, limit: Duration) -> bool {
+        self.inner.advance(Stage::Closing);
+        let mut servers = std::mem::take(&mut *self.servers());
+        let ending = async { while servers.join_next().await.is_some() {} };
+        let is_done = tokio::time::timeout(limit, ending).await.is_ok();
+        self.inner.advance(Stage::Closed);
+        servers.shutdown().await;
+        is_done
+    }
+
+    fn servers(&self) -> MutexGuard<'_, JoinSet<()>> {
+        // The set is consistent between two calls, so a panic elsewhere has broken nothing.
+        self.inner.servers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl std::fmt::Debug for Gateway {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Gateway").field("options", &self.inner.options).finish_non_exhaustive()
+    }
+}
+
+impl Inner {
+    fn advance(&self, stage: Stage) {
+        self.stage.send_if_modified(|now| {
+            let further = *now < stage;
+            *now = stage.max(*now);
+            further
+        });
+    }
+
+    /// True if no request may begin.
+    pub(crate) fn is_closing(&self) -> bool {
+        *self.stage.borrow() != Stage::Open
+    }
+
+    /// Waits until the end has come this far.
+    pub(crate) async fn reached(&self, stage: Stage) {
+        // The sender lives as long as `self`, so there is no error.
+        let _ = self.stage.subscribe().wait_for(|now| *now >= stage).await;
+    }
+
+    /// Answers a request: the router of the program first, if there is one.
+    pub(crate) async fn answer<B>(
+        self: &Arc<Inner>,
+        client: &Arc<Client>,
+        mut request: Request<B>,
+    ) -> Response<Body>
+    where
+        B: http_body::Body<Data = bytes::Bytes> + Send + 'static,
+        B::Error: Into<axum::BoxError>,
+    {
+        let Some(router) = &self.router else {
+            return self.handle(client, request).await;
+        };
+        request.extensions_mut().insert(client.clone());
+        let answered = router.clone().call(request.map(axum::body::Body::new)).await;
+        let Ok(response) = answered.map_err(|never: Infallible| match never {});
+        response.map(Body::other)
+    }
+}
+
+/// The gateway as a service of tower.
+#[derive(Clone)]
+struct GatewayService(ServiceOf);
+
+#[derive(Clone)]
+enum ServiceOf {
+    /// Within the gateway itself.
+    Weak(std::sync::Weak<Inner>),
+    /// In a router of the program.
+    Strong(Gateway),
+}
+
+impl Service<Request<axum::body::Body>> for GatewayService {
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, mut request: Request<axum::body::Body>) -> Self::Future {
+        let service = self.0.clone();
+        Box::pin(async move {
+            let inner = match &service {
+                ServiceOf::Weak(inner) => inner.upgrade(),
+                ServiceOf::Strong(gateway) => Some(gateway.inner.clone()),
+            };
+            // A server holds the gateway while it answers.
+            let Some(inner) = inner else { return Ok(Response::default()) };
+            let client = request.extensions_mut().remove::<Arc<Client>>();
+            let client = client.unwrap_or_else(|| inner.mounted.clone());
+            Ok(inner.handle(&client, request).await)
+        })
+    }
+}

@@ -1,0 +1,253 @@
+//! The options of a gateway.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use wigwag::access::Principal;
+use wigwag::transport::TlsServerConfig;
+
+use crate::limits::{ASK_TIME, ASK_TIME_MAX, BODY_BYTES, TOKEN_BYTES_MAX};
+
+/// The options of a [`Gateway`](crate::Gateway).
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use wigwag::access::Principal;
+/// use wigwag_gateway::GatewayOptions;
+///
+/// let options = GatewayOptions::default()
+///     .token("6f1c0f9b2d", Principal::key("reporting"))
+///     .allow_origin("https://shop.example")
+///     .ask_time(Duration::from_secs(5));
+/// # let _ = options;
+/// ```
+#[derive(Clone, Default)]
+pub struct GatewayOptions {
+    pub(crate) tls: Option<TlsServerConfig>,
+    tokens: Arc<Vec<Token>>,
+    pub(crate) allows_anonymous: bool,
+    pub(crate) is_insecure: bool,
+    origins: Arc<Vec<String>>,
+    any_origin: bool,
+    hosts: Arc<Vec<String>>,
+    ask_time: Option<Duration>,
+    body_bytes: Option<usize>,
+    pub(crate) router: Option<axum::Router>,
+    pub(crate) title: Option<Arc<str>>,
+}
+
+#[derive(Clone)]
+struct Token {
+    /// The token itself is not kept.
+    digest: [u8; 32],
+    principal: Principal,
+}
+
+impl GatewayOptions {
+    /// The certificate for `https://` addresses; with an authority for clients, each client needs a
+    /// certificate, and is identified by it. HTTP/2 needs the
+    /// [application protocols](wigwag::transport::TlsServerBuilder::application_protocols) `h2` and
+    /// `http/1.1` there.
+    #[must_use]
+    pub fn tls(mut self, config: TlsServerConfig) -> GatewayOptions {
+        self.tls = Some(config);
+        self
+    }
+
+    /// Accepts requests with the header `Authorization: Bearer token` as those of `principal`. With any
+    /// token, a request without one is refused, unless TLS or a Unix socket identifies its client, or
+    /// [anonymous](Self::allow_anonymous) ones are allowed. A token is a secret: send it over TLS only,
+    /// or within one machine. One longer than 1,024 bytes is never accepted.
+    #[must_use]
+    pub fn token(mut self, token: &str, principal: Principal) -> GatewayOptions {
+        let digest = hmac_sha256::Hash::hash(token.as_bytes());
+        Arc::make_mut(&mut self.tokens).push(Token { digest, principal });
+        self
+    }
+
+    /// Serves clients that say nothing of who they are, as [`Principal::Anonymous`], although there are
+    /// tokens.
+    #[must_use]
+    pub fn allow_anonymous(mut self, on: bool) -> GatewayOptions {
+        self.allows_anonymous = on;
+        self
+    }
+
+    /// Listens beyond this machine although nothing identifies the clients.
+    #[must_use]
+    pub fn insecure(mut self, on: bool) -> GatewayOptions {
+        self.is_insecure = on;
+        self
+    }
+
+    /// Lets pages of `origin` call, for example `https://shop.example` (CORS); may be called several
+    /// times. Pages from the host and port that they call may always do so.
+    #[must_use]
+    pub fn allow_origin(mut self, origin: &str) -> GatewayOptions {
+        Arc::make_mut(&mut self.origins).push(origin.to_ascii_lowercase());
+        self
+    }
+
+    /// Lets pages of every origin call: any page that a user of a browser opens then has the access that
+    /// the user's machine has.
+    #[must_use]
+    pub fn allow_any_origin(mut self) -> GatewayOptions {
+        self.any_origin = true;
+        self
+    }
+
+    /// Accepts requests whose header `Host` has this name; may be called several times. Without any, a
+    /// gateway on a loopback address accepts `localhost` and addresses, so that a page cannot reach it
+    /// by a name that leads there (DNS rebinding), and other gateways accept every name.
+    #[must_use]
+    pub fn host(mut self, name: &str) -> GatewayOptions {
+        Arc::make_mut(&mut self.hosts).push(name.to_ascii_lowercase());
+        self
+    }
+
+    /// How long an ask waits for its reply, 30 s by default and 300 s at most, if the request does not
+    /// say otherwise.
+    #[must_use]
+    pub fn ask_time(mut self, limit: Duration) -> GatewayOptions {
+        self.ask_time = Some(limit.min(ASK_TIME_MAX));
+        self
+    }
+
+    /// Bytes of the body of a request, 1 MiB by default.
+    #[must_use]
+    pub fn body_bytes_max(mut self, bytes: usize) -> GatewayOptions {
+        self.body_bytes = Some(bytes);
+        self
+    }
+
+    /// Serves this router beside the actors: it is asked first, and the gateway answers what it does not
+    /// know. Its own fallback is not used.
+    #[must_use]
+    pub fn router(mut self, router: axum::Router) -> GatewayOptions {
+        self.router = Some(router);
+        self
+    }
+
+    /// The title of the document `/openapi.json`.
+    #[must_use]
+    pub fn title(mut self, title: &str) -> GatewayOptions {
+        self.title = Some(title.into());
+        self
+    }
+
+    /// How long an ask waits for its reply.
+    pub(crate) fn get_ask_time(&self) -> Duration {
+        self.ask_time.unwrap_or(ASK_TIME)
+    }
+
+    /// Bytes of the body of a request.
+    pub(crate) fn get_body_bytes(&self) -> usize {
+        self.body_bytes.unwrap_or(BODY_BYTES)
+    }
+
+    pub(crate) fn has_tokens(&self) -> bool {
+        !self.tokens.is_empty()
+    }
+
+    /// The identity of a client with this token.
+    pub(crate) fn principal_of(&self, token: &[u8]) -> Option<&Principal> {
+        if token.len() > TOKEN_BYTES_MAX {
+            return None;
+        }
+        // What an observer learns from the time that this takes is about digests, of no use to it.
+        let digest = hmac_sha256::Hash::hash(token);
+        let found = self.tokens.iter().find(|known| known.digest == digest);
+        found.map(|known| &known.principal)
+    }
+
+    /// True if a page of `origin` may call `host`.
+    pub(crate) fn allows_origin(&self, origin: &str, host: &str) -> bool {
+        let authority = origin.strip_prefix("http://").or(origin.strip_prefix("https://"));
+        let is_same_host = authority.is_some_and(|it| it.eq_ignore_ascii_case(host));
+        let is_named = || self.origins.iter().any(|known| known.eq_ignore_ascii_case(origin));
+        self.any_origin || is_same_host || is_named()
+    }
+
+    /// The origins that are named.
+    pub(crate) fn origins(&self) -> &[String] {
+        &self.origins
+    }
+
+    pub(crate) fn allows_any_origin(&self) -> bool {
+        self.any_origin
+    }
+
+    /// True if a request for `host`, as the header `Host` has it, is for this gateway.
+    pub(crate) fn accepts_host(&self, host: &str, is_loopback: bool) -> bool {
+        let name = match host.strip_prefix('[') {
+            Some(rest) => rest.split_once(']').map_or("", |(address, _)| address),
+            None => host.rsplit_once(':').map_or(host, |(name, _)| name),
+        };
+        if self.hosts.iter().any(|known| known.eq_ignore_ascii_case(name)) {
+            return true;
+        }
+        let is_here =
+            || name.eq_ignore_ascii_case("localhost") || name.parse::<std::net::IpAddr>().is_ok();
+        self.hosts.is_empty() && (!is_loopback || is_here())
+    }
+}
+
+impl fmt::Debug for GatewayOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GatewayOptions")
+            .field("tls", &self.tls.is_some())
+            .field("tokens", &self.tokens.len())
+            .field("origins", &self.origins)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_that_lead_here_are_accepted() {
+        let open = GatewayOptions::default();
+        let named = GatewayOptions::default().host("shop.example");
+        for (host, loopback, everywhere, by_name) in [
+            ("localhost:80", true, true, false),
+            ("127.0.0.1", true, true, false),
+            ("[::1]:8080", true, true, false),
+            ("evil.example:80", false, true, false),
+            ("SHOP.example:443", false, true, true),
+            ("", false, true, false),
+        ] {
+            assert_eq!(open.accepts_host(host, true), loopback, "{host}");
+            assert_eq!(open.accepts_host(host, false), everywhere, "{host}");
+            assert_eq!(named.accepts_host(host, true), by_name, "{host}");
+        }
+    }
+
+    #[test]
+    fn pages_of_the_same_host_and_named_ones_may_call() {
+        let options = GatewayOptions::default().allow_origin("https://Page.example");
+        for (origin, host, allowed) in [
+            ("http://h:1", "h:1", true),
+            ("https://H", "h", true),
+            ("http://h:2", "h:1", false),
+            ("null", "null", false),
+            ("https://page.example", "h", true),
+            ("https://page.example.evil", "h", false),
+        ] {
+            assert_eq!(options.allows_origin(origin, host), allowed, "{origin}");
+        }
+    }
+
+    #[test]
+    fn a_token_stands_for_its_identity_only() {
+        let options = GatewayOptions::default().token("secret", Principal::key("a"));
+        assert_eq!(options.principal_of(b"secret"), Some(&Principal::key("a")));
+        for wrong in [&b""[..], b"Secret", b"secret ", &[b'x'; 2000]] {
+            assert_eq!(options.principal_of(wrong), None);
+        }
+        assert!(!format!("{options:?}").contains("secret"));
+    }
+}

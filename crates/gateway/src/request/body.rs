@@ -1,0 +1,96 @@
+//! The body of a request, within its limits.
+
+use std::pin::pin;
+
+use bytes::{Bytes, BytesMut};
+use http_body_util::BodyExt;
+use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH};
+use hyper::{HeaderMap, StatusCode};
+use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::time::timeout;
+
+use crate::gateway::Inner;
+use crate::limits::BODY_TIME;
+use crate::problem::Problem;
+
+/// A whole body, which counts as long as it is held.
+pub(crate) struct Held<'a> {
+    pub(crate) bytes: Bytes,
+    _permits: Vec<SemaphorePermit<'a>>,
+}
+
+impl Inner {
+    /// Reads a body of at most `most` bytes.
+    pub(crate) async fn read_body<B>(
+        &self,
+        headers: &HeaderMap,
+        body: B,
+        most: usize,
+    ) -> Result<Held<'_>, Problem>
+    where
+        B: http_body::Body<Data = Bytes>,
+        B::Error: Into<axum::BoxError>,
+    {
+        if body.is_end_stream() {
+            return Ok(Held { bytes: Bytes::new(), _permits: Vec::new() });
+        }
+        if headers.contains_key(CONTENT_ENCODING) {
+            // A small body that grows when it is decompressed has no limit that its sender pays for.
+            let detail = "the body is compressed";
+            let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
+            let hint = "send the body as it is, without Content-Encoding";
+            return Err(Problem::client(status, "UnsupportedMediaType", detail, hint));
+        }
+        let length =
+            headers.get(CONTENT_LENGTH).and_then(|it| it.to_str().ok()?.parse::<usize>().ok());
+        if length.is_some_and(|length| length > most) {
+            return Err(too_large(most));
+        }
+        let reading = collect(&self.bodies, body, most);
+        timeout(BODY_TIME, reading).await.unwrap_or_else(|_| {
+            let status = StatusCode::REQUEST_TIMEOUT;
+            let detail = format!("the body was not there within {BODY_TIME:?}");
+            Err(Problem::client(status, "BodyTimeout", &detail, "send it faster, or in parts"))
+        })
+    }
+}
+
+async fn collect<B>(bodies: &Semaphore, body: B, most: usize) -> Result<Held<'_>, Problem>
+where
+    B: http_body::Body<Data = Bytes>,
+    B::Error: Into<axum::BoxError>,
+{
+    let mut body = pin!(body);
+    let mut first = Bytes::new();
+    let mut all = BytesMut::new();
+    let mut permits = Vec::new();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| {
+            // The connection has broken, or what came is no body.
+            let text = error.into().to_string();
+            Problem::client(StatusCode::BAD_REQUEST, "BadBody", &text, "send the body anew")
+        })?;
+        // Trailers say nothing that is needed.
+        let Ok(data) = frame.into_data() else { continue };
+        if first.len() + all.len() + data.len() > most {
+            return Err(too_large(most));
+        }
+        let count = u32::try_from(data.len()).unwrap_or(u32::MAX);
+        let full = |_| Problem::overloaded("the gateway holds as many bodies as it may");
+        permits.push(bodies.try_acquire_many(count).map_err(full)?);
+        if first.is_empty() && all.is_empty() {
+            first = data;
+            continue;
+        }
+        all.extend_from_slice(&std::mem::take(&mut first));
+        all.extend_from_slice(&data);
+    }
+    let bytes = if all.is_empty() { first } else { all.freeze() };
+    Ok(Held { bytes, _permits: permits })
+}
+
+fn too_large(most: usize) -> Problem {
+    let detail = format!("the body has more than {most} bytes");
+    let hint = "send less, or several calls";
+    Problem::client(StatusCode::PAYLOAD_TOO_LARGE, "TooLarge", &detail, hint)
+}

@@ -1,0 +1,327 @@
+//! Asks, tells and streams.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+use hyper::{Method, Response, StatusCode};
+use serde_json::{Map, Value};
+use wigwag::CallError;
+use wigwag::proxy::{ProxyCall, ProxyMethod, ProxyReply};
+use wigwag_describe::named::{Mismatch, Names};
+
+use super::client::{Client, Identity};
+use super::events::Events;
+use super::routes::RouteCall;
+use super::{Outcome, Parts, decoded};
+use crate::body::Body;
+use crate::gateway::Inner;
+use crate::limits::{ASK_TIME_MAX, ITEMS_AHEAD};
+use crate::problem::Problem;
+
+/// The path of a call, which is not decoded yet.
+#[derive(Clone, Copy)]
+pub(crate) struct Path<'a> {
+    pub(crate) path: &'a str,
+    pub(crate) actor: &'a str,
+    /// `ask`, `tell` or `stream`.
+    pub(crate) call: &'a str,
+    pub(crate) method: &'a str,
+}
+
+/// A method that a client has found.
+pub(crate) struct KnownCall {
+    method: ProxyMethod,
+    /// The names of the structs and enums of the actor, if an argument has any.
+    names: Option<Arc<Names>>,
+    reply: ReplyForm,
+    /// The version of the exports at that time.
+    version: u64,
+}
+
+/// How the replies of a method become JSON.
+#[derive(Clone)]
+pub(crate) struct ReplyForm {
+    /// The names of the structs and enums within it, if there are any.
+    names: Option<Arc<Names>>,
+    /// The type of the reply; of a stream, that of its items.
+    kind: &'static str,
+}
+
+impl KnownCall {
+    fn new(method: ProxyMethod, version: u64) -> KnownCall {
+        let schema = method.schema();
+        let names = Arc::new(Names::new(&method.described().types));
+        let kind = match schema.is_stream {
+            true => schema.reply.strip_prefix("Stream<").and_then(|rest| rest.strip_suffix('>')),
+            false => None,
+        };
+        let kind = kind.unwrap_or(schema.reply);
+        let reply = ReplyForm { names: names.differ(kind).then(|| names.clone()), kind };
+        let differ = schema.arguments.iter().any(|argument| names.differ(argument.kind));
+        KnownCall { method, names: differ.then_some(names), reply, version }
+    }
+
+    /// True while the path leads to the same method.
+    pub(crate) fn holds(&self, version: u64) -> bool {
+        self.version == version && self.method.is_running()
+    }
+
+    /// A call with arguments in JSON.
+    fn arguments(&self, mut arguments: Value) -> Result<ProxyCall, Problem> {
+        let parameters = self.method.schema().arguments;
+        if let Some(names) = &self.names {
+            let wrong =
+                |parameter: &str, Mismatch(text)| bad_arguments(&format!("{parameter}: {text}"));
+            let convert = |at: usize, value: &mut Value| match parameters.get(at) {
+                Some(parameter) => {
+                    let named = names.unname(parameter.kind, value.take());
+                    *value = named.map_err(|mismatch| wrong(parameter.name, mismatch))?;
+                    Ok::<_, Problem>(())
+                }
+                None => Ok(()),
+            };
+            let is_one = parameters.len() == 1;
+            let has_its_name = |named: &Map<String, Value>| {
+                named.len() == 1 && named.contains_key(parameters[0].name)
+            };
+            match &mut arguments {
+                Value::Array(values) => {
+                    values.iter_mut().enumerate().try_for_each(|(at, value)| convert(at, value))?;
+                }
+                Value::Object(named) if !is_one || has_its_name(named) => {
+                    for (at, parameter) in parameters.iter().enumerate() {
+                        if let Some(value) = named.get_mut(parameter.name) {
+                            convert(at, value)?;
+                        }
+                    }
+                }
+                value if is_one => {
+                    convert(0, value)?;
+                    arguments = Value::Array(vec![arguments]);
+                }
+                _ => {}
+            }
+        }
+        Ok(self.method.call_json(arguments)?)
+    }
+}
+
+impl ReplyForm {
+    /// The value as a text of JSON.
+    pub(crate) fn json(&self, reply: &ProxyReply) -> Result<String, CallError> {
+        match &self.names {
+            None => reply.json(),
+            Some(names) => Ok(names.name(self.kind, reply.value()?).to_string()),
+        }
+    }
+
+    /// The answer to an ask: that of a `Result` is its value, or a problem with its error.
+    fn answer(&self, reply: &ProxyReply) -> Outcome {
+        let json = match &self.names {
+            None => reply.json()?,
+            Some(names) => match names.name(self.kind, reply.value()?) {
+                Value::Object(mut tags) if self.kind.starts_with("Result<") && tags.len() == 1 => {
+                    match (tags.remove("Ok"), tags.remove("Err")) {
+                        (Some(value), _) => value.to_string(),
+                        (_, Some(error)) => return Err(Problem::returned(error)),
+                        _ => Value::Object(tags).to_string(),
+                    }
+                }
+                value => value.to_string(),
+            },
+        };
+        Ok(json_response(json))
+    }
+}
+
+/// A response with JSON.
+pub(crate) fn json_response(json: String) -> Response<Body> {
+    let mut response = Response::new(Body::from(json));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}
+
+fn bad_arguments(detail: &str) -> Problem {
+    let hint = "GET /{actor} has the arguments of the method";
+    Problem::client(StatusCode::BAD_REQUEST, "BadArguments", detail, hint)
+}
+
+impl Inner {
+    /// Makes the call that a path of the gateway's own names.
+    pub(crate) async fn call<B>(
+        self: &Arc<Inner>,
+        client: &Arc<Client>,
+        request: &Parts,
+        path: Path<'_>,
+        body: B,
+    ) -> Outcome
+    where
+        B: http_body::Body<Data = Bytes>,
+        B::Error: Into<axum::BoxError>,
+    {
+        let is_stream = path.call == "stream";
+        request.takes(if is_stream { &Method::GET } else { &Method::POST })?;
+        let identity = self.identity(client, request)?;
+        let known = self.known(&identity, path)?;
+        if is_stream != known.method.schema().is_stream {
+            let call = if is_stream { "ask" } else { "stream" };
+            return Err(Problem::not_found(&format!("the method is called by /{call}/")));
+        }
+        let arguments = match is_stream {
+            true => known.arguments(query(&known.method, request, Map::new()))?,
+            false => {
+                let held =
+                    self.read_body(&request.parts.headers, body, self.options.get_body_bytes());
+                known.arguments(parsed(&held.await?.bytes)?)?
+            }
+        };
+        self.admit(&identity)?;
+        match path.call {
+            "ask" => known.reply.answer(&arguments.ask(self.wait(request)).await?),
+            "tell" => {
+                arguments.tell().await?;
+                let mut response = Response::new(Body::default());
+                *response.status_mut() = StatusCode::ACCEPTED;
+                Ok(response)
+            }
+            _ => {
+                let stream = arguments.stream(ITEMS_AHEAD).await?;
+                let events = Events::new(self, stream, known.reply.clone());
+                let mut response = Response::new(Body::events(events));
+                let headers = response.headers_mut();
+                headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+                headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+                Ok(response)
+            }
+        }
+    }
+
+    /// Makes the call of a route of a method.
+    pub(crate) async fn call_route<B>(
+        self: &Arc<Inner>,
+        client: &Arc<Client>,
+        request: &Parts,
+        call: RouteCall,
+        body: B,
+    ) -> Outcome
+    where
+        B: http_body::Body<Data = Bytes>,
+        B::Error: Into<axum::BoxError>,
+    {
+        let identity = self.identity(client, request)?;
+        // Not a path that a request can have.
+        let path = format!("\0{}/{}", call.actor, call.method);
+        let version = self.node.exports_version();
+        let known = match identity.known(&path, version) {
+            Some(known) => known,
+            None => {
+                let method = identity.proxy.actor(&call.actor)?.method(call.method)?;
+                let known = Arc::new(KnownCall::new(method, version));
+                identity.remember(&path, &known);
+                known
+            }
+        };
+        let mut named = Map::new();
+        for (name, text) in &call.captured {
+            named.insert(name.clone(), known.method.value_of_text(name, text));
+        }
+        let arguments = match request.parts.method {
+            Method::GET | Method::HEAD | Method::DELETE => query(&known.method, request, named),
+            _ => {
+                let held =
+                    self.read_body(&request.parts.headers, body, self.options.get_body_bytes());
+                with_body(&known.method, named, parsed(&held.await?.bytes)?)?
+            }
+        };
+        let arguments = known.arguments(arguments)?;
+        self.admit(&identity)?;
+        known.reply.answer(&arguments.ask(self.wait(request)).await?)
+    }
+
+    /// What a path leads to for a client.
+    fn known(&self, identity: &Identity, path: Path<'_>) -> Result<Arc<KnownCall>, Problem> {
+        let version = self.node.exports_version();
+        if let Some(known) = identity.known(path.path, version) {
+            return Ok(known);
+        }
+        let actor = identity.proxy.actor(&decoded(path.actor)?)?;
+        let method = actor.method(&decoded(path.method)?)?;
+        let known = Arc::new(KnownCall::new(method, version));
+        identity.remember(path.path, &known);
+        Ok(known)
+    }
+
+    /// The identity of the client of a request.
+    pub(crate) fn identity(
+        &self,
+        client: &Client,
+        request: &Parts,
+    ) -> Result<Arc<Identity>, Problem> {
+        client.identity(&self.node, &self.options, &request.parts.headers)
+    }
+
+    fn admit(&self, identity: &Identity) -> Result<(), Problem> {
+        match identity.proxy.admits_call() {
+            true => Ok(()),
+            false => Err(Problem::too_many("the client makes more calls a second than it may")),
+        }
+    }
+
+    /// How long the reply to a request may take.
+    fn wait(&self, request: &Parts) -> Duration {
+        let asked =
+            request.wait_seconds().map(|seconds| Duration::from_secs(seconds).min(ASK_TIME_MAX));
+        asked.unwrap_or_else(|| self.options.get_ask_time())
+    }
+}
+
+/// The arguments in the body of a request; no body is no argument.
+fn parsed(body: &Bytes) -> Result<Value, Problem> {
+    if body.trim_ascii().is_empty() {
+        return Ok(Value::Array(Vec::new()));
+    }
+    serde_json::from_slice(body).map_err(|error| {
+        let detail = format!("the body is no JSON: {error}");
+        let hint = "send the arguments as a JSON array, or as an object by their names";
+        Problem::client(StatusCode::BAD_REQUEST, "BadJson", &detail, hint)
+    })
+}
+
+/// The arguments in the query of a request, beside those that are there already.
+fn query(method: &ProxyMethod, request: &Parts, mut named: Map<String, Value>) -> Value {
+    let query = request.parts.uri.query().unwrap_or_default();
+    for (name, text) in form_urlencoded::parse(query.as_bytes()) {
+        named.insert(name.clone().into_owned(), method.value_of_text(&name, &text));
+    }
+    Value::Object(named)
+}
+
+/// The arguments of a route with a body: an object has those that are not in the path by their names; a
+/// single one may be the body itself.
+fn with_body(
+    method: &ProxyMethod,
+    mut named: Map<String, Value>,
+    body: Value,
+) -> Result<Value, Problem> {
+    let mut others =
+        method.schema().arguments.iter().filter(|argument| !named.contains_key(argument.name));
+    let (first, second) = (others.next(), others.next());
+    match (first, second, body) {
+        (None, _, Value::Array(values)) if values.is_empty() => {}
+        (Some(_), None, Value::Array(values)) if values.is_empty() => {}
+        (Some(one), None, Value::Object(fields))
+            if !(fields.len() == 1 && fields.contains_key(one.name)) =>
+        {
+            named.insert(one.name.to_owned(), Value::Object(fields));
+        }
+        (_, _, Value::Object(fields)) => named.extend(fields),
+        (Some(one), None, value) => {
+            named.insert(one.name.to_owned(), value);
+        }
+        _ => return Err(bad_arguments("the body is an object with the arguments by their names")),
+    }
+    Ok(Value::Object(named))
+}

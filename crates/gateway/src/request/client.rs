@@ -1,0 +1,165 @@
+//! The client of a connection: its identities, and what it has called before.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use hyper::HeaderMap;
+use hyper::header::AUTHORIZATION;
+use wigwag::access::{Principal, identify};
+use wigwag::proxy::Proxy;
+use wigwag::transport::{Credentials, PeerCertificate};
+use wigwag::{Node, NodeError};
+
+use super::calls::KnownCall;
+use crate::limits::{IDENTITIES_MAX, PATHS_MAX};
+use crate::options::GatewayOptions;
+use crate::problem::Problem;
+use crate::server::steal::Stealable;
+
+/// The client of one connection.
+pub(crate) struct Client {
+    peer: Arc<str>,
+    is_loopback: bool,
+    /// What the connection says of its peer; the certificate is there after the first request.
+    certificate: PeerCertificate,
+    credentials: Option<Credentials>,
+    identities: Mutex<Vec<Arc<Identity>>>,
+    has_begun: AtomicBool,
+    /// The connection, for what takes it over.
+    pub(crate) connection: Option<Arc<Stealable>>,
+}
+
+/// What a client is as one of its identities.
+pub(crate) struct Identity {
+    principal: Principal,
+    pub(crate) proxy: Proxy,
+    known: Mutex<HashMap<Box<str>, Arc<KnownCall>>>,
+}
+
+impl Client {
+    /// The client of a connection.
+    pub(crate) fn new(connection: Arc<Stealable>, is_loopback: bool) -> Client {
+        let (peer, certificate, credentials) = connection.peer();
+        Client {
+            peer,
+            is_loopback,
+            certificate,
+            credentials,
+            identities: Mutex::default(),
+            has_begun: AtomicBool::new(false),
+            connection: Some(connection),
+        }
+    }
+
+    /// The clients of another server, of whose connections nothing is known.
+    pub(crate) fn mounted() -> Client {
+        Client {
+            peer: "http".into(),
+            is_loopback: false,
+            certificate: PeerCertificate::default(),
+            credentials: None,
+            identities: Mutex::default(),
+            has_begun: AtomicBool::new(false),
+            connection: None,
+        }
+    }
+
+    /// A request of the client has come.
+    pub(crate) fn begin(&self) {
+        // Relaxed: no other memory is published through the flag.
+        self.has_begun.store(true, Ordering::Relaxed);
+    }
+
+    /// True if a request has come.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.has_begun.load(Ordering::Relaxed)
+    }
+
+    /// The address of the client.
+    pub(crate) fn peer(&self) -> &Arc<str> {
+        &self.peer
+    }
+
+    /// True if only programs of this machine reach the listener.
+    pub(crate) fn is_loopback(&self) -> bool {
+        self.is_loopback
+    }
+
+    /// The client as the one that a request says that it is.
+    pub(crate) fn identity(
+        &self,
+        node: &Node,
+        options: &GatewayOptions,
+        headers: &HeaderMap,
+    ) -> Result<Arc<Identity>, Problem> {
+        let principal = self.principal(options, headers)?;
+        let mut identities = self.identities();
+        if let Some(known) = identities.iter().find(|known| known.principal == principal) {
+            return Ok(known.clone());
+        }
+        let proxy = node.proxy(principal.clone(), &self.peer).map_err(|error| match error {
+            NodeError::Closed => Problem::overloaded("the node is closing"),
+            _ => Problem::too_many("the client has as many connections as it may"),
+        })?;
+        if identities.len() >= IDENTITIES_MAX {
+            identities.remove(0);
+        }
+        let identity = Arc::new(Identity { principal, proxy, known: Mutex::default() });
+        identities.push(identity.clone());
+        Ok(identity)
+    }
+
+    fn principal(
+        &self,
+        options: &GatewayOptions,
+        headers: &HeaderMap,
+    ) -> Result<Principal, Problem> {
+        if let Some(given) = headers.get(AUTHORIZATION) {
+            let token = given.as_bytes().split_at_checked(7).filter(|(scheme, _)| {
+                // The scheme is the same in capitals (RFC 9110 11.1).
+                scheme.eq_ignore_ascii_case(b"bearer ")
+            });
+            let Some((_, token)) = token else {
+                return Err(Problem::unauthorized("the header Authorization has no bearer token"));
+            };
+            let known = options.principal_of(token.trim_ascii()).cloned();
+            return known.ok_or_else(|| Problem::unauthorized("the token is not known"));
+        }
+        let principal = identify(&self.certificate, self.credentials, &self.peer);
+        let is_enough = principal.is_authenticated()
+            || principal == Principal::Process
+            || !options.has_tokens()
+            || options.allows_anonymous;
+        match is_enough {
+            true => Ok(principal),
+            false => Err(Problem::unauthorized("the request has no token")),
+        }
+    }
+
+    fn identities(&self) -> MutexGuard<'_, Vec<Arc<Identity>>> {
+        // The list is consistent between two calls, so a panic elsewhere has broken nothing.
+        self.identities.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Identity {
+    /// What this path has led to before, if it still does.
+    pub(crate) fn known(&self, path: &str, version: u64) -> Option<Arc<KnownCall>> {
+        let known = self.paths().get(path).cloned();
+        known.filter(|known| known.holds(version))
+    }
+
+    /// Remembers what a path leads to.
+    pub(crate) fn remember(&self, path: &str, call: &Arc<KnownCall>) {
+        let mut known = self.paths();
+        if known.len() >= PATHS_MAX {
+            known.clear();
+        }
+        known.insert(path.into(), call.clone());
+    }
+
+    fn paths(&self) -> MutexGuard<'_, HashMap<Box<str>, Arc<KnownCall>>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,71 @@
+//! Pages of other origins: which of them may call, and what browsers are told (the Fetch standard,
+//! CORS protocol).
+
+use hyper::header::{
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_METHOD, HOST,
+    HeaderValue, ORIGIN, VARY,
+};
+use hyper::http::request::Parts;
+use hyper::{HeaderMap, Method, Response, StatusCode};
+
+use crate::body::Body;
+use crate::options::GatewayOptions;
+use crate::problem::Problem;
+
+/// Seconds for which a browser may remember what it was told.
+const MAX_AGE: &str = "600";
+
+/// Checks the origin of a request. A request of a browser that only asks what is allowed is answered.
+pub(crate) fn check(
+    options: &GatewayOptions,
+    request: &Parts,
+) -> Result<Option<Response<Body>>, Problem> {
+    let Some(origin) = request.headers.get(ORIGIN) else { return Ok(None) };
+    if !is_allowed(options, origin, &request.headers, request.uri.authority().map(|it| it.as_str()))
+    {
+        let hint = "allow the page's origin with `GatewayOptions::allow_origin`";
+        let detail = "a page of this origin may not call the gateway";
+        return Err(Problem::client(StatusCode::FORBIDDEN, "WrongOrigin", detail, hint));
+    }
+    let is_preflight = request.method == Method::OPTIONS
+        && request.headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD);
+    Ok(is_preflight.then(preflight))
+}
+
+fn preflight() -> Response<Body> {
+    let mut response = Response::new(Body::default());
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    let headers = response.headers_mut();
+    for (name, value) in [
+        (ACCESS_CONTROL_ALLOW_METHODS, "GET, HEAD, POST, PUT, PATCH, DELETE"),
+        (ACCESS_CONTROL_ALLOW_HEADERS, "authorization, content-type, prefer, traceparent"),
+        (ACCESS_CONTROL_MAX_AGE, MAX_AGE),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+/// Tells the browser that the page may read the answer.
+pub(crate) fn allow(options: &GatewayOptions, request: &HeaderMap, response: &mut HeaderMap) {
+    if !options.origins().is_empty() || options.allows_any_origin() {
+        response.append(VARY, HeaderValue::from_static("origin"));
+    }
+    let Some(origin) = request.get(ORIGIN) else { return };
+    if is_allowed(options, origin, request, None) {
+        response.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
+        response.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("retry-after"));
+    }
+}
+
+fn is_allowed(
+    options: &GatewayOptions,
+    origin: &HeaderValue,
+    headers: &HeaderMap,
+    authority: Option<&str>,
+) -> bool {
+    let host = headers.get(HOST).and_then(|host| host.to_str().ok()).or(authority);
+    let origin = origin.to_str().ok();
+    origin.is_some_and(|origin| options.allows_origin(origin, host.unwrap_or_default()))
+}

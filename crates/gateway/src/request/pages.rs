@@ -1,0 +1,124 @@
+//! What the gateway says of the node and of itself: its actors, their schemas, counters and health.
+
+use std::sync::Arc;
+
+use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::{Method, Response, StatusCode};
+use serde_json::{Value, json};
+use wigwag::proxy::ProxyActor;
+use wigwag_describe::definitions::Definitions;
+use wigwag_describe::forms::Dialect;
+use wigwag_describe::openapi::{self, Actor};
+
+use super::calls::json_response;
+use super::client::Client;
+use super::{Outcome, Parts};
+use crate::body::Body;
+use crate::gateway::Inner;
+use crate::problem::Problem;
+
+/// The name under which a node that may be observed exports its counters.
+const METRICS: &str = "/metrics";
+
+/// Whether the gateway takes requests.
+pub(crate) fn health(is_closing: bool) -> Outcome {
+    let status = if is_closing { "closing" } else { "ok" };
+    let mut response = json_response(json!({"status": status}).to_string());
+    if is_closing {
+        *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+    }
+    Ok(response)
+}
+
+impl Inner {
+    /// The actors that the client may call.
+    pub(crate) fn index(self: &Arc<Inner>, client: &Arc<Client>, request: &Parts) -> Outcome {
+        request.takes(&Method::GET)?;
+        let identity = self.identity(client, request)?;
+        let actors: Vec<Value> = identity
+            .proxy
+            .actors()
+            .into_iter()
+            .map(|one| json!({"name": one.name, "type": one.kind, "comment": one.comment}))
+            .collect();
+        Ok(json_response(json!({"actors": actors}).to_string()))
+    }
+
+    /// The interface of one actor: JSON Schema of its methods, for values in their named form.
+    pub(crate) fn schema(
+        self: &Arc<Inner>,
+        client: &Arc<Client>,
+        request: &Parts,
+        name: &str,
+    ) -> Outcome {
+        request.takes(&Method::GET)?;
+        let identity = self.identity(client, request)?;
+        let actor = identity.proxy.actor(name)?;
+        let described = actor.described();
+        // One document with its types beside the methods, so references lead into it.
+        let definitions = Definitions::new(&described, Dialect::OpenApi);
+        let methods: serde_json::Map<String, Value> = described
+            .methods
+            .iter()
+            .map(|(method, arguments, reply)| {
+                let mut form = json!({
+                    "signature": format!("{} -> {reply}", wigwag_describe::signature(method, arguments)),
+                    "arguments": definitions.arguments(arguments),
+                    "reply": definitions.reply(method, reply),
+                    "stream": described.is_stream(method),
+                });
+                let comment = described.comment_of(method);
+                if !comment.is_empty() {
+                    form["description"] = comment.into();
+                }
+                (method.clone(), form)
+            })
+            .collect();
+        let document = json!({
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "title": described.name,
+            "description": described.comment,
+            "methods": methods,
+            "components": {"schemas": definitions.types()},
+        });
+        Ok(json_response(document.to_string()))
+    }
+
+    /// All actors that the client may call, as OpenAPI 3.1.
+    pub(crate) fn openapi(self: &Arc<Inner>, client: &Arc<Client>, request: &Parts) -> Outcome {
+        request.takes(&Method::GET)?;
+        let identity = self.identity(client, request)?;
+        let actors: Vec<Actor> = identity
+            .proxy
+            .actors()
+            .into_iter()
+            // One may have been withdrawn since.
+            .filter_map(|one| identity.proxy.actor(&one.name).ok())
+            .map(|actor| described(&actor))
+            .collect();
+        let title = self.options.title.as_deref().unwrap_or("Actors");
+        Ok(json_response(openapi::document(title, &actors).to_string()))
+    }
+
+    /// The counters of the node and of the gateway, for clients that may call the actor `/metrics`.
+    pub(crate) fn metrics(self: &Arc<Inner>, client: &Arc<Client>, request: &Parts) -> Outcome {
+        request.takes(&Method::GET)?;
+        let identity = self.identity(client, request)?;
+        if identity.proxy.actor(METRICS).is_err() {
+            return Err(Problem::not_found("the node may not be observed, or not by this client"));
+        }
+        let page = self.node.metrics().to_prometheus() + &self.counters.page();
+        let mut response = Response::new(Body::from(page));
+        let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+        response.headers_mut().insert(CONTENT_TYPE, kind);
+        Ok(response)
+    }
+}
+
+fn described(actor: &ProxyActor) -> Actor {
+    let routes = actor.methods().flat_map(|method| {
+        let schema = method.schema();
+        schema.routes.iter().map(|route| (schema.name.to_owned(), *route)).collect::<Vec<_>>()
+    });
+    Actor { name: actor.name().to_owned(), described: actor.described(), routes: routes.collect() }
+}

@@ -1,0 +1,100 @@
+//! The routes that methods of actors have of their own.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use hyper::Method;
+use hyper::http::request::Parts;
+use wigwag::Node;
+
+use super::decoded;
+use crate::problem::Problem;
+
+/// The table of the routes, which follows what the node exports.
+#[derive(Default)]
+pub(crate) struct Routes(RwLock<Option<Arc<Table>>>);
+
+struct Table {
+    /// The version of the exports that the table is of.
+    version: u64,
+    /// By the path, and by the method of HTTP.
+    paths: matchit::Router<BTreeMap<&'static str, Target>>,
+    is_empty: bool,
+}
+
+struct Target {
+    actor: String,
+    method: &'static str,
+}
+
+/// The call that a route leads to.
+pub(crate) struct RouteCall {
+    pub(crate) actor: String,
+    pub(crate) method: &'static str,
+    /// The arguments that are segments of the path.
+    pub(crate) captured: Vec<(String, String)>,
+}
+
+impl Routes {
+    /// The call that a request is for; `None` if no route has its path.
+    pub(crate) fn find(&self, node: &Node, request: &Parts) -> Result<Option<RouteCall>, Problem> {
+        let table = self.table(node);
+        if table.is_empty {
+            return Ok(None);
+        }
+        let Ok(found) = table.paths.at(request.uri.path()) else { return Ok(None) };
+        let verb = match request.method {
+            Method::HEAD => "GET",
+            ref method => method.as_str(),
+        };
+        let Some(target) = found.value.get(verb) else {
+            let verbs: Vec<_> = found.value.keys().copied().collect();
+            return Err(Problem::method_not_allowed(&verbs.join(", ")));
+        };
+        let captured = found
+            .params
+            .iter()
+            .map(|(name, text)| Ok::<_, Problem>((name.to_owned(), decoded(text)?.into_owned())));
+        Ok(Some(RouteCall {
+            actor: target.actor.clone(),
+            method: target.method,
+            captured: captured.collect::<Result<_, _>>()?,
+        }))
+    }
+
+    fn table(&self, node: &Node) -> Arc<Table> {
+        let version = node.exports_version();
+        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(table) = known.as_ref().filter(|table| table.version == version) {
+            return table.clone();
+        }
+        drop(known);
+        let table = Arc::new(Table::new(node, version));
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Some(table.clone());
+        table
+    }
+}
+
+impl Table {
+    fn new(node: &Node, version: u64) -> Table {
+        let mut paths: BTreeMap<&'static str, BTreeMap<&'static str, Target>> = BTreeMap::new();
+        for exported in node.http_routes() {
+            let verbs = paths.entry(exported.route.path).or_default();
+            if verbs.contains_key(exported.route.verb) {
+                let (actor, path) = (&exported.actor, exported.route.path);
+                tracing::warn!(actor, path, "another actor has this route already");
+                continue;
+            }
+            let target = Target { actor: exported.actor, method: exported.method };
+            verbs.insert(exported.route.verb, target);
+        }
+        let is_empty = paths.is_empty();
+        let mut router = matchit::Router::new();
+        for (path, verbs) in paths {
+            if let Err(error) = router.insert(path, verbs) {
+                tracing::warn!(path, %error, "the route is not served");
+            }
+        }
+        Table { version, paths: router, is_empty }
+    }
+}
