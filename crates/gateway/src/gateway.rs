@@ -22,6 +22,7 @@ use crate::options::GatewayOptions;
 use crate::request::client::Client;
 use crate::request::routes::Routes;
 use crate::server;
+use crate::session::Sessions;
 
 /// A gateway from HTTP to the actors of a node. Clones are the same gateway.
 ///
@@ -53,6 +54,7 @@ pub(crate) struct Inner {
     /// Bytes of bodies of requests that may still come.
     pub(crate) bodies: Semaphore,
     pub(crate) routes: Routes,
+    pub(crate) sessions: Sessions,
     pub(crate) stage: watch::Sender<Stage>,
     /// The client of requests that come through a router of the program, without a connection of ours.
     pub(crate) mounted: Arc<Client>,
@@ -87,6 +89,7 @@ impl Gateway {
                 connections: Places::new(CONNECTIONS_MAX),
                 bodies: Semaphore::new(BODIES_BYTES_MAX),
                 routes: Routes::default(),
+                sessions: Sessions::default(),
                 stage: watch::Sender::new(Stage::Open),
                 mounted: Arc::new(Client::mounted()),
                 servers: Mutex::default(),

@@ -52,6 +52,7 @@ mod body;
 pub mod problem;
 mod counters;
 mod request;
+mod session;
 mod server;
 mod gateway;
 

@@ -7,18 +7,19 @@ use std::time::Duration;
 use wigwag::access::Principal;
 use wigwag::transport::TlsServerConfig;
 
-use crate::limits::{ASK_TIME, ASK_TIME_MAX, BODY_BYTES, TOKEN_BYTES_MAX};
+use crate::limits::{
+    ASK_TIME, ASK_TIME_MAX, BODY_BYTES, BODY_TIME, HEAD_TIME, TOKEN_BYTES_MAX, WRITE_STALL_MAX,
+};
 
 /// The options of a [`Gateway`](crate::Gateway).
 ///
 /// ```
 /// use std::time::Duration;
 ///
-/// use wigwag::access::Principal;
 /// use wigwag_gateway::GatewayOptions;
 ///
 /// let options = GatewayOptions::default()
-///     .token("6f1c0f9b2d", Principal::key("reporting"))
+///     .token("6f1c0f9b2d", "reporting")
 ///     .allow_origin("https://shop.example")
 ///     .ask_time(Duration::from_secs(5));
 /// # let _ = options;
@@ -29,11 +30,15 @@ pub struct GatewayOptions {
     tokens: Arc<Vec<Token>>,
     pub(crate) allows_anonymous: bool,
     pub(crate) is_insecure: bool,
+    pub(crate) has_no_sessions: bool,
     origins: Arc<Vec<String>>,
     any_origin: bool,
     hosts: Arc<Vec<String>>,
     ask_time: Option<Duration>,
     body_bytes: Option<usize>,
+    head_time: Option<Duration>,
+    body_time: Option<Duration>,
+    stall_time: Option<Duration>,
     pub(crate) router: Option<axum::Router>,
     pub(crate) title: Option<Arc<str>>,
 }
@@ -56,12 +61,14 @@ impl GatewayOptions {
         self
     }
 
-    /// Accepts requests with the header `Authorization: Bearer token` as those of `principal`. With any
+    /// Accepts requests with the header `Authorization: Bearer token` as those of
+    /// [`Principal::key`]`(name)`, the identity of a peer that proves the shared key of that name. With any
     /// token, a request without one is refused, unless TLS or a Unix socket identifies its client, or
     /// [anonymous](Self::allow_anonymous) ones are allowed. A token is a secret: send it over TLS only,
     /// or within one machine. One longer than 1,024 bytes is never accepted.
     #[must_use]
-    pub fn token(mut self, token: &str, principal: Principal) -> GatewayOptions {
+    pub fn token(mut self, token: &str, name: &str) -> GatewayOptions {
+        let principal = Principal::key(name);
         let digest = hmac_sha256::Hash::hash(token.as_bytes());
         Arc::make_mut(&mut self.tokens).push(Token { digest, principal });
         self
@@ -122,11 +129,42 @@ impl GatewayOptions {
         self
     }
 
+    /// The time within which the head of a request must be complete, so also that of an idle connection:
+    /// 60 s by default. The first head of a connection has 5 s at most.
+    #[must_use]
+    pub fn head_time(mut self, limit: Duration) -> GatewayOptions {
+        self.head_time = Some(limit);
+        self
+    }
+
+    /// The time within which the body of a request must be complete, 30 s by default.
+    #[must_use]
+    pub fn body_time(mut self, limit: Duration) -> GatewayOptions {
+        self.body_time = Some(limit);
+        self
+    }
+
+    /// How long a client may read nothing of what is sent to it, 30 s by default. Then its connection is
+    /// cut.
+    #[must_use]
+    pub fn stall_time(mut self, limit: Duration) -> GatewayOptions {
+        self.stall_time = Some(limit);
+        self
+    }
+
     /// Serves this router beside the actors: it is asked first, and the gateway answers what it does not
     /// know. Its own fallback is not used.
     #[must_use]
     pub fn router(mut self, router: axum::Router) -> GatewayOptions {
         self.router = Some(router);
+        self
+    }
+
+    /// Sets whether the gateway carries sessions over WebSocket and over long poll, which it does by
+    /// default.
+    #[must_use]
+    pub fn sessions(mut self, on: bool) -> GatewayOptions {
+        self.has_no_sessions = !on;
         self
     }
 
@@ -140,6 +178,21 @@ impl GatewayOptions {
     /// How long an ask waits for its reply.
     pub(crate) fn get_ask_time(&self) -> Duration {
         self.ask_time.unwrap_or(ASK_TIME)
+    }
+
+    /// The time for a head.
+    pub(crate) fn get_head_time(&self) -> Duration {
+        self.head_time.unwrap_or(HEAD_TIME)
+    }
+
+    /// The time for a body.
+    pub(crate) fn get_body_time(&self) -> Duration {
+        self.body_time.unwrap_or(BODY_TIME)
+    }
+
+    /// The time for which a client may not read.
+    pub(crate) fn get_stall_time(&self) -> Duration {
+        self.stall_time.unwrap_or(WRITE_STALL_MAX)
     }
 
     /// Bytes of the body of a request.
@@ -243,7 +296,7 @@ mod tests {
 
     #[test]
     fn a_token_stands_for_its_identity_only() {
-        let options = GatewayOptions::default().token("secret", Principal::key("a"));
+        let options = GatewayOptions::default().token("secret", "a");
         assert_eq!(options.principal_of(b"secret"), Some(&Principal::key("a")));
         for wrong in [&b""[..], b"Secret", b"secret ", &[b'x'; 2000]] {
             assert_eq!(options.principal_of(wrong), None);

@@ -92,7 +92,7 @@ impl Problem {
         Problem { error: Some(error), ..Problem::client(status, "Returned", detail, hint) }
     }
 
-    fn header(mut self, name: hyper::header::HeaderName, value: HeaderValue) -> Problem {
+    pub(crate) fn header(mut self, name: hyper::header::HeaderName, value: HeaderValue) -> Problem {
         self.header = Some((name, value));
         self
     }

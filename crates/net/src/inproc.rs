@@ -67,14 +67,19 @@ impl Transport for Inproc {
             let sender = lock(&LISTENERS).get(address.rest()).cloned();
             let nobody = || NetError::new(address, NetErrorKind::NobodyListens);
             let sender = sender.ok_or_else(nobody)?;
-            let name: Arc<str> = address.to_string().into();
-            let (there, back) = (BatchQueue::new(), BatchQueue::new());
-            let ours = end(&back, &there, &name);
-            let theirs = end(&there, &back, &name);
+            let (ours, theirs) = pair(&address.to_string());
             sender.send(theirs).await.map_err(|_| nobody())?;
             Ok(ours)
         })
     }
+}
+
+/// Both ends of a new connection between `address` and itself, for a server that hands one of them
+/// over and moves the bytes of the other in a way of its own.
+pub fn pair(address: &str) -> (Connection, Connection) {
+    let name: Arc<str> = address.into();
+    let (there, back) = (BatchQueue::new(), BatchQueue::new());
+    (end(&back, &there, &name), end(&there, &back, &name))
 }
 
 fn end(reads: &Arc<BatchQueue>, writes: &Arc<BatchQueue>, peer: &Arc<str>) -> Connection {

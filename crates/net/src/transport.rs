@@ -113,6 +113,9 @@ pub struct Connection {
     pub local: Option<Arc<str>>,
     /// The credentials of the peer, if the kernel vouches for them: on Unix sockets.
     pub credentials: Option<Credentials>,
+    /// The name of the peer, if the server that has handed the connection over vouches for it: it has
+    /// identified the peer in a way of its own.
+    pub vouched_name: Option<Arc<str>>,
     /// The certificate of the peer, if the transport has one.
     pub certificate: PeerCertificate,
     /// The certificate that a listener has presented to the peer, in DER.
@@ -146,6 +149,7 @@ impl Connection {
             peer: peer.into(),
             local: None,
             credentials: None,
+            vouched_name: None,
             certificate: PeerCertificate::default(),
             own_certificate: None,
             shared_memory: SharedMemory::default(),

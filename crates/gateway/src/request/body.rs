@@ -10,7 +10,6 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::timeout;
 
 use crate::gateway::Inner;
-use crate::limits::BODY_TIME;
 use crate::problem::Problem;
 
 /// A whole body, which counts as long as it is held.
@@ -47,9 +46,10 @@ impl Inner {
             return Err(too_large(most));
         }
         let reading = collect(&self.bodies, body, most);
-        timeout(BODY_TIME, reading).await.unwrap_or_else(|_| {
+        let limit = self.options.get_body_time();
+        timeout(limit, reading).await.unwrap_or_else(|_| {
             let status = StatusCode::REQUEST_TIMEOUT;
-            let detail = format!("the body was not there within {BODY_TIME:?}");
+            let detail = format!("the body was not there within {limit:?}");
             Err(Problem::client(status, "BodyTimeout", &detail, "send it faster, or in parts"))
         })
     }

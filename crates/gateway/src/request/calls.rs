@@ -247,6 +247,9 @@ impl Inner {
         if let Some(known) = identity.known(path.path, version) {
             return Ok(known);
         }
+        if path.actor.is_empty() {
+            return Err(Problem::not_found("the path names no actor"));
+        }
         let actor = identity.proxy.actor(&decoded(path.actor)?)?;
         let method = actor.method(&decoded(path.method)?)?;
         let known = Arc::new(KnownCall::new(method, version));
@@ -261,6 +264,15 @@ impl Inner {
         request: &Parts,
     ) -> Result<Arc<Identity>, Problem> {
         client.identity(&self.node, &self.options, &request.parts.headers)
+    }
+
+    /// The identity of the client of a session.
+    pub(crate) fn identity_of_session(
+        &self,
+        client: &Client,
+        request: &Parts,
+    ) -> Result<Arc<Identity>, Problem> {
+        client.session_identity(&self.node, &self.options, request)
     }
 
     fn admit(&self, identity: &Identity) -> Result<(), Problem> {

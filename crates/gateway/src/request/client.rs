@@ -8,9 +8,10 @@ use hyper::HeaderMap;
 use hyper::header::AUTHORIZATION;
 use wigwag::access::{Principal, identify};
 use wigwag::proxy::Proxy;
-use wigwag::transport::{Credentials, PeerCertificate};
+use wigwag::transport::{Connection, Credentials, PeerCertificate};
 use wigwag::{Node, NodeError};
 
+use super::Parts;
 use super::calls::KnownCall;
 use crate::limits::{IDENTITIES_MAX, PATHS_MAX};
 use crate::options::GatewayOptions;
@@ -94,6 +95,10 @@ impl Client {
         headers: &HeaderMap,
     ) -> Result<Arc<Identity>, Problem> {
         let principal = self.principal(options, headers)?;
+        self.identity_of(node, principal)
+    }
+
+    fn identity_of(&self, node: &Node, principal: Principal) -> Result<Arc<Identity>, Problem> {
         let mut identities = self.identities();
         if let Some(known) = identities.iter().find(|known| known.principal == principal) {
             return Ok(known.clone());
@@ -108,6 +113,32 @@ impl Client {
         let identity = Arc::new(Identity { principal, proxy, known: Mutex::default() });
         identities.push(identity.clone());
         Ok(identity)
+    }
+
+    /// The client as a session says that it is, which may have its token in the query (RFC 6750 2.3): a
+    /// page cannot set headers of an upgrade.
+    pub(crate) fn session_identity(
+        &self,
+        node: &Node,
+        options: &GatewayOptions,
+        request: &Parts,
+    ) -> Result<Arc<Identity>, Problem> {
+        let query = request.parts.uri.query().unwrap_or_default();
+        let mut pairs = form_urlencoded::parse(query.as_bytes());
+        let token = pairs.find(|(name, _)| name == "access_token");
+        let Some((_, token)) = token else {
+            return self.identity(node, options, &request.parts.headers);
+        };
+        match options.principal_of(token.as_bytes()) {
+            Some(principal) => self.identity_of(node, principal.clone()),
+            None => Err(Problem::unauthorized("the token is not known")),
+        }
+    }
+
+    /// Says on a connection of the client's session what its own one says.
+    pub(crate) fn identify(&self, connection: &mut Connection) {
+        connection.certificate = self.certificate.clone();
+        connection.credentials = self.credentials;
     }
 
     fn principal(

@@ -5,7 +5,7 @@ pub(crate) mod routes;
 pub(crate) mod events;
 mod origin;
 mod body;
-mod calls;
+pub(crate) mod calls;
 mod pages;
 mod compression;
 
@@ -14,7 +14,7 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use hyper::header::HOST;
-use hyper::{Method, Request, Response};
+use hyper::{Method, Request, Response, StatusCode, Version};
 use percent_encoding::percent_decode_str;
 
 use crate::body::Body;
@@ -89,11 +89,18 @@ impl Inner {
 
     /// Refuses a name that leads here by accident or by malice.
     fn check_host(&self, client: &Client, request: &Parts) -> Result<(), Problem> {
+        // One, and no other (RFC 9112 3.2).
+        let hosts = request.parts.headers.get_all(HOST).iter().count();
+        if hosts > 1 || (hosts == 0 && request.parts.version == Version::HTTP_11) {
+            let hint = "send one header Host";
+            let detail = "the request must have one header Host";
+            return Err(Problem::client(StatusCode::BAD_REQUEST, "BadRequest", detail, hint));
+        }
         let host = request.host();
         if self.options.accepts_host(host, client.is_loopback()) {
             return Ok(());
         }
-        let status = hyper::StatusCode::MISDIRECTED_REQUEST;
+        let status = StatusCode::MISDIRECTED_REQUEST;
         let hint = "call the gateway by its address, or name the host with `GatewayOptions::host`";
         Err(Problem::client(status, "WrongHost", "the gateway does not have this name", hint))
     }
@@ -118,6 +125,7 @@ impl Inner {
                 "" => self.index(client, request),
                 "openapi.json" => self.openapi(client, request),
                 "metrics" => self.metrics(client, request),
+                "session" => self.session(client, request, None, body).await,
                 actor => self.schema(client, request, &decoded(actor)?),
             },
             Some((actor, rest)) => match rest.split_once('/') {
@@ -125,6 +133,7 @@ impl Inner {
                     self.call(client, request, calls::Path { path, actor, call, method }, body)
                         .await
                 }
+                None if actor == "session" => self.session(client, request, Some(rest), body).await,
                 _ => Err(Problem::not_found("the path leads to nothing")),
             },
         }

@@ -6,6 +6,7 @@ use std::convert::Infallible;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -90,7 +91,7 @@ async fn serve_connection(gateway: Arc<Inner>, connection: Connection, is_loopba
     let _counted = Counted::new(&gateway);
     let connection = Arc::new(Stealable::new(connection));
     let client = Arc::new(Client::new(connection.clone(), is_loopback));
-    let io = TokioIo::new(ConnectionIo::new(connection.clone()));
+    let io = TokioIo::new(ConnectionIo::new(connection.clone(), gateway.options.get_stall_time()));
     let service = service_fn(|request| {
         let (gateway, client) = (gateway.clone(), client.clone());
         async move {
@@ -98,10 +99,10 @@ async fn serve_connection(gateway: Arc<Inner>, connection: Connection, is_loopba
             Ok::<_, Infallible>(gateway.answer(&client, request).await)
         }
     });
-    let builder = builder();
+    let builder = builder(gateway.options.get_head_time());
     let mut serving = pin!(builder.serve_connection(io, service));
     let mut closing = pin!(gateway.reached(Stage::Closing));
-    let mut first_head = pin!(sleep(FIRST_HEAD_TIME));
+    let mut first_head = pin!(sleep(FIRST_HEAD_TIME.min(gateway.options.get_head_time())));
     let (mut is_closing, mut is_awaited) = (false, true);
     loop {
         tokio::select! {
@@ -126,12 +127,12 @@ async fn serve_connection(gateway: Arc<Inner>, connection: Connection, is_loopba
     gateway.counters.dropped_connections.fetch_add(1, Ordering::Relaxed);
 }
 
-fn builder() -> Builder<TokioExecutor> {
+fn builder(head_time: Duration) -> Builder<TokioExecutor> {
     let mut builder = Builder::new(TokioExecutor::new());
     builder
         .http1()
         .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_TIME)
+        .header_read_timeout(head_time)
         .max_buf_size(HEAD_BYTES_MAX)
         .max_headers(HEADERS_MAX)
         .pipeline_flush(true);

@@ -5,13 +5,12 @@ use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::Notify;
 use tokio::time::{Sleep, sleep};
 use wigwag::transport::{Connection, Credentials, Outlet, PeerCertificate};
-
-use crate::limits::WRITE_STALL_MAX;
 
 /// A connection that can be taken over.
 pub(crate) struct Stealable {
@@ -56,17 +55,17 @@ impl Stealable {
     }
 }
 
-/// The connection as tokio's traits have it. A peer that does not read for
-/// [`WRITE_STALL_MAX`] ends it.
+/// The connection as tokio's traits have it. A peer that does not read for some time ends it.
 pub(crate) struct ConnectionIo {
     shared: Arc<Stealable>,
+    stall_time: Duration,
     /// When the peer must have read something, while a write waits.
     stall: Option<Pin<Box<Sleep>>>,
 }
 
 impl ConnectionIo {
-    pub(crate) fn new(shared: Arc<Stealable>) -> ConnectionIo {
-        ConnectionIo { shared, stall: None }
+    pub(crate) fn new(shared: Arc<Stealable>, stall_time: Duration) -> ConnectionIo {
+        ConnectionIo { shared, stall_time, stall: None }
     }
 
     /// Waits for room, for a limited time.
@@ -74,7 +73,7 @@ impl ConnectionIo {
         if let Poll::Ready(ready) = self.shared.outlet.poll_writable(context) {
             return Poll::Ready(ready);
         }
-        let stall = self.stall.get_or_insert_with(|| Box::pin(sleep(WRITE_STALL_MAX)));
+        let stall = self.stall.get_or_insert_with(|| Box::pin(sleep(self.stall_time)));
         ready!(stall.as_mut().poll(context));
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }

@@ -35,6 +35,7 @@ impl Core {
             certificate,
             own_certificate: _,
             shared_memory,
+            ..
         } = connection;
         let (id, watcher) = self.with(|state| (state.free_pipe(), state.watcher.clone()));
         let (side, through) = (endpoint.side, endpoint.address.clone());

@@ -10,7 +10,7 @@ use wigwag_net::{Connection, Credentials, ListenOptions, Listener};
 /// The identity of the peer of a connection, which has proven that it has the key named `key`, or
 /// none.
 pub(crate) fn principal_of(connection: &Connection, key: Option<&Arc<str>>) -> Principal {
-    match key {
+    match key.or(connection.vouched_name.as_ref()) {
         Some(name) => Principal::Key(name.clone()),
         None => identify(&connection.certificate, connection.credentials, &connection.peer),
     }

@@ -1,0 +1,79 @@
+//! The end of a gateway.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::TcpStream;
+use tokio::sync::Semaphore;
+use wigwag::NodeOptions;
+use wigwag_gateway::{GatewayError, GatewayOptions};
+
+use crate::client::Client;
+use crate::service::{Desk, Service};
+
+#[tokio::test]
+async fn what_has_begun_is_answered_and_nothing_begins() {
+    let gate = Arc::new(Semaphore::new(0));
+    let desk = Desk::held(&gate);
+    let service = Service::of(desk, NodeOptions::default(), GatewayOptions::default()).await;
+    let mut client = Client::connect(&service.host).await;
+    client.send(b"POST /desk/ask/hold HTTP/1.1\r\nhost: localhost\r\n\r\n").await;
+    let mut idle = Client::connect(&service.host).await;
+    assert_eq!(idle.request("GET /health", "", "").await.status, 200);
+    let gateway = service.gateway.clone();
+    let closing = tokio::spawn(async move { gateway.close(Duration::from_secs(20)).await });
+    assert!(idle.is_closed().await, "an idle connection ends at once");
+    while TcpStream::connect(&service.host).await.is_ok() {
+        tokio::task::yield_now().await;
+    }
+    gate.add_permits(1);
+    assert_eq!(client.answer(false).await.unwrap().text(), "1");
+    assert!(client.is_closed().await);
+    assert!(closing.await.unwrap(), "nothing was cut");
+    let error = service.gateway.listen("http://127.0.0.1:0").await.unwrap_err();
+    assert!(matches!(error, GatewayError::Closed));
+}
+
+#[tokio::test]
+async fn what_does_not_end_in_time_is_cut() {
+    let service = Service::start().await;
+    let mut client = Client::connect(&service.host).await;
+    client.send(b"POST /desk/ask/wait HTTP/1.1\r\nhost: localhost\r\n\r\n").await;
+    // The call is with the actor.
+    while service.desk.waiting().ask().await.unwrap() == 0 {
+        tokio::task::yield_now().await;
+    }
+    assert!(!service.gateway.close(Duration::from_millis(50)).await);
+    assert!(client.is_closed().await);
+}
+
+#[tokio::test]
+async fn a_stream_ends_with_an_error_that_says_so() {
+    let gate = Arc::new(Semaphore::new(0));
+    let desk = Desk::held(&gate);
+    let service = Service::of(desk, NodeOptions::default(), GatewayOptions::default()).await;
+    // The stream waits behind a call that holds the actor.
+    let mut holder = Client::connect(&service.host).await;
+    holder.send(b"POST /desk/ask/hold HTTP/1.1\r\nhost: localhost\r\nprefer: wait=1\r\n\r\n").await;
+    let mut client = Client::connect(&service.host).await;
+    client.send(b"GET /desk/stream/count?end=9 HTTP/1.1\r\nhost: localhost\r\n\r\n").await;
+    client.text_until("text/event-stream").await;
+    let gateway = service.gateway.clone();
+    let closing = tokio::spawn(async move { gateway.close(Duration::from_secs(20)).await });
+    let text = client.text_until("the gateway is closing").await;
+    assert!(text.contains("event: error\ndata: "), "{text}");
+    assert_eq!(holder.answer(false).await.unwrap().status, 504);
+    assert!(closing.await.unwrap());
+}
+
+#[tokio::test]
+async fn a_gateway_that_is_dropped_ends() {
+    let service = Service::start().await;
+    let mut client = Client::connect(&service.host).await;
+    assert_eq!(client.request("GET /", "", "").await.status, 200);
+    drop(service.gateway);
+    assert!(client.is_closed().await);
+    while TcpStream::connect(&service.host).await.is_ok() {
+        tokio::task::yield_now().await;
+    }
+}

@@ -1,0 +1,15 @@
+//! The gateway over real sockets.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod service;
+mod client;
+mod calls;
+mod routes;
+mod streams;
+mod pages;
+mod access;
+mod pressure;
+mod ending;
+mod hostile;
+mod sessions;
+mod tls;

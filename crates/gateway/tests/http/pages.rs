@@ -1,0 +1,117 @@
+//! What the gateway says of the node and of itself.
+
+use serde_json::json;
+use wigwag::NodeOptions;
+use wigwag_gateway::GatewayOptions;
+
+use crate::client::Client;
+use crate::service::Service;
+
+#[tokio::test]
+async fn actors_are_listed_and_described() {
+    let service = Service::start().await;
+    let mut client = Client::connect(&service.host).await;
+    let index = client.request("GET /", "", "").await.json();
+    let comment = "A desk that takes orders.";
+    assert_eq!(index, json!({"actors": [{"name": "desk", "type": "Desk", "comment": comment}]}));
+    let desk = client.request("GET /desk", "", "").await.json();
+    assert_eq!(desk["methods"]["add"]["signature"], "add(a: i64, b: i64) -> i64");
+    assert_eq!(desk["methods"]["add"]["description"], "The sum of both.");
+    assert_eq!(desk["methods"]["count"]["stream"], true);
+    let order = json!({"$ref": "#/components/schemas/Order"});
+    assert_eq!(desk["methods"]["echo"]["arguments"]["properties"]["order"], order);
+    let properties = &desk["components"]["schemas"]["Order"]["properties"];
+    assert_eq!(properties["item"], json!({"type": "string"}));
+}
+
+/// The gate reads the document with a validator of the specification; here it is looked at.
+#[tokio::test]
+async fn openapi_has_the_calls_and_the_routes() {
+    let options = GatewayOptions::default().title("Desks");
+    let service = Service::with(NodeOptions::default(), options).await;
+    let mut client = Client::connect(&service.host).await;
+    let document = client.request("GET /openapi.json", "", "").await.json();
+    assert_eq!(
+        (&document["openapi"], &document["info"]["title"]),
+        (&json!("3.1.0"), &json!("Desks"))
+    );
+    let paths = &document["paths"];
+    let add = &paths["/desk/ask/add"]["post"];
+    assert_eq!(
+        add["requestBody"]["content"]["application/json"]["schema"]["required"],
+        json!(["a", "b"])
+    );
+    assert_eq!(add["responses"]["200"]["content"]["application/json"]["schema"]["type"], "integer");
+    assert_eq!(
+        paths["/desk/tell/note"]["post"]["responses"]["202"]["description"],
+        "The actor has it."
+    );
+    assert_eq!(paths["/desk/stream/count"]["get"]["parameters"][0]["name"], "end");
+    assert_eq!(paths["/orders/{id}"]["get"]["parameters"][0]["in"], "path");
+    let place =
+        &paths["/orders/{id}"]["put"]["requestBody"]["content"]["application/json"]["schema"];
+    assert_eq!(place["required"], json!(["item"]));
+    // The value of a result is the answer.
+    let check = &paths["/desk/ask/check"]["post"]["responses"]["200"]["content"];
+    let state = json!({"$ref": "#/components/schemas/Desk.State"});
+    assert_eq!(check["application/json"]["schema"], state);
+    assert!(paths.get("/desk/ask/take").is_none(), "JSON has no streams");
+    let states = &document["components"]["schemas"]["Desk.State"]["oneOf"];
+    assert_eq!(states[0], json!({"enum": ["Open"]}));
+}
+
+#[tokio::test]
+async fn metrics_are_for_nodes_that_may_be_observed() {
+    let service = Service::start().await;
+    let mut client = Client::connect(&service.host).await;
+    assert_eq!(client.request("GET /metrics", "", "").await.status, 404);
+    let options = NodeOptions::default().observable(true);
+    let service = Service::with(options, GatewayOptions::default()).await;
+    let mut client = Client::connect(&service.host).await;
+    client.request("POST /desk/ask/add", "", "[1,2]").await;
+    client.request("POST /desk/ask/add", "", "[1]").await;
+    let page = client.request("GET /metrics", "", "").await;
+    assert!(page.headers["content-type"].starts_with("text/plain"));
+    for line in [
+        "wigwag_gateway_connections 1\n",
+        "wigwag_gateway_answers_total{status=\"2xx\"} 1\n",
+        "wigwag_gateway_answers_total{status=\"4xx\"} 1\n",
+    ] {
+        assert!(page.text().contains(line), "{line}{}", page.text());
+    }
+}
+
+#[tokio::test]
+async fn a_gateway_that_is_up_is_healthy() {
+    let service = Service::start().await;
+    let mut client = Client::connect(&service.host).await;
+    let answer = client.request("GET /health", "", "").await;
+    assert_eq!((answer.status, answer.text()), (200, "{\"status\":\"ok\"}"));
+}
+
+/// A router of the program stands beside the actors, and the gateway within one of the program's.
+#[tokio::test]
+async fn routers_of_axum_go_beside_and_around_the_gateway() {
+    use axum::routing::get;
+    let own = axum::Router::new().route("/version", get(async || "7"));
+    let options = GatewayOptions::default().router(own);
+    let service = Service::with(NodeOptions::default(), options).await;
+    let mut client = Client::connect(&service.host).await;
+    assert_eq!(client.request("GET /version", "", "").await.text(), "7");
+    assert_eq!(client.request("POST /desk/ask/add", "", "[1,2]").await.text(), "3");
+    assert_eq!(client.request("GET /desk/stream/count?end=1", "", "").await.status, 200);
+
+    let app = axum::Router::new()
+        .route("/version", get(async || "8"))
+        .nest("/actors", service.gateway.router());
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let host = listener.local_addr().unwrap().to_string();
+    let server = tokio::spawn(async move { axum::serve(listener, app).await });
+    let mut client = Client::connect(&host).await;
+    assert_eq!(client.request("GET /version", "", "").await.text(), "8");
+    assert_eq!(client.request("POST /actors/desk/ask/add", "", "[1,2]").await.text(), "3");
+    let upgrade = "upgrade: websocket\r\nconnection: upgrade\r\n";
+    let answer = client.request("GET /actors/session", upgrade, "").await;
+    assert_eq!((answer.status, answer.code().as_str()), (501, "NoUpgrade"));
+    server.abort();
+}
