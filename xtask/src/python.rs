@@ -28,6 +28,11 @@ const ENVIRONMENTS: &[Environment] = &[
         why: "checks values against the schemas that the command prints",
     },
     Environment {
+        name: "openapi",
+        list: "crates/gateway/tests/http/openapi/requirements.txt",
+        why: "validates the document that the HTTP gateway serves",
+    },
+    Environment {
         name: "prometheus",
         list: "crates/wigwag/tests/nodes/metrics/prometheus/requirements.txt",
         why: "reads the page of a node's metrics",

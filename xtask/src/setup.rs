@@ -26,6 +26,11 @@ const REQUIRED_PROGRAMS: &[RequiredProgram] = &[
         why: "checks the lab's page on phone and desktop sizes, light and dark",
     },
     RequiredProgram {
+        program: "curl",
+        package: "curl",
+        why: "a client of the HTTP gateway, with HTTP/2 and certificates",
+    },
+    RequiredProgram {
         program: "fish",
         package: "fish",
         why: "a live shell that completes the names of methods",

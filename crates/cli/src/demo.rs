@@ -8,6 +8,7 @@ use clap::Args;
 use indicatif::ProgressBar;
 use tokio::runtime::Builder;
 use wigwag::{Actor, Node, NodeOptions};
+use wigwag_gateway::Gateway;
 use wigwag_lab::demo::actors::{Counter, Sum};
 use wigwag_lab::demo::{ROUNDS, Rate, Report, options};
 use wigwag_lab::digest::Verified;
@@ -22,7 +23,7 @@ pub(crate) struct Demo {
     /// One JSON document instead of text
     #[arg(long)]
     json: bool,
-    /// Keep a service up until Ctrl-C, to try calls on
+    /// Keep a service up until Ctrl-C, to try calls on; any program of this machine may observe it
     #[arg(long, conflicts_with = "json")]
     serve: bool,
     /// Rounds to measure
@@ -68,16 +69,22 @@ fn verdict(report: &Report) -> Code {
     }
 }
 
-/// Two actors until Ctrl-C, and two lines that call them.
+/// Two actors until Ctrl-C, and lines that call them.
 async fn serve() -> Result<Code, Failed> {
     let node = Node::with(NodeOptions::default().observable(true));
     node.export("counter", &Counter::default().spawn())?;
     node.export("sum", &Sum.spawn())?;
     let bound = node.listen("tcp://127.0.0.1:0").await?;
-    print::line(&format!("counter and sum are up at {bound} until Ctrl-C. Try:"));
+    let gateway = Gateway::new(&node);
+    let http = gateway.listen("http://127.0.0.1:0").await;
+    let http = http.map_err(|error| Failed::new(Code::CannotConnect, error))?;
+    print::line(&format!("counter and sum are up at {bound} and {http} until Ctrl-C. Try:"));
     print::line(&format!("wigwag ask {bound}/sum add 2 3"));
     print::line(&format!("wigwag describe {bound}/counter"));
+    print::line(&format!("wigwag top {bound}"));
+    print::line(&format!("curl {http}/sum/ask/add -d '[2,3]'"));
     tokio::signal::ctrl_c().await?;
+    gateway.close(Duration::from_secs(1)).await;
     node.close(Duration::from_secs(1)).await;
     Ok(Code::Ok)
 }

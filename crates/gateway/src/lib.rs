@@ -4,7 +4,7 @@
 //! `POST /{actor}/tell/{method}` tells, `GET /{actor}/stream/{method}` sends the items of a stream as
 //! server-sent events. `GET /` lists the actors, `GET /{actor}` describes one, `/openapi.json` all of
 //! them. A method may have a route of its own, so that a plain service is an actor with one method.
-//! [`docs/gateway.md`] has the rules of each, and the limits.
+//! `docs/gateway.md` has the rules of each, and the limits.
 //!
 //! ```
 //! use wigwag::{Actor, Message, Node};
@@ -41,9 +41,12 @@
 //! # assert!(answer.ends_with("\r\n\r\n{\"id\":1}"), "{answer}");
 //! # Ok(()) }
 //! ```
-//!
-//! [`docs/gateway.md`]: https://docs.rs/wigwag-gateway
 #![forbid(unsafe_code)]
+
+/// The snippets of the page, which `cargo test --doc` compiles and runs.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/gateway.md")]
+mod page {}
 
 pub mod limits;
 mod error;

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use hyper::header::HeaderName;
 use wigwag::access::Principal;
 use wigwag::transport::TlsServerConfig;
 
@@ -33,6 +34,7 @@ pub struct GatewayOptions {
     pub(crate) has_no_sessions: bool,
     origins: Arc<Vec<String>>,
     any_origin: bool,
+    pub(crate) repeated: Arc<Vec<HeaderName>>,
     hosts: Arc<Vec<String>>,
     ask_time: Option<Duration>,
     body_bytes: Option<usize>,
@@ -149,6 +151,18 @@ impl GatewayOptions {
     #[must_use]
     pub fn stall_time(mut self, limit: Duration) -> GatewayOptions {
         self.stall_time = Some(limit);
+        self
+    }
+
+    /// Repeats this header of a request in its answer, as `x-request-id`, by which a client tells what
+    /// belongs together. May be called several times.
+    ///
+    /// # Panics
+    /// If `name` is no name of a header.
+    #[must_use]
+    pub fn repeat_header(mut self, name: &str) -> GatewayOptions {
+        let name = name.parse().unwrap_or_else(|_| panic!("{name:?} is no name of a header"));
+        Arc::make_mut(&mut self.repeated).push(name);
         self
     }
 

@@ -1,12 +1,13 @@
 //! `wigwag demo`: the document, Ctrl-C in the middle, and no process left behind.
 
-use std::process::Child;
+use std::process::{Child, Command};
 
 use serde_json::Value;
 
 use crate::process::{
     catches_interrupts, children_of, eventually, finish, is_gone, run, signal, start,
 };
+use crate::running::Running;
 
 /// A demo that goes on until it is ended, once its first programs run; and these.
 fn endless(more: &[&str]) -> (Child, Vec<u32>) {
@@ -110,4 +111,35 @@ fn a_demo_that_is_killed_takes_its_programs_along() {
     signal(child.id(), "KILL");
     assert_eq!(finish(child).code, None, "ended by a signal");
     all_end(&programs);
+}
+
+/// Each line that `--serve` suggests works as it stands: those of the command, and that of curl.
+#[test]
+fn the_lines_that_serve_suggests_work() {
+    let service = Running::start(&["demo", "--serve"], b"");
+    service.until_out("curl ");
+    let printed = service.out();
+    let mut lines = printed.lines();
+    let about = lines.next().unwrap_or_default();
+    assert!(about.contains("tcp://") && about.contains("http://"), "{about}");
+    let (mut worked, mut curls) = (0, 0);
+    for line in lines {
+        let line = match line.split_once(' ') {
+            Some(("wigwag", rest)) if rest.starts_with("top ") => {
+                format!("{} {rest} --count 1", env!("CARGO_BIN_EXE_wigwag"))
+            }
+            Some(("wigwag", rest)) => format!("{} {rest}", env!("CARGO_BIN_EXE_wigwag")),
+            _ => format!("{line} --silent"),
+        };
+        let output = Command::new("sh").args(["-c", &line]).output().expect("a shell");
+        assert!(output.status.success(), "{line}: {output:?}");
+        let text = String::from_utf8_lossy(&output.stdout);
+        worked += 1;
+        if line.starts_with("curl ") {
+            assert_eq!(text.trim(), "5");
+            curls += 1;
+        }
+    }
+    assert!((worked, curls) >= (4, 1), "{printed}");
+    assert_eq!(service.interrupt().code, Some(0));
 }

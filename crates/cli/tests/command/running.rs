@@ -87,6 +87,11 @@ impl Running {
         until(&self.out, what)
     }
 
+    /// The standard output so far.
+    pub(crate) fn out(&self) -> String {
+        self.out.text()
+    }
+
     /// The standard error so far.
     pub(crate) fn said(&self) -> String {
         self.err.text()

@@ -47,6 +47,11 @@ impl Inner {
             Err(problem) => problem.response(),
         };
         origin::allow(&self.options, &request.parts.headers, response.headers_mut());
+        for name in &*self.options.repeated {
+            if let Some(value) = request.parts.headers.get(name) {
+                response.headers_mut().insert(name.clone(), value.clone());
+            }
+        }
         self.counters.answered(response.status());
         if let Some((begun, method, path)) = logged {
             tracing::info!(

@@ -1,6 +1,9 @@
 //! What the gateway says of the node and of itself.
 
+use std::process::Stdio;
+
 use serde_json::json;
+use tokio::io::AsyncWriteExt;
 use wigwag::NodeOptions;
 use wigwag_gateway::GatewayOptions;
 
@@ -24,7 +27,22 @@ async fn actors_are_listed_and_described() {
     assert_eq!(properties["item"], json!({"type": "string"}));
 }
 
-/// The gate reads the document with a validator of the specification; here it is looked at.
+/// A validator of the specification reads the document; `cargo xtask test` installs it.
+#[tokio::test]
+async fn openapi_is_valid() {
+    let service = Service::start().await;
+    let mut client = Client::connect(&service.host).await;
+    let document = client.request("GET /openapi.json", "", "").await.body;
+    let python = concat!(env!("CARGO_TARGET_TMPDIR"), "/openapi/bin/python");
+    let check = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/http/openapi/check.py");
+    let mut command = tokio::process::Command::new(python);
+    let spawned = command.arg(check).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+    let mut validator = spawned.expect("`cargo xtask test` has installed the validator");
+    validator.stdin.take().unwrap().write_all(&document).await.unwrap();
+    let output = validator.wait_with_output().await.unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "valid");
+}
+
 #[tokio::test]
 async fn openapi_has_the_calls_and_the_routes() {
     let options = GatewayOptions::default().title("Desks");
