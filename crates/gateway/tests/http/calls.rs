@@ -171,6 +171,7 @@ async fn a_name_leads_to_the_actor_that_has_it_now() {
     let service = Service::start().await;
     let mut client = Client::connect(&service.host).await;
     client.request("POST /desk/tell/note", "", "[1]").await;
+    assert_eq!(client.request("POST /desk/ask/noted", "", "").await.json(), json!([1]));
     assert!(service.node.withdraw("desk"));
     assert_eq!(client.request("POST /desk/ask/noted", "", "").await.status, 404);
     let other = Service::start().await;

@@ -138,6 +138,7 @@ async fn a_client_that_does_not_read_is_cut() {
     let mut client = Client::connect(&service.host).await;
     let head = "GET /desk/stream/count?end=100000000 HTTP/1.1\r\nhost: localhost\r\n\r\n";
     client.send(head.as_bytes()).await;
+    client.text_until("data: 0\n\n").await;
     // The producer, and so the desk, is free when the connection has been cut.
     let noted = service.desk.noted().timeout(Duration::from_secs(20)).ask().await;
     assert!(noted.is_ok(), "{noted:?}");

@@ -37,8 +37,11 @@ async fn a_session_has_the_identity_of_its_token() {
     }
     let line = "GET /session?access_token=1234";
     assert_eq!(client.request(line, upgrade, "").await.status, 101);
-    let relay = relay(&service.host, "?access_token=1234").await;
     let node = Node::new();
+    let url = format!("ws://{}/session?access_token=1234/desk", service.host);
+    let desk = node.actor::<Desk>(&url).await.unwrap();
+    assert!(desk.caller().ask().await.unwrap().contains("owner"));
+    let relay = relay(&service.host, "?access_token=1234").await;
     let desk = node.actor::<Desk>(&format!("tcp://{relay}/desk")).await.unwrap();
     assert!(desk.caller().ask().await.unwrap().contains("owner"));
 }
