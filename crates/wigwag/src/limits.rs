@@ -125,6 +125,14 @@ pub const REFERENCES_MAX: u64 = 65_536;
 /// The same for all sessions of a node together.
 pub const NODE_REFERENCES_MAX: u64 = 16 * REFERENCES_MAX;
 
+/// Routes of a session that are kept although no reference leads over them, because the reference has
+/// come again and again: each has a channel, and keeps its actor alive.
+pub const KEPT_ROUTES_MAX: usize = 64;
+
+/// How long such a route is kept after the reference has last come, and at most as long again: long
+/// beside the time between two calls that bring it, short for those who wait for the actor to end.
+pub const KEPT_ROUTE_TIME: Duration = Duration::from_millis(100);
+
 /// References to actors of third nodes that a node dials at a time; others wait. Each attempt takes
 /// the time of a handshake at most, for each of its addresses.
 pub const REACHES_MAX: usize = 64;

@@ -6,7 +6,8 @@
 //! by it. The receiver attaches when it reads the reference (`take.rs`): at once over the session
 //! with that node, if it can (`Remote`), or in a task, while callers wait (`arriving.rs`). An actor of a third node that cannot be reached is
 //! called through the node that gave the reference (`relay.rs`). When the
-//! last clone is dropped there, RELEASE says how often it was received, and the sender lets it go.
+//! last clone is dropped there, RELEASE says how often it was received, and the sender lets it go; a
+//! little later if the reference comes again and again (`session/attach/kept.rs`).
 
 mod lend;
 mod take;

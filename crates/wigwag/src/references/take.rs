@@ -9,7 +9,7 @@ use wigwag_wire::DecodeError;
 use crate::references::arriving::Arriving;
 use crate::send::remote::Remote;
 use crate::session::Session;
-use crate::session::attach::routes::{ActorIdentity, RouteKey};
+use crate::session::attach::routes::{ActorIdentity, Received, RouteKey};
 use crate::session::references::taken::TakenReference;
 use crate::session::references::value::SentReference;
 
@@ -34,19 +34,23 @@ pub(super) fn take<I: Interface>(
     let watch = node.answer_spin();
     if let Some(near) = &near {
         let actor = ActorIdentity::of_reference(value.reference);
-        if let Some(route) = near.shared_route(&RouteKey::new::<Remote<I>>(actor, "", watch)) {
-            let route: Arc<Remote<I>> = route;
+        let key = RouteKey::new::<Remote<I>>(actor, "", watch);
+        let received = near.received_route::<Remote<I>>(&key);
+        if let Received::Known(route) = received {
             route.hold(taken);
             return Ok(Ref::remote(route));
         }
-        if let Some(route) = near.shared_route(&RouteKey::new::<Arriving<I>>(actor, "", watch)) {
-            let route: Arc<Arriving<I>> = route;
+        let arriving = RouteKey::new::<Arriving<I>>(actor, "", watch);
+        if let Received::Known(route) = near.received_route::<Arriving<I>>(&arriving) {
             route.hold(taken);
             return Ok(Ref::remote(route));
         }
         if let Some(route) = Remote::<I>::attach_at_once(near.clone(), &value, watch) {
             let route = route.shared(watch);
             route.hold(taken);
+            if let Received::Again = received {
+                near.keep_route(key, route.clone());
+            }
             return Ok(Ref::remote(route));
         }
     }

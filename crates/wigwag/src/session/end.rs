@@ -127,6 +127,7 @@ impl Session {
         self.announce_end();
         end_watchers.tell(&ended.reason());
         self.release_lent();
+        self.release_kept_routes();
     }
 
     /// Tells the producers of streams that nobody reads them, and forgets the streams here whose

@@ -1,6 +1,7 @@
 //! Opens channels to the peer's actors, at most as many at a time as the peer accepts unanswered.
 
 pub(crate) mod routes;
+pub(crate) mod kept;
 
 use std::sync::Arc;
 

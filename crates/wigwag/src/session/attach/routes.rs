@@ -56,6 +56,16 @@ impl RouteKey {
     }
 }
 
+/// A reference that has come over a session.
+pub(crate) enum Received<R> {
+    /// It leads over a route that there is.
+    Known(Arc<R>),
+    /// It has come before, and the route that it has had is gone.
+    Again,
+    /// It has not come before, or long ago.
+    New,
+}
+
 /// The routes of a session that a reference leads over. A route has a channel, so there are never
 /// more of them than channels; as many again may have ended and not been removed.
 #[derive(Default)]
@@ -87,9 +97,17 @@ impl SharedRoutes {
 }
 
 impl Session {
-    /// The route with this key that is in use.
-    pub(crate) fn shared_route<R: Any + Send + Sync>(&self, key: &RouteKey) -> Option<Arc<R>> {
-        lock(&self.shared_routes).in_use(key)
+    /// The route with this key that is in use or kept, for a reference that has come.
+    pub(crate) fn received_route<R: Any + Send + Sync>(&self, key: &RouteKey) -> Received<R> {
+        if let Some(route) = lock(&self.kept_routes).find(key) {
+            return Received::Known(route);
+        }
+        let routes = lock(&self.shared_routes);
+        match routes.in_use(key) {
+            Some(route) => Received::Known(route),
+            None if routes.routes.contains_key(key) => Received::Again,
+            None => Received::New,
+        }
     }
 
     /// The route with this key that is in use; otherwise `candidate`, which is shared from now on.

@@ -2,6 +2,7 @@
 
 mod callbacks;
 mod cuts;
+mod kept;
 mod lifetime;
 mod limits;
 mod links;
@@ -93,6 +94,11 @@ impl Room {
 
     pub fn leave_all(&mut self) {
         self.members.clear();
+    }
+
+    /// Greets one who does not stay.
+    pub async fn greet(&mut self, member: MemberRef) {
+        member.heard("hello".to_owned()).tell().await.unwrap();
     }
 
     /// Is never answered.
