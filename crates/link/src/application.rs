@@ -13,7 +13,7 @@ use crate::code::Code;
 use crate::credit::{ActorBound, Grant, StreamId};
 use crate::error::LinkError;
 use crate::frame::Frame;
-use crate::recv_half::{ChannelCalls, ReplyRun};
+use crate::recv_half::{ChannelCalls, ItemRun, ReplyRun};
 use crate::send_half::SendHalf;
 
 /// The peer's request (ATTACH) for a channel to one of our actors.
@@ -180,7 +180,7 @@ pub trait Application {
     /// for 16 MiB, for which an application may have another thread.
     fn released(&mut self, _messages: Vec<BufferSlice>) {}
 
-    /// A frame comes that is neither part of a run of calls nor of replies, before its meaning is
+    /// A frame comes that is neither part of a run of calls or replies nor an item, before its meaning is
     /// looked at.
     fn frame(&mut self, _frame: &Frame<'_>) -> Result<(), Self::Error> {
         Ok(())
@@ -279,11 +279,11 @@ pub trait Application {
         Ok(true)
     }
 
-    /// An item of a stream has come, whose frame costs `units`. False: there is no such stream.
+    /// Items of a stream have come. False: there is no such stream.
     ///
     /// # Errors
-    /// The items before it have used up the credit of the stream.
-    fn item(&mut self, _stream: StreamId, _value: &[u8], _units: u64) -> Result<bool, Self::Error> {
+    /// The items before one of them have used up the credit of the stream.
+    fn items(&mut self, _run: &ItemRun<'_>) -> Result<bool, Self::Error> {
         Ok(false)
     }
 

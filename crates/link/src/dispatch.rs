@@ -166,6 +166,12 @@ impl<C> Dispatcher<C> {
                 is_open(app.replies(&run)?)?;
                 continue;
             }
+            if let Some(run) = incoming.next_items() {
+                match app.items(&run)? {
+                    true => continue,
+                    false => return Err(item_of_no_stream().into()),
+                }
+            }
             if let Some(reply) = incoming.next_reply() {
                 is_open(app.reply((reply.slot, reply.generation), reply.value)?)?;
                 continue;
@@ -352,6 +358,12 @@ fn dispatch<A: Application>(
     Ok(())
 }
 
+/// The error for an item of a stream that is not open.
+#[cold]
+fn item_of_no_stream() -> LinkError {
+    LinkError::protocol("an item of a stream that is not open")
+}
+
 /// Decides on a frame of a stream, or else on one that is about the session as a whole.
 fn dispatch_of_stream<A: Application>(
     channels: &mut InboundChannels<A::Channel>,
@@ -366,15 +378,8 @@ fn dispatch_of_stream<A: Application>(
             let extra = Some(CallExtra::Items(limit));
             channels.call(&Arrived { channel, method, arguments, asker, extra }, units, app)?;
         }
-        Frame::Item { slot, generation, side, value } => {
-            let is_open = match StreamId::read(slot, generation, side) {
-                Some(stream) => app.item(stream, value, units)?,
-                None => false,
-            };
-            if !is_open {
-                return Err(LinkError::protocol("an item of a stream that is not open").into());
-            }
-        }
+        // Those of a stream that there may be were taken together.
+        Frame::Item { .. } => return Err(item_of_no_stream().into()),
         Frame::ItemCredit { slot, generation, side, limit } => {
             // That of a stream that has ended may still be on its way, and of no other.
             if let Some(stream) = StreamId::read(slot, generation, side) {

@@ -62,6 +62,10 @@ pub const ITEM_WINDOW_UNITS_MAX: u64 = WINDOW_UNITS_MAX;
 /// default size. Each stream holds them beside its window.
 pub const ITEM_UNITS_MAX: u64 = FRAME_UNITS;
 
+/// Bytes of items that are handed over together: enough that what is paid for each such run is little
+/// beside its items, and small beside the window.
+pub const ITEM_RUN_BYTES: usize = 16 * 1024;
+
 /// Units that all streams that a session reads may hold together, each its window and the longest
 /// item: 256 MiB, which is enough for 1,600 streams with the windows that they get.
 pub const SESSION_STREAM_UNITS_MAX: u64 = 4_194_304;

@@ -18,6 +18,10 @@ use crate::frame::{Frame, ITEMS, SEQUENCED, broken_run, numbers, trace_of, unkno
 use crate::limits::{Limits, units};
 use crate::slot_generations::SlotGenerations;
 
+mod items;
+
+pub use items::{ItemRun, next_item};
+
 /// Generations are 32 bits wide.
 const GENERATION_MAX: u64 = u32::MAX as u64;
 

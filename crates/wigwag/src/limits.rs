@@ -109,14 +109,14 @@ pub const PILE_BYTES: usize = 128 * 1024;
 
 /// Bytes of items that the reader of a stream takes at a time. What is taken counts until it is read,
 /// so a stream holds this much beside its window.
-pub const ITEM_CHUNK_BYTES: usize = 16 * 1024;
+pub const ITEM_CHUNK_BYTES: usize = wigwag_link::limits::ITEM_RUN_BYTES;
 
 /// Streams as arguments or within replies that one session sends at a time: as many as the budget of a
 /// receiver has room for at most.
 pub const STREAM_VALUES_MAX: u64 = 4096;
 
 /// Items of such a stream that are sent before other tasks of the thread have their turn.
-pub const ITEMS_PER_POLL: usize = 128;
+pub const ITEMS_PER_POLL: usize = 512;
 
 /// References to actors that one session has sent and that are not released, and as many that it has
 /// brought and that are held: some 100 bytes each, and what keeps an actor alive.

@@ -61,8 +61,9 @@ use crate::reply::owner::{ItemOffer, ItemSink};
 /// [`TooLarge`](CallErrorKind::TooLarge), which says both sizes. One that cannot leave its process
 /// ends it with [`NotSerializable`](CallErrorKind::NotSerializable).
 pub struct Yield<T> {
-    reply: Reply<'static>,
+    /// In front of the reply, so that it is dropped first: the end comes behind the items.
     consumer: Consumer<T>,
+    reply: Reply<'static>,
 }
 
 /// Where the items go.
@@ -133,7 +134,7 @@ impl<T: Send + 'static> Yield<T> {
             };
             reply.fail(kind, "the method answers with a stream");
         }
-        Yield { reply, consumer }
+        Yield { consumer, reply }
     }
 
     fn offer(&mut self, item: T, waker: Option<&Waker>) -> Offered<T> {
@@ -147,6 +148,7 @@ impl<T: Send + 'static> Yield<T> {
             ItemOffer::Full => Offered::Full(item),
             ItemOffer::Unwanted => Offered::Unwanted(item),
             ItemOffer::Refused(kind, why) => {
+                // Its drop settles it.
                 self.consumer = Consumer::Nobody;
                 self.reply.fail(kind, &why);
                 Offered::Unwanted(item)
@@ -224,17 +226,23 @@ impl<T: Send + 'static> Yield<T> {
 
     /// Ends the stream: the consumer gets `None` after the last item.
     pub fn finish(mut self) {
-        match &self.consumer {
+        match &mut self.consumer {
             Consumer::Nobody => {}
             Consumer::Here(flow) => flow.end(Ok(())),
             // The end of the ask is that of the stream.
-            Consumer::Elsewhere(..) => self.reply.send(()),
+            Consumer::Elsewhere(sink, _) => {
+                sink.settle();
+                self.reply.send(());
+            }
         }
     }
 
     /// Ends the stream with an error of the application's own: its number, 0x8000 and above, and a
     /// detail for the reader.
     pub fn fail(mut self, code: u16, detail: &str) {
+        if let Consumer::Elsewhere(sink, _) = &mut self.consumer {
+            sink.settle();
+        }
         self.reply.fail(CallErrorKind::Application(code | 0x8000), detail);
     }
 }

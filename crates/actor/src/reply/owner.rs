@@ -25,6 +25,9 @@ pub trait ItemSink: Send + Sync {
 
     /// Ready when the consumer has gone.
     fn poll_unwanted(&self, waker: &Waker) -> Poll<()>;
+
+    /// Makes sure that what this thread sends next comes behind the items. Dropping the sink does too.
+    fn settle(&mut self);
 }
 
 /// The outcome of offering an item to an [`ItemSink`].

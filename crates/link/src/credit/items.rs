@@ -4,6 +4,8 @@
 //! reach beyond it. An item of any length is therefore sent in the end, however small the window is,
 //! and what a reader holds at most is the window and one item.
 
+use wigwag_wire::varint;
+
 use crate::code::Code;
 use crate::error::LinkError;
 
@@ -45,6 +47,11 @@ impl StreamId {
         }
     }
 
+    /// Bytes of the body of an ITEM of this stream in front of its value.
+    pub fn head_bytes(self) -> usize {
+        varint::length(self.slot()) + varint::length(self.generation()) + 1
+    }
+
     /// 1 for a stream that answers an ask, 0 for a value.
     pub fn side(self) -> u8 {
         match self {
@@ -70,19 +77,28 @@ impl ItemWindow {
         ItemWindow { window, limit: window, used: 0, freed: 0 }
     }
 
-    /// An item has come.
+    /// Items of so many units have come, of which those in front of the last one cost `before_last`.
     ///
     /// # Errors
     ///
-    /// Fails if the items before it have used up the limit.
+    /// Fails if the items before one of them have used up the limit.
     #[inline]
-    pub fn receive(&mut self, units: u64) -> Result<(), LinkError> {
-        if self.used >= self.limit {
+    pub fn receive_run(&mut self, before_last: u64, units: u64) -> Result<(), LinkError> {
+        if self.used.saturating_add(before_last) >= self.limit {
             let rule = "an item is sent while the items before it have used less than the limit";
             return Err(LinkError::Misbehaved { code: Code::CREDIT_EXCEEDED, rule });
         }
         self.used = self.used.saturating_add(units);
         Ok(())
+    }
+
+    /// One item has come.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the items before it have used up the limit.
+    pub fn receive(&mut self, units: u64) -> Result<(), LinkError> {
+        self.receive_run(0, units)
     }
 
     /// The reader has taken items of so many units. Returns the new limit if it is to be announced:
@@ -120,6 +136,14 @@ mod tests {
         assert!(window.receive(1).is_err(), "the long item is still there");
         assert_eq!(window.free(1000), Some(1007));
         assert_eq!((window.receive(1), window.held()), (Ok(()), 1));
+    }
+
+    #[test]
+    fn a_run_is_within_the_limit_if_its_last_item_begins_there() {
+        let mut window = ItemWindow::new(4);
+        assert_eq!(window.receive_run(3, 10), Ok(()));
+        assert!(window.receive_run(0, 1).is_err());
+        assert!(ItemWindow::new(4).receive_run(4, 5).is_err(), "the item before has used it up");
     }
 
     proptest! {

@@ -18,6 +18,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
 use futures_core::Stream;
+use wigwag_actor::turn::in_turns;
 use wigwag_actor::{CallError, CallErrorKind};
 use wigwag_wire::{Buffer, Decode, DecodeError, Encode, Reader};
 
@@ -184,7 +185,7 @@ impl<T: Encode + Send + 'static> Encode for Items<T> {
                 let source = lock(&source).take();
                 let ended = || Source::Failed((CallErrorKind::Cancelled, "it had ended".into()));
                 let sink = SentItems::of_value(session, sent);
-                session.run(forward(sink, source.unwrap_or_else(ended)));
+                session.run(in_turns(forward(sink, source.unwrap_or_else(ended))));
             };
             Ok(UnsentStream::new(session, outlet, Box::new(begin)))
         });

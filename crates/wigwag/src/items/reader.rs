@@ -7,7 +7,7 @@ use std::task::Waker;
 use wigwag_actor::ReadItem;
 use wigwag_link::credit::StreamId;
 use wigwag_link::limits::units;
-use wigwag_wire::{Buffer, DecodeError, Reader, varint};
+use wigwag_wire::{Buffer, DecodeError, Reader};
 
 use crate::session::Session;
 use crate::session::references::scope;
@@ -18,7 +18,7 @@ pub(crate) struct ItemReader {
     pub(crate) session: Arc<Session>,
     pub(crate) inbox: Arc<Inbox>,
     id: StreamId,
-    /// Bytes of an item's frame in front of its value.
+    /// Bytes of the body of an item's frame in front of its value.
     head: usize,
     /// The items that were taken out of the inbox, and how many of their bytes were read.
     chunk: Buffer,
@@ -37,7 +37,7 @@ impl ItemReader {
         id: StreamId,
         window: u64,
     ) -> ItemReader {
-        let head = varint::length(id.slot()) + varint::length(id.generation()) + 1;
+        let head = id.head_bytes();
         let (chunk, free_at) = (Buffer::new(), (window / 8).max(1));
         ItemReader { session, inbox, id, head, chunk, read: 0, unfreed: 0, free_at }
     }
@@ -67,13 +67,15 @@ impl ItemReader {
             && let Some(limit) = self.inbox.free(units)
             && self.session.sending().sender.raise_items(self.id, limit)
         {
-            self.session.wake_driver();
+            // At once, because the producer may wait for it: the driver may be queued behind the reader
+            // on this thread.
+            self.session.flush();
         }
     }
 
     /// Reads the next item of the chunk. `None` if none is left.
     fn read_next(&mut self, read: &mut ReadItem<'_>) -> Option<Result<(), DecodeError>> {
-        let item = next_item(&self.chunk, &mut self.read)?;
+        let item = next_item(&self.chunk, &mut self.read, self.head)?;
         self.unfreed += units(self.head + item.len());
         let mut result = read(&mut Reader::new(item));
         if let Err(DecodeError::NeedsSession) = result {
@@ -103,7 +105,7 @@ impl ItemReader {
 
     /// Lets go the references in items that are never read.
     fn discard(&self, chunk: &Buffer, mut read: usize) {
-        while let Some(item) = next_item(chunk, &mut read) {
+        while let Some(item) = next_item(chunk, &mut read, self.head) {
             self.session.discard_value(item);
         }
     }

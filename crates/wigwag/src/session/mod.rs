@@ -386,6 +386,13 @@ impl Session {
         self.sending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// True if a turn may add a segment of items to the outbox.
+    #[cold]
+    pub(crate) fn has_room_for_items(&self) -> bool {
+        let sending = self.sending();
+        sending.ended.is_none() && sending.sender.outbox.has_room_for_calls()
+    }
+
     /// Releases the slot of an ask and wakes senders that wait for one.
     pub(crate) fn free_slot(&self, number: u32) {
         if !self.read_streams.is_empty() {

@@ -1,7 +1,7 @@
 //! The items of a stream that have come and that its reader has not taken.
 //!
-//! Items stay encoded until they are read. They are kept in chunks, which the reader takes one by
-//! one, so that neither side takes the lock for each item that is read.
+//! Items stay encoded, in their frames, until they are read. They come in runs and are kept in chunks,
+//! which the reader takes one by one, so that neither side takes the lock for each item.
 
 use std::collections::VecDeque;
 use std::sync::PoisonError;
@@ -10,7 +10,9 @@ use std::task::Waker;
 use wigwag_actor::CallErrorKind;
 use wigwag_link::LinkError;
 use wigwag_link::credit::ItemWindow;
-use wigwag_wire::{Buffer, Reader, varint};
+use wigwag_link::limits::UNIT_BYTES;
+use wigwag_link::recv_half::{self, ItemRun};
+use wigwag_wire::{Buffer, Reader};
 
 use super::OfSlot;
 use crate::limits::ITEM_CHUNK_BYTES;
@@ -24,8 +26,10 @@ pub(crate) struct Inbox {
 
 struct InboxState {
     chunks: VecDeque<Buffer>,
-    /// An empty chunk for the next items.
-    spare: Buffer,
+    /// Empty chunks for the next items. With those that are filled, they are within the window.
+    spare: Vec<Buffer>,
+    /// Chunks of the window.
+    chunks_max: usize,
     window: ItemWindow,
     reader: Option<Waker>,
     /// The reader has gone.
@@ -40,13 +44,13 @@ pub(crate) type StreamEnd = Result<(), Failure>;
 /// The kind of an error, and its text.
 pub(crate) type Failure = (CallErrorKind, Box<str>);
 
-/// What has become of an item.
+/// What has become of items that have come.
 pub(crate) enum Received {
-    /// It waits for the reader; the waker must be woken.
+    /// They wait for the reader; the waker must be woken.
     Queued(Option<Waker>),
     /// The reader has gone.
     Unwanted,
-    /// It comes behind the end of its stream.
+    /// They come behind the end of their stream.
     BehindTheEnd,
 }
 
@@ -75,7 +79,9 @@ impl Inbox {
             generation,
             state: Mutex::new(InboxState {
                 chunks: VecDeque::new(),
-                spare: Buffer::new(),
+                spare: Vec::new(),
+                chunks_max: usize::try_from(window * UNIT_BYTES as u64 / ITEM_CHUNK_BYTES as u64)
+                    .unwrap_or(usize::MAX),
                 window: ItemWindow::new(window),
                 reader: None,
                 is_over: false,
@@ -84,27 +90,26 @@ impl Inbox {
         }
     }
 
-    /// Queues an item whose frame costs `units`.
+    /// Queues items: with one lock and one copy, whatever their number.
     ///
     /// # Errors
-    /// The items before it have used up the credit.
-    pub(crate) fn receive(&self, value: &[u8], units: u64) -> Result<Received, LinkError> {
+    /// The items before one of them have used up the credit.
+    pub(crate) fn receive(&self, run: &ItemRun<'_>) -> Result<Received, LinkError> {
         let mut state = self.lock();
         if state.end.is_some() {
             return Ok(Received::BehindTheEnd);
         }
-        state.window.receive(units)?;
+        state.window.receive_run(run.units_before_last, run.units)?;
         if state.is_over {
             return Ok(Received::Unwanted);
         }
-        let is_full = |chunk: &Buffer| chunk.len() + value.len() > ITEM_CHUNK_BYTES;
+        let is_full = |chunk: &Buffer| chunk.len() + run.frames.len() > ITEM_CHUNK_BYTES;
         if state.chunks.back().is_none_or(is_full) {
-            let chunk = std::mem::take(&mut state.spare);
+            let chunk = state.spare.pop().unwrap_or_default();
             state.chunks.push_back(chunk);
         }
         if let Some(chunk) = state.chunks.back_mut() {
-            varint::put(chunk, value.len() as u64);
-            chunk.extend(value);
+            chunk.extend(run.frames);
         }
         Ok(Received::Queued(state.reader.take()))
     }
@@ -118,9 +123,10 @@ impl Inbox {
             return false;
         };
         let mut read = std::mem::replace(chunk, next);
-        if read.capacity() <= 2 * ITEM_CHUNK_BYTES {
+        let has_room = state.chunks.len() + state.spare.len() < state.chunks_max.max(1);
+        if has_room && (1..=2 * ITEM_CHUNK_BYTES).contains(&read.capacity()) {
             read.clear();
-            state.spare = read;
+            state.spare.push(read);
         }
         true
     }
@@ -151,7 +157,7 @@ impl Inbox {
         let mut state = self.lock();
         state.is_over = true;
         state.reader = None;
-        state.spare = Buffer::new();
+        state.spare = Vec::new();
         Abandoned { left: std::mem::take(&mut state.chunks), had_ended: state.end.is_some() }
     }
 
@@ -172,12 +178,13 @@ impl OfSlot for Inbox {
     }
 }
 
-/// Takes the next item out of a chunk, of which `at` bytes were read.
-pub(crate) fn next_item<'a>(chunk: &'a Buffer, at: &mut usize) -> Option<&'a [u8]> {
+/// Takes the next item out of a chunk, of which `at` bytes were read; its frame has `head` bytes in
+/// front of it.
+#[inline]
+pub(crate) fn next_item<'a>(chunk: &'a Buffer, at: &mut usize, head: usize) -> Option<&'a [u8]> {
     let bytes = chunk.as_slice();
     let mut reader = Reader::new(bytes.get(*at..)?);
-    let length = usize::try_from(varint::take(&mut reader).ok()?).ok()?;
-    let item = reader.take(length).ok()?;
+    let item = recv_half::next_item(&mut reader, head)?;
     *at = bytes.len() - reader.rest().len();
     Some(item)
 }

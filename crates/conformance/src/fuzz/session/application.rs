@@ -4,7 +4,7 @@ use wigwag_link::application::{ActorReference, Application, Attach, Attached, Fo
 use wigwag_link::credit::{Grant, StreamId};
 use wigwag_link::frame::{Frame, SEQUENCED};
 use wigwag_link::limits::TARGET_BYTES_MAX;
-use wigwag_link::recv_half::{ChannelCalls, ReplyRun};
+use wigwag_link::recv_half::{ChannelCalls, ItemRun, ReplyRun};
 use wigwag_link::{Code, LinkError, SendHalf, write};
 use wigwag_sim::server::calls_with_units;
 use wigwag_wire::Buffer;
@@ -198,8 +198,8 @@ impl Application for NodeApplication<'_> {
     }
 
     /// Each open ask is one for a stream, without a limit: what is read here needs no memory.
-    fn item(&mut self, stream: StreamId, _: &[u8], _: u64) -> Result<bool, ReadError> {
-        Ok(match stream {
+    fn items(&mut self, run: &ItemRun<'_>) -> Result<bool, ReadError> {
+        Ok(match run.stream {
             StreamId::Answer(slot, generation) => self.may_be_answered((slot, generation)),
             StreamId::Value(_) => false,
         })

@@ -8,13 +8,15 @@ use std::task::Waker;
 use wigwag_actor::reference::run_log::RunLog;
 use wigwag_actor::reference::run_writer::{self, OpenRun};
 use wigwag_actor::turn::buffers::{AfterPublish, TurnBuffer};
+use wigwag_link::credit::StreamId;
+use wigwag_wire::Buffer;
 
 use crate::limits::{LEASE_SLOTS, TURN_BYTES};
 use crate::session::Session;
 use crate::session::buffers::encoding::{Arguments, Encoding};
 use crate::session::buffers::frames::{Frames, TurnFrames};
 use crate::session::buffers::holders::RunRest;
-use crate::session::buffers::{EncodeOutcome, RunHandout};
+use crate::session::buffers::{EncodeOutcome, ItemOutcome, RunHandout};
 use crate::session::watchdog::watch_turn;
 use crate::sync::MutexGuard;
 
@@ -108,6 +110,28 @@ impl SendBuffer {
         if !is_held {
             self.session.hold(&self.turn);
         }
+        self.publish_if_full(encoded);
+        outcome
+    }
+
+    /// Encodes an item of a stream, of which earlier ones may be in `last`.
+    #[inline(always)]
+    pub(crate) fn item(
+        &mut self,
+        stream: StreamId,
+        last: &mut Option<Arc<TurnFrames>>,
+        encode: &dyn Fn(&mut Buffer),
+    ) -> ItemOutcome {
+        match last {
+            Some(last) if !Arc::ptr_eq(last, &self.turn) => return ItemOutcome::Elsewhere,
+            Some(_) => {}
+            None => *last = Some(self.turn.clone()),
+        }
+        let mut open = self.open();
+        let outcome = open.frames.item(open.session, stream, encode);
+        open.watch();
+        let encoded = open.frames.encoded.total();
+        drop(open);
         self.publish_if_full(encoded);
         outcome
     }

@@ -10,6 +10,7 @@ use std::task::Waker;
 use std::thread::ThreadId;
 
 use wigwag_actor::turn::buffers;
+use wigwag_link::credit::StreamId;
 use wigwag_link::limits::units;
 use wigwag_link::outbox::LongFrame;
 use wigwag_link::{Code, write};
@@ -18,9 +19,9 @@ use wigwag_wire::run::{RunBuilder, RunItems};
 
 use crate::limits::{LEASE_UNITS_MAX, SMALL_ANSWER, TENURE_CALLS};
 use crate::session::Session;
-use crate::session::buffers::EncodeOutcome;
 use crate::session::buffers::encoding::{Arguments, Encoding};
 use crate::session::buffers::holders::RunRest;
+use crate::session::buffers::{EncodeOutcome, ItemOutcome};
 use crate::session::outcome::UnsentCalls;
 use crate::sync::{Mutex, MutexGuard};
 
@@ -84,6 +85,13 @@ impl TurnFrames {
         frames.publish_held(session, self);
     }
 
+    /// Publishes the frames for another thread, which is about to send an item of a stream behind those
+    /// that are here, or its end.
+    #[cold]
+    pub(crate) fn publish_items(self: &Arc<TurnFrames>, session: &Session) {
+        self.publish_for_other(session, u64::MAX);
+    }
+
     /// Publishes the frames for another thread, which is about to send on `channel`.
     #[cold]
     pub(crate) fn publish_for_other(self: &Arc<TurnFrames>, session: &Session, channel: u64) {
@@ -116,8 +124,8 @@ enum Publisher {
 /// The frames that a turn has encoded for a session and not yet published.
 pub(crate) struct Frames {
     pub(crate) encoded: Buffer,
-    /// Answers in `encoded`.
-    answers: u64,
+    /// Answers and items in `encoded`, which belong to no channel.
+    of_no_channel: u64,
     run: RunBuilder,
     /// The further calls of the current run, while it is handed out.
     handed_out: Option<RunRest>,
@@ -160,7 +168,7 @@ impl Default for Frames {
     fn default() -> Frames {
         Frames {
             encoded: Buffer::new(),
-            answers: 0,
+            of_no_channel: 0,
             run: RunBuilder::default(),
             handed_out: None,
             closed: None,
@@ -181,7 +189,8 @@ impl Frames {
     /// The number of the turn that holds something, or may add calls to its leases without another
     /// announcement to the watchdog.
     pub(crate) fn held_in(&self) -> Option<u64> {
-        let holds_nothing = self.answers == 0 && self.called_channels.is_empty() && !self.flush;
+        let holds_nothing =
+            self.of_no_channel == 0 && self.called_channels.is_empty() && !self.flush;
         if holds_nothing { None } else { Some(self.turns) }
     }
 
@@ -366,7 +375,7 @@ impl Frames {
     pub(crate) fn answers(&mut self, frames: &[u8], count: u64) {
         self.run.close(&mut self.encoded);
         self.encoded.extend(frames);
-        self.answers += count;
+        self.of_no_channel += count;
         self.flush = true;
     }
 
@@ -402,8 +411,34 @@ impl Frames {
             self.flush = true;
             return;
         }
-        self.answers += 1;
+        self.of_no_channel += 1;
         self.flush = true;
+    }
+
+    /// Appends an item of a stream. `encode` runs no code of the program.
+    ///
+    /// The first frame of a turn or of a segment finds out whether the outbox has room, so that what
+    /// waits grows by one segment beyond.
+    #[inline(always)]
+    pub(crate) fn item(
+        &mut self,
+        session: &Session,
+        stream: StreamId,
+        encode: &dyn Fn(&mut Buffer),
+    ) -> ItemOutcome {
+        if self.encoded.total() == 0 && !session.has_room_for_items() {
+            return ItemOutcome::NotHere;
+        }
+        self.run.close(&mut self.encoded);
+        let before = self.encoded.len();
+        let body = self.encoded.gathering(|out| write::item(out, stream, encode));
+        if body as u64 > session.identity.limits.frame_max {
+            self.encoded.truncate(before);
+            return ItemOutcome::Long(body);
+        }
+        self.of_no_channel += 1;
+        self.flush = true;
+        ItemOutcome::Encoded(body)
     }
 
     /// Publishes the frames of the turn itself and gives its leases back. The caller flushes.
@@ -423,10 +458,10 @@ impl Frames {
         self.run.close(&mut self.encoded);
         self.store_lease();
         self.is_held = false;
-        if self.answers == 0 && self.called_channels.is_empty() {
+        if self.of_no_channel == 0 && self.called_channels.is_empty() {
             return;
         }
-        let mut frames = std::mem::take(&mut self.answers);
+        let mut frames = std::mem::take(&mut self.of_no_channel);
         let mut unsent: Vec<UnsentCalls> = Vec::new();
         let mut wakers: Vec<Waker> = Vec::new();
         let mut to_detach = Vec::new();

@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use wigwag_actor::reference::run_writer::{self, RunOwner};
 use wigwag_actor::{CallErrorKind, turn};
+use wigwag_link::credit::StreamId;
 use wigwag_link::outbox::LongFrame;
 use wigwag_link::{Code, write};
 use wigwag_wire::Buffer;
@@ -57,6 +58,18 @@ pub(crate) enum EncodeOutcome {
     NotHere,
     /// The call is longer than a frame of the peer may be: the caller takes the shared path with it.
     Long(Box<LongFrame>),
+}
+
+/// The result of encoding an item into the turn's buffer.
+pub(crate) enum ItemOutcome {
+    /// The body of its frame has this length.
+    Encoded(usize),
+    /// The body would have this length, which is more than a frame of the peer may have.
+    Long(usize),
+    /// There is no room or no turn: the caller takes the shared path.
+    NotHere,
+    /// Items of the stream may be in the frames of another thread, which are published first.
+    Elsewhere,
 }
 
 /// The target of a session's buffer in the registry.
@@ -126,6 +139,23 @@ pub(crate) fn free_slot(session: &Arc<Session>, number: u32) {
     if with(session, |buffer| buffer.keep_slot(number, KEPT_SLOTS_MAX)).is_none() {
         session.free_slot(number);
     }
+}
+
+/// Encodes an item of a stream. `last` is where the item before may be, and then where this one is.
+///
+/// Measured gain: `lab run remote`, cell *stream*, together with items that are read in runs
+/// (`crates/link/src/recv_half/items.rs`): 0.27 us of CPU an item instead of 0.35.
+#[inline(always)]
+pub(crate) fn item(
+    session: &Arc<Session>,
+    stream: StreamId,
+    last: &mut Option<Arc<TurnFrames>>,
+    encode: &dyn Fn(&mut Buffer),
+) -> ItemOutcome {
+    if !turn::is_open() {
+        return ItemOutcome::NotHere;
+    }
+    with(session, |buffer| buffer.item(stream, last, encode)).unwrap_or(ItemOutcome::NotHere)
 }
 
 /// Sends answers that are encoded already: with the current turn, or at once outside a turn.

@@ -1,7 +1,9 @@
 //! The items of a stream on their way from an actor to a consumer in another process.
 //!
-//! Items go into the outbox one by one, because their producer may move from thread to thread
-//! between two of them. They leave with whatever the session writes next.
+//! In a turn they go into the turn's buffer, as calls and answers do. Their producer may move to another
+//! thread between two of them, also before the turn has ended; then what the turn holds is published
+//! first. Outside a turn they go into the outbox one by one, and leave with whatever the session writes
+//! next.
 
 use std::sync::Arc;
 use std::task::{Poll, Waker};
@@ -14,8 +16,10 @@ use wigwag_wire::Buffer;
 use wigwag_wire::small::DynEncode;
 
 use crate::limits::PILE_BYTES;
+use crate::session::Session;
 use crate::session::buffers::encoded::EncodedValue;
-use crate::session::{Session, buffers};
+use crate::session::buffers::frames::TurnFrames;
+use crate::session::buffers::{self, ItemOutcome};
 use crate::streams::inbox::StreamEnd;
 use crate::streams::outlet::{Gone, Outlet};
 use crate::sync::Ordering;
@@ -26,6 +30,8 @@ pub(crate) struct SentItems {
     outlet: Arc<Outlet>,
     /// Units that the items have used.
     used: u64,
+    /// The frames of the turns of the thread that has encoded the last item, if it did so in a turn.
+    turn: Option<Arc<TurnFrames>>,
     /// The reader was told of the end.
     is_ended: bool,
 }
@@ -39,12 +45,12 @@ impl SentItems {
         if session.cancelled.contains(asker) || session.has_ended() {
             outlet.end();
         }
-        SentItems { session: session.clone(), outlet, used: 0, is_ended: false }
+        SentItems { session: session.clone(), outlet, used: 0, turn: None, is_ended: false }
     }
 
     /// The sender's end of a stream that is a value.
     pub(crate) fn of_value(session: &Arc<Session>, outlet: Arc<Outlet>) -> SentItems {
-        SentItems { session: session.clone(), outlet, used: 0, is_ended: false }
+        SentItems { session: session.clone(), outlet, used: 0, turn: None, is_ended: false }
     }
 
     /// Ready when there is credit, or the consumer has gone.
@@ -60,6 +66,8 @@ impl SentItems {
     /// Tells the reader of a value of its end.
     pub(crate) fn end(mut self, end: StreamEnd) {
         self.is_ended = true;
+        self.settle();
+        buffers::publish(&self.session);
         self.session.end_stream_value(&self.outlet, end);
     }
 
@@ -72,7 +80,34 @@ impl SentItems {
         waker.is_some_and(|waker| self.outlet.poll(waker, is_time).is_ready())
     }
 
+    #[inline]
     fn send(&mut self, encode: &dyn Fn(&mut Buffer), waker: Option<&Waker>) -> ItemOffer {
+        let stream = self.outlet.id;
+        let mut outcome = buffers::item(&self.session, stream, &mut self.turn, encode);
+        if let ItemOutcome::Elsewhere = outcome {
+            self.settle();
+            outcome = buffers::item(&self.session, stream, &mut self.turn, encode);
+        }
+        match outcome {
+            ItemOutcome::Encoded(body) => {
+                self.used += units(body);
+                ItemOffer::Sent
+            }
+            ItemOutcome::Long(body) => self.too_long(body),
+            ItemOutcome::NotHere | ItemOutcome::Elsewhere => self.send_shared(encode, waker),
+        }
+    }
+
+    #[cold]
+    fn too_long(&self, body: usize) -> ItemOffer {
+        let most = self.session.identity.limits.frame_max;
+        let why = format!("the item has {body} bytes, the consumer accepts {most}");
+        ItemOffer::Refused(CallErrorKind::TooLarge, why)
+    }
+
+    /// Sends an item under the lock that all senders of the session share.
+    fn send_shared(&mut self, encode: &dyn Fn(&mut Buffer), waker: Option<&Waker>) -> ItemOffer {
+        self.settle();
         let session = &self.session;
         // Frames that this turn has encoded go first.
         buffers::publish(session);
@@ -100,10 +135,7 @@ impl SentItems {
         drop(sending);
         match sent {
             Ok(body) => self.used += units(body),
-            Err(body) => {
-                let why = format!("the item has {body} bytes, the consumer accepts {most}");
-                return ItemOffer::Refused(CallErrorKind::TooLarge, why);
-            }
+            Err(body) => return self.too_long(body),
         }
         if is_pile {
             session.flush();
@@ -153,10 +185,17 @@ impl ItemSink for SentItems {
     fn poll_unwanted(&self, waker: &Waker) -> Poll<()> {
         self.outlet.poll(waker, |outlet| !outlet.is_wanted())
     }
+
+    fn settle(&mut self) {
+        if let Some(turn) = self.turn.take_if(|turn| !turn.is_of_this_thread()) {
+            turn.publish_items(&self.session);
+        }
+    }
 }
 
 impl Drop for SentItems {
     fn drop(&mut self) {
+        self.settle();
         match self.outlet.id {
             StreamId::Answer(slot, generation) => {
                 self.session.sent_streams.remove((slot.into(), generation));
@@ -165,6 +204,7 @@ impl Drop for SentItems {
             // The task that sends was dropped with its runtime.
             StreamId::Value(_) => {
                 let why = (CallErrorKind::Cancelled, "the sender has stopped".into());
+                buffers::publish(&self.session);
                 self.session.end_stream_value(&self.outlet, Err(why));
             }
         }

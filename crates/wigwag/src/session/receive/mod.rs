@@ -18,10 +18,10 @@ use wigwag_link::application::{
 };
 use wigwag_link::budget::Pools;
 use wigwag_link::credit::{ActorBound, Grant, StreamId};
-use wigwag_link::recv_half::{ChannelCalls, ReplyRun};
+use wigwag_link::recv_half::{ChannelCalls, ItemRun, ReplyRun, next_item};
 use wigwag_link::{Code, Dispatcher, Limits, LinkError};
 use wigwag_wire::gathered::part_of;
-use wigwag_wire::{BufferSlice, Framing, ReadBuf, Time};
+use wigwag_wire::{BufferSlice, Framing, ReadBuf, Reader, Time};
 
 use crate::access::{MethodGate, Permitted};
 use crate::exports::Exports;
@@ -108,7 +108,7 @@ struct Inbound<'a> {
     floor: u32,
     /// The message that is read.
     message: &'a Bytes,
-    /// The stream of the last item.
+    /// The stream of the last items.
     stream: Option<(StreamId, Arc<Inbox>)>,
 }
 
@@ -309,8 +309,9 @@ impl Application for Inbound<'_> {
     }
 
     #[inline]
-    fn item(&mut self, stream: StreamId, value: &[u8], units: u64) -> Result<bool, LinkError> {
-        // Nearly all items of a message are of the stream of the one before.
+    fn items(&mut self, run: &ItemRun<'_>) -> Result<bool, LinkError> {
+        let stream = run.stream;
+        // Nearly all items of a message are of the stream of those before.
         if !matches!(&self.stream, Some((last, _)) if *last == stream) {
             let found = match stream {
                 StreamId::Answer(slot, generation) => {
@@ -327,9 +328,14 @@ impl Application for Inbound<'_> {
         {
             return Ok(false);
         }
-        match inbox.receive(value, units)? {
+        match inbox.receive(run)? {
             Received::Queued(reader) => reader.into_iter().for_each(Waker::wake),
-            Received::Unwanted => self.session.discard_value(value),
+            Received::Unwanted => {
+                let (mut frames, head) = (Reader::new(run.frames), stream.head_bytes());
+                while let Some(value) = next_item(&mut frames, head) {
+                    self.session.discard_value(value);
+                }
+            }
             Received::BehindTheEnd => return Ok(false),
         }
         Ok(true)

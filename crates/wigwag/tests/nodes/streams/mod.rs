@@ -148,6 +148,18 @@ impl Source {
     pub fn begun(&self) -> u64 {
         self.begun
     }
+
+    /// Sends from the turn of the handler, and ends the stream on another thread before the turn has
+    /// ended: in one of three ways.
+    pub fn leaving(&mut self, count: u64, way: u8, mut items: Yield<u64>) {
+        (0..count).for_each(|number| items.try_send(number).unwrap());
+        let end = move || match way {
+            0 => items.finish(),
+            1 => items.fail(5, "no more"),
+            _ => drop(items),
+        };
+        std::thread::spawn(end).join().unwrap();
+    }
 }
 
 pub(crate) type Numbers = Streaming<Source, u64>;

@@ -32,6 +32,18 @@ async fn items_stay_in_order_while_their_producer_moves_to_another_thread() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stream_that_another_thread_ends_within_the_turn_ends_behind_its_items() {
+    let nodes = nodes().await;
+    let ends = [None, Some(CallErrorKind::Application(0x8005)), Some(CallErrorKind::ReplyDropped)];
+    for _ in 0..20 {
+        for (way, end) in (0..).zip(ends) {
+            let mut items = nodes.source.leaving(16, way);
+            assert_eq!(count(&mut items, 0).await, (16, end), "{way}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_thousand_streams_at_once_each_have_their_items() {
     let nodes = nodes().await;
     let mut streams: Vec<Numbers> = (0..1000).map(|_| nodes.source.numbers(300)).collect();
