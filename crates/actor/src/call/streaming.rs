@@ -1,5 +1,6 @@
 //! The consumer's end of a stream.
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::sync::Arc;
@@ -50,7 +51,8 @@ use crate::turn;
 /// dropped before the handler has begun, the call is not handled at all.
 ///
 /// # Performance
-/// In a process an item takes one lock on each side and no allocation in steady state.
+/// In a process an item takes one lock of the producer, those of half the queue together one of the
+/// consumer, and no allocation in steady state.
 ///
 /// # Limits
 /// At most [`ITEMS_AHEAD`](crate::limits::ITEMS_AHEAD) items are queued, or the number that
@@ -66,6 +68,8 @@ pub struct Streaming<I: Interface, T: Send + 'static> {
     message: Option<I::Message>,
     ticket: Ticket,
     flow: Arc<Flow<T>>,
+    /// Items that were taken out of it together.
+    taken: VecDeque<T>,
     /// How many items the producer may be ahead, if the caller has set it.
     ahead: Option<usize>,
     /// The items of an actor of another process, while the call is under way.
@@ -89,6 +93,7 @@ impl<I: Interface, T: Send + 'static> Streaming<I, T> {
             message: Some(message),
             ticket: Ticket::default(),
             flow: Arc::new(Flow::new()),
+            taken: VecDeque::new(),
             ahead: None,
             remote: None,
             decode: T::decode_reply,
@@ -151,7 +156,7 @@ impl<I: Interface, T: Send + 'static> Streaming<I, T> {
         if self.remote.is_some() {
             return self.poll_remote(context);
         }
-        match self.flow.poll_next(context.waker()) {
+        match self.flow.poll_next(&mut self.taken, context.waker()) {
             Poll::Pending => self.wait(context),
             Poll::Ready(Some(Ok(item))) => {
                 self.limit = TimeLimit::new(self.timeout);
@@ -244,6 +249,7 @@ impl<I: Interface, T: Send + 'static> Streaming<I, T> {
     fn let_go(&mut self) {
         self.target.leave(Priority::Ordinary, &mut self.ticket);
         self.flow.abandon();
+        self.taken = VecDeque::new();
         self.remote = None;
     }
 }

@@ -1,6 +1,9 @@
 //! The buffer between the producer of a stream and its consumer: the items that were sent and not
 //! taken, and the end of the stream.
 //!
+//! The consumer takes several items at a time, up to half of what may be queued, so that it takes the
+//! lock once for all of them. What it has taken and not given to the program counts as queued.
+//!
 //! For a stream that answers a call, in the mailbox it takes the place of an asker's one-shot, so the consumer is told of the fate of
 //! the call in the same way as an asker.
 
@@ -11,6 +14,7 @@ use std::task::{Poll, Waker};
 use crate::error::CallErrorKind;
 use crate::limits::{ITEMS_AHEAD, ITEMS_AHEAD_MAX};
 use crate::reply::LocalReply;
+use crate::sync::{AtomicU64, Ordering};
 
 /// The end of a stream: clean, or an error.
 pub type StreamEnd = Result<(), (CallErrorKind, Option<Box<str>>)>;
@@ -43,7 +47,11 @@ struct FlowState<T> {
 
 /// The shared state of a stream: filled by one producer, emptied by one consumer.
 #[derive(Debug)]
-pub struct Flow<T>(Mutex<FlowState<T>>);
+pub struct Flow<T> {
+    state: Mutex<FlowState<T>>,
+    /// Items that the consumer has taken and not given to the program. It grows under the lock only.
+    taken: AtomicU64,
+}
 
 impl<T> Default for Flow<T> {
     fn default() -> Flow<T> {
@@ -54,14 +62,17 @@ impl<T> Default for Flow<T> {
 impl<T> Flow<T> {
     /// An empty buffer, with room for [`ITEMS_AHEAD`] items.
     pub fn new() -> Flow<T> {
-        Flow(Mutex::new(FlowState {
-            items: VecDeque::new(),
-            ahead: ITEMS_AHEAD,
-            end: None,
-            over: false,
-            consumer: None,
-            producer: None,
-        }))
+        Flow {
+            state: Mutex::new(FlowState {
+                items: VecDeque::new(),
+                ahead: ITEMS_AHEAD,
+                end: None,
+                over: false,
+                consumer: None,
+                producer: None,
+            }),
+            taken: AtomicU64::new(0),
+        }
     }
 
     /// Sets how many items may be queued, from 1 to [`ITEMS_AHEAD_MAX`].
@@ -72,7 +83,7 @@ impl<T> Flow<T> {
     /// The number of items that may be sent now.
     pub fn credit(&self) -> usize {
         let state = self.lock();
-        if state.is_wanted() { state.ahead.saturating_sub(state.items.len()) } else { 0 }
+        if state.is_wanted() { state.ahead.saturating_sub(self.queued(&state)) } else { 0 }
     }
 
     /// Queues an item if there is credit; otherwise registers `waker`, which is woken when there is
@@ -82,7 +93,7 @@ impl<T> Flow<T> {
         if !state.is_wanted() {
             return Offered::Unwanted(item);
         }
-        if state.items.len() >= state.ahead {
+        if self.queued(&state) >= state.ahead {
             if let Some(waker) = waker {
                 state.producer = Some(waker.clone());
             }
@@ -122,16 +133,22 @@ impl<T> Flow<T> {
         wake(consumer);
     }
 
-    /// Takes the next item, or the end.
-    pub fn poll_next(&self, waker: &Waker) -> Poll<NextItem<T>> {
+    /// Takes the next item, or the end. `taken` holds the items that the consumer has taken before.
+    pub fn poll_next(&self, taken: &mut VecDeque<T>, waker: &Waker) -> Poll<NextItem<T>> {
+        if let Some(item) = taken.pop_front() {
+            // Relaxed: the lock is taken behind the last one, before a producer that waits is woken.
+            self.taken.store(taken.len() as u64, Ordering::Relaxed);
+            if taken.is_empty() {
+                self.wake_producer(self.lock());
+            }
+            return Poll::Ready(Some(Ok(item)));
+        }
         let mut state = self.lock();
-        if let Some(item) = state.items.pop_front() {
-            // A waiting producer is woken once for many items; a waiting consumer has taken them
-            // all.
-            let is_time = state.items.len() <= state.ahead / 2;
-            let producer = if is_time { state.producer.take() } else { None };
-            drop(state);
-            wake(producer);
+        let count = (state.ahead / 2).max(1).min(state.items.len());
+        taken.extend(state.items.drain(..count));
+        if let Some(item) = taken.pop_front() {
+            self.taken.store(taken.len() as u64, Ordering::Relaxed);
+            self.wake_producer(state);
             return Poll::Ready(Some(Ok(item)));
         }
         if state.over {
@@ -143,6 +160,21 @@ impl<T> Flow<T> {
         };
         state.over = true;
         Poll::Ready(end.err().map(Err))
+    }
+
+    /// Wakes a waiting producer once for many items, when half of what may be queued is gone, or at the
+    /// end of the items that were taken together when that was. A waiting
+    /// consumer has taken them all.
+    fn wake_producer(&self, mut state: MutexGuard<'_, FlowState<T>>) {
+        let is_time = self.queued(&state) <= state.ahead / 2;
+        let producer = if is_time { state.producer.take() } else { None };
+        drop(state);
+        wake(producer);
+    }
+
+    /// Items that were sent and not given to the program.
+    fn queued(&self, state: &FlowState<T>) -> usize {
+        state.items.len() + self.taken.load(Ordering::Relaxed) as usize
     }
 
     /// The consumer goes away: wakes the producer at once and drops the queued items.
@@ -160,7 +192,7 @@ impl<T> Flow<T> {
     fn lock(&self) -> MutexGuard<'_, FlowState<T>> {
         // The state is consistent between any two statements, so a panic elsewhere has broken
         // nothing.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -192,8 +224,14 @@ mod tests {
 
     use super::*;
 
+    /// Takes one item, and leaves the others.
     fn take<T>(flow: &Flow<T>) -> Poll<NextItem<T>> {
-        flow.poll_next(Waker::noop())
+        let (mut taken, before) = (VecDeque::new(), flow.lock().ahead);
+        flow.lock().ahead = 1;
+        let next = flow.poll_next(&mut taken, Waker::noop());
+        flow.lock().ahead = before;
+        assert!(taken.is_empty());
+        next
     }
 
     #[test]
@@ -230,6 +268,45 @@ mod tests {
         assert_eq!(flow.credit(), 0);
         assert!(matches!(take(&flow), Poll::Ready(Some(Ok(1)))));
         assert_eq!(flow.credit(), 1);
+    }
+
+    #[test]
+    fn what_the_consumer_has_taken_counts_until_it_is_given_out() {
+        let (flow, mut taken) = (Flow::new(), VecDeque::new());
+        flow.set_ahead(8);
+        let mut next = 0..;
+        for given in 0..100 {
+            while let Offered::In = flow.offer(next.start, None) {
+                next.next();
+            }
+            assert_eq!((next.start - given, flow.credit()), (8, 0));
+            let item = flow.poll_next(&mut taken, Waker::noop());
+            assert!(matches!(item, Poll::Ready(Some(Ok(number))) if number == given));
+            assert!(taken.len() < 4, "no more than half are taken together");
+        }
+    }
+
+    /// A producer that waits is woken when half is gone, and not before.
+    #[test]
+    fn a_waiting_producer_is_woken_when_half_of_the_items_were_given_out() {
+        struct Woken(AtomicU64);
+        impl std::task::Wake for Woken {
+            fn wake(self: Arc<Self>) {
+                self.0.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        for ahead in 1..9 {
+            let (flow, mut taken) = (Flow::new(), VecDeque::new());
+            let woken = Arc::new(Woken(AtomicU64::new(0)));
+            flow.set_ahead(ahead);
+            (0..ahead).for_each(|item| drop(flow.offer(item, None)));
+            assert!(matches!(flow.offer(9, Some(&woken.clone().into())), Offered::Full(9)));
+            for given in 1..=ahead {
+                assert!(flow.poll_next(&mut taken, Waker::noop()).is_ready());
+                let is_time = given >= ahead.div_ceil(2);
+                assert_eq!(woken.0.load(Ordering::Relaxed) > 0, is_time, "{given} of {ahead}");
+            }
+        }
     }
 
     #[test]

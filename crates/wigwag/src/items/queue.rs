@@ -1,5 +1,6 @@
 //! The queue between the sender of a stream and the reader of it.
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::future::poll_fn;
 use std::sync::{Arc, OnceLock};
@@ -38,13 +39,17 @@ struct Queue<T> {
 pub struct ItemSender<T: Send + 'static>(Arc<Queue<T>>);
 
 /// The reader's end of the queue of an [`ItemSender`].
-pub(crate) struct QueueReader<T: Send + 'static>(Arc<Queue<T>>);
+pub(crate) struct QueueReader<T: Send + 'static> {
+    queue: Arc<Queue<T>>,
+    /// Items that were taken out of it together.
+    taken: VecDeque<T>,
+}
 
 /// Makes a queue with room for so many items.
 pub(crate) fn queue<T: Send + 'static>(ahead: usize) -> (ItemSender<T>, QueueReader<T>) {
     let queue = Arc::new(Queue { flow: Flow::new(), gone: OnceLock::new() });
     queue.flow.set_ahead(ahead);
-    (ItemSender(queue.clone()), QueueReader(queue))
+    (ItemSender(queue.clone()), QueueReader { queue, taken: VecDeque::new() })
 }
 
 impl<T: Send + 'static> ItemSender<T> {
@@ -141,21 +146,21 @@ impl<T: Send + 'static> fmt::Debug for ItemSender<T> {
 }
 
 impl<T: Send + 'static> QueueReader<T> {
-    pub(crate) fn poll_next(&self, waker: &Waker) -> Poll<Option<Result<T, Failure>>> {
-        let next = self.0.flow.poll_next(waker);
+    pub(crate) fn poll_next(&mut self, waker: &Waker) -> Poll<Option<Result<T, Failure>>> {
+        let next = self.queue.flow.poll_next(&mut self.taken, waker);
         next.map(|next| Some(next?.map_err(|(kind, text)| (kind, text.unwrap_or_default()))))
     }
 
     /// Tells the sender why it is read no further.
     pub(crate) fn leave(&self, why: Failure) {
         // Before the queue is abandoned. Only the first reason counts.
-        let _ = self.0.gone.set(why);
+        let _ = self.queue.gone.set(why);
     }
 }
 
 impl<T: Send + 'static> Drop for QueueReader<T> {
     fn drop(&mut self) {
         self.leave((kind_of_drop(CallErrorKind::Cancelled), NOT_READ.into()));
-        self.0.flow.abandon();
+        self.queue.flow.abandon();
     }
 }
