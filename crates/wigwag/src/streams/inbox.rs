@@ -191,7 +191,20 @@ pub(crate) fn next_item<'a>(chunk: &'a Buffer, at: &mut usize, head: usize) -> O
 
 #[cfg(test)]
 mod tests {
+    use wigwag_link::credit::StreamId;
+    use wigwag_link::write;
+
     use super::*;
+
+    const STREAM: StreamId = StreamId::Value(1);
+
+    /// Has an item come that costs so much.
+    fn receive(inbox: &Inbox, value: &[u8], units: u64) -> Result<Received, LinkError> {
+        let mut frame = Buffer::new();
+        write::item(&mut frame, STREAM, |out| out.extend(value));
+        let (stream, frames) = (STREAM, frame.as_slice());
+        inbox.receive(&ItemRun { stream, units_before_last: 0, units, frames })
+    }
 
     #[test]
     fn items_are_taken_in_order_from_chunks_of_any_size() {
@@ -199,27 +212,47 @@ mod tests {
         let sizes =
             [0, 1, 127, 128, ITEM_CHUNK_BYTES, 3, ITEM_CHUNK_BYTES + 1, 5000, 5000, 5000, 5000];
         for (at, size) in sizes.iter().enumerate() {
-            assert!(matches!(inbox.receive(&vec![at as u8; *size], 1), Ok(Received::Queued(None))));
+            let received = receive(&inbox, &vec![at as u8; *size], 1);
+            assert!(matches!(received, Ok(Received::Queued(None))));
         }
         let (mut chunk, mut at, mut next) = (Buffer::new(), 0, 0);
         while inbox.take(&mut chunk, Waker::noop()) {
             at = 0;
-            while let Some(item) = next_item(&chunk, &mut at) {
+            while let Some(item) = next_item(&chunk, &mut at, STREAM.head_bytes()) {
                 assert_eq!(item, vec![next as u8; sizes[next]]);
                 next += 1;
             }
         }
         assert_eq!((next, at), (sizes.len(), chunk.len()));
-        assert!(matches!(inbox.receive(b"x", 1), Ok(Received::Queued(Some(_)))), "it waits");
+        assert!(matches!(receive(&inbox, b"x", 1), Ok(Received::Queued(Some(_)))), "it waits");
     }
 
     #[test]
     fn items_for_a_reader_that_has_gone_are_held_to_the_credit_and_not_kept() {
         let inbox = Inbox::new(1, 2);
-        assert!(inbox.receive(b"kept", 1).is_ok());
+        assert!(receive(&inbox, b"kept", 1).is_ok());
         assert_eq!(inbox.abandon().left.len(), 1);
-        assert!(matches!(inbox.receive(b"late", 1), Ok(Received::Unwanted)));
-        assert!(inbox.receive(b"beyond", 1).is_err());
+        assert!(matches!(receive(&inbox, b"late", 1), Ok(Received::Unwanted)));
+        assert!(receive(&inbox, b"beyond", 1).is_err());
         assert!(inbox.is_abandoned() && !inbox.take(&mut Buffer::new(), Waker::noop()));
+    }
+
+    #[test]
+    fn chunks_that_were_read_are_used_again_and_all_are_within_the_window() {
+        const CHUNKS: usize = 4;
+        let inbox = Inbox::new(1, (CHUNKS * ITEM_CHUNK_BYTES / UNIT_BYTES) as u64);
+        let mut chunk = Buffer::new();
+        for _ in 0..3 {
+            for _ in 0..CHUNKS {
+                assert!(receive(&inbox, &[7; ITEM_CHUNK_BYTES - 100], 1).is_ok());
+            }
+            while inbox.take(&mut chunk, Waker::noop()) {
+                let state = inbox.lock();
+                assert!(state.chunks.len() + state.spare.len() <= CHUNKS);
+            }
+            assert!(!inbox.lock().spare.is_empty());
+        }
+        drop(inbox.abandon());
+        assert!(inbox.lock().spare.is_empty());
     }
 }
