@@ -41,7 +41,6 @@ use crate::replies::ask_origin::AskOrigin;
 use crate::replies::asks::AskTable;
 use crate::replies::ring::Ring;
 use crate::replies::slot::{Abandoned, Completion};
-use crate::session::attach::kept::KeptRoutes;
 use crate::session::attach::routes::SharedRoutes;
 use crate::session::buffers::held::HeldFrames;
 use crate::session::buffers::holders::Holders;
@@ -264,7 +263,6 @@ pub(crate) struct Session {
     /// Channels of the peer that are open or have unhandled calls.
     pub(crate) inbound_channels: AtomicU64,
     shared_routes: Mutex<SharedRoutes>,
-    kept_routes: Mutex<KeptRoutes>,
     held: HeldFrames,
     me: Weak<Session>,
     runtime: Option<Handle>,
@@ -361,7 +359,6 @@ impl Session {
             last_received: AtomicU64::new(0),
             inbound_channels: AtomicU64::new(0),
             shared_routes: Mutex::default(),
-            kept_routes: Mutex::default(),
             held: HeldFrames::default(),
             me: me.clone(),
             runtime: Handle::try_current().ok(),

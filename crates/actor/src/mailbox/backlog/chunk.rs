@@ -23,7 +23,7 @@ pub(crate) struct Frames {
     /// The number of calls at the front that were handled before the chunk was put back, and the place
     /// of the next one.
     pub(crate) skip: usize,
-    pub(crate) position: Option<CallsPosition>,
+    pub(crate) position: Option<Box<CallsPosition>>,
     /// The calls, if they were not copied into `bytes`.
     pub(crate) shared: Option<Bytes>,
 }

@@ -97,7 +97,10 @@ impl<M> Unhandled<M> {
                 if let Chunk::Frames(frames) = &mut chunk {
                     frames.skip = frames.calls - calls.min(frames.calls);
                     frames.asks = asks;
-                    frames.position = position;
+                    match (frames.position.as_deref_mut(), position) {
+                        (Some(place), Some(position)) => *place = position,
+                        (_, position) => frames.position = position.map(Box::new),
+                    }
                 }
                 Some(chunk)
             }

@@ -62,7 +62,7 @@ impl Sweeper {
         loop {
             tokio::time::sleep(KEPT_ROUTE_TIME).await;
             let Some(session) = self.0.upgrade() else { return };
-            let mut kept = lock(&session.kept_routes);
+            let mut kept = lock(&session.references.kept_routes);
             let over = kept.sweep();
             kept.is_swept = !kept.routes.is_empty();
             let is_done = !kept.is_swept;
@@ -79,7 +79,7 @@ impl Sweeper {
 impl Drop for Sweeper {
     fn drop(&mut self) {
         if let Some(session) = self.0.upgrade()
-            && lock(&session.kept_routes).is_swept
+            && lock(&session.references.kept_routes).is_swept
         {
             session.release_kept_routes();
         }
@@ -90,7 +90,7 @@ impl Session {
     /// Keeps the route of a reference that has come again.
     #[cold]
     pub(crate) fn keep_route(self: &Arc<Self>, key: RouteKey, route: Arc<dyn Any + Send + Sync>) {
-        let mut kept = lock(&self.kept_routes);
+        let mut kept = lock(&self.references.kept_routes);
         // Asked under the lock: the end is noted before the routes are let go.
         if self.has_ended() {
             return;
@@ -105,7 +105,7 @@ impl Session {
 
     /// Lets all of them go.
     pub(crate) fn release_kept_routes(&self) {
-        let mut kept = lock(&self.kept_routes);
+        let mut kept = lock(&self.references.kept_routes);
         let routes = std::mem::take(&mut kept.routes);
         kept.is_swept = false;
         drop(kept);

@@ -99,7 +99,7 @@ impl SharedRoutes {
 impl Session {
     /// The route with this key that is in use or kept, for a reference that has come.
     pub(crate) fn received_route<R: Any + Send + Sync>(&self, key: &RouteKey) -> Received<R> {
-        if let Some(route) = lock(&self.kept_routes).find(key) {
+        if let Some(route) = lock(&self.references.kept_routes).find(key) {
             return Received::Known(route);
         }
         let routes = lock(&self.shared_routes);

@@ -8,6 +8,7 @@ use wigwag_link::features;
 
 use crate::exports::references::ReferenceTable;
 use crate::session::Session;
+use crate::session::attach::kept::KeptRoutes;
 use crate::sync::AtomicU64;
 
 pub(crate) mod value;
@@ -29,6 +30,8 @@ pub(crate) struct SessionReferences {
     lent: Mutex<LentReferences>,
     /// References that the peer has sent and that are held here.
     taken: AtomicU64,
+    /// Routes of references that come again and again.
+    pub(super) kept_routes: Mutex<KeptRoutes>,
     /// Those of all sessions of the node.
     table: Arc<ReferenceTable>,
 }
@@ -40,8 +43,8 @@ impl SessionReferences {
         table: Arc<ReferenceTable>,
     ) -> SessionReferences {
         let are_known = features & features::REFERENCES != 0;
-        let (lent, taken) = (Mutex::default(), AtomicU64::new(0));
-        SessionReferences { are_known, relays, lent, taken, table }
+        let (lent, taken, kept_routes) = (Mutex::default(), AtomicU64::new(0), Mutex::default());
+        SessionReferences { are_known, relays, lent, taken, kept_routes, table }
     }
 
     /// True if the peer knows references to actors.
