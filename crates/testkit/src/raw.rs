@@ -189,14 +189,18 @@ impl Raw {
 
     /// Opens a session; false when the node closes or refuses.
     pub async fn try_open(&mut self, who: Identity) -> bool {
+        self.answer_to_open(who).await.is_some_and(|message| message[0] == opened()[0])
+    }
+
+    /// Sends HELLO and OPEN, and returns the answer to OPEN; `None` if the node closes.
+    pub async fn answer_to_open(&mut self, who: Identity) -> Option<Vec<u8>> {
         let begun = [header(ProtocolNumber::PAIR1), message(self.framing, &hello(who))].concat();
         self.say(&begun).await;
         let mut bytes = [0; 8];
-        if self.stream.read_exact(&mut bytes).await.is_err() || self.message().await.is_none() {
-            return false;
-        }
+        self.stream.read_exact(&mut bytes).await.ok()?;
+        self.message().await?;
         self.send(&open()).await;
-        self.message().await.is_some_and(|message| message[0] == opened()[0])
+        self.message().await
     }
 
     /// Returns the next frame of kind `wanted`; `None` at the end of the connection.

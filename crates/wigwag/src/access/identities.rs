@@ -84,9 +84,10 @@ impl IdentityUse {
         IdentityUse { principal, limits, sessions, pools, paid_until }
     }
 
-    /// Takes a place for a session; `None` if the peer has as many as it may.
-    pub(crate) fn enter(self: &Arc<IdentityUse>) -> Option<IdentityPlace> {
-        let most = self.limits.sessions.unwrap_or(usize::MAX);
+    /// Takes a place for a session; `None` if the peer has as many as it may, and besides `leaving`
+    /// ones that are about to end.
+    pub(crate) fn enter(self: &Arc<IdentityUse>, leaving: usize) -> Option<IdentityPlace> {
+        let most = self.limits.sessions.unwrap_or(usize::MAX).saturating_add(leaving);
         let before = self.sessions.fetch_add(1, Ordering::Relaxed);
         // Counted before the check, so that leaving it gives it back either way.
         let place = IdentityPlace(self.clone());
@@ -138,11 +139,12 @@ mod tests {
     #[test]
     fn a_peer_has_as_many_sessions_as_it_may() {
         let identity = identity(IdentityLimits::default().sessions(2));
-        let first = identity.enter();
-        let second = identity.enter();
-        assert!(first.is_some() && second.is_some() && identity.enter().is_none());
+        let first = identity.enter(0);
+        let second = identity.enter(0);
+        assert!(first.is_some() && second.is_some() && identity.enter(0).is_none());
+        assert!(identity.enter(1).is_some(), "one of them gives way to it");
         drop(first);
-        assert!(identity.enter().is_some());
+        assert!(identity.enter(0).is_some());
     }
 
     #[test]

@@ -71,11 +71,18 @@ impl NodeAccess {
         Err(LinkError::Misbehaved { code: Code::AUTH_REQUIRED, rule })
     }
 
-    /// Takes the place of a session for a peer.
-    pub(crate) fn enter(&self, principal: &Principal) -> Result<IdentityPlace, LinkError> {
+    /// Takes the place of a session for a peer. `old` is that of a session which gives way to this
+    /// one: if it is of the same peer, the two count as one until the old one has ended.
+    pub(crate) fn enter(
+        &self,
+        principal: &Principal,
+        old: Option<&IdentityPlace>,
+    ) -> Result<IdentityPlace, LinkError> {
         let rule = "this identity has as many sessions as it may";
         let full = LinkError::Misbehaved { code: Code::TOO_MANY, rule };
-        self.identity(principal).enter().ok_or(full)
+        let identity = self.identity(principal);
+        let gives_way = old.is_some_and(|old| Arc::ptr_eq(old.identity(), &identity));
+        identity.enter(usize::from(gives_way)).ok_or(full)
     }
 
     /// What a peer uses of this node.

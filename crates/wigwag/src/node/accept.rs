@@ -108,8 +108,7 @@ async fn serve_handshake(
     let pending =
         PendingAccept { node: &node, ours, incarnation: OnceLock::new(), place: Mutex::default() };
     let admit = |peer: &Identity, principal: &Principal| {
-        let place = access.enter(principal)?;
-        pending.admit(peer, &source)?;
+        let place = pending.admit(peer, &source, |old| access.enter(principal, old))?;
         *lock(&pending.place) = Some(place);
         Ok(())
     };
@@ -159,7 +158,7 @@ async fn serve_client(
     accepted: AcceptedConnection,
 ) -> Result<(), crate::NodeError> {
     let Some(strong_node) = node.upgrade() else { return Err(crate::NodeError::Closed) };
-    let place = strong_node.access.enter(&client).map_err(|error| {
+    let place = strong_node.access.enter(&client, None).map_err(|error| {
         let peer = accepted.connection.peer.clone();
         crate::NodeError::Session { peer, error }
     })?;
@@ -220,11 +219,20 @@ struct PendingAccept<'a> {
 }
 
 impl PendingAccept<'_> {
-    /// Decides whether a peer may open a session, and reserves the place for it.
-    fn admit(&self, peer: &Identity, source: &Source) -> Result<(), LinkError> {
+    /// Decides whether a peer may open a session, and reserves the place for it. `enter` takes the
+    /// place among the sessions of its identity, or that of the session which gives way.
+    ///
+    /// Admission comes first: a peer that is at its limit and has a session with this node is led to
+    /// that session, and not told that there are too many.
+    fn admit(
+        &self,
+        peer: &Identity,
+        source: &Source,
+        enter: impl FnOnce(Option<&IdentityPlace>) -> Result<IdentityPlace, LinkError>,
+    ) -> Result<IdentityPlace, LinkError> {
         let Some(node) = self.node.upgrade() else {
             let closing = PeerState { is_closing: true, ..PeerState::default() };
-            return closing.admit(&self.ours, peer).map(drop);
+            return closing.admit(&self.ours, peer).and_then(|_| enter(None));
         };
         // Locked before the sessions are searched, and the entry stays until the session has
         // started, so no dial can miss it.
@@ -232,8 +240,10 @@ impl PendingAccept<'_> {
         let old = node.session_with(peer.incarnation);
         let state = pending_sessions.peer_state(peer.incarnation, old.as_deref());
         let admission = state.admit(&self.ours, peer)?;
+        let old = old.filter(|_| admission == Admission::Replacement);
+        let place = enter(old.as_ref().map(|old| &old.identity_place))?;
         if admission == Admission::Loopback {
-            return Ok(());
+            return Ok(place);
         }
         let mut evicted = Vec::new();
         let opening = pending_sessions.accepting.len();
@@ -241,13 +251,13 @@ impl PendingAccept<'_> {
         if reserved.is_ok() {
             pending_sessions.accepting.push(peer.incarnation);
             let _ = self.incarnation.set(peer.incarnation);
-            old.filter(|_| admission == Admission::Replacement).inspect(|old| old.halt());
+            old.inspect(|old| old.halt());
         }
         drop(pending_sessions);
         for session in evicted {
             session.dismiss(Code::TOO_MANY, "its place was needed for another session");
         }
-        reserved
+        reserved.map(|()| place)
     }
 }
 

@@ -180,7 +180,7 @@ impl Node {
         .await
         {
             Ok(DialOutcome::Opened(opened, principal)) => {
-                let place = access.enter(&principal);
+                let place = access.enter(&principal, None);
                 let place = handshake::refuse_on_error(&connection, &peer, place).await?;
                 let session =
                     self.inner.start(connection, input, &opened, Some(address.clone()), place)?;

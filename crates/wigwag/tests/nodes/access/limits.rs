@@ -5,8 +5,10 @@ use std::time::Duration;
 use wigwag::access::{Access, IdentityLimits, Peers, Principal};
 use wigwag::lifecycle::Alive;
 use wigwag::{Actor, CallErrorKind, Node, NodeOptions};
-use wigwag_link::Code;
+use wigwag_link::frame::{Frame, kind};
+use wigwag_link::{Code, Identity};
 use wigwag_testkit::ledger::{Ledger, in_time};
+use wigwag_testkit::raw::{Raw, identity};
 
 use super::super::sessions::PATIENCE;
 use super::{fetch, holder, key, kind, refusal, vault_at};
@@ -27,6 +29,36 @@ async fn an_identity_has_as_many_sessions_as_it_may() {
     assert!(fetch(&holder(&other), &address).await.is_ok());
     dialers[0].close(PATIENCE).await;
     in_time(PATIENCE, async { while fetch(&dialers[2], &address).await.is_err() {} }).await;
+}
+
+/// The answer to an OPEN of the node `who`: the code of REFUSED, or Ok for OPENED.
+async fn answer_to(address: &str, who: Identity) -> (Raw, Code) {
+    let mut raw = Raw::dial(address).await;
+    let answer = raw.answer_to_open(who).await.unwrap();
+    let code = match answer[..] {
+        [4, ..] => Code::OK,
+        [7, low, high, ..] => Code(u16::from_le_bytes([low, high])),
+        _ => panic!("{answer:?}"),
+    };
+    (raw, code)
+}
+
+#[tokio::test]
+async fn a_peer_at_its_limit_of_sessions_is_led_to_the_session_that_it_has() {
+    let limits = IdentityLimits::default().sessions(1);
+    let access = Access::new().allow_all_actors(Peers::Any).limit(Peers::Any, limits);
+    let (_node, address, _vault) = vault_at("tcp://127.0.0.1:0", &[], access).await;
+    let [who, other] = [identity(), identity()];
+    // A session over which nothing has come gives its place to the next one of the same peer.
+    let (_silent, code) = answer_to(&address, who).await;
+    assert_eq!(code, Code::OK);
+    let (mut used, code) = answer_to(&address, who).await;
+    assert_eq!(code, Code::OK);
+    let attach = Frame::Attach { channel: 0, how: 0, target: b"vault", schema_hash: 0, codec: 0 };
+    used.tell(&[attach]).await;
+    used.until(kind::ATTACHED).await;
+    assert_eq!(answer_to(&address, who).await.1, Code::EXISTS);
+    assert_eq!(answer_to(&address, other).await.1, Code::TOO_MANY);
 }
 
 #[tokio::test]
