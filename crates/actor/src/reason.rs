@@ -36,6 +36,9 @@ pub enum Reason {
     /// It lives, or lived, in another process, and the session with that process was lost, for the
     /// reason inside. It may go on there.
     Unreachable(Arc<str>),
+    /// A link to it was refused, for the reason inside: it goes on, and its process does not let this
+    /// one end it.
+    LinkRefused(Arc<str>),
     /// It ended in another process, which has not said why.
     Unknown,
 }
@@ -56,9 +59,10 @@ impl Reason {
     #[doc(hidden)]
     pub fn to_wire(&self) -> Vec<u8> {
         let text = match self {
-            Reason::Panicked(text) | Reason::Failed(text) | Reason::Unreachable(text) => {
-                text.to_string()
-            }
+            Reason::Panicked(text)
+            | Reason::Failed(text)
+            | Reason::Unreachable(text)
+            | Reason::LinkRefused(text) => text.to_string(),
             Reason::Linked(reason) => reason.to_string(),
             _ => String::new(),
         };
@@ -73,6 +77,7 @@ impl Reason {
             Reason::RuntimeGone => 7,
             Reason::NodeClosed => 8,
             Reason::Unreachable(_) => 9,
+            Reason::LinkRefused(_) => 10,
             Reason::Unknown => UNKNOWN,
         };
         let text = text.chars().take(REASON_CHARS_MAX).collect::<String>();
@@ -96,6 +101,7 @@ impl Reason {
             7 => Reason::RuntimeGone,
             8 => Reason::NodeClosed,
             9 => Reason::Unreachable(text()),
+            10 => Reason::LinkRefused(text()),
             _ => Reason::Unknown,
         }
     }
@@ -120,6 +126,7 @@ impl fmt::Display for Reason {
             Reason::RuntimeGone => f.write_str("its runtime is gone"),
             Reason::NodeClosed => f.write_str("its node was closed"),
             Reason::Unreachable(why) => write!(f, "it cannot be reached: {why}"),
+            Reason::LinkRefused(why) => write!(f, "a link to it was refused: {why}"),
             Reason::Unknown => f.write_str("it ended in another process"),
         }
     }
@@ -143,6 +150,7 @@ mod tests {
             Reason::RuntimeGone,
             Reason::NodeClosed,
             Reason::Unreachable("cut".into()),
+            Reason::LinkRefused("no".into()),
             Reason::Unknown,
         ];
         for reason in reasons {

@@ -40,7 +40,7 @@ NAMES = {
     "NEED": "channel limit_wanted", "REVOKED": "channel limit", "ERROR": "slot generation code text data",
     "PARTS": "source type total bytes", "PART": "source bytes", "PARTS_DROP": "source",
     "ITEM": "slot generation side value", "ITEM_CREDIT": "slot generation side limit",
-    "ITEM_END": "stream how code text",
+    "ITEM_END": "stream how code text", "LINK": "channel link actor", "UNLINK": "channel link reason",
     "CALL_X": "type extras call", "CANCEL": "slot generation", "RELEASE": "reference times", "DRAIN": "stop_seq",
 }
 TELL_5 = ("TELL", 0, 1, wire.pack([5]))

@@ -19,6 +19,7 @@ HELLO, AUTH, OPEN, OPENED, RESUME, RESUMED, REFUSED = range(1, 8)
 PING, PONG, CREDIT, ITEM_CREDIT, REVOKE, NEED = 0x01, 0x02, 0x03, 0x04, 0x06, 0x07
 OUTCOMES, REJECTED, CLOSE = 0x08, 0x09, 0x0F
 ATTACH, ATTACHED, DETACH, DETACHED, REVOKED = 0x81, 0x82, 0x83, 0x84, 0x85
+LINK, UNLINK = 0x86, 0x87
 TELL, ASK, CALL_X, REPLY, ERROR, CANCEL = 0x90, 0x91, 0x92, 0x93, 0x94, 0x95
 ITEM, ITEM_END, PARTS, PART, PARTS_DROP = 0x96, 0x97, 0x98, 0x99, 0x9A
 RELEASE, DRAIN, TELLS, ASKS, REPLIES = 0x9D, 0x9E, 0xA0, 0xA1, 0xA2
@@ -36,7 +37,7 @@ FIELDS = {
     ATTACH: "v1b81", ATTACHED: "vv81b", DETACH: "v", DETACHED: "v2v", REVOKED: "vv",
     TELL: "vvr", ASK: "vvvvr", CALL_X: "1br", REPLY: "vvr", ERROR: "vv2bb", CANCEL: "vv",
     PARTS: "v1vr", PART: "vr", PARTS_DROP: "v",
-    RELEASE: "bv", DRAIN: "v", TELLS: "vvr", ASKS: "vvvvr", REPLIES: "vvr",
+    LINK: "vvb", UNLINK: "vvb", RELEASE: "bv", DRAIN: "v", TELLS: "vvr", ASKS: "vvvvr", REPLIES: "vvr",
     MIXED_TELLS: "vr", MIXED_ASKS: "vvvr",
 }
 WIDTHS = {"1": "<B", "2": "<H", "8": "<Q"}

@@ -49,24 +49,54 @@ pub struct ActorReference {
     /// The number by which a holder of a reference attaches to it; sent if the session knows
     /// references.
     pub reference: u128,
+    /// The peer's actors may be linked to it; sent if the session knows links.
+    pub may_link: bool,
 }
+
+/// What the peer says of an actor of its own, in ATTACHED.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReadReference {
+    /// Its number, which no other actor of the peer has.
+    pub number: u64,
+    /// The number of references to it, from a peer that knows references.
+    pub reference: Option<u128>,
+    /// Actors of this node may be linked to it.
+    pub may_link: bool,
+}
+
+/// Bytes of ATTACHED about an actor: both numbers, and a byte whose lowest bit permits links.
+pub(crate) const ACTOR_BYTES: usize = 25;
 
 impl ActorReference {
     /// The bytes in ATTACHED, and how many of them are sent.
-    pub(crate) fn bytes(&self, knows_references: bool) -> ([u8; 24], usize) {
-        let mut bytes = [0; 24];
+    pub(crate) fn bytes(
+        &self,
+        knows_references: bool,
+        knows_links: bool,
+    ) -> ([u8; ACTOR_BYTES], usize) {
+        let mut bytes = [0; ACTOR_BYTES];
         bytes[..8].copy_from_slice(&self.number.to_le_bytes());
-        bytes[8..].copy_from_slice(&self.reference.to_le_bytes());
-        (bytes, if knows_references { 24 } else { 8 })
+        bytes[8..24].copy_from_slice(&self.reference.to_le_bytes());
+        bytes[24] = u8::from(self.may_link);
+        (bytes, if knows_links { ACTOR_BYTES } else { 8 + 16 * usize::from(knows_references) })
     }
+}
 
-    /// Reads what the peer says; the second part is missing from a peer that knows no references.
-    pub fn read(bytes: &[u8]) -> Option<(u64, Option<u128>)> {
+impl ReadReference {
+    /// Reads what the peer says; the later parts are missing from a peer that knows no references,
+    /// or no links.
+    pub fn read(bytes: &[u8]) -> Option<ReadReference> {
         let (number, rest) = bytes.split_first_chunk()?;
-        let number = u64::from_le_bytes(*number);
+        let (number, may_link) = (u64::from_le_bytes(*number), false);
+        if rest.is_empty() {
+            return Some(ReadReference { number, reference: None, may_link });
+        }
+        let (reference, rest) = rest.split_first_chunk()?;
+        let reference = Some(u128::from_le_bytes(*reference));
         match rest {
-            [] => Some((number, None)),
-            rest => Some((number, Some(u128::from_le_bytes(rest.try_into().ok()?)))),
+            [] => Some(ReadReference { number, reference, may_link }),
+            [flags] => Some(ReadReference { number, reference, may_link: flags & 1 == 1 }),
+            _ => None,
         }
     }
 }
@@ -229,6 +259,14 @@ pub trait Application {
 
     /// The calls of this batch on the channel are complete.
     fn publish(&mut self, _channel: &mut Self::Channel) {}
+
+    /// An actor of the peer is linked to that of the channel. `link` is its number there, which no
+    /// other link of the channel has, and `actor` the name of its type.
+    fn linked(&mut self, _channel: &mut Self::Channel, _link: u64, _actor: &[u8]) {}
+
+    /// A link has ended: the peer's actor has, with this reason, or it is undone if that is empty.
+    /// Links of a channel that ends are undone without this.
+    fn unlinked(&mut self, _channel: &mut Self::Channel, _link: u64, _reason: &[u8]) {}
 
     /// An ask of the method *describe* has come, with these arguments. Its units are to be given back.
     fn describe(

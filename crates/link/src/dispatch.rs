@@ -364,7 +364,7 @@ fn item_of_no_stream() -> LinkError {
     LinkError::protocol("an item of a stream that is not open")
 }
 
-/// Decides on a frame of a stream, or else on one that is about the session as a whole.
+/// Decides on a frame of a stream or of a link, or else on one that is about the session as a whole.
 fn dispatch_of_stream<A: Application>(
     channels: &mut InboundChannels<A::Channel>,
     frame: Frame<'_>,
@@ -392,6 +392,8 @@ fn dispatch_of_stream<A: Application>(
                 return Err(LinkError::protocol("the end of a stream that is not open").into());
             }
         }
+        Frame::Link { channel, link, actor } => channels.link(channel, link, actor, app)?,
+        Frame::Unlink { channel, link, reason } => channels.unlink(channel, link, reason, app)?,
         of_session => return dispatch_of_session(of_session, now, app),
     }
     Ok(())

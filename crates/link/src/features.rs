@@ -44,8 +44,13 @@ pub const PIPES: u64 = 1 << 11;
 /// (section 6).
 pub const STREAM_VALUES: u64 = 1 << 12;
 
+/// Links: an actor is linked to one of the other node, and each ends with the other (section 9). It
+/// is on only together with *references*.
+pub const LINKS: u64 = 1 << 14;
+
 /// The features that this crate offers.
-pub const OFFERED: u64 = STREAM_VALUES
+pub const OFFERED: u64 = LINKS
+    | STREAM_VALUES
     | PIPES
     | TRACE_CONTEXT
     | REFERENCES
@@ -68,6 +73,11 @@ pub fn has_pipes(features: u64) -> bool {
     features & (PIPES | REFERENCES) == PIPES | REFERENCES
 }
 
+/// True if links are among the features of a session.
+pub fn has_links(features: u64) -> bool {
+    features & (LINKS | REFERENCES) == LINKS | REFERENCES
+}
+
 /// True if streams are among the features of a session.
 pub fn has_streams(features: u64) -> bool {
     features & (STREAMS | CANCELLING) == STREAMS | CANCELLING
@@ -87,7 +97,7 @@ mod tests {
     fn features_have_the_bits_of_the_protocol() {
         assert_eq!([PARTS, RESUME, RUNS, FIXED, OUTCOMES, CANCELLING], [2, 8, 16, 32, 64, 128]);
         assert_eq!([MIXED_RUNS, REFERENCES, STREAMS], [256, 512, 1]);
-        assert_eq!([TRACE_CONTEXT, PIPES, STREAM_VALUES], [1024, 2048, 4096]);
+        assert_eq!([TRACE_CONTEXT, PIPES, STREAM_VALUES, LINKS], [1024, 2048, 4096, 16384]);
         let all = STREAMS
             | PARTS
             | RESUME
@@ -99,7 +109,8 @@ mod tests {
             | REFERENCES
             | TRACE_CONTEXT
             | PIPES
-            | STREAM_VALUES;
+            | STREAM_VALUES
+            | LINKS;
         assert_eq!(on(u64::MAX), all);
         assert_eq!(on(RUNS | 4), RUNS);
     }
@@ -114,6 +125,12 @@ mod tests {
     fn pipes_need_references() {
         let features = [0, PIPES, REFERENCES, PIPES | REFERENCES];
         assert_eq!(features.map(has_pipes), [false, false, false, true]);
+    }
+
+    #[test]
+    fn links_need_references() {
+        let features = [0, LINKS, REFERENCES, LINKS | REFERENCES];
+        assert_eq!(features.map(has_links), [false, false, false, true]);
     }
 
     #[test]

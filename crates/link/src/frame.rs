@@ -36,6 +36,8 @@ pub mod kind {
     pub const DETACH: u8 = 0x83;
     pub const DETACHED: u8 = 0x84;
     pub const REVOKED: u8 = 0x85;
+    pub const LINK: u8 = 0x86;
+    pub const UNLINK: u8 = 0x87;
     pub use wigwag_wire::call::{ASK, ASKS, MIXED_ASKS, MIXED_TELLS, REPLIES, REPLY, TELL, TELLS};
     pub const CALL_X: u8 = 0x92;
     pub const ERROR: u8 = 0x94;
@@ -123,6 +125,12 @@ pub enum Frame<'a> {
     /// The receiver ends a channel; `reason` says why the actor has stopped, and is empty if that is
     /// not said.
     Detached { channel: u64, code: Code, accepted: u64, reason: &'a [u8] },
+    /// An actor of the sender is linked to the actor of the channel. `link` is the sender's number
+    /// of it, `actor` the name of its type.
+    Link { channel: u64, link: u64, actor: &'a [u8] },
+    /// The end of a link: `reason` says why the sender's actor has ended, and is empty if the link is
+    /// undone.
+    Unlink { channel: u64, link: u64, reason: &'a [u8] },
     /// A heartbeat that wants an answer.
     Ping { id: u64, next_ms: u64 },
     /// The answer to PING.
@@ -265,6 +273,8 @@ impl<'a> Frame<'a> {
                 // An earlier release does not send it.
                 reason: if r.is_empty() { &[] } else { b(r)? },
             },
+            kind::LINK => Frame::Link { channel: v(r)?, link: v(r)?, actor: b(r)? },
+            kind::UNLINK => Frame::Unlink { channel: v(r)?, link: v(r)?, reason: b(r)? },
             kind::PING => Frame::Ping { id: v(r)?, next_ms: v(r)? },
             kind::PONG => Frame::Pong { id: v(r)? },
             kind::CLOSE => Frame::Close { code: Code(r.u16()?), rule: b(r)?, detail: b(r)? },

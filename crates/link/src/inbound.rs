@@ -3,6 +3,7 @@
 //! A call is held against the credit of its channel before the application sees it. The limit that
 //! was looked up last is kept here, so that nearly all calls are paid for without the send half.
 
+use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::vec::Vec;
 
@@ -10,13 +11,13 @@ use wigwag_wire::Buffer;
 use wigwag_wire::call::{CallExtra, Calls, TRACED_ASK, TRACED_TELL};
 use wigwag_wire::trace::TraceContext;
 
-use crate::application::{Application, Attach, LongCall, Target};
+use crate::application::{ACTOR_BYTES, Application, Attach, LongCall, Target};
 use crate::code::Code;
 use crate::credit;
 use crate::error::LinkError;
 use crate::features;
 use crate::frame::Frame;
-use crate::limits::Limits;
+use crate::limits::{LINKS_MAX, Limits};
 use crate::recv_half::ChannelCalls;
 use crate::send_half::SendHalf;
 use crate::write;
@@ -73,6 +74,9 @@ pub(crate) struct InboundChannels<C> {
     ours: Limits,
     knows_references: bool,
     knows_pipes: bool,
+    knows_links: bool,
+    /// Links of all channels.
+    links: usize,
     channels: Vec<Option<Inbound<C>>>,
     /// Open channels with calls that are not published.
     unpublished: Vec<usize>,
@@ -100,6 +104,10 @@ struct Open<C> {
     /// looked up, because the actor has a bound.
     limit: u64,
     is_unpublished: bool,
+    /// The peer was told that it may link its actors to this one.
+    may_link: bool,
+    /// The peer's links.
+    links: BTreeSet<u64>,
 }
 
 impl<C> Open<C> {
@@ -133,6 +141,8 @@ impl<C> InboundChannels<C> {
             ours: *ours,
             knows_references: features & features::REFERENCES != 0,
             knows_pipes: features::has_pipes(features),
+            knows_links: features::has_links(features),
+            links: 0,
             channels: Vec::new(),
             unpublished: Vec::new(),
             trace: None,
@@ -172,6 +182,7 @@ impl<C> InboundChannels<C> {
 
     pub(crate) fn clear(&mut self) {
         self.unpublished.clear();
+        self.links = 0;
         self.channels.clear();
     }
 
@@ -366,9 +377,10 @@ impl<C> InboundChannels<C> {
             }
             Ok(found) => {
                 let (schema_hash, codec) = (found.schema_hash, found.codec);
-                let knows = self.knows_references;
-                let (bytes, length) =
-                    found.reference.map_or(([0; 24], 0), |reference| reference.bytes(knows));
+                let may_link = found.reference.is_some_and(|reference| reference.may_link);
+                let (bytes, length) = found.reference.map_or(([0; ACTOR_BYTES], 0), |reference| {
+                    reference.bytes(self.knows_references, self.knows_links)
+                });
                 let reference = &bytes[..length];
                 let attached = Frame::Attached { channel, limit, schema_hash, codec, reference };
                 send.outbox.append(|out| write::any(out, &attached));
@@ -376,13 +388,86 @@ impl<C> InboundChannels<C> {
                 drop(send);
                 let channel = app.open(found.actor, channel, use_of);
                 let limit = if is_bounded { 0 } else { limit };
-                Inbound::Open(Open { channel, used: 0, limit, is_unpublished: false })
+                let (is_unpublished, links) = (false, BTreeSet::new());
+                Inbound::Open(Open { channel, used: 0, limit, is_unpublished, may_link, links })
             }
         };
         // The application's part of the number's last use goes without access to the send half,
         // which it may need itself.
+        self.forget_links(at);
         self.channels[at] = Some(opened);
         Ok(())
+    }
+
+    /// LINK: an actor of the peer is linked to that of the channel. One that crosses our DETACHED is
+    /// noted and never told of anything, and one to an actor that may not be linked to is ignored.
+    #[cold]
+    pub(crate) fn link<A>(
+        &mut self,
+        channel: u64,
+        link: u64,
+        actor: &[u8],
+        app: &mut A,
+    ) -> Result<(), LinkError>
+    where
+        A: Application<Channel = C>,
+    {
+        let open = match self.channels.get_mut(index(channel)) {
+            Some(Some(Inbound::Open(open))) => open,
+            Some(Some(Inbound::Refused { .. })) => return Ok(()),
+            _ => return Err(no_channel_to_link()),
+        };
+        if !open.may_link {
+            // The peer may send it before ATTACHED has told it.
+            return Ok(());
+        }
+        if self.links >= LINKS_MAX {
+            let rule = "a session has at most 4096 links";
+            return Err(LinkError::Misbehaved { code: Code::LIMIT_EXCEEDED, rule });
+        }
+        if !open.links.insert(link) {
+            return Err(LinkError::protocol("a link that the channel has already"));
+        }
+        self.links += 1;
+        app.linked(&mut open.channel, link, actor);
+        Ok(())
+    }
+
+    /// UNLINK: a link of the peer ends.
+    #[cold]
+    pub(crate) fn unlink<A>(
+        &mut self,
+        channel: u64,
+        link: u64,
+        reason: &[u8],
+        app: &mut A,
+    ) -> Result<(), LinkError>
+    where
+        A: Application<Channel = C>,
+    {
+        // Calls that came before are handled before the end.
+        self.publish(app);
+        let open = match self.channels.get_mut(index(channel)) {
+            Some(Some(Inbound::Open(open))) => open,
+            Some(Some(Inbound::Refused { .. })) => return Ok(()),
+            _ => return Err(no_channel_to_link()),
+        };
+        if !open.may_link {
+            return Ok(());
+        }
+        if !open.links.remove(&link) {
+            return Err(LinkError::protocol("the end of a link that there is not"));
+        }
+        self.links -= 1;
+        app.unlinked(&mut open.channel, link, reason);
+        Ok(())
+    }
+
+    /// Forgets the links of a channel that ends.
+    fn forget_links(&mut self, at: usize) {
+        if let Some(Some(Inbound::Open(open))) = self.channels.get(at) {
+            self.links -= open.links.len();
+        }
     }
 
     /// DETACH: the channel ends. A DETACH that crosses our DETACHED gets no second one, which would
@@ -392,6 +477,7 @@ impl<C> InboundChannels<C> {
         A: Application<Channel = C>,
     {
         self.publish(app);
+        self.forget_links(index(channel));
         let Some(inbound) = self.channels.get_mut(index(channel)).and_then(Option::take) else {
             return;
         };
@@ -419,6 +505,11 @@ impl<C> InboundChannels<C> {
 #[inline]
 fn index(channel: u64) -> usize {
     usize::try_from(channel).unwrap_or(usize::MAX)
+}
+
+#[cold]
+fn no_channel_to_link() -> LinkError {
+    LinkError::protocol("a link over a channel that was never attached")
 }
 
 /// Calls that reach no actor.

@@ -107,6 +107,10 @@ pub const UNACKED_WRITTEN_MAX: usize = 32 * 1024 * 1024;
 /// many callers of a node ask through such answers within one round trip.
 pub const PIPES_PENDING_MAX: u64 = 1024;
 
+/// Links to actors of the other node that a session may have, each some 100 bytes there: as many as a
+/// busy node has actors that live and end with those of one peer.
+pub const LINKS_MAX: usize = 4096;
+
 /// Unanswered REVOKEs that a peer may have: as many as it can have reason to send at once.
 pub const REVOKES_PENDING_MAX: u64 = 1024;
 

@@ -13,7 +13,9 @@ use crate::batch::BatchHeader;
 use crate::code::Code;
 use crate::error::LinkError;
 use crate::features;
-use crate::frame::kind::{CALL_X, ITEM, ITEM_CREDIT, ITEM_END, PART, PARTS, PARTS_DROP, REPLY};
+use crate::frame::kind::{
+    CALL_X, ITEM, ITEM_CREDIT, ITEM_END, LINK, PART, PARTS, PARTS_DROP, REPLY, UNLINK,
+};
 use crate::frame::{Frame, ITEMS, SEQUENCED, broken_run, numbers, trace_of, unknown_frame};
 use crate::limits::{Limits, units};
 use crate::slot_generations::SlotGenerations;
@@ -49,6 +51,8 @@ pub struct RecvHalf {
     traces: bool,
     /// Streams are values of calls and replies.
     stream_values: bool,
+    /// Actors of the peer may be linked to ours.
+    links: bool,
     generations: SlotGenerations,
 }
 
@@ -69,6 +73,7 @@ impl RecvHalf {
             streams: false,
             traces: false,
             stream_values: false,
+            links: false,
             generations: SlotGenerations::default(),
         }
     }
@@ -84,6 +89,7 @@ impl RecvHalf {
             streams: features::has_streams(features),
             traces: features & features::TRACE_CONTEXT != 0,
             stream_values: features & features::STREAM_VALUES != 0,
+            links: features::has_links(features),
             ..self
         }
     }
@@ -429,12 +435,13 @@ impl<'a> Incoming<'a> {
         {
             return Err(unknown_frame());
         }
-        let knows_items = match kind {
+        let is_known = match kind {
             ITEM | ITEM_CREDIT => self.receiver.streams || self.receiver.stream_values,
             ITEM_END => self.receiver.stream_values,
+            LINK | UNLINK => self.receiver.links,
             _ => true,
         };
-        if !knows_items {
+        if !is_known {
             return Err(unknown_frame());
         }
         let mut frame = Frame::parse(kind, body)?;

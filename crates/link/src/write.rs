@@ -356,12 +356,24 @@ fn with_bytes(out: &mut Buffer, what: &Frame<'_>) {
                 varint::put(out, times);
             });
         }
-        _ => call(out, what),
+        _ => others(out, what),
     }
 }
 
-fn call(out: &mut Buffer, what: &Frame<'_>) {
+fn link_frame(out: &mut Buffer, kind: u8, channel: u64, link: u64, text: &[u8]) {
+    frame(out, kind, |out| {
+        varint::put(out, channel);
+        varint::put(out, link);
+        put_bytes(out, text);
+    });
+}
+
+fn others(out: &mut Buffer, what: &Frame<'_>) {
     match *what {
+        Frame::Link { channel, link, actor } => link_frame(out, kind::LINK, channel, link, actor),
+        Frame::Unlink { channel, link, reason } => {
+            link_frame(out, kind::UNLINK, channel, link, reason);
+        }
         Frame::Tell { channel, method, arguments } => {
             tell(out, channel, method as u32, |out| out.extend(arguments));
         }

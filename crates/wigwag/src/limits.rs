@@ -173,6 +173,27 @@ pub const FORMER_INCARNATIONS_MAX: usize = 8;
 /// Methods of a channel of which rejected tells are known apart. The peer reports fewer.
 pub const REJECTED_METHODS_MAX: usize = 16;
 
+/// Sessions that are asked at a time for an actor by its name: with one round trip of 1 ms, a node
+/// with 8,192 sessions has asked all of them in a tenth of a second.
+pub const FINDS_MAX: usize = 64;
+
+/// How long peers have to say that they export an actor: the time of a handshake.
+pub const FIND_TIME_MAX: Duration = Duration::from_secs(5);
+
+/// Groups of a node that one peer may follow at a time; each is a task and a subscription.
+pub const PEER_FOLLOWS_MAX: usize = 64;
+
+/// Groups of a node that all peers may follow at a time, counted for each of them.
+pub const FOLLOWS_MAX: usize = 4096;
+
+/// Members of a group that one peer may add to that of this node: some megabytes of references, and
+/// as many channels.
+pub const FOLLOWED_MEMBERS_MAX: usize = 8192;
+
+/// Members in one item of those that follow a group: with the longest addresses some 40 KiB, less
+/// than a frame.
+pub const MEMBERS_PER_ITEM_MAX: usize = 64;
+
 /// Session events that wait for each subscriber.
 pub const EVENTS_MAX: usize = 1024;
 

@@ -10,6 +10,7 @@ use std::fmt;
 use std::sync::{Arc, PoisonError, Weak};
 use std::task::{Context, Waker};
 
+use crate::lifecycle::end_watchers::EndWatcher;
 use crate::lifecycle::handle::AnyActor;
 use crate::lifecycle::inspect::{self, History, SummaryRequest};
 use crate::lifecycle::monitor::{Down, Exit};
@@ -58,6 +59,8 @@ pub(crate) enum WatcherKind {
     Link(Weak<dyn AnyActor>),
     /// A task that waits for the end.
     Waker(Waker),
+    /// An actor of another process that is linked to this one: its process is told the reason.
+    Remote(EndWatcher),
     /// A table that contains the actor: it is removed from there before any other watcher is told.
     Cleanup(Box<dyn FnOnce() + Send>),
 }
@@ -199,6 +202,8 @@ impl Control {
     /// Adds a watcher, or returns the reason when the actor has ended. Hands the watcher back when
     /// there are too many.
     pub(crate) fn watch(&self, watcher: Watcher) -> Result<Option<Reason>, Watcher> {
+        // Dropped without the lock: it may hold the last reference to another actor.
+        let mut _replaced = None;
         let mut state = self.lock();
         let watchers = match state.details() {
             Ok(details) => &mut details.watchers,
@@ -213,18 +218,18 @@ impl Control {
             !matches!(watcher.kind, WatcherKind::Monitor(_) | WatcherKind::Cleanup(_));
         let mut details = watchers.iter_mut().filter(|_| is_replaceable);
         match details.find(|details| details.number == watcher.number) {
-            Some(details) => *details = watcher,
+            Some(details) => _replaced = Some(std::mem::replace(details, watcher)),
             None => watchers.push(watcher),
         }
         Ok(None)
     }
 
-    /// Removes a watcher; false when there was none.
-    pub(crate) fn unwatch(&self, number: u64) -> bool {
+    /// Removes a watcher and returns it, to be dropped without a lock.
+    pub(crate) fn unwatch(&self, number: u64) -> Option<Watcher> {
         let mut state = self.lock();
-        let Some(details) = state.details_if_any() else { return false };
-        let at = details.watchers.iter().position(|watcher| watcher.number == number);
-        at.map(|at| details.watchers.swap_remove(at)).is_some()
+        let details = state.details_if_any()?;
+        let at = details.watchers.iter().position(|watcher| watcher.number == number)?;
+        Some(details.watchers.swap_remove(at))
     }
 
     /// Removes notices that have arrived and were not handled.
@@ -320,6 +325,7 @@ pub(crate) fn announce(watchers: Vec<Watcher>, actor: &Arc<dyn AnyActor>, reason
         match watcher.kind {
             WatcherKind::Cleanup(cleanup) => cleanup(),
             WatcherKind::Waker(waker) => waker.wake(),
+            WatcherKind::Remote(tell) => tell(reason),
             WatcherKind::Monitor(watcher_actor) => {
                 if let Some(watcher_actor) = watcher_actor.upgrade() {
                     watcher_actor.order(ControlMessage::Down(Down::new(

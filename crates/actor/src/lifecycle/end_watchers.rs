@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 use crate::limits::WATCHERS_MAX;
 use crate::reason::Reason;
@@ -20,6 +21,26 @@ pub enum NotWatched {
     Ended,
     /// The reference has [`WATCHERS_MAX`] watchers.
     TooMany,
+}
+
+/// Why an actor is not linked to one of another process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NotLinked {
+    /// No later call can reach the other actor any more.
+    Ended,
+    /// The reference has [`WATCHERS_MAX`] watchers, or the session as many links as it may.
+    TooMany,
+    /// The other actor's process does not accept it, for this reason.
+    Refused(Arc<str>),
+}
+
+impl From<NotWatched> for NotLinked {
+    fn from(not: NotWatched) -> NotLinked {
+        match not {
+            NotWatched::Ended => NotLinked::Ended,
+            NotWatched::TooMany => NotLinked::TooMany,
+        }
+    }
 }
 
 /// The watchers of one route, each with a number that no other watcher of the process has.
@@ -39,9 +60,9 @@ impl EndWatchers {
         Ok(())
     }
 
-    /// Removes a watcher; nothing happens if it has been told.
-    pub fn remove(&mut self, number: u64) {
-        self.0.remove(&number);
+    /// Removes a watcher, which is told nothing by that; `None` if it has been told.
+    pub fn remove(&mut self, number: u64) -> Option<EndWatcher> {
+        self.0.remove(&number)
     }
 
     /// Tells all watchers, in the order in which they were added.
@@ -63,7 +84,7 @@ impl fmt::Debug for EndWatchers {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::{Arc, Mutex};
+    use std::sync::Mutex;
 
     use super::*;
 

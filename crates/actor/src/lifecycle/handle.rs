@@ -9,7 +9,9 @@ use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use crate::lifecycle::control::{Control, ControlMessage, Watcher, WatcherKind};
+use crate::lifecycle::monitor::Exit;
 use crate::reason::Reason;
+use crate::reply::caller::Caller;
 use crate::sync::{AtomicU64, Ordering};
 
 /// Returns a new number. Numbers are never reused within a process.
@@ -119,6 +121,14 @@ impl Handle {
         let ends = !self.is_ended();
         self.0.clone().end(Reason::Killed);
         ends
+    }
+
+    /// Tells the actor that an actor of another process which is linked to it has ended. The node
+    /// calls it.
+    #[doc(hidden)]
+    pub fn exited_elsewhere(&self, target: Arc<str>, reason: &Reason, peer: Caller) {
+        let exit = Exit::elsewhere(target, reason, Some(peer), None);
+        self.0.order(ControlMessage::Exit(exit));
     }
 
     /// Leaves calls waiting until [`resume`](Handle::resume); control mail is still handled. False

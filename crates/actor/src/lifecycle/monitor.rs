@@ -7,6 +7,7 @@ use wigwag_wire::hint::{write_debug, write_hint};
 
 use crate::lifecycle::handle::{AnyActor, Handle};
 use crate::reason::Reason;
+use crate::reply::caller::Caller;
 
 /// The number of a monitor, never reused within a process.
 ///
@@ -28,17 +29,25 @@ pub struct Down {
     pub target: Arc<str>,
     /// The reason for its end.
     pub reason: Reason,
+    /// The node that it lives on, and its proven identity; `None` for an actor of this process, and
+    /// if the node was never reached.
+    pub peer: Option<Caller>,
 }
 
 impl Down {
     pub(crate) fn new(number: u64, actor: &Arc<dyn AnyActor>, reason: &Reason) -> Down {
         let (target, actor) = (actor.target().clone(), Some(Handle::new(actor.clone())));
-        Down { monitor: Monitor(number), actor, target, reason: reason.clone() }
+        Down { monitor: Monitor(number), actor, target, reason: reason.clone(), peer: None }
     }
 
     /// The notice of the end of an actor of another process.
-    pub(crate) fn elsewhere(number: u64, target: Arc<str>, reason: &Reason) -> Down {
-        Down { monitor: Monitor(number), actor: None, target, reason: reason.clone() }
+    pub(crate) fn elsewhere(
+        number: u64,
+        target: Arc<str>,
+        reason: &Reason,
+        peer: Option<Caller>,
+    ) -> Down {
+        Down { monitor: Monitor(number), actor: None, target, reason: reason.clone(), peer }
     }
 }
 
@@ -54,17 +63,27 @@ pub struct Exit {
     pub target: Arc<str>,
     /// The reason for its end.
     pub reason: Reason,
+    /// The node that it lives on, and its proven identity; `None` for an actor of this process, and
+    /// if the node was never reached.
+    pub peer: Option<Caller>,
+    /// The number of a link to another process among the watchers of the actor that has made it.
+    pub(crate) link: Option<u64>,
 }
 
 impl Exit {
     pub(crate) fn new(actor: &Arc<dyn AnyActor>, reason: &Reason) -> Exit {
         let (target, actor) = (actor.target().clone(), Some(Handle::new(actor.clone())));
-        Exit { actor, target, reason: reason.clone() }
+        Exit { actor, target, reason: reason.clone(), peer: None, link: None }
     }
 
     /// The notice of the end of an actor of another process.
-    pub(crate) fn elsewhere(target: Arc<str>, reason: &Reason) -> Exit {
-        Exit { actor: None, target, reason: reason.clone() }
+    pub(crate) fn elsewhere(
+        target: Arc<str>,
+        reason: &Reason,
+        peer: Option<Caller>,
+        link: Option<u64>,
+    ) -> Exit {
+        Exit { actor: None, target, reason: reason.clone(), peer, link }
     }
 }
 

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::lifecycle::counters::{ActorCounters, RemoteCallCounters};
+use crate::lifecycle::handle::Handle;
 use crate::mailbox::backlog::Pushed;
 use crate::mailbox::backlog::chunk::{Chunk, Frames};
 use crate::mailbox::ready_queues::{SessionQueue, Source};
@@ -24,6 +25,11 @@ use crate::schema::Schema;
 pub trait Exported: Send + Sync {
     /// The number of the actor, which no other actor of this process has.
     fn number(&self) -> u64;
+
+    /// The actor itself; `None` if it lives in another process.
+    fn handle(&self) -> Option<Handle> {
+        None
+    }
 
     /// A reference to the actor: a [`Ref`](crate::Ref) of its interface.
     fn reference(&self) -> Box<dyn Any + Send + Sync>;

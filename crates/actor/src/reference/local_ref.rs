@@ -6,6 +6,7 @@ use std::task::Waker;
 
 use crate::error::{CallError, CallErrorKind};
 use crate::lifecycle::counters::{ActorCounters, RemoteCallCounters};
+use crate::lifecycle::handle::Handle;
 use crate::mailbox::Mailbox;
 use crate::mailbox::backlog::Pushed;
 use crate::mailbox::backlog::parked::Ticket;
@@ -188,6 +189,10 @@ impl<I: Interface> LocalRef<I> {
 impl<I: Interface> Exported for LocalRef<I> {
     fn number(&self) -> u64 {
         self.mailbox.number()
+    }
+
+    fn handle(&self) -> Option<Handle> {
+        Some(Handle::new(self.mailbox.clone()))
     }
 
     fn reference(&self) -> Box<dyn Any + Send + Sync> {

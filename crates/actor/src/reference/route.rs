@@ -11,7 +11,7 @@ use bytes::Bytes;
 use wigwag_wire::{DecodeError, Reader};
 
 use crate::error::{CallError, Disconnection};
-use crate::lifecycle::end_watchers::{EndWatcher, NotWatched};
+use crate::lifecycle::end_watchers::{EndWatcher, NotLinked, NotWatched};
 use crate::mailbox::backlog::parked::Ticket;
 use crate::reason::Reason;
 use crate::reference::answers::Answers;
@@ -19,6 +19,7 @@ use crate::reference::interface::Interface;
 use crate::reference::run_writer::RunOwner;
 use crate::reference::spin::SpinPolicy;
 use crate::reference::value::RemoteActor;
+use crate::reply::caller::Caller;
 
 /// The outcome of an attempt to send. The message is taken out of its `Option` only by `Sent`.
 #[derive(Debug)]
@@ -86,6 +87,17 @@ pub const SMALL_REPLY_BYTES: usize = 24;
 
 /// A buffer for a small reply.
 pub type SmallReply = [u8; SMALL_REPLY_BYTES];
+
+/// An actor of this process that is to be linked to one of another.
+#[derive(Clone)]
+pub struct RemoteLink {
+    /// Its number, which no other actor of this process has.
+    pub number: u64,
+    /// The name of its type.
+    pub actor: Arc<str>,
+    /// Called once, at the end of the other actor, without a lock of the route.
+    pub ended: Arc<dyn Fn(&Reason) + Send + Sync>,
+}
 
 /// The way to an actor of another process. The node implements it;
 /// [`Ref::remote`](crate::Ref::remote) takes it.
@@ -173,6 +185,22 @@ pub trait Route<I: Interface>: Send + Sync {
 
     /// Ends a watch; nothing happens if its watcher has been told.
     fn unwatch_end(&self, number: u64);
+
+    /// Links an actor of this process to the actor: its process is told of the end of the one, as
+    /// [`unlink`](Self::unlink) says, and `link.ended` is told of the end of the other, or that it
+    /// takes no link. Linking again replaces the watcher.
+    fn link(&self, _link: RemoteLink) -> Result<(), NotLinked> {
+        Err(NotLinked::Refused("its node knows no links".into()))
+    }
+
+    /// Ends a link: with the reason for which the actor of this process has ended, or because it is
+    /// undone. Nothing happens if the link has ended.
+    fn unlink(&self, _number: u64, _reason: Option<&Reason>) {}
+
+    /// The node of the actor, if it is known.
+    fn peer(&self) -> Option<Caller> {
+        None
+    }
 
     /// Why no later call can reach the actor, once that is so.
     fn end_reason(&self) -> Reason {

@@ -39,6 +39,11 @@ impl RunOwner {
         RunOwner(LAST.fetch_add(2, Ordering::Relaxed) | u64::from(fixed))
     }
 
+    /// A number that tells routes apart, below 2^62; an adapter has that of its route.
+    pub(crate) fn number(self) -> u64 {
+        self.0 & (u64::MAX >> 2)
+    }
+
     /// This identity, if it writes arguments as `fixed` says, or else a new one, whose runs nobody
     /// joins.
     pub fn or_new(self, fixed: bool) -> RunOwner {

@@ -427,6 +427,9 @@ fn other_frames() -> Vec<Frame<'static>> {
         Frame::Close { code: Code::GAP, rule: b"no gaps", detail: b"" },
         Frame::Drain { stop_seq: 12 },
         Frame::Release { reference: b"r", times: 2 },
+        Frame::Link { channel: 300, link: 1 << 40, actor: b"Partner" },
+        Frame::Unlink { channel: 300, link: 7, reason: b"\x04no disk" },
+        Frame::Unlink { channel: 300, link: 7, reason: b"" },
     ]
 }
 

@@ -97,7 +97,7 @@ impl Application for EndApplication<'_> {
             schema_hash: 0,
             codec: 0,
             bound: None,
-            reference: Some(ActorReference { number: 1, reference: 1 }),
+            reference: Some(ActorReference { number: 1, reference: 1, may_link: true }),
         })
     }
 

@@ -25,7 +25,7 @@ fn identity(limits: Limits) -> Identity {
 
 /// A frame of each kind, made of a few numbers.
 fn frame(bytes: &[u8], which: u8, a: u64, b: u64) -> Frame<'_> {
-    match which % 15 {
+    match which % 17 {
         0 | 1 => Frame::Tell { channel: a, method: b % 9, arguments: bytes },
         2 => Frame::Ask {
             channel: a,
@@ -58,6 +58,8 @@ fn frame(bytes: &[u8], which: u8, a: u64, b: u64) -> Frame<'_> {
             method: b % 9,
             arguments: bytes,
         },
+        14 => Frame::Link { channel: a, link: b, actor: bytes },
+        15 => Frame::Unlink { channel: a, link: b, reason: bytes },
         _ => Frame::Release { reference: bytes, times: a },
     }
 }
@@ -105,7 +107,8 @@ fn connection(frames: &[(u8, u64, u64, Vec<u8>)], limits: Limits) -> Vec<u8> {
 
 /// Reads a connection in chunks of the given lengths, cyclically, and returns the events as text.
 fn events(wire: &[u8], chunks: &[usize], limits: &Limits) -> Vec<String> {
-    let features = features::STREAMS | features::CANCELLING | features::STREAM_VALUES;
+    let items = features::STREAMS | features::CANCELLING | features::STREAM_VALUES;
+    let features = items | features::LINKS | features::REFERENCES;
     let mut receiver = RecvHalf::new(limits).with_features(features);
     let (mut input, mut seen, mut rest) = (ReadBuf::new(), Vec::new(), wire);
     for length in chunks.iter().cycle() {

@@ -101,7 +101,7 @@ fn frames_are_as_in_the_vectors() {
         assert!(reader.is_empty());
         seen.insert(kind);
     }
-    assert_eq!(seen.len(), 27, "every type");
+    assert_eq!(seen.len(), 29, "every type");
 }
 
 #[test]

@@ -53,7 +53,7 @@ impl Application for RecordingApplication<'_> {
             schema_hash: 1,
             codec: 0,
             bound: None,
-            reference: Some(ActorReference { number: 1, reference: 1 }),
+            reference: Some(ActorReference { number: 1, reference: 1, may_link: true }),
         })
     }
 

@@ -240,7 +240,7 @@ impl Application for NodeApplication<'_> {
             schema_hash: 1,
             codec: 0,
             bound,
-            reference: Some(ActorReference { number: 1, reference: 1 }),
+            reference: Some(ActorReference { number: 1, reference: 1, may_link: true }),
         })
     }
 

@@ -58,6 +58,10 @@ pub use key::{KeyError, SharedKey};
 pub use rules::{Access, Peers};
 pub use wigwag_actor::{Caller, Principal};
 
+/// The reserved name of the actor that lets peers follow groups. It checks itself which of them a peer
+/// may follow.
+pub(crate) const GROUPS: &str = "/groups";
+
 pub(crate) use connection::{binding, is_protected, principal_of};
 pub(crate) use gate::MethodGate;
 pub(crate) use identities::IdentityPlace;

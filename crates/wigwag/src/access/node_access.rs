@@ -7,6 +7,7 @@ use wigwag_actor::{Principal, Schema};
 use wigwag_link::budget::Pools;
 use wigwag_link::{Code, LinkError};
 
+use super::GROUPS;
 use super::identities::{IdentityPlace, IdentityUse};
 use super::key::SharedKey;
 use super::rules::{Access, Permitted};
@@ -23,6 +24,8 @@ pub(crate) struct AccessOptions {
     pub(crate) accepted_keys: Vec<SharedKey>,
     /// Peers that prove nothing are let in.
     pub(crate) is_insecure: bool,
+    /// Peers may link their actors to all that they may call.
+    pub(crate) accepts_links: bool,
 }
 
 /// Decides which peers are let in, and what they may call.
@@ -107,10 +110,22 @@ impl NodeAccess {
         schema: &Schema,
     ) -> Permitted {
         match &self.options.rules {
-            // The directory lists what the peer may call.
-            Some(rules) if !name.is_empty() => rules.permitted(principal, name, schema),
+            // The directory lists what the peer may call, and so do the groups.
+            Some(rules) if !name.is_empty() && name != GROUPS => {
+                rules.permitted(principal, name, schema)
+            }
             _ => Permitted::All,
         }
+    }
+
+    /// True if a peer may link its actors to the one that it fetches as `name`, or that the program
+    /// has given it a reference to.
+    pub(crate) fn permits_link(&self, principal: &Principal, name: Option<&str>) -> bool {
+        let of_rules = |name| {
+            let rules = self.options.rules.as_ref();
+            rules.is_some_and(|rules| rules.permits_link(principal, name))
+        };
+        self.options.accepts_links || name.is_some_and(of_rules)
     }
 
     /// True if a peer may call everything that is exported.

@@ -44,6 +44,8 @@ impl Peers {
 #[derive(Clone, Debug, Default)]
 pub struct Access {
     rules: Vec<Rule>,
+    /// The peers that may link their actors to the one that is exported under a name.
+    links: Vec<(Peers, String)>,
     limits: Vec<(Peers, IdentityLimits)>,
 }
 
@@ -99,6 +101,16 @@ impl Access {
         self.rule(peers.into(), None, None)
     }
 
+    /// Lets `peers` link their actors to the one that is exported as `actor`, if they may call it: each
+    /// of the two ends with the other, so such a peer can end this one. It allows no call.
+    /// [`NodeOptions::accept_links`](crate::NodeOptions::accept_links) lets all peers do so with all
+    /// actors.
+    #[must_use]
+    pub fn allow_links(mut self, peers: impl Into<Peers>, actor: &str) -> Access {
+        self.links.push((peers.into(), actor.to_owned()));
+        self
+    }
+
     /// Limits what each of `peers` may use, all of its sessions together. Of several limits that are
     /// for one peer, the first applies.
     #[must_use]
@@ -116,6 +128,11 @@ impl Access {
     pub(crate) fn limits_of(&self, principal: &Principal) -> IdentityLimits {
         let found = self.limits.iter().find(|(peers, _)| peers.contains(principal));
         found.map(|(_, limits)| limits.clone()).unwrap_or_default()
+    }
+
+    /// True if a peer may link its actors to the one that is exported as `name`.
+    pub(crate) fn permits_link(&self, principal: &Principal, name: &str) -> bool {
+        self.links.iter().any(|(peers, actor)| actor == name && peers.contains(principal))
     }
 
     /// True if a peer may call everything.

@@ -11,7 +11,7 @@ use wigwag_actor::runtime::publish::{Publication, publish_through};
 use wigwag_actor::{Actor, Exported, Publisher};
 use wigwag_link::limits::TARGET_BYTES_MAX;
 
-use crate::access::NodeAccess;
+use crate::access::{GROUPS, NodeAccess};
 use crate::error::NodeError;
 use crate::lock::lock;
 use crate::metrics::ActorMetrics;
@@ -31,12 +31,18 @@ pub(crate) struct Exports {
     /// The node, if other nodes may take snapshots of it, and the actor that hands them out.
     source: OnceLock<Weak<dyn MetricsSource>>,
     observer: ReservedActor,
+    /// The actor that lets peers follow groups, and what spawns it.
+    group_source: ReservedActor,
+    spawn_group_source: OnceLock<SpawnActor>,
     /// The actors that references lead to, exported or not.
     pub(crate) references: Arc<ReferenceTable>,
 }
 
 /// An actor of the node itself, from the first time that a peer asks for it.
 type ReservedActor = Mutex<Option<Arc<dyn Exported>>>;
+
+/// What spawns such an actor.
+pub(crate) type SpawnActor = Box<dyn Fn() -> Option<Arc<dyn Exported>> + Send + Sync>;
 
 /// The actors by their names.
 #[derive(Default)]
@@ -59,6 +65,8 @@ impl Exports {
             directory: Mutex::default(),
             source: OnceLock::new(),
             observer: Mutex::default(),
+            group_source: Mutex::default(),
+            spawn_group_source: OnceLock::new(),
             references: Arc::default(),
         }
     }
@@ -67,6 +75,12 @@ impl Exports {
     pub(crate) fn observe(&self, source: Weak<dyn MetricsSource>) {
         // A node does this once.
         let _ = self.source.set(source);
+    }
+
+    /// Lets other nodes follow groups, by the actor that `spawn` spawns.
+    pub(crate) fn offer_groups(&self, spawn: SpawnActor) {
+        // A node does this once.
+        let _ = self.spawn_group_source.set(spawn);
     }
 
     /// The rows of all exported actors.
@@ -136,6 +150,9 @@ impl Exports {
         if name == OBSERVER {
             return self.observer();
         }
+        if name == GROUPS {
+            return self.group_source();
+        }
         let actors = self.actors.lock();
         let export = actors.get(name).filter(|export| !export.actor.is_stopped());
         export.map(|export| export.actor.clone())
@@ -145,7 +162,8 @@ impl Exports {
     pub(crate) fn clear(&self) {
         let actors = std::mem::take(&mut *self.actors.lock());
         drop(actors);
-        let reserved = [&self.directory, &self.observer].map(|actor| lock(actor).take());
+        let reserved = [&self.directory, &self.observer, &self.group_source];
+        let reserved = reserved.map(|actor| lock(actor).take());
         drop(reserved);
     }
 
@@ -155,6 +173,10 @@ impl Exports {
             Directory { actors, access }.spawn().as_ref().exported()
         };
         running(&self.directory, spawn)
+    }
+
+    fn group_source(&self) -> Option<Arc<dyn Exported>> {
+        running(&self.group_source, self.spawn_group_source.get()?)
     }
 
     fn observer(&self) -> Option<Arc<dyn Exported>> {

@@ -57,7 +57,7 @@ impl Node {
     }
 
     /// Runs an exchange with the peer of the actor at `address` within the time of a handshake.
-    pub(super) async fn within_attach_time<T>(
+    pub(crate) async fn within_attach_time<T>(
         &self,
         address: &str,
         attach: Boxed<'_, Result<T, NodeError>>,
@@ -82,7 +82,7 @@ impl Node {
     }
 
     /// The session with the peer at `address`; dials if there is none.
-    pub(super) async fn session_to(&self, address: &Address) -> Result<Arc<Session>, NodeError> {
+    pub(crate) async fn session_to(&self, address: &Address) -> Result<Arc<Session>, NodeError> {
         let dialed = lock(&self.inner.dialed_sessions).entry(address.clone()).or_default().clone();
         let mut dialed = dialed.lock().await;
         let is_usable =

@@ -27,6 +27,7 @@ use crate::access::{IdentityPlace, NodeAccess};
 use crate::error::NodeError;
 use crate::events::{Announcer, SessionChange};
 use crate::exports::Exports;
+use crate::exported_groups::GroupTable;
 use crate::limits::{DROP_WAIT, SESSION_TTL_MAX};
 use crate::lock::lock;
 use crate::metrics::counters::NodeCounters;
@@ -48,12 +49,13 @@ pub(crate) struct Inner {
     pub(crate) access: Arc<NodeAccess>,
     pub(crate) counters: NodeCounters,
     pub(crate) exports: Arc<Exports>,
+    pub(crate) groups: Arc<GroupTable>,
     pub(crate) sp_clients: Arc<SpClients>,
     /// The room of each actor for the calls of proxies.
     pub(crate) proxy_rooms: Arc<Rooms>,
     pub(crate) sessions: Mutex<SessionTable>,
-    /// Notified when a session was added to `sessions`.
-    pub(crate) session_added: Notify,
+    /// Notified when a session was added to `sessions`, and at the end of the node.
+    pub(crate) session_added: Arc<Notify>,
     /// Peers that a session is being opened with.
     pub(crate) pending_sessions: Mutex<PendingSessions>,
     pub(crate) dialed_sessions: Mutex<HashMap<Address, DialedSession>>,
@@ -191,6 +193,8 @@ impl Inner {
         self.sp_clients.advance(Stage::Closing);
         lock(&self.listeners).drain(..).for_each(|listener| listener.abort());
         self.peers.wake_all();
+        // What waits for sessions finds the node closed.
+        self.session_added.notify_waiters();
     }
 }
 

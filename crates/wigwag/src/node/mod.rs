@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use wigwag_actor::limits::ANSWER_SPIN_MAX;
-use wigwag_actor::{Exportable, Groups, Interface, Principal, Ref};
+use wigwag_actor::{Actor, Exportable, Groups, Interface, Principal, Ref};
 use wigwag_link::budget::Pools;
 use wigwag_net::places::Places;
 use wigwag_net::{Address, ListenOptions, Listener};
@@ -14,6 +14,8 @@ use crate::access::{self, NodeAccess};
 use crate::error::NodeError;
 use crate::events::{Announcer, SessionEvents};
 use crate::exports::Exports;
+use crate::exported_groups::source::GroupSource;
+use crate::exported_groups::{ExportedGroup, GroupTable};
 use crate::limits::{HANDSHAKES_MAX, REACHES_MAX};
 use crate::lock::lock;
 use crate::metrics::Metrics;
@@ -27,7 +29,7 @@ use crate::send::channel::Channel;
 use crate::send::dynamic::Dynamic;
 use crate::session::attach::AttachTo;
 use crate::session::{PeerStatistics, Session};
-use crate::sp_clients::{ExportedGroup, SpClientStatistics, SpClients};
+use crate::sp_clients::{SpClientStatistics, SpClients};
 
 pub(crate) mod options;
 pub(crate) mod sessions;
@@ -40,6 +42,7 @@ pub(crate) mod runtime;
 pub(crate) mod close;
 mod flush;
 mod lost;
+pub(crate) mod cluster;
 
 use inner::Inner;
 use options::NodeOptions;
@@ -124,6 +127,11 @@ impl Node {
         let pools = Arc::new(Pools::of(options.peer_memory));
         let access = Arc::new(NodeAccess::new(options.access.clone(), pools));
         let exports = Arc::new(Exports::new(options.lists_actors, access.clone()));
+        let groups = Arc::new(GroupTable::new());
+        let (table, checks) = (groups.clone(), access.clone());
+        exports.offer_groups(Box::new(move || {
+            GroupSource::new(&table, &checks).spawn().as_ref().exported()
+        }));
         let inner = Inner {
             // A node without a name has a new id after each start, and peers see that.
             node: options.name.as_deref().map_or(incarnation, id_of),
@@ -132,11 +140,12 @@ impl Node {
             options,
             announcer: Announcer::default(),
             counters: NodeCounters::new(),
-            sp_clients: Arc::new(SpClients::new(exports.clone())),
+            sp_clients: Arc::new(SpClients::new(exports.clone(), groups.clone())),
             proxy_rooms: Arc::default(),
+            groups,
             exports,
             sessions: Mutex::default(),
-            session_added: tokio::sync::Notify::new(),
+            session_added: Arc::default(),
             pending_sessions: Mutex::default(),
             dialed_sessions: Mutex::default(),
             listeners: Mutex::default(),
@@ -214,9 +223,10 @@ impl Node {
         self.inner.exports.version()
     }
 
-    /// Exports a group under `name` for surveys of [SP clients](crate::sp_clients): each member that
-    /// lives in this process answers them. Such a name is beside those of actors, and a survey for a
-    /// name that both have asks the group.
+    /// Exports the members of a group that live in this process under `name`: for other nodes that
+    /// [follow](Node::follow_group) it, and for surveys of [SP clients](crate::sp_clients), which they
+    /// answer. Such a name is beside those of actors, and a survey for a name that both have asks the
+    /// group.
     ///
     /// # Errors
     /// - [`BadName`](NodeError::BadName) if the name is that of another exported group, is empty,
@@ -233,12 +243,12 @@ impl Node {
     {
         self.inner.check_open()?;
         let group = ExportedGroup { scope: scope.clone(), group: group.to_owned() };
-        self.inner.sp_clients.add_group(name, Arc::new(group))
+        self.inner.groups.add(name, Arc::new(group))
     }
 
     /// Withdraws a group; false if it was not exported.
     pub fn withdraw_group(&self, name: &str) -> bool {
-        self.inner.sp_clients.remove_group(name)
+        self.inner.groups.remove(name)
     }
 
     /// Withdraws a name; false if it was not exported. References that were fetched before keep

@@ -240,6 +240,19 @@ impl NodeOptions {
         self
     }
 
+    /// Sets whether peers may link their actors to those of this node that they have references to
+    /// ([`This::link_ref`](crate::This::link_ref)). Off by default: each of two linked actors ends with
+    /// the other, unless its [`Life::exited`](crate::Life::exited) says otherwise, so a link lets a peer
+    /// end an actor of this node. [`Access::allow_links`] allows it for one export and some peers.
+    ///
+    /// Links of this node's actors to those of a peer need the peer's consent alone. An end that the
+    /// peer tells of is believed, also its reason.
+    #[must_use]
+    pub fn accept_links(mut self, on: bool) -> NodeOptions {
+        self.access.accepts_links = on;
+        self
+    }
+
     /// Sets whether peers may take a snapshot of this node's metrics:
     /// [`Node::peer_metrics`](crate::Node::peer_metrics), `wigwag top` and `wigwag metrics`. Off by
     /// default: a snapshot has the addresses and names of all peers, and the names of all actors.

@@ -195,7 +195,7 @@ impl<R> Attachments<R> {
     }
 
     pub(crate) fn unwatch_end(&mut self, number: u64) {
-        self.end_watchers.remove(number);
+        drop(self.end_watchers.remove(number));
     }
 
     /// Ends it all, for this reason. Returns the senders to wake, and the watchers to tell.

@@ -15,13 +15,13 @@ use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use bytes::Bytes;
-use wigwag_actor::lifecycle::end_watchers::{EndWatcher, NotWatched};
+use wigwag_actor::lifecycle::end_watchers::{EndWatcher, NotLinked, NotWatched};
 use wigwag_actor::lifecycle::handle::fresh_number;
-use wigwag_actor::reference::route::{Acknowledgement, RemotePipeline};
+use wigwag_actor::reference::route::{Acknowledgement, RemoteLink, RemotePipeline};
 use wigwag_actor::reference::run_writer::RunOwner;
 use wigwag_actor::reference::value::RemoteActor;
 use wigwag_actor::{
-    AskTiming, Attempt, CallError, CallErrorKind, Disconnection, Interface, ItemSource,
+    AskTiming, Attempt, CallError, CallErrorKind, Caller, Disconnection, Interface, ItemSource,
     PipedChannel, Reason, Route, Slot, SmallReply, SpinPolicy, Ticket,
 };
 use wigwag_net::clock;
@@ -394,6 +394,30 @@ impl<I: Interface> Route<I> for Reconnecting<I> {
 
     fn unwatch_end(&self, number: u64) {
         self.write().unwatch_end(number);
+    }
+
+    fn link(&self, link: RemoteLink) -> Result<(), NotLinked> {
+        self.settle();
+        let attachments = self.read();
+        let Way::Attached(_, remote) = attachments.way() else {
+            let why = "there is no session with its node at present";
+            return Err(NotLinked::Refused(why.into()));
+        };
+        let remote = remote.clone();
+        drop(attachments);
+        remote.link(link)
+    }
+
+    fn unlink(&self, number: u64, reason: Option<&Reason>) {
+        let last = self.read().last().cloned();
+        if let Some(remote) = last {
+            remote.unlink(number, reason);
+        }
+    }
+
+    fn peer(&self) -> Option<Caller> {
+        let last = self.read().last().cloned();
+        last?.peer()
     }
 
     fn waiting(&self) -> usize {

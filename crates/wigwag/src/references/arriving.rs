@@ -4,23 +4,26 @@
 //! actor. This happens where the schemas differ, where the peer has as many unanswered ATTACHes as it
 //! accepts, and for an actor of a third node, which has to be dialed first.
 
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use bytes::Bytes;
-use wigwag_actor::lifecycle::end_watchers::{EndWatcher, EndWatchers, NotWatched};
+use wigwag_actor::lifecycle::end_watchers::{EndWatcher, EndWatchers, NotLinked, NotWatched};
 use wigwag_actor::lifecycle::handle::fresh_number;
-use wigwag_actor::reference::route::{Acknowledgement, RemotePipeline};
+use wigwag_actor::reference::route::{Acknowledgement, RemoteLink, RemotePipeline};
 use wigwag_actor::reference::run_writer::RunOwner;
 use wigwag_actor::reference::value::RemoteActor;
 use wigwag_actor::{
-    AskTiming, Attempt, CallError, CallErrorKind, Disconnection, Interface, ItemSource, Parked,
-    PipedChannel, Reason, Route, Slot, SmallReply, SpinPolicy, Ticket,
+    AskTiming, Attempt, CallError, CallErrorKind, Caller, Disconnection, Interface, ItemSource,
+    Parked, PipedChannel, Reason, Route, Slot, SmallReply, SpinPolicy, Ticket,
 };
+use wigwag_link::limits::LINKS_MAX;
 
 use crate::error::NodeError;
 use crate::limits::CODEC_FIXED;
+use crate::lock::lock;
 use crate::send::remote::Remote;
 use crate::session::attach::routes::{ActorIdentity, RouteKey};
 use crate::session::attach::{AttachTo, target_of};
@@ -33,6 +36,8 @@ const TAG: u16 = 1;
 /// The tag of the tickets of a channel.
 const CHANNEL_TAG: u16 = 0;
 
+const TOO_MANY_LINKS: &str = "the session has as many links as it may";
+
 /// A route to an actor that is being attached to.
 pub(crate) struct Arriving<I: Interface> {
     target: Arc<str>,
@@ -40,12 +45,18 @@ pub(crate) struct Arriving<I: Interface> {
     state: RwLock<Arrival<I>>,
     /// Told when no later call can reach the actor.
     end_watchers: RwLock<EndWatchers>,
+    /// Actors of this process that are to be linked to the actor, by their numbers. Taken before the
+    /// state, which changes from pending only before they are taken out.
+    links: Mutex<BTreeMap<u64, WaitingLink>>,
     held: HeldReferences,
     /// The task that attaches was started.
     is_begun: AtomicBool,
     run_owner: RunOwner,
     spin: SpinPolicy,
 }
+
+/// A link that waits for the channel, and why its actor has ended meanwhile, if it has.
+type WaitingLink = (RemoteLink, Option<Reason>);
 
 enum Arrival<I: Interface> {
     Pending(Parked),
@@ -76,6 +87,7 @@ impl<I: Interface> Arriving<I> {
             actor,
             state: RwLock::new(Arrival::Pending(Parked::tagged(TAG))),
             end_watchers: RwLock::default(),
+            links: Mutex::default(),
             held: HeldReferences::default(),
             is_begun: AtomicBool::new(false),
             run_owner: RunOwner::new(is_fixed),
@@ -166,6 +178,7 @@ impl<I: Interface> Arriving<I> {
         if let Arrival::Pending(mut parked) = before {
             parked.drain().into_iter().for_each(Waker::wake);
         }
+        self.link_waiting(remote.as_deref());
         let ended = remote.is_none_or(|remote| {
             let route = Arc::downgrade(self);
             let tell = move |reason: &Reason| {
@@ -177,6 +190,24 @@ impl<I: Interface> Arriving<I> {
         });
         if ended {
             self.tell_watchers(&self.end_reason());
+        }
+    }
+
+    /// Links the actors that have waited for the channel.
+    fn link_waiting(&self, remote: Option<&Remote<I>>) {
+        let links = std::mem::take(&mut *lock(&self.links));
+        for (link, own_end) in links.into_values() {
+            let (number, ended) = (link.number, link.ended.clone());
+            match remote.map_or(Err(NotLinked::Ended), |remote| remote.link(link)) {
+                Ok(()) => {
+                    if let (Some(remote), Some(reason)) = (remote, own_end) {
+                        remote.unlink(number, Some(&reason));
+                    }
+                }
+                Err(NotLinked::Ended) => ended(&self.end_reason()),
+                Err(NotLinked::Refused(why)) => ended(&Reason::LinkRefused(why)),
+                Err(NotLinked::TooMany) => ended(&Reason::LinkRefused(TOO_MANY_LINKS.into())),
+            }
         }
     }
 
@@ -389,7 +420,39 @@ impl<I: Interface> Route<I> for Arriving<I> {
 
     fn unwatch_end(&self, number: u64) {
         let mut watchers = self.end_watchers.write().unwrap_or_else(PoisonError::into_inner);
-        watchers.remove(number);
+        drop(watchers.remove(number));
+    }
+
+    fn link(&self, link: RemoteLink) -> Result<(), NotLinked> {
+        let mut links = lock(&self.links);
+        match &*self.read() {
+            Arrival::Pending(_) if links.len() >= LINKS_MAX => return Err(NotLinked::TooMany),
+            Arrival::Pending(_) => {
+                links.insert(link.number, (link, None));
+                return Ok(());
+            }
+            Arrival::Attached(_) => {}
+            Arrival::Failed(..) => return Err(NotLinked::Ended),
+        }
+        drop(links);
+        self.remote().map_or(Err(NotLinked::Ended), |remote| remote.link(link))
+    }
+
+    fn unlink(&self, number: u64, reason: Option<&Reason>) {
+        let mut links = lock(&self.links);
+        match (links.get_mut(&number), reason) {
+            // It is told when there is a channel.
+            (Some((_, ended)), Some(reason)) => *ended = Some(reason.clone()),
+            _ => drop(links.remove(&number)),
+        }
+        drop(links);
+        if let Some(remote) = self.remote() {
+            remote.unlink(number, reason);
+        }
+    }
+
+    fn peer(&self) -> Option<Caller> {
+        self.remote()?.peer()
     }
 
     fn waiting(&self) -> usize {

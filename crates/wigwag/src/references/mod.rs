@@ -25,6 +25,8 @@ use crate::send::remote::Remote;
 use crate::session::references::scope;
 use crate::session::references::value::SentReference;
 
+pub(crate) use take::take_held;
+
 /// Appends a reference for the session that this thread encodes for. The macros call it.
 pub fn encode_reference<I: Interface>(reference: &Ref<I>, out: &mut Buffer) {
     match scope::encode(|session| lend::lend(session, reference)) {

@@ -19,6 +19,15 @@ pub(super) fn take<I: Interface>(
     value: SentReference,
 ) -> Result<Ref<I>, DecodeError> {
     let taken = TakenReference::new(session, value.reference)?;
+    take_held(session, value, taken)
+}
+
+/// As [`take`], of a reference that is counted as held already.
+pub(crate) fn take_held<I: Interface>(
+    session: &Arc<Session>,
+    value: SentReference,
+    taken: TakenReference,
+) -> Result<Ref<I>, DecodeError> {
     if value.incarnation == session.ours.incarnation {
         let actor = session.references.table().find(value.reference);
         let actor = actor.ok_or(DecodeError::BadReference { why: "it has ended" })?;

@@ -404,7 +404,7 @@ impl Channel {
 
     pub(crate) fn unwatch_end(&self, number: u64) {
         if let Some(channel) = self.session.sending().channel_of(self.origin) {
-            channel.end_watchers.remove(number);
+            drop(channel.end_watchers.remove(number));
         }
     }
 

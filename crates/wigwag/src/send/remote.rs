@@ -7,16 +7,16 @@ use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use bytes::Bytes;
-use wigwag_actor::lifecycle::end_watchers::{EndWatcher, NotWatched};
+use wigwag_actor::lifecycle::end_watchers::{EndWatcher, NotLinked, NotWatched};
 use wigwag_actor::limits::CANCELLED_MAX;
 use wigwag_actor::reference::answers::Answers;
-use wigwag_actor::reference::route::{Acknowledgement, RemotePipeline};
+use wigwag_actor::reference::route::{Acknowledgement, RemoteLink, RemotePipeline};
 use wigwag_actor::reference::run_writer::RunOwner;
 use wigwag_actor::reference::value::RemoteActor;
 use wigwag_actor::schema::FIRST_METHOD;
 use wigwag_actor::{
-    AskTiming, Attempt, CallError, CallErrorKind, Disconnection, Interface, ItemSource, Message,
-    PipedChannel, Reason, Route, Slot, SmallReply, SpinPolicy, Ticket, turn,
+    AskTiming, Attempt, CallError, CallErrorKind, Caller, Disconnection, Interface, ItemSource,
+    Message, PipedChannel, Reason, Route, Slot, SmallReply, SpinPolicy, Ticket, turn,
 };
 
 use crate::replies::ring::Ring;
@@ -557,6 +557,18 @@ impl<I: Interface> Route<I> for Remote<I> {
 
     fn unwatch_end(&self, number: u64) {
         self.channel.unwatch_end(number);
+    }
+
+    fn link(&self, link: RemoteLink) -> Result<(), NotLinked> {
+        self.session().link(self.channel.origin, link)
+    }
+
+    fn unlink(&self, number: u64, reason: Option<&Reason>) {
+        self.session().unlink(self.channel.origin, number, reason);
+    }
+
+    fn peer(&self) -> Option<Caller> {
+        Some(self.session().caller())
     }
 
     fn waiting(&self) -> usize {

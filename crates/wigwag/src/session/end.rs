@@ -126,6 +126,7 @@ impl Session {
         self.progress.notify_waiters();
         self.announce_end();
         end_watchers.tell(&ended.reason());
+        self.end_links(&ended.reason());
         self.release_lent();
         self.release_kept_routes();
     }

@@ -70,6 +70,7 @@ pub(crate) mod outcome;
 pub(crate) mod attach;
 pub(crate) mod references;
 pub(crate) mod pipes;
+pub(crate) mod links;
 pub(crate) mod stream_values;
 pub(crate) mod watchdog;
 pub(crate) mod statistics;
@@ -79,6 +80,7 @@ mod end;
 
 use attach::Attaching;
 pub(crate) use attach::{Attached, OpenedChannel};
+use links::{ChannelLinks, SessionLinks};
 use reconnect::Cut;
 use references::SessionReferences;
 use stream_values::StreamValues;
@@ -134,6 +136,7 @@ pub(crate) struct OutboundChannel {
     pub(crate) end_reason: Option<Reason>,
     /// Told when no later call can reach the actor: the channel is gone, or the session has ended.
     pub(crate) end_watchers: EndWatchers,
+    links: ChannelLinks,
     attaching: Option<Attaching>,
 }
 
@@ -158,6 +161,8 @@ pub(crate) struct SendState {
     pub(crate) waiting_producers: Vec<Arc<Outlet>>,
     /// Channels opened so far.
     channels_opened: u32,
+    /// Links of actors of this node to actors of the peer.
+    links: usize,
     rejection_log: RejectionLog,
 }
 
@@ -235,6 +240,8 @@ pub(crate) struct Session {
     pub(crate) pipes: SessionPipes,
     /// Streams as values.
     pub(crate) stream_values: StreamValues,
+    /// Links between actors of the two nodes.
+    pub(crate) links: SessionLinks,
     /// The best codec that a channel may use.
     pub(crate) codec: u8,
     /// This node has dialed, not the peer.
@@ -296,17 +303,8 @@ impl Session {
         exports: Arc<Exports>,
         announcer: Announcer,
     ) -> Arc<Session> {
-        let SessionStart {
-            ours,
-            peer: identity,
-            peer_name,
-            dialed,
-            relays,
-            resumption,
-            access,
-            identity_place,
-            owner,
-        } = start;
+        let SessionStart { ours, peer: identity, peer_name, dialed, relays, .. } = start;
+        let SessionStart { resumption, access, identity_place, owner, .. } = start;
         let pools = identity_place.identity().pools.clone();
         let features = features::on(identity.offered) & ours.offered;
         let sender = SendHalf::new(&ours.limits, identity.limits, clock::now());
@@ -328,6 +326,7 @@ impl Session {
             sent_streams: SentStreams::default(),
             pipes: SessionPipes::new(features),
             stream_values: StreamValues::new(features),
+            links: SessionLinks::new(features),
             codec: if features & features::FIXED != 0 { CODEC_FIXED } else { CODEC_MESSAGEPACK },
             peer: connection.peer.clone(),
             peer_name,
@@ -366,6 +365,11 @@ impl Session {
             pools,
             owner,
         })
+    }
+
+    /// A number that no other session of the process has.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
     }
 
     /// The authenticated identity of the peer.
@@ -553,6 +557,7 @@ impl Session {
         let mut guard = self.sending();
         let sending = &mut *guard;
         let unsent = sending.publish_closed_runs(channel);
+        sending.forget_links(channel as usize);
         let Some(open) = sending.channels.get_mut(channel as usize) else {
             return;
         };
@@ -598,6 +603,7 @@ impl OutboundChannel {
             gone: None,
             end_reason: None,
             end_watchers: EndWatchers::default(),
+            links: ChannelLinks::default(),
             attaching: None,
         }
     }
@@ -637,6 +643,7 @@ impl SendState {
             statistics: SessionStatistics::default(),
             waiting_producers: Vec::new(),
             channels_opened: 0,
+            links: 0,
             rejection_log: RejectionLog::default(),
         }
     }
@@ -700,6 +707,7 @@ impl SendState {
         reason: &Reason,
     ) -> (Vec<Waker>, EndWatchers) {
         let at = usize::try_from(number).unwrap_or(usize::MAX);
+        self.forget_links(at);
         let Some(channel) = self.channels.get_mut(at) else {
             return Default::default();
         };

@@ -38,12 +38,11 @@ mod answering;
 mod telling;
 mod publishing;
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 
 use tokio::sync::watch;
-use wigwag_actor::{Exported, Groups, Interface};
+use wigwag_actor::Exported;
 use wigwag_net::acceptor::ConnectionEvictor;
 use wigwag_net::places::Places;
 use wigwag_net::socket::raw::{Rep, Respondent};
@@ -52,10 +51,9 @@ use wigwag_net::source::Source;
 use wigwag_wire::ProtocolNumber;
 
 use crate::access::IdentityPlace;
-use crate::error::NodeError;
-use crate::exports::{self, Exports};
+use crate::exports::Exports;
+use crate::exported_groups::GroupTable;
 use crate::limits::{SP_ASKS_MAX, SP_CLIENTS_MAX};
-use crate::lock::lock;
 pub use crate::metrics::SpClientStatistics;
 use crate::proxy::failure::Failure;
 use crate::proxy::identity::{ClientIdentity, no_actor};
@@ -71,34 +69,15 @@ pub(crate) enum Stage {
     Closed,
 }
 
-/// A group, without the interface of its members.
-pub(crate) trait Members: Send + Sync {
-    /// The members that live in this process.
-    fn members(&self) -> Vec<Arc<dyn Exported>>;
-}
-
-/// An exported group of a scope.
-pub(crate) struct ExportedGroup<I: Interface> {
-    pub(crate) scope: Groups<I>,
-    pub(crate) group: String,
-}
-
-impl<I: Interface> Members for ExportedGroup<I> {
-    fn members(&self) -> Vec<Arc<dyn Exported>> {
-        let members = self.scope.members(&self.group);
-        members.iter().filter_map(|member| member.as_ref().exported()).collect()
-    }
-}
-
 /// The SP clients of a node.
 pub(crate) struct SpClients {
     exports: Arc<Exports>,
+    groups: Arc<GroupTable>,
     pub(crate) places: Arc<Places>,
     /// Asks without an answer.
     asks: Arc<Shares>,
     /// Made for the first subscriber.
     publisher: OnceLock<Pub>,
-    groups: Mutex<HashMap<String, Arc<dyn Members>>>,
     stage: watch::Sender<Stage>,
     requests: AtomicU64,
     tells: AtomicU64,
@@ -106,13 +85,13 @@ pub(crate) struct SpClients {
 }
 
 impl SpClients {
-    pub(crate) fn new(exports: Arc<Exports>) -> SpClients {
+    pub(crate) fn new(exports: Arc<Exports>, groups: Arc<GroupTable>) -> SpClients {
         SpClients {
             exports,
+            groups,
             places: Places::new(SP_CLIENTS_MAX),
             asks: Shares::new(SP_ASKS_MAX),
             publisher: OnceLock::new(),
-            groups: Mutex::default(),
             stage: watch::Sender::new(Stage::Open),
             requests: AtomicU64::new(0),
             tells: AtomicU64::new(0),
@@ -179,8 +158,7 @@ impl SpClients {
     /// Closes the connections, and lets the groups go.
     pub(crate) fn finish(&self) {
         self.advance(Stage::Closed);
-        let groups = std::mem::take(&mut *lock(&self.groups));
-        drop(groups);
+        self.groups.clear();
     }
 
     /// Takes no more requests, and waits until all clients have their answers and are gone.
@@ -219,29 +197,10 @@ impl SpClients {
     /// The actors that a survey for this name asks: those of the exported group with this name, or
     /// else the exported actor.
     fn surveyed(&self, name: &str) -> Result<Vec<Arc<dyn Exported>>, Failure> {
-        let group = lock(&self.groups).get(name).cloned();
-        match group {
+        match self.groups.find(name) {
             Some(group) => Ok(group.members()),
             None => Ok(vec![self.actor(name)?]),
         }
-    }
-
-    /// Lets surveys ask the members of a group.
-    pub(crate) fn add_group(&self, name: &str, group: Arc<dyn Members>) -> Result<(), NodeError> {
-        exports::check(name)?;
-        let mut groups = lock(&self.groups);
-        if groups.contains_key(name) {
-            let rule = "a group is exported under this name";
-            return Err(NodeError::BadName { name: name.to_owned(), rule });
-        }
-        groups.insert(name.to_owned(), group);
-        Ok(())
-    }
-
-    /// Withdraws a group; false if there is none.
-    pub(crate) fn remove_group(&self, name: &str) -> bool {
-        let removed = lock(&self.groups).remove(name);
-        removed.is_some()
     }
 
     fn rejected_tells(&self) -> Arc<AtomicU64> {

@@ -28,6 +28,7 @@ mod slow;
 mod callers;
 mod blocked;
 mod close;
+mod cluster;
 mod encoders;
 mod long;
 mod shared_bytes;

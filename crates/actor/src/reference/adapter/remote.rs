@@ -7,18 +7,19 @@ use bytes::Bytes;
 
 use super::{ImplementedBy, adapted};
 use crate::error::{CallError, Disconnection};
-use crate::lifecycle::end_watchers::{EndWatcher, NotWatched};
+use crate::lifecycle::end_watchers::{EndWatcher, NotLinked, NotWatched};
 use crate::mailbox::backlog::parked::Ticket;
 use crate::reason::Reason;
 use crate::reference::answers::Answers;
 use crate::reference::interface::Interface;
 use crate::reference::route::{
-    Acknowledgement, AskTiming, Attempt, ItemSource, PipedChannel, RemotePipeline, Route, Slot,
-    SmallReply,
+    Acknowledgement, AskTiming, Attempt, ItemSource, PipedChannel, RemoteLink, RemotePipeline,
+    Route, Slot, SmallReply,
 };
 use crate::reference::run_writer::RunOwner;
 use crate::reference::spin::SpinPolicy;
 use crate::reference::value::RemoteActor;
+use crate::reply::caller::Caller;
 
 /// The route to an actor of another process whose interface is `A`, which implements others. The
 /// actor's messages travel, and the replies are those of its calls.
@@ -126,6 +127,18 @@ impl<I: ImplementedBy<A>, A: Interface> Route<I> for RemoteAdapter<A> {
 
     fn unwatch_end(&self, number: u64) {
         self.0.unwatch_end(number);
+    }
+
+    fn link(&self, link: RemoteLink) -> Result<(), NotLinked> {
+        self.0.link(link)
+    }
+
+    fn unlink(&self, number: u64, reason: Option<&Reason>) {
+        self.0.unlink(number, reason);
+    }
+
+    fn peer(&self) -> Option<Caller> {
+        self.0.peer()
     }
 
     fn waiting(&self) -> usize {

@@ -6,7 +6,7 @@ use wigwag_wire::{Buffer, varint};
 use crate::fuzz::session::Script;
 
 /// The kinds that a hostile peer writes: all that exist, and some that do not.
-pub(super) const KINDS: [u8; 45] = [
+pub(super) const KINDS: [u8; 48] = [
     kind::PING,
     kind::PONG,
     kind::CREDIT,
@@ -52,6 +52,9 @@ pub(super) const KINDS: [u8; 45] = [
     kind::ITEM_CREDIT,
     kind::ITEM,
     kind::ITEM_END,
+    kind::LINK,
+    kind::LINK,
+    kind::UNLINK,
 ];
 
 /// A body that is well formed for its kind in most cases: numbers, mostly small, and a tail.

@@ -139,7 +139,7 @@ impl Application for NodeApplication<'_> {
             schema_hash: 7,
             codec: 0,
             bound: None,
-            reference: Some(ActorReference { number: 1, reference: 1 }),
+            reference: Some(ActorReference { number: 1, reference: 1, may_link: true }),
         })
     }
 

@@ -253,6 +253,12 @@ impl<'v> Fields<'v> {
             }
             "DRAIN" => Frame::Drain { stop_seq: n("stop_seq") },
             "RELEASE" => Frame::Release { reference: self.b("reference"), times: n("times") },
+            "LINK" => {
+                Frame::Link { channel: n("channel"), link: n("link"), actor: self.b("actor") }
+            }
+            "UNLINK" => {
+                Frame::Unlink { channel: n("channel"), link: n("link"), reason: self.b("reason") }
+            }
             "SKIPPED" => Frame::Skipped { kind: self.byte("type") },
             "NOT_UNDERSTOOD" => {
                 let asker = self.fields.get("slot").map(|_| (n("slot"), n("generation")));

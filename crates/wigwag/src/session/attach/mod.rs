@@ -6,6 +6,7 @@ pub(crate) mod kept;
 use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use wigwag_actor::lifecycle::end_watchers::EndWatchers;
 use wigwag_actor::{CallError, CallErrorKind};
 use wigwag_link::frame::Frame;
 use wigwag_link::{Limits, write};
@@ -23,6 +24,8 @@ pub(crate) struct Attached {
     pub(crate) actor: Option<ActorIdentity>,
     /// The number of references to it, if the peer knows references.
     pub(crate) reference: Option<u128>,
+    /// The peer permits links to the actor.
+    pub(crate) may_link: bool,
 }
 
 /// The actor that a channel is opened to.
@@ -140,6 +143,7 @@ impl Session {
         if sending.channels.len() == at {
             sending.channels.push(OutboundChannel::new(target));
         }
+        sending.forget_links(at);
         sending.channels_opened = sending.channels_opened.wrapping_add(1);
         sending.channels[at] = OutboundChannel {
             use_of: sending.channels_opened,
@@ -172,11 +176,16 @@ impl Session {
 }
 
 impl SendState {
-    /// Handles ATTACHED.
-    pub(crate) fn attached(&mut self, number: u64, attached: Attached) {
+    /// Handles ATTACHED; returns the watchers of links that the peer does not permit.
+    pub(crate) fn attached(&mut self, number: u64, attached: Attached) -> EndWatchers {
+        let refused = match attached.may_link {
+            true => EndWatchers::default(),
+            false => self.links_refused(number),
+        };
         let channel = self.channels.get_mut(usize::try_from(number).unwrap_or(usize::MAX));
         if let Some(answer) = channel.and_then(|channel| channel.attaching.take()) {
             answer.send(Ok(attached));
         }
+        refused
     }
 }

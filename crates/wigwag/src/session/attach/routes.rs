@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use wigwag_link::application::ActorReference;
+use wigwag_link::application::ReadReference;
 
 use crate::lock::lock;
 use crate::session::Session;
@@ -25,11 +25,11 @@ impl ActorIdentity {
         ActorIdentity(number)
     }
 
-    /// Reads what ATTACHED says of an actor: its identity, and the number of references to it if the
-    /// peer knows references. `None` from a peer that says nothing, or another thing.
-    pub(crate) fn read(reference: &[u8]) -> Option<(ActorIdentity, Option<u128>)> {
-        let (number, reference) = ActorReference::read(reference)?;
-        Some((ActorIdentity(reference.unwrap_or(number.into())), reference))
+    /// Reads what ATTACHED says of an actor: its identity, and besides. `None` from a peer that says
+    /// nothing, or another thing.
+    pub(crate) fn read(reference: &[u8]) -> Option<(ActorIdentity, ReadReference)> {
+        let read = ReadReference::read(reference)?;
+        Some((ActorIdentity(read.reference.unwrap_or(read.number.into())), read))
     }
 }
 
@@ -152,10 +152,18 @@ mod tests {
 
     #[test]
     fn an_identity_has_eight_bytes_or_also_the_number_of_a_reference() {
-        assert_eq!(ActorIdentity::read(&1_u64.to_le_bytes()), Some((ActorIdentity(1), None)));
+        let read = |bytes: &[u8]| {
+            let (identity, read) = ActorIdentity::read(bytes)?;
+            Some((identity.0, read.reference, read.may_link))
+        };
+        assert_eq!(read(&1_u64.to_le_bytes()), Some((1, None, false)));
         let both = [&1_u64.to_le_bytes()[..], &(7_u128 << 100).to_le_bytes()].concat();
         let number = 7 << 100;
-        assert_eq!(ActorIdentity::read(&both), Some((ActorIdentity(number), Some(number))));
+        assert_eq!(read(&both), Some((number, Some(number), false)));
+        for (flags, may_link) in [(0, false), (1, true), (3, true)] {
+            let all = [&both[..], &[flags]].concat();
+            assert_eq!(read(&all), Some((number, Some(number), may_link)));
+        }
         assert_eq!(ActorIdentity::read(&[]), None);
         assert_eq!(ActorIdentity::read(&[0; 9]), None);
     }

@@ -96,6 +96,11 @@ impl ChannelOwner {
         }
     }
 
+    /// The number of the channel.
+    pub(crate) fn number(&self) -> u64 {
+        self.channel
+    }
+
     pub(crate) fn session(&self) -> &Arc<Session> {
         &self.session
     }

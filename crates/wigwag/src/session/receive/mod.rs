@@ -12,7 +12,7 @@ use bytes::Bytes;
 use tokio::runtime::Handle;
 use wigwag_actor::limits::RUN_CALLS_MAX;
 use wigwag_actor::schema::Description;
-use wigwag_actor::{CallErrorKind, InboundQueue, InboundQueueOwner, Reason, Schema};
+use wigwag_actor::{CallErrorKind, Exported, InboundQueue, InboundQueueOwner, Reason, Schema};
 use wigwag_link::application::{
     self, ActorReference, Application, Attach, Found, ItemEnd, LongCall, Rejected, Target,
 };
@@ -31,7 +31,7 @@ use crate::replies::slot::Completion;
 use crate::session::attach::routes::ActorIdentity;
 use crate::session::receive::inbound::{ChannelOwner, ChannelPermit};
 use crate::session::receive::pipelined::PipelinedReplies;
-use crate::session::{Attached, SendState, Session};
+use crate::session::{Attached, SendState, Session, links};
 use crate::streams::inbox::{Inbox, Received};
 
 pub(crate) mod inbound;
@@ -183,6 +183,8 @@ impl Application for Inbound<'_> {
 
     fn open(&mut self, found: FoundActor, channel: u64, use_of: u64) -> InboundChannel {
         let FoundActor { target, gate, permit } = found;
+        // The last use of its number may have ended because its actor has.
+        self.session.undo_links(channel);
         let owner = Arc::new(ChannelOwner::new(permit, gate, (channel, use_of)));
         let (actor, queue) = match target {
             FoundTarget::Actor(actor) => {
@@ -198,7 +200,19 @@ impl Application for Inbound<'_> {
     }
 
     fn close(&mut self, channel: InboundChannel, grant: Option<Grant>) {
+        self.session.undo_links(channel.owner.number());
         channel.owner.keep_grant(grant);
+    }
+
+    fn linked(&mut self, channel: &mut InboundChannel, link: u64, actor: &[u8]) {
+        let linked = channel.actor.as_ref().and_then(|actor| actor.exported.handle());
+        if let Some(linked) = linked {
+            self.session.linked(channel.owner.number(), link, linked, actor);
+        }
+    }
+
+    fn unlinked(&mut self, channel: &mut InboundChannel, link: u64, reason: &[u8]) {
+        self.session.unlinked(channel.owner.number(), link, reason);
     }
 
     #[inline]
@@ -381,9 +395,12 @@ impl Application for Inbound<'_> {
 
     fn attached(&mut self, channel: u64, attached: &application::Attached<'_>) {
         let application::Attached { schema_hash, codec, reference, .. } = *attached;
-        let (actor, reference) = ActorIdentity::read(reference).unzip();
-        let attached = Attached { schema_hash, codec, actor, reference: reference.flatten() };
-        self.session.sending().attached(channel, attached);
+        let (actor, read) = ActorIdentity::read(reference).unzip();
+        let reference = read.and_then(|read| read.reference);
+        let may_link = read.is_some_and(|read| read.may_link);
+        let attached = Attached { schema_hash, codec, actor, reference, may_link };
+        let refused = self.session.sending().attached(channel, attached);
+        refused.tell(&links::refused());
     }
 
     fn credited(
@@ -458,6 +475,19 @@ impl Inbound<'_> {
         }
     }
 
+    /// True if the peer may link its actors to one that it attaches to.
+    fn may_link(&self, target: &Target<'_>, actor: &dyn Exported) -> bool {
+        // An actor of a third node is linked to at its node.
+        if !self.session.links.are_known() || actor.handle().is_none() {
+            return false;
+        }
+        let name = match target {
+            Target::Name(name) => std::str::from_utf8(name).ok(),
+            _ => None,
+        };
+        self.session.access.permits_link(self.session.principal(), name)
+    }
+
     /// The actor that an ATTACH names, with a permit for its channel.
     fn find_actor(&mut self, attach: &Attach<'_>) -> Result<Found<FoundActor>, Code> {
         let is_known = attach.codec <= self.session.codec;
@@ -484,7 +514,9 @@ impl Inbound<'_> {
         let is_same = schema_hash == attach.schema_hash;
         let codec = if is_same { attach.codec } else { CODEC_MESSAGEPACK };
         let bound = actor.remote_bound().map(|bound| ActorBound::new(bound.calls, bound.free));
-        let reference = ActorReference { number: actor.number(), reference: referred.reference };
+        let may_link = self.may_link(&attach.target, &**actor);
+        let reference =
+            ActorReference { number: actor.number(), reference: referred.reference, may_link };
         let actor = FoundActor { target: FoundTarget::Actor(referred), gate, permit };
         Ok(Found { actor, schema_hash, codec, bound, reference: Some(reference) })
     }

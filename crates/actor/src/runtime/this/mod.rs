@@ -1,5 +1,7 @@
 //! An actor's view of itself, for its own handlers and hooks.
 
+mod links;
+
 use std::fmt;
 use std::future::Future;
 use std::pin::pin;
@@ -13,7 +15,7 @@ use crate::lifecycle::control::{ControlMessage, Watcher, WatcherKind};
 use crate::lifecycle::current::{call_owner, current_actor};
 use crate::lifecycle::end_watchers::NotWatched;
 use crate::lifecycle::handle::{AnyActor, Handle, fresh_number};
-use crate::lifecycle::monitor::{Down, Exit, Monitor, TooManyWatchers};
+use crate::lifecycle::monitor::{Down, Monitor, TooManyWatchers};
 use crate::mailbox::Mailbox;
 use crate::reason::Reason;
 use crate::reference::Ref;
@@ -24,6 +26,8 @@ use crate::runtime::alive::visit_state;
 use crate::runtime::publish::{PublishError, publish};
 use crate::runtime::run::trace::{self, TraceContext};
 use crate::turn::{self, in_turns};
+
+pub(crate) use links::untie;
 
 /// Why a reference in an answer is not watched before the answer has come.
 const NOT_KNOWN: &str = "the answer that leads to the actor has not come yet";
@@ -203,23 +207,24 @@ impl<I: Interface> This<I> {
             Err(Some(route)) => route,
             Err(None) => {
                 let reason = Reason::Unreachable(NOT_KNOWN.into());
-                let down = Down::elsewhere(number, actor.as_ref().target().clone(), &reason);
+                let down = Down::elsewhere(number, actor.as_ref().target().clone(), &reason, None);
                 self.mailbox.order(ControlMessage::Down(down));
                 return Ok(Monitor(number));
             }
         };
         let whom: Arc<dyn AnyActor> = self.mailbox.clone();
         let (whom, target) = (Arc::downgrade(&whom), route.target().clone());
-        let told = target.clone();
+        let (told, its_route) = (target.clone(), Arc::downgrade(route));
         let watcher = Box::new(move |reason: &Reason| {
             if let Some(whom) = whom.upgrade() {
-                whom.order(ControlMessage::Down(Down::elsewhere(number, told, reason)));
+                let peer = its_route.upgrade().and_then(|route| route.peer());
+                whom.order(ControlMessage::Down(Down::elsewhere(number, told, reason, peer)));
             }
         });
         match route.watch_end(number, watcher) {
             Ok(()) => {}
             Err(NotWatched::Ended) => {
-                let down = Down::elsewhere(number, target, &route.end_reason());
+                let down = Down::elsewhere(number, target, &route.end_reason(), route.peer());
                 self.mailbox.order(ControlMessage::Down(down));
             }
             Err(NotWatched::TooMany) => return Err(TooManyWatchers),
@@ -250,111 +255,6 @@ impl<I: Interface> This<I> {
         self.forget_down(monitor);
     }
 
-    /// Links this actor to another: when one of them ends for a reason that was not wanted, so does
-    /// the other, unless its [`Life::exited`](crate::Life::exited) says otherwise. Linking twice
-    /// equals linking once. An actor that has ended already counts as ending now.
-    ///
-    /// # Errors
-    /// When one of the two has too many watchers.
-    pub fn link(&self, actor: &Handle) -> Result<(), TooManyWatchers> {
-        let (own, other) = (self.number(), actor.number());
-        if own == other {
-            return Ok(());
-        }
-        let this: Arc<dyn AnyActor> = self.mailbox.clone();
-        let ours = Watcher {
-            number: link(other),
-            kind: WatcherKind::Link(Arc::downgrade(actor.actor_cell())),
-        };
-        let theirs = Watcher { number: link(own), kind: WatcherKind::Link(Arc::downgrade(&this)) };
-        match actor.actor_cell().control().watch(theirs) {
-            Ok(None) => {}
-            Ok(Some(reason)) => {
-                self.mailbox.order(ControlMessage::Exit(Exit::new(actor.actor_cell(), &reason)));
-                return Ok(());
-            }
-            Err(_) => return Err(TooManyWatchers),
-        }
-        if self.mailbox.control().watch(ours).is_err() {
-            actor.actor_cell().control().unwatch(link(own));
-            return Err(TooManyWatchers);
-        }
-        Ok(())
-    }
-
-    /// Removes the link; `exited` is no longer called for it.
-    pub fn unlink(&self, actor: &Handle) {
-        actor.actor_cell().control().unwatch(link(self.number()));
-        self.mailbox.control().unwatch(link(actor.number()));
-        let is_it = |order: &ControlMessage| matches!(order, ControlMessage::Exit(exit) if exit.actor.as_ref() == Some(actor));
-        self.mailbox.control().forget(is_it);
-    }
-
-    /// Links this actor to the actor of a reference, be it in this process or in another.
-    ///
-    /// Within a process it is [`link`](Self::link), and holds both ways. To an actor of another process
-    /// it holds one way: [`Life::exited`](crate::Life::exited) is called here when that actor ends, or
-    /// when the session with its process is over, with the reasons that
-    /// [`monitor_ref`](Self::monitor_ref) lists. So this actor ends too, unless the end was wanted.
-    /// For the other way, the other actor is given a reference to this one, and links itself to it.
-    ///
-    /// The link lasts as long as this process holds a reference to that actor; it holds none itself.
-    /// Linking twice equals linking once.
-    ///
-    /// ```
-    /// # use wigwag_actor::{Interface, This};
-    /// # fn greet<I: Interface, J: Interface>(this: &This<I>, partner: &J::Ref) {
-    /// let linked = this.link_ref::<J>(partner);
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// When one of the two has too many watchers.
-    pub fn link_ref<J: Interface>(
-        &self,
-        actor: &impl AsRef<Ref<J>>,
-    ) -> Result<(), TooManyWatchers> {
-        let target = actor.as_ref().target().clone();
-        let exit = |reason: &Reason| ControlMessage::Exit(Exit::elsewhere(target.clone(), reason));
-        let route = match actor.as_ref().handle_or_route() {
-            Ok(handle) => return self.link(&handle),
-            Err(Some(route)) => route,
-            Err(None) => {
-                self.mailbox.order(exit(&Reason::Unreachable(NOT_KNOWN.into())));
-                return Ok(());
-            }
-        };
-        let this: Arc<dyn AnyActor> = self.mailbox.clone();
-        let (this, told) = (Arc::downgrade(&this), target.clone());
-        let watcher = Box::new(move |reason: &Reason| {
-            if let Some(this) = this.upgrade() {
-                this.order(ControlMessage::Exit(Exit::elsewhere(told, reason)));
-            }
-        });
-        match route.watch_end(link(self.number()), watcher) {
-            Ok(()) => {}
-            Err(NotWatched::Ended) => drop(self.mailbox.order(exit(&route.end_reason()))),
-            Err(NotWatched::TooMany) => return Err(TooManyWatchers),
-        }
-        Ok(())
-    }
-
-    /// Removes a link of [`link_ref`](Self::link_ref); `exited` is no longer called for it.
-    pub fn unlink_ref<J: Interface>(&self, actor: &impl AsRef<Ref<J>>) {
-        match actor.as_ref().handle_or_route() {
-            Ok(handle) => self.unlink(&handle),
-            Err(route) => {
-                route.into_iter().for_each(|route| route.unwatch_end(link(self.number())));
-                let target = actor.as_ref().target();
-                let is_it = |order: &ControlMessage| {
-                    matches!(order, ControlMessage::Exit(exit)
-                        if exit.actor.is_none() && exit.target == *target)
-                };
-                self.mailbox.control().forget(is_it);
-            }
-        }
-    }
-
     /// Publishes a value: it goes to all sub sockets that follow the actor, through each node that
     /// exports it, as the line `NAME/TOPIC VALUE`. `NAME` is that of the export, and the value is
     /// JSON. Nothing waits: a subscriber that reads slowly loses values, which its node counts. If
@@ -378,19 +278,6 @@ impl<I: Interface> This<I> {
 #[doc(hidden)]
 pub fn this<I: Interface>() -> This<I> {
     This::current().expect("a handler runs in its actor")
-}
-
-/// Removes this end of a link whose other end is gone.
-pub(crate) fn untie(own: &dyn AnyActor, exit: &Exit) {
-    if let Some(actor) = &exit.actor {
-        own.control().unwatch(link(actor.number()));
-    }
-}
-
-/// The number of a link among the watchers of one end: the other actor's number, in a range of its
-/// own apart from monitors.
-fn link(actor: u64) -> u64 {
-    actor | 1 << 63
 }
 
 impl<I: Interface> Clone for This<I> {

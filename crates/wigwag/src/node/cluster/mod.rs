@@ -1,0 +1,9 @@
+//! What nodes that have sessions with each other know of each other: names, and groups.
+//!
+//! A node asks each of its sessions for a name ([`Node::find`](crate::Node::find)), and follows the
+//! groups that its peers export ([`Node::follow_group`](crate::Node::follow_group)). There is no
+//! leader and no agreement: a name may be that of several actors, and a node learns of a change when
+//! it has come.
+
+pub(crate) mod find;
+pub(crate) mod follow;
