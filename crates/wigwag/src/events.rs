@@ -117,6 +117,8 @@ pub enum SessionChange {
         /// The outcome of the calls, one entry for each actor that was called. An ask also fails at
         /// its caller.
         deliveries: Arc<[Delivery]>,
+        /// The actors of this node that the peer held at the end, and has let go with it.
+        held: HeldActors,
     },
 }
 
@@ -173,6 +175,46 @@ pub struct Delivery {
     pub not_delivered: u64,
 }
 
+/// An actor of this node that a peer holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct HeldActor {
+    /// The name under which the peer has fetched it, if it has; of several, the first.
+    pub name: Option<Arc<str>>,
+    /// The name of its type.
+    pub kind: &'static str,
+    /// The channels to it that the peer has open; most often one. It keeps the actor alive.
+    pub channels: u64,
+    /// How often the peer was sent a reference to it that it has not let go. They keep the actor
+    /// alive.
+    pub references: u64,
+}
+
+/// The actors of this node that a peer holds, those with most channels and references first.
+///
+/// [`Node::held_actors`](crate::Node::held_actors) and the end of a session
+/// ([`SessionChange::Ended`](crate::session::SessionChange::Ended)) list them. Actors on
+/// third nodes are among them if the peer was sent references to them. Channels that were opened to the
+/// actor of an answer before it came are not.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct HeldActors {
+    /// The actors, [`HELD_ROWS_MAX`](crate::limits::HELD_ROWS_MAX) at most.
+    pub actors: Arc<[HeldActor]>,
+    /// How many others the peer holds.
+    pub more: usize,
+}
+
+/// A peer, and what it holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PeerHoldings {
+    /// The peer.
+    pub peer: Caller,
+    /// What it holds.
+    pub held: HeldActors,
+}
+
 /// A subscription to the session events of a node; see [`SessionEvent`] for an example.
 ///
 /// # Limits
@@ -188,6 +230,11 @@ pub struct SessionEvents {
 pub(crate) struct Announcer(Arc<OnceLock<broadcast::Sender<SessionEvent>>>);
 
 impl Announcer {
+    /// True if there are subscribers.
+    pub(crate) fn is_heard(&self) -> bool {
+        self.0.get().is_some_and(|sender| sender.receiver_count() > 0)
+    }
+
     /// Sends an event to the subscribers, if there are any.
     pub(crate) fn announce(&self, caller: impl FnOnce() -> Caller, what: SessionChange) {
         if let Some(sender) = self.0.get() {

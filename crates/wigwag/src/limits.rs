@@ -194,6 +194,9 @@ pub const FOLLOWED_MEMBERS_MAX: usize = 8192;
 /// than a frame.
 pub const MEMBERS_PER_ITEM_MAX: usize = 64;
 
+/// Actors that are listed of those that a peer holds: more than a person reads.
+pub const HELD_ROWS_MAX: usize = 256;
+
 /// Session events that wait for each subscriber.
 pub const EVENTS_MAX: usize = 1024;
 

@@ -13,8 +13,8 @@ use tokio::sync::watch;
 use wigwag_actor::{Change, ChangeKind, Changes, Exported, GroupError, Groups, Interface, Schema};
 
 use crate::error::NodeError;
-use crate::exports::check;
 use crate::exported_groups::member::{GroupChange, MemberReference};
+use crate::exports::check;
 use crate::lock::lock;
 
 /// A group, without the interface of its members.

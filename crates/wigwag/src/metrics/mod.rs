@@ -100,3 +100,30 @@ fn behind_limit<T>(rows: &mut Vec<T>) -> Vec<T> {
         false => Vec::new(),
     }
 }
+
+#[cfg(all(test, not(wigwag_loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sessions_beyond_the_limit_are_one_row_with_the_sum() {
+        let others = 11;
+        let row = |session: u64| {
+            let counters = SessionStatistics { bytes_sent: 10 + session, ..Default::default() };
+            let (peer, age_ms) = ("a peer".to_owned(), 10_000 - session);
+            SessionMetrics { session, peer, age_ms, channels: 2, counters, ..Default::default() }
+        };
+        let most = METRICS_ROWS_MAX as u64;
+        let sessions: Vec<_> = (1..most + others).rev().map(row).collect();
+        let metrics = Metrics { sessions, ..Metrics::default() }.bounded();
+        assert_eq!(metrics.sessions.len(), METRICS_ROWS_MAX);
+        let (sum, rows) = metrics.sessions.split_last().expect("there are rows");
+        assert!(rows.iter().zip(1..).all(|(row, session)| row.session == session));
+        let bytes: u64 = (most..most + others).map(|session| 10 + session).sum();
+        assert_eq!((sum.session, sum.channels, sum.counters.bytes_sent), (0, 2 * others, bytes));
+        let page = metrics.to_prometheus();
+        let labels = r#"{session="others",peer="",name="",identity=""}"#;
+        let line = format!("wigwag_session_bytes_sent_total{labels} {bytes}\n");
+        assert!(page.contains(&line), "{line}");
+    }
+}

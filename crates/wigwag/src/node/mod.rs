@@ -13,9 +13,9 @@ use wigwag_net::{Address, ListenOptions, Listener};
 use crate::access::{self, NodeAccess};
 use crate::error::NodeError;
 use crate::events::{Announcer, SessionEvents};
-use crate::exports::Exports;
 use crate::exported_groups::source::GroupSource;
 use crate::exported_groups::{ExportedGroup, GroupTable};
+use crate::exports::Exports;
 use crate::limits::{HANDSHAKES_MAX, REACHES_MAX};
 use crate::lock::lock;
 use crate::metrics::Metrics;
@@ -28,7 +28,7 @@ use crate::reconnecting::task::Peers;
 use crate::send::channel::Channel;
 use crate::send::dynamic::Dynamic;
 use crate::session::attach::AttachTo;
-use crate::session::{PeerStatistics, Session};
+use crate::session::{PeerHoldings, PeerStatistics, Session};
 use crate::sp_clients::{SpClientStatistics, SpClients};
 
 pub(crate) mod options;
@@ -485,6 +485,46 @@ impl Node {
     /// bears one a second.
     pub fn metrics(&self) -> Metrics {
         MetricsSource::metrics(&*self.inner)
+    }
+
+    /// Lists which actors of this node each peer holds channels and references to: what keeps them
+    /// alive, and what is lost to the peer when its session ends.
+    ///
+    /// ```
+    /// use wigwag::{Actor, Node};
+    ///
+    /// struct Clock;
+    ///
+    /// #[wigwag::actor]
+    /// impl Clock {
+    ///     pub fn hour(&self) -> u8 {
+    ///         12
+    ///     }
+    /// }
+    ///
+    /// # #[wigwag::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let (service, client) = (Node::new(), Node::new());
+    /// service.export("clock", &Clock.spawn())?;
+    /// let bound = service.listen("tcp://127.0.0.1:0").await?;
+    /// let _clock = client.actor::<Clock>(&format!("{bound}/clock")).await?;
+    /// for one in service.held_actors() {
+    ///     println!("{}: {:?}", one.peer.peer, one.held.actors);
+    /// }
+    /// assert_eq!(service.held_actors()[0].held.actors[0].kind, "Clock");
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Performance
+    /// It looks at each channel and each lent reference of all sessions.
+    pub fn held_actors(&self) -> Vec<PeerHoldings> {
+        let sessions: Vec<_> = self.inner.sessions().iter().cloned().collect();
+        let living = sessions.iter().filter(|session| !session.has_ended());
+        let holdings = |session: &Arc<Session>| PeerHoldings {
+            peer: session.caller(),
+            held: session.held_actors(),
+        };
+        living.map(holdings).collect()
     }
 
     /// Returns the counters of each open session.

@@ -11,7 +11,7 @@ use wigwag_link::admission::SessionProgress;
 use wigwag_net::clock;
 use wigwag_wire::Time;
 
-use super::{EndKind, Session, SessionEnd};
+use super::{EndKind, HeldActors, Session, SessionEnd};
 use crate::events::SessionChange;
 use crate::limits::SILENT_SESSION_TTL;
 use crate::session::outcome::UnsentCalls;
@@ -93,7 +93,10 @@ impl Session {
     /// Ends the session and notifies every waiting sender and asker, and the watchers of its actors.
     pub(crate) fn end(&self, why: &str, how: EndKind) {
         let why: Arc<str> = why.into();
-        let ended = SessionEnd { why: why.clone(), how };
+        // Before anything is let go.
+        let held =
+            if self.announcer.is_heard() { self.held_actors() } else { HeldActors::default() };
+        let ended = SessionEnd { why: why.clone(), how, held };
         let (mut wakers, mut end_watchers) = (Vec::new(), EndWatchers::default());
         let connection = self.connection().clone();
         let was_torn = connection.flusher.retire();
@@ -151,7 +154,7 @@ impl Session {
         let is_open = sending.channels.iter().any(|channel| channel.holders.are_counting());
         let is_counted = sending.are_asks_counted && !is_open;
         let Some(ended) = sending.ended.clone().filter(|_| is_counted) else { return };
-        let SessionEnd { why, how } = ended;
+        let SessionEnd { why, how, held } = ended;
         if std::mem::replace(&mut sending.is_announced, true) {
             return;
         }
@@ -177,7 +180,7 @@ impl Session {
         if let Some(owner) = &owner {
             owner.session_ended(closed, &counters);
         }
-        self.announce(SessionChange::Ended { why, closed, deliveries });
+        self.announce(SessionChange::Ended { why, closed, deliveries, held });
     }
 
     /// Drops the actors' channels after the driver has ended, which breaks the reference cycle

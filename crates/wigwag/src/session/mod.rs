@@ -56,7 +56,9 @@ use crate::streams::outlet::Outlet;
 use crate::streams::{ReadStreams, SentStreams};
 use crate::sync::{AtomicBool, AtomicU64, Ordering};
 
-pub use crate::events::{Delivery, SessionChange, SessionEvent, SessionEvents};
+pub use crate::events::{
+    Delivery, HeldActor, HeldActors, PeerHoldings, SessionChange, SessionEvent, SessionEvents,
+};
 pub use statistics::{PeerStatistics, SessionStatistics};
 pub use wigwag_link::{Code, LinkError};
 
@@ -83,6 +85,7 @@ pub(crate) use attach::{Attached, OpenedChannel};
 use links::{ChannelLinks, SessionLinks};
 use reconnect::Cut;
 use references::SessionReferences;
+use references::held::HeldChannels;
 use stream_values::StreamValues;
 
 /// Senders per channel that are woken when the outbox has room again or a slot is released.
@@ -93,6 +96,8 @@ const FRONT_WAKES: u64 = 16;
 pub(crate) struct SessionEnd {
     pub(crate) why: Arc<str>,
     pub(crate) how: EndKind,
+    /// What the peer held, if somebody is told.
+    held: HeldActors,
 }
 
 /// How a session ends.
@@ -242,6 +247,8 @@ pub(crate) struct Session {
     pub(crate) stream_values: StreamValues,
     /// Links between actors of the two nodes.
     pub(crate) links: SessionLinks,
+    /// The channels of the peer, for people.
+    pub(crate) held_channels: HeldChannels,
     /// The best codec that a channel may use.
     pub(crate) codec: u8,
     /// This node has dialed, not the peer.
@@ -327,6 +334,7 @@ impl Session {
             pipes: SessionPipes::new(features),
             stream_values: StreamValues::new(features),
             links: SessionLinks::new(features),
+            held_channels: HeldChannels::default(),
             codec: if features & features::FIXED != 0 { CODEC_FIXED } else { CODEC_MESSAGEPACK },
             peer: connection.peer.clone(),
             peer_name,

@@ -51,8 +51,8 @@ use wigwag_net::source::Source;
 use wigwag_wire::ProtocolNumber;
 
 use crate::access::IdentityPlace;
-use crate::exports::Exports;
 use crate::exported_groups::GroupTable;
+use crate::exports::Exports;
 use crate::limits::{SP_ASKS_MAX, SP_CLIENTS_MAX};
 pub use crate::metrics::SpClientStatistics;
 use crate::proxy::failure::Failure;

@@ -14,9 +14,9 @@ use wigwag_actor::{CallErrorKind, GroupError, Groups, Interface, Ref};
 
 use crate::access::GROUPS;
 use crate::error::NodeError;
-use crate::exports;
 use crate::exported_groups::member::{GroupChange, MemberReference};
 use crate::exported_groups::source::{AGAIN, GroupSource, GroupSourceRef};
+use crate::exports;
 use crate::limits::FOLLOWED_MEMBERS_MAX;
 use crate::lock::lock;
 use crate::node::Node;

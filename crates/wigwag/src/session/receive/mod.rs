@@ -55,6 +55,14 @@ pub(crate) struct InboundChannel {
     owner: Arc<ChannelOwner>,
 }
 
+impl Drop for InboundChannel {
+    fn drop(&mut self) {
+        if let Some(actor) = &self.actor {
+            self.owner.session().channel_let_go(actor.exported.number());
+        }
+    }
+}
+
 impl RecvState {
     pub(crate) fn new(
         session: Weak<Session>,
@@ -115,6 +123,8 @@ struct Inbound<'a> {
 /// What a channel leads to, and the permit for the channel.
 struct FoundActor {
     target: FoundTarget,
+    /// The name by which the peer has fetched it, if it has.
+    name: Option<Arc<str>>,
     /// The check of each call, if there is one.
     gate: Option<MethodGate>,
     permit: ChannelPermit,
@@ -182,13 +192,14 @@ impl Application for Inbound<'_> {
     }
 
     fn open(&mut self, found: FoundActor, channel: u64, use_of: u64) -> InboundChannel {
-        let FoundActor { target, gate, permit } = found;
+        let FoundActor { target, name, gate, permit } = found;
         // The last use of its number may have ended because its actor has.
         self.session.undo_links(channel);
         let owner = Arc::new(ChannelOwner::new(permit, gate, (channel, use_of)));
         let (actor, queue) = match target {
             FoundTarget::Actor(actor) => {
                 owner.leads_to(&*actor.exported);
+                self.session.channel_held(&*actor.exported, name);
                 let queue = actor.exported.open_inbound_queue(owner.clone());
                 (Some(actor), queue)
             }
@@ -517,7 +528,11 @@ impl Inbound<'_> {
         let may_link = self.may_link(&attach.target, &**actor);
         let reference =
             ActorReference { number: actor.number(), reference: referred.reference, may_link };
-        let actor = FoundActor { target: FoundTarget::Actor(referred), gate, permit };
+        let name = match attach.target {
+            Target::Name(name) => std::str::from_utf8(name).ok().map(Arc::from),
+            _ => None,
+        };
+        let actor = FoundActor { target: FoundTarget::Actor(referred), name, gate, permit };
         Ok(Found { actor, schema_hash, codec, bound, reference: Some(reference) })
     }
 
@@ -545,7 +560,7 @@ impl Inbound<'_> {
         // Without a hash, the types may differ.
         let codec = if schema_hash == 0 { CODEC_MESSAGEPACK } else { attach.codec };
         let gate = MethodGate::new(Permitted::All, self.session.identity_place.identity());
-        let actor = FoundActor { target, gate, permit };
+        let actor = FoundActor { target, name: None, gate, permit };
         Ok(Found { actor, schema_hash, codec, bound: None, reference: None })
     }
 

@@ -1,10 +1,11 @@
 //! The references that this node has sent over a session and that the peer has not released.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use wigwag_actor::Exported;
 
+use crate::events::HeldActor;
 use crate::exports::references::ReferredActor;
 use crate::limits::REFERENCES_MAX;
 use crate::lock::lock;
@@ -49,6 +50,20 @@ impl Session {
         }
         lent.0.insert(number, LentReference { times: 1, actor });
         Ok(())
+    }
+
+    /// Adds the references that the peer holds to the rows of their actors, by the actors' numbers.
+    pub(super) fn add_lent(&self, rows: &mut BTreeMap<u64, HeldActor>) {
+        for lent in lock(&self.references.lent).0.values() {
+            let exported = match &lent.actor {
+                LentActor::Own(actor) => &actor.exported,
+                LentActor::Other(relay) => relay,
+                LentActor::Unread { .. } => continue,
+            };
+            let kind = exported.schema().name;
+            let row = HeldActor { name: None, kind, channels: 0, references: 0 };
+            rows.entry(exported.number()).or_insert(row).references += lent.times;
+        }
     }
 
     /// The relay to the actor of another node that the peer was sent a reference to, if this node

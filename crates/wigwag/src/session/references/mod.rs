@@ -14,6 +14,7 @@ use crate::sync::AtomicU64;
 pub(crate) mod value;
 pub(crate) mod scope;
 pub(crate) mod lent;
+pub(crate) mod held;
 pub(crate) mod taken;
 
 use lent::LentReferences;

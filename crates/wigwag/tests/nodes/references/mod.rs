@@ -2,6 +2,7 @@
 
 mod callbacks;
 mod cuts;
+mod held;
 mod kept;
 mod lifetime;
 mod limits;

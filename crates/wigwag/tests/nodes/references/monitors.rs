@@ -83,7 +83,7 @@ struct Stage {
 
 async fn stage() -> Stage {
     let options = || NodeOptions::default().keep_sessions(Duration::from_secs(1));
-    let (service, client) = (Node::with(options()), Node::with(options()));
+    let (service, client) = (Node::with(options()), Node::with(options().name("client")));
     let (says, downs) = mpsc::unbounded_channel();
     service.export("host", &host(says)).unwrap();
     let bound = service.listen("tcp://127.0.0.1:0").await.unwrap();
@@ -102,6 +102,7 @@ async fn reason(downs: &mut Downs) -> Reason {
     let down = tokio::time::timeout(PATIENCE, downs.recv()).await.unwrap().unwrap();
     assert!(down.actor.is_none(), "it lives in another process");
     assert!(down.target.contains("reference-"), "{}", down.target);
+    assert_eq!(down.peer.unwrap().node.as_deref(), Some("client"));
     down.reason
 }
 

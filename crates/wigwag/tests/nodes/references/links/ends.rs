@@ -5,12 +5,16 @@ use std::time::Duration;
 use tokio::time::timeout;
 use wigwag::access::Principal;
 use wigwag::lifecycle::{Alive, Exit};
+use wigwag::session::SessionChange;
 use wigwag::{Node, NodeOptions, Reason};
 use wigwag_testkit::child::{self, Child};
 use wigwag_testkit::relay::Fault;
 
 use super::super::PATIENCE;
 use super::{Exits, Partner, PartnerRef, ended, partner, stage, synchronize};
+
+/// A way in which an actor ends.
+type End = fn(&PartnerRef);
 
 async fn next(exits: &mut Exits) -> Exit {
     timeout(PATIENCE, exits.recv()).await.unwrap().unwrap()
@@ -35,7 +39,7 @@ async fn an_actor_ends_with_one_of_another_process_that_has_linked_itself_to_it(
 async fn each_way_in_which_an_actor_ends_is_told_with_its_reason() {
     let (service, client, relay, _here, _there, _) = stage(true).await;
     let (linked, mut exits) = partner(true);
-    let ends: [(fn(&PartnerRef), Reason); 3] = [
+    let ends: [(End, Reason); 3] = [
         (|partner| assert!(partner.handle().unwrap().kill()), Reason::Killed),
         (|partner| assert!(partner.handle().unwrap().stop()), Reason::Shutdown),
         // Only its export keeps it.
@@ -59,13 +63,23 @@ async fn each_way_in_which_an_actor_ends_is_told_with_its_reason() {
 
 #[tokio::test]
 async fn a_link_that_was_removed_is_removed_in_both_directions() {
-    let (_service, _client, _relay, here, there, _) = stage(true).await;
+    let (_service, client, relay, here, there, _) = stage(true).await;
     let (linked, mut exits) = partner(true);
     there.link_briefly(linked.clone()).ask().await.unwrap();
     here.handle().unwrap().kill();
     ended(&here).await;
     // The end of the export is told behind that of the link.
     while there.let_go().ask().await.is_ok() {}
+    linked.let_go().ask().await.unwrap();
+    assert!(exits.try_recv().is_err());
+    // Nor is the end of the session told.
+    let mut events = client.session_events();
+    relay.lead_to("127.0.0.1:1");
+    relay.strike(Fault::End);
+    let over = async {
+        while !matches!(events.next().await.unwrap().what, SessionChange::Ended { .. }) {}
+    };
+    timeout(PATIENCE, over).await.unwrap();
     linked.let_go().ask().await.unwrap();
     assert!(exits.try_recv().is_err());
 }

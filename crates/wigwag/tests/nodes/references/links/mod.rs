@@ -18,6 +18,13 @@ struct Partner {
     exits: mpsc::UnboundedSender<Exit>,
     survives: bool,
     partners: Vec<PartnerRef>,
+    others: Vec<OtherRef>,
+}
+
+/// A part of its interface: a reference with it is attached to after a round trip.
+#[wigwag::actor]
+trait Other {
+    fn let_go(&mut self);
 }
 
 #[wigwag::actor(life)]
@@ -27,6 +34,16 @@ impl Partner {
         this.link_ref(&partner).unwrap();
         this.link_ref(&partner).unwrap();
         self.partners.push(partner);
+    }
+
+    pub fn link_other(&mut self, partner: OtherRef, this: &This<Self>) {
+        this.link_ref(&partner).unwrap();
+        self.others.push(partner);
+    }
+
+    pub fn link_and_fail(&mut self, partner: OtherRef, this: &This<Self>) {
+        this.link_ref(&partner).unwrap();
+        panic!("the partner has failed");
     }
 
     pub fn link_briefly(&mut self, partner: PartnerRef, this: &This<Self>) {
@@ -59,7 +76,7 @@ type Exits = mpsc::UnboundedReceiver<Exit>;
 
 fn partner(survives: bool) -> (PartnerRef, Exits) {
     let (exits, told) = mpsc::unbounded_channel();
-    (Partner { exits, survives, partners: Vec::new() }.spawn(), told)
+    (Partner { exits, survives, partners: Vec::new(), others: Vec::new() }.spawn(), told)
 }
 
 /// A partner at a service, and the reference to it of a client, over a relay.

@@ -8,7 +8,7 @@ use wigwag::lifecycle::Alive;
 use wigwag::{Node, NodeOptions, Reason};
 
 use super::super::PATIENCE;
-use super::{Partner, PartnerRef, partner};
+use super::{OtherRef, Partner, PartnerRef, partner};
 
 /// The first exit that an actor is told of which links itself to `there`, or `None` after a call and
 /// its answer.
@@ -82,17 +82,31 @@ async fn a_link_waits_for_the_channel_of_its_reference() {
         let bound = service.listen("tcp://127.0.0.1:0").await.unwrap();
         let there = client.actor::<Partner>(&format!("{bound}/partner")).await.unwrap();
         let (linked, mut told) = partner(true);
-        there.link(linked).ask().await.unwrap();
+        there.link_other(OtherRef::from(&linked)).ask().await.unwrap();
         if !accepts {
             let exit = timeout(PATIENCE, exits.recv()).await.unwrap().unwrap();
             assert!(is_refusal(Some(exit.reason)));
             continue;
         }
-        // A call in each direction, so that what was on its way has come.
-        there.let_go().ask().await.unwrap();
-        assert!(exits.try_recv().is_err());
+        // Until the channel is there, and the link with it.
+        let linked = client.find::<Partner>("nobody").await;
+        assert!(linked.is_err() && exits.try_recv().is_err());
         here.handle().unwrap().kill();
         let exit = timeout(PATIENCE, told.recv()).await.unwrap().unwrap();
         assert_eq!(exit.reason, Reason::Killed);
     }
+}
+
+/// The actor fails before its link has a channel; the other one is told when there is one.
+#[tokio::test]
+async fn an_actor_that_fails_at_once_ends_the_one_that_it_has_linked_itself_to() {
+    let (service, client) = (Node::new(), Node::with(NodeOptions::default().accept_links(true)));
+    let (here, _) = partner(true);
+    service.export("partner", &here).unwrap();
+    let bound = service.listen("tcp://127.0.0.1:0").await.unwrap();
+    let there = client.actor::<Partner>(&format!("{bound}/partner")).await.unwrap();
+    let (linked, mut told) = partner(true);
+    there.link_and_fail(OtherRef::from(&linked)).tell().await.unwrap();
+    let exit = timeout(PATIENCE, told.recv()).await.unwrap().unwrap();
+    assert_eq!(exit.reason, Reason::Panicked("the partner has failed".into()));
 }

@@ -1,6 +1,7 @@
 //! Links of a peer that is written by hand: the rules, and the bytes.
 
 use wigwag::lifecycle::Alive;
+use wigwag::session::SessionChange;
 use wigwag::{Node, NodeOptions, Reason};
 use wigwag_link::frame::{Frame, kind};
 use wigwag_link::limits::LINKS_MAX;
@@ -61,7 +62,7 @@ async fn attached_says_whether_the_actor_may_be_linked_to() {
 
 #[tokio::test]
 async fn the_end_of_a_linked_actor_is_told_and_an_undone_link_is_not() {
-    let (_node, _here, mut exits, mut peer, _) = peer_of(OFFERED, true).await;
+    let (node, here, mut exits, mut peer, _) = peer_of(OFFERED, true).await;
     peer.tell(&[link(0, 1), link(0, 2), link(0, 3)]).await;
     peer.tell(&[unlink(0, 2, b""), unlink(0, 1, b"\x04no disk")]).await;
     let exit = in_time(PATIENCE, exits.recv()).await.unwrap();
@@ -70,8 +71,15 @@ async fn the_end_of_a_linked_actor_is_told_and_an_undone_link_is_not() {
     // The channel is closed, and with it the third one; a number may be used again.
     peer.tell(&[link(0, 1), Frame::Detach { channel: 0 }]).await;
     peer.until(kind::DETACHED).await;
+    let mut events = node.session_events();
     drop(peer);
-    assert!(in_time(PATIENCE, async { exits.try_recv() }).await.is_err());
+    let over = async {
+        while !matches!(events.next().await.unwrap().what, SessionChange::Ended { .. }) {}
+    };
+    in_time(PATIENCE, over).await;
+    here.handle().unwrap().kill();
+    ended(&here).await;
+    assert!(exits.try_recv().is_err());
 }
 
 #[tokio::test]
@@ -126,6 +134,14 @@ async fn links_that_break_a_rule_end_the_session() {
 async fn a_session_has_a_bounded_number_of_links() {
     let (_node, _here, mut exits, mut peer, _) = peer_of(OFFERED, true).await;
     let most = LINKS_MAX as u64;
+    // Those of a channel that was closed count no more.
+    for number in 0..most {
+        peer.tell(&[link(0, number)]).await;
+    }
+    peer.tell(&[Frame::Detach { channel: 0 }]).await;
+    let attach = Frame::Attach { channel: 0, how: 0, target: b"partner", schema_hash: 0, codec: 0 };
+    peer.tell(&[attach]).await;
+    peer.until(kind::ATTACHED).await;
     for number in 0..most {
         peer.tell(&[link(0, number)]).await;
     }
