@@ -14,6 +14,7 @@ mod phantoms;
 mod outcomes;
 mod silent;
 mod ties;
+mod items;
 
 use std::time::Duration;
 
