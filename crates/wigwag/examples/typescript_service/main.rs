@@ -1,0 +1,40 @@
+//! The service that the tests of the TypeScript client call: one node at a WebSocket and a tcp
+//! address, which it prints. It ends when its standard input does.
+//!
+//! The client's own tests start it, and judge what the client has sent by what the actors have
+//! counted, digested and kept in order.
+
+#![expect(clippy::print_stdout, reason = "the program tells its tests where it listens")]
+
+mod ledger;
+mod room;
+mod shop;
+
+use std::error::Error;
+
+use ledger::Ledger;
+use room::Room;
+use shop::Shop;
+use tokio::io::AsyncReadExt;
+use wigwag::access::SharedKey;
+use wigwag::transport::{ListenOptions, WsListenOptions};
+use wigwag::{Actor, Node, NodeOptions};
+
+#[wigwag::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    // The pages of the tests come from a server of their own.
+    let pages = ListenOptions::default().ws(WsListenOptions::default().allow_any_origin());
+    let mut options = NodeOptions::default().name("typescript service").listen_options(pages);
+    if let Some(key) = std::env::args().nth(1) {
+        options = options.accept_keys([key.parse::<SharedKey>()?]);
+    }
+    let node = Node::with(options);
+    node.export("ledger", &Ledger::default().spawn())?;
+    node.export("room", &Room::default().spawn())?;
+    node.export("shop", &Shop::default().spawn())?;
+    println!("{}", node.listen("ws://127.0.0.1:0/session").await?);
+    println!("{}", node.listen("tcp://127.0.0.1:0").await?);
+    let mut input = Vec::new();
+    tokio::io::stdin().read_to_end(&mut input).await?;
+    Ok(())
+}

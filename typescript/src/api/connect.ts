@@ -1,0 +1,89 @@
+/** `connect`: opens a session with a node. */
+
+import * as errors from "../errors.js";
+import { Choice } from "../carrier/choice.js";
+import type { SocketClass } from "../carrier/carrier.js";
+import { utf8 } from "../wire/bytes.js";
+import type { SharedKey } from "../wire/opening.js";
+import { type FirstConnection, WigwagNode } from "./node.js";
+
+export interface ConnectOptions {
+  /** Gives the first connection up. A session that was opened is ended by `close`. */
+  signal?: AbortSignal;
+  /** Sent as `Authorization: Bearer`. A browser sends it with long poll only. */
+  token?: string;
+  /** A shared key that both sides prove: its name, and a secret of at least 32 bytes. */
+  key?: { name: string; secret: Uint8Array | string };
+  /** The name of this end, for people. */
+  name?: string;
+  /** Milliseconds of silence after which a sign of life is expected; 1,000 unless set. */
+  heartbeat?: number;
+  /** In place of the global ones. */
+  fetch?: typeof fetch;
+  WebSocket?: unknown;
+}
+
+/**
+ * Opens a session with the node at `address`.
+ *
+ * `http://` and `https://` mean a gateway: a WebSocket at its `/session`, or long poll where that does
+ * not get through. `ws://` and `wss://` mean this WebSocket alone. In a browser the address may be
+ * relative to the page.
+ */
+export function connect(address: string | URL, options: ConnectOptions = {}): Promise<WigwagNode> {
+  const { signal } = options;
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) throw new errors.Cancelled({ cause: signal.reason, mayBeHandled: false });
+    const choice = new Choice(String(address), globalThis.location?.href);
+    const whys: string[] = [];
+    const aborted = () => {
+      first.ended(new errors.Cancelled({ cause: signal?.reason, mayBeHandled: false }));
+      node.abandon();
+    };
+    const first: FirstConnection & { isOver: boolean } = {
+      isOver: false,
+      opened: (node) => {
+        over();
+        resolve(node);
+      },
+      failed: (why) => {
+        whys.push(why);
+        return whys.length < choice.count;
+      },
+      ended: (error) => {
+        if (first.isOver) return;
+        over();
+        const isRefusal = error.number !== undefined && error.number < 0x0300;
+        reject(isRefusal || whys.length === 0 ? error : new errors.ConnectFailed({ text: whys.join("; then "), cause: error }));
+      },
+    };
+    const over = () => {
+      first.isOver = true;
+      signal?.removeEventListener("abort", aborted);
+    };
+    signal?.addEventListener("abort", aborted, { once: true });
+    const node = new WigwagNode(
+      {
+        name: options.name,
+        key: keyOf(options.key),
+        heartbeatMs: options.heartbeat,
+        random: (count) => crypto.getRandomValues(new Uint8Array(count)),
+      },
+      choice,
+      {
+        token: options.token,
+        fetch: options.fetch ?? globalThis.fetch.bind(globalThis),
+        webSocket: options.WebSocket as SocketClass | undefined,
+      },
+      first,
+    );
+    node.start();
+  });
+}
+
+function keyOf(key: ConnectOptions["key"]): SharedKey | undefined {
+  if (key === undefined) return undefined;
+  const secret = typeof key.secret === "string" ? utf8(key.secret) : key.secret;
+  if (secret.length < 32) throw new errors.AccessDenied({ text: "the secret of a key has at least 32 bytes" });
+  return { name: key.name, secret };
+}

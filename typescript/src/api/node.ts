@@ -1,0 +1,393 @@
+/** A node as a program sees it: its actors, its references, and the events of its session. */
+
+import * as errors from "../errors.js";
+import type { Choice } from "../carrier/choice.js";
+import type { CarrierOptions } from "../carrier/carrier.js";
+import { Channel } from "../session/channel.js";
+import { type Call, type SessionEvent } from "../session/events.js";
+import { Session, type SessionOptions } from "../session/session.js";
+import { Converter, type References } from "../values/convert.js";
+import { type Description, parseDescription } from "../values/description.js";
+import { decode, encode, Extension } from "../values/msgpack.js";
+import { hex, isSame, utf8 } from "../wire/bytes.js";
+import { parseReference, REFERENCE, referenceBytes } from "../wire/reference.js";
+import { ActorHandle, type ActorHost } from "./actor.js";
+import { ask, type TrackedCall } from "./calls.js";
+import { Driver } from "./driver.js";
+import { LocalActor } from "./local_actor.js";
+import { isReferable, LocalReference, reference, type ReferenceOwner, RemoteReference, Reference } from "./reference.js";
+import type { Actor, CallOptions } from "./types.js";
+
+/** Calls and bytes that may wait for their turn. More are refused with `Backlog`. */
+export const WAITING_CALLS_MAX = 16_384;
+export const WAITING_BYTES_MAX = 32 * 1024 * 1024;
+const CLOSE_MS = 5_000;
+
+/** Tells that the actor has rejected, since the reference to it was got. */
+export interface Rejected {
+  method: string;
+  tells: number;
+  error: errors.WigwagError;
+}
+
+export interface NodeEvents {
+  /** The connection was lost; `detail` says why. Calls wait until the session is resumed. */
+  cut: CustomEvent<string>;
+  /** The session goes on over a new connection; nothing was lost, doubled or reordered. */
+  resumed: CustomEvent<undefined>;
+  /** The session is over, and every call that it had has failed. */
+  ended: CustomEvent<errors.WigwagError>;
+  /** An actor has not understood tells. */
+  rejected: CustomEvent<Rejected>;
+  /** A handler of this program has failed with a tell. */
+  failed: CustomEvent<unknown>;
+}
+
+export class WigwagNode implements ActorHost, ReferenceOwner, References {
+  readonly #target = new EventTarget();
+  readonly #session: Session;
+  readonly #driver: Driver;
+  /** The actors of this program that the node was lent, by the number of their reference. */
+  readonly #locals = new Map<string, LocalActor>();
+  readonly #descriptions = new Map<bigint, Description>();
+  readonly #attaching = new Map<Channel, (error?: errors.WigwagError) => void>();
+  readonly #names = new Map<Channel, Description>();
+  /** The references that the value which is being encoded lends. */
+  #lending: Uint8Array[] | undefined;
+  readonly #plain = new Converter(new Map(), this);
+  #end: errors.WigwagError | undefined;
+  #isClosing = false;
+  #closed: () => void = () => {};
+
+  /** @internal */
+  constructor(options: SessionOptions, choice: Choice, carriers: Omit<CarrierOptions, "url">, private readonly first: FirstConnection) {
+    this.#session = new Session(options);
+    this.#session.inbound.hashOf = (key, expected) => this.#locals.get(key)?.hashFor(expected) ?? 0n;
+    this.#driver = new Driver(this.#session, choice, carriers, {
+      event: (event) => this.#happened(event),
+      lost: (why) => {
+        if (this.first.isOver) this.#dispatch("cut", why);
+        else if (!this.first.failed(why)) this.#session.abandon(why);
+      },
+    });
+  }
+
+  /** The carrier in use: `"webSocket"` or `"longPoll"`. */
+  get carrier(): string {
+    return this.#driver.carrier;
+  }
+
+  /** True while the session has a connection. */
+  get isConnected(): boolean {
+    return this.#session.isOpen;
+  }
+
+  addEventListener<K extends keyof NodeEvents>(
+    type: K,
+    listener: (event: NodeEvents[K]) => void,
+    options?: AddEventListenerOptions | boolean,
+  ): void {
+    this.#target.addEventListener(type, listener as EventListener, options);
+  }
+
+  removeEventListener<K extends keyof NodeEvents>(type: K, listener: (event: NodeEvents[K]) => void): void {
+    this.#target.removeEventListener(type, listener as EventListener);
+  }
+
+  /** A reference to the actor of that name, or to that of a reference. */
+  async actor<T = any>(target: string | Reference, options: CallOptions = {}): Promise<Actor<T>> {
+    if (target instanceof Reference) return target.actor<T>();
+    return this.#attach<T>(new Channel(0, utf8(target)), 0n, options);
+  }
+
+  /** Dials at once, if the connection was lost: for a page that knows that its network is back. */
+  reconnect(): void {
+    this.#driver.dial();
+  }
+
+  /**
+   * Ends the session, when all calls were accepted and answered, or the time is over: 5 s unless
+   * `timeout` says another. Calls that are made behind it fail with `Closed`.
+   */
+  async close({ timeout = CLOSE_MS }: { timeout?: number } = {}): Promise<void> {
+    if (this.#end) return;
+    this.#isClosing = true;
+    const timer = setTimeout(() => {
+      if (this.#session.isOpen) this.#session.close();
+      else this.#session.abandon("the node was closed without a connection");
+      this.#driver.touch();
+    }, timeout);
+    await new Promise<void>((resolve) => {
+      this.#closed = resolve;
+      this.touch();
+      this.#closeIfSettled();
+    });
+    clearTimeout(timer);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #attach<T>(channel: Channel, schemaHash: bigint, options: CallOptions): Promise<Actor<T>> {
+    if (this.#end || this.#isClosing) throw new errors.Closed();
+    await new Promise<void>((resolve, reject) => {
+      this.#attaching.set(channel, (error) => (error ? reject(error) : resolve()));
+      this.#session.outbound.attach(channel, schemaHash);
+      this.touch();
+    });
+    const description = this.#descriptions.get(channel.schemaHash) ?? (await this.#describe(channel, options));
+    this.#names.set(channel, description);
+    return new ActorHandle<T>(this, channel, description, new Converter(description.types, this));
+  }
+
+  async #describe(channel: Channel, options: CallOptions): Promise<Description> {
+    // With comments come the numbers of variants.
+    const call = { channel, method: 0, arguments: encode([1]) };
+    const answer = (await ask(this, call, options, decode)) as Parameters<typeof parseDescription>[0];
+    const description = parseDescription(answer);
+    if (channel.schemaHash !== 0n) this.#descriptions.set(channel.schemaHash, description);
+    return description;
+  }
+
+  #happened(event: SessionEvent): void {
+    switch (event.kind) {
+      case "opened":
+        this.first.opened(this);
+        break;
+      case "resumed":
+        this.#dispatch("resumed", undefined);
+        break;
+      case "cut":
+        break;
+      case "ended":
+        this.#ended(errors.errorOf(event.code, event.text));
+        break;
+      case "attached":
+        this.#attaching.get(event.channel)?.();
+        this.#attaching.delete(event.channel);
+        break;
+      case "detached":
+        this.#attaching.get(event.channel)?.(errors.errorOf(event.code, event.text));
+        this.#attaching.delete(event.channel);
+        this.#names.delete(event.channel);
+        break;
+      case "rejected":
+        this.#rejected(event);
+        break;
+      case "called":
+        this.#locals.get(event.channel.key ?? "")?.take(event);
+        break;
+      case "released":
+        this.#locals.delete(event.key);
+        break;
+      default:
+        this.#toCaller(event);
+    }
+    this.#closeIfSettled();
+  }
+
+  #toCaller(event: Extract<SessionEvent, { call: Call }>): void {
+    const { sink } = event.call as TrackedCall;
+    if (event.kind === "accepted") sink.accepted?.();
+    else if (event.kind === "answered") sink.answered(event.value);
+    else if (event.kind === "item") sink.item?.(event.value, event.units);
+    else if (event.kind === "failed") {
+      // What was never sent has lent nothing.
+      const isUnsent = event.call.seq === undefined && !this.#session.hasEnded;
+      if (isUnsent) for (const number of event.call.lent ?? []) this.#session.inbound.release(number, 1);
+      sink.failed(errors.errorOf(event.code, event.text));
+    }
+  }
+
+  #rejected({ channel, method, tells, code, text }: Extract<SessionEvent, { kind: "rejected" }>): void {
+    const methods = [...(this.#names.get(channel)?.methods.values() ?? [])];
+    const name = methods.find((one) => one.number === method)?.name ?? "";
+    this.#dispatch("rejected", { method: name, tells, error: errors.errorOf(code, text) });
+  }
+
+  #ended(error: errors.WigwagError): void {
+    this.#end = error;
+    this.#locals.clear();
+    this.first.ended(error);
+    this.#closed();
+    this.#dispatch("ended", error);
+  }
+
+  #closeIfSettled(): void {
+    if (this.#isClosing && this.#session.isSettled) this.#session.close();
+  }
+
+  #dispatch(type: keyof NodeEvents, detail: unknown): void {
+    this.#target.dispatchEvent(new CustomEvent(type, { detail }));
+  }
+
+  // What actors, calls and references need of their node.
+
+  /** @internal */
+  get inbound() {
+    return this.#session.inbound;
+  }
+
+  /** @internal */
+  get messageMax(): number {
+    return this.#session.peer?.limits.messageMax ?? 0;
+  }
+
+  /** @internal */
+  now(): number {
+    return this.#driver.now();
+  }
+
+  /** @internal */
+  touch(): void {
+    this.#driver.touch();
+  }
+
+  /** @internal */
+  abandon(): void {
+    this.#session.abandon("the caller has given the connection up");
+    this.#driver.stop();
+  }
+
+  /** @internal */
+  start(): void {
+    this.#driver.dial();
+  }
+
+  /** @internal */
+  send(call: Call): void {
+    const { sink } = call as TrackedCall;
+    const { waitingCalls, waitingBytes } = this.#session.outbound;
+    const isFull = waitingCalls >= WAITING_CALLS_MAX || waitingBytes >= WAITING_BYTES_MAX;
+    if (this.#end || this.#isClosing || isFull) {
+      if (!this.#end) for (const number of call.lent ?? []) this.#session.inbound.release(number, 1);
+      return sink.failed(isFull && !this.#end ? new errors.Backlog({ text: `${waitingCalls} calls` }) : new errors.Closed());
+    }
+    this.#session.send(call, this.now());
+    this.touch();
+  }
+
+  /** @internal */
+  cancel(call: Call): void {
+    if (this.#end) return;
+    this.#session.outbound.cancel(call);
+    this.touch();
+  }
+
+  /** @internal */
+  itemsFreed(call: Call, units: number): void {
+    this.#session.outbound.itemsFreed(call, units);
+    if (this.#session.outbound.itemCredits.size > 0) this.touch();
+  }
+
+  /** @internal */
+  detach(channel: Channel): void {
+    this.#session.outbound.detach(channel);
+    this.touch();
+  }
+
+  /** @internal */
+  release(number: Uint8Array): void {
+    if (this.#end) return;
+    this.#session.outbound.release(number);
+    this.touch();
+  }
+
+  /** @internal */
+  handlerFailed(error: unknown): void {
+    this.#dispatch("failed", error);
+  }
+
+  /** @internal */
+  attach<T>({ bytes, isReleased }: RemoteReference): Promise<Actor<T>> {
+    if (isReleased) return Promise.reject(new errors.ActorStopped({ text: "the reference was released" }));
+    // An actor of a third node is called through this one.
+    const isOfPeer = isSame(bytes.incarnation, this.#session.peer!.incarnation);
+    return this.#attach<T>(new Channel(isOfPeer ? 1 : 2, bytes.number), bytes.schemaHash, {});
+  }
+
+  /** @internal */
+  discard(value: Uint8Array): void {
+    try {
+      this.#letGo(this.decode(value));
+    } catch {
+      // Bytes that are no value hold no reference either.
+    }
+  }
+
+  #letGo(value: unknown): void {
+    if (value instanceof RemoteReference) value.release();
+    else if (typeof value === "object" && value !== null && !ArrayBuffer.isView(value)) {
+      for (const one of value instanceof Map ? [...value.keys(), ...value.values()] : Object.values(value)) this.#letGo(one);
+    }
+  }
+
+  /** @internal */
+  lending<V>(make: () => V): [V, Uint8Array[]] {
+    const lent: Uint8Array[] = [];
+    this.#lending = lent;
+    try {
+      return [make(), lent];
+    } catch (error) {
+      for (const number of lent) this.#session.inbound.release(number, 1);
+      throw error;
+    } finally {
+      this.#lending = undefined;
+    }
+  }
+
+  /** @internal */
+  encode(value: unknown): Uint8Array {
+    return this.lending(() => encode(this.#plain.toWire(value, undefined)))[0];
+  }
+
+  /** @internal */
+  decode(bytes: Uint8Array): unknown {
+    return this.#plain.fromWire(decode(bytes), undefined);
+  }
+
+  /** @internal */
+  toWire(value: object): Extension | undefined {
+    if (value instanceof RemoteReference) {
+      if (value.owner !== this || value.isReleased) {
+        throw new errors.NotSerializable({ text: "a reference is sent over the session that has brought it, until it is released" });
+      }
+      return new Extension(REFERENCE, referenceBytes(value.bytes));
+    }
+    if (!(value instanceof LocalReference) && !isReferable(value)) return undefined;
+    const local = value instanceof LocalReference ? value : (reference(value) as LocalReference);
+    if (local.isReleased) throw new errors.NotSerializable({ text: "the reference was released" });
+    if (!this.#session.inbound.lend(local.number)) throw new errors.Backlog({ text: "65,536 references are lent" });
+    this.#lending?.push(local.number);
+    if (!this.#locals.has(local.key)) {
+      this.#locals.set(local.key, new LocalActor(this, local));
+      local.released.add(() => {
+        this.#session.inbound.stop(local.key);
+        this.touch();
+      });
+    }
+    const { node, incarnation } = this.#session;
+    return new Extension(REFERENCE, referenceBytes({ node, incarnation, number: local.number, schemaHash: 0n }));
+  }
+
+  /** @internal */
+  fromWire(extension: Extension): unknown {
+    if (extension.type !== REFERENCE) throw new TypeError("a value of this type needs a later release of this package");
+    const bytes = parseReference(extension.data);
+    const own = isSame(bytes.incarnation, this.#session.incarnation) ? this.#locals.get(hex(bytes.number)) : undefined;
+    if (own === undefined) return new RemoteReference(this, bytes);
+    // A reference to an object of this program that has come home needs nobody to hold it.
+    this.release(bytes.number);
+    return own.reference;
+  }
+}
+
+/** The first connection of a node, until it has opened the session or all ways have failed. */
+export interface FirstConnection {
+  readonly isOver: boolean;
+  opened(node: WigwagNode): void;
+  /** True if another way is to be tried. */
+  failed(why: string): boolean;
+  ended(error: errors.WigwagError): void;
+}

@@ -1,0 +1,72 @@
+/**
+ * Which carrier the next connection uses.
+ *
+ * The address of a gateway, `http://` or `https://`, means a WebSocket at `/session`, and long poll
+ * where that does not get through: when it was refused, or when a proxy lets it open and nothing
+ * passes. What has carried a session is tried first the next time; what has failed makes room for the
+ * other. An address that begins with `ws` means a WebSocket and nothing else.
+ */
+
+import type { Dial } from "./carrier.js";
+import { dialLongPoll } from "./long_poll.js";
+import { dialWebSocket } from "./web_socket.js";
+
+/** A WebSocket that was cut so often, each time this soon after its opening, is not tried again. */
+const SHORT_LIVED_MAX = 3;
+const SHORT_LIVED_MS = 2_000;
+
+export interface Way {
+  kind: "webSocket" | "longPoll";
+  url: string;
+  dial: Dial;
+}
+
+export class Choice {
+  readonly #ways: Way[];
+  #next = 0;
+  #openedAt: number | undefined;
+  #shortLived = 0;
+
+  constructor(address: string, base?: string) {
+    const url = new URL(address, base);
+    url.hash = "";
+    if (url.protocol === "ws:" || url.protocol === "wss:") {
+      this.#ways = [{ kind: "webSocket", url: url.href, dial: dialWebSocket }];
+      return;
+    }
+    if (url.protocol !== "http:" && url.protocol !== "https:") {
+      throw new TypeError(`${address}: the address of a node begins with ws://, wss://, http:// or https://`);
+    }
+    const path = url.pathname.replace(/\/+$/, "");
+    url.pathname = path.endsWith("/session") ? path : `${path}/session`;
+    this.#ways = [
+      { kind: "webSocket", url: url.href.replace(/^http/, "ws"), dial: dialWebSocket },
+      { kind: "longPoll", url: url.href, dial: dialLongPoll },
+    ];
+  }
+
+  get count(): number {
+    return this.#ways.length;
+  }
+
+  get way(): Way {
+    return this.#ways[this.#next % this.#ways.length]!;
+  }
+
+  /** The session was opened or resumed over this way. */
+  opened(now: number): void {
+    this.#openedAt = now;
+  }
+
+  /** The connection over this way has ended. */
+  ended(now: number): void {
+    const openedAt = this.#openedAt;
+    this.#openedAt = undefined;
+    if (openedAt === undefined) {
+      this.#next += 1;
+    } else if (this.way.kind === "webSocket") {
+      this.#shortLived = now - openedAt < SHORT_LIVED_MS ? this.#shortLived + 1 : 0;
+      if (this.#shortLived >= SHORT_LIVED_MAX) this.#next += 1;
+    }
+  }
+}

@@ -1,0 +1,5 @@
+/** The WebSocket of a browser. */
+
+export function systemSocket(): unknown {
+  return globalThis.WebSocket;
+}

@@ -1,0 +1,28 @@
+/** wigwag: calls actors of a node from a browser or Node, over connections that may be cut. */
+
+export { connect, type ConnectOptions } from "./api/connect.js";
+export { WigwagNode, type NodeEvents, type Rejected } from "./api/node.js";
+export { reference, Reference, type Signatures } from "./api/reference.js";
+export type { Actor, Ask, CallOptions, Referable, Stream, Streams, Tell } from "./api/types.js";
+export {
+  AccessDenied,
+  ActorStopped,
+  Backlog,
+  BadArguments,
+  BadReply,
+  Cancelled,
+  Closed,
+  ConnectFailed,
+  type Fault,
+  NoSuchActor,
+  NoSuchMethod,
+  NotDelivered,
+  NotSerializable,
+  Overloaded,
+  ProtocolMismatch,
+  Remote,
+  Timeout,
+  TooLarge,
+  Unknown,
+  WigwagError,
+} from "./errors.js";

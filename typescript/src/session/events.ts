@@ -1,0 +1,63 @@
+/** What a session tells the program that drives it, and what it is given to send. */
+
+import type { InboundCall } from "../wire/batch.js";
+import type { Channel } from "./channel.js";
+import type { InboundChannel } from "./inbound.js";
+
+/** A call to an actor of the peer, from its sending to its answer. */
+export interface Call {
+  readonly channel: Channel;
+  readonly method: number;
+  readonly arguments: Uint8Array;
+  /** What the call is: a tell, or an ask with its answer or its items. */
+  readonly kind: "tell" | "ask" | "stream";
+  /** Milliseconds for which the caller waits; the peer does not begin the call after that. */
+  readonly milliseconds?: number | undefined;
+  /** Units of items that may be under way. */
+  readonly window?: number;
+  /** The numbers that a lent reference was counted for; let go if the call is never sent. */
+  readonly lent?: readonly Uint8Array[];
+  /** Slot and generation, from its publishing on. */
+  asker?: { slot: number; generation: number };
+  /** The sequence number of its last frame, from its publishing on. */
+  seq?: number;
+  /** The caller has left, and CANCEL was sent. */
+  isCancelled?: boolean;
+  /** The credit of its items. */
+  items?: { limit: number; used: number; freed: number };
+}
+
+/** Codes of the session's own errors, which are never sent (section 8). */
+export const Local = {
+  /** The call was never handled and never will be. */
+  NotDelivered: 0x0301,
+  /** The session has ended, and the call may have been handled. */
+  Unknown: 0x0302,
+  /** The peer was silent, or could not be reached, for longer than it keeps the session. */
+  Lost: 0x0303,
+  /** The caller has left before the call was sent. */
+  Withdrawn: 0x0304,
+} as const;
+
+export type SessionEvent =
+  | { kind: "opened" }
+  | { kind: "resumed" }
+  /** The connection is of no more use. */
+  | { kind: "cut"; why: string }
+  | { kind: "ended"; code: number; text: string; isOurs: boolean }
+  | { kind: "attached"; channel: Channel }
+  | { kind: "detached"; channel: Channel; code: number; text: string }
+  | { kind: "accepted"; call: Call }
+  | { kind: "answered"; call: Call; value: Uint8Array }
+  | { kind: "failed"; call: Call; code: number; text: string }
+  | { kind: "item"; call: Call; value: Uint8Array; units: number }
+  | { kind: "rejected"; channel: Channel; method: number; tells: number; code: number; text: string }
+  | { kind: "called"; channel: InboundChannel; call: InboundCall; deadline: number }
+  | { kind: "released"; key: string };
+
+/** What the parts of a session share. */
+export interface SessionContext {
+  readonly events: SessionEvent[];
+  /** Gives a sequenced frame its place in the order, and returns its number. */
+  publish(frame: Uint8Array): number;
+}

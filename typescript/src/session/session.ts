@@ -1,0 +1,428 @@
+/**
+ * A session of the link protocol as a pure state machine: messages and the time come in, messages and
+ * events go out. The node beside it owns the connection and the timer.
+ *
+ * One session uses one connection at a time. `connect` begins the opening of a new one, which resumes
+ * the session if it was opened before; `disconnected` says that it is gone.
+ */
+
+import * as batches from "../wire/batch.js";
+import { EMPTY, Reader, text, utf8, Writer } from "../wire/bytes.js";
+import { Broken, Code, nameOf } from "../wire/codes.js";
+import { Frame, fieldsOf, frame, frameOf, isKnown, MAY_BE_SKIPPED, runItems, SEQUENCED } from "../wire/frames.js";
+import { defaultLimits, Feature, type Hello, nodeId, type SharedKey } from "../wire/opening.js";
+import { Assembly, type Whole } from "./assembly.js";
+import { type Call, Local, type SessionContext, type SessionEvent } from "./events.js";
+import { Handshake, type Identity, Refused } from "./handshake.js";
+import { Heartbeat } from "./heartbeat.js";
+import { Inbound } from "./inbound.js";
+import { Outbound } from "./outbound.js";
+import { Outbox } from "./outbox.js";
+
+/** The opening of a connection is complete within this time. */
+const OPENING_MS = 5_000;
+/** An ack goes alone after this time, or at once after so many bytes (with parts among them). */
+const ACK_DELAY_MS = 10;
+const ACK_BYTES = 1024 * 1024;
+const ACK_PART_BYTES = 32 * 1024;
+/** Bytes of sequenced frames in one batch, more for a longer frame. */
+const BATCH_BYTES = 64 * 1024;
+/** The dialer gives a session up so much later than the listener, so that the listener decides. */
+const GIVE_UP_AFTER_MS = 5_000;
+
+export interface SessionOptions {
+  /** The name of this end, if it has one. */
+  name?: string | undefined;
+  key?: SharedKey | undefined;
+  /** Milliseconds of silence after which a sign of life is expected. */
+  heartbeatMs?: number | undefined;
+  random: (count: number) => Uint8Array;
+}
+
+export class Session implements SessionContext {
+  readonly events: SessionEvent[] = [];
+  readonly outbound: Outbound;
+  readonly inbound: Inbound;
+  readonly #outbox = new Outbox();
+  readonly #assembly = new Assembly();
+  readonly #identity: Identity;
+  readonly #random: (count: number) => Uint8Array;
+  #state: "idle" | "opening" | "open" | "ended" = "idle";
+  #handshake: Handshake | undefined;
+  #openingEnds = 0;
+  #peer: Hello | undefined;
+  #token: Uint8Array = EMPTY;
+  #ttlMs = 0;
+  #epoch = 0;
+  #recvNext = 0;
+  #giveUpAt = Infinity;
+  #heartbeat: Heartbeat | undefined;
+  #ackDue = Infinity;
+  #ackBytes = 0;
+  #hasParts = false;
+  #pong: number | undefined;
+  #owesPong = false;
+  /** A batch is due although it may be empty: the first on each connection. */
+  #isGreetingDue = false;
+  #closing: { code: number; rule: string } | undefined;
+  #now = 0;
+
+  constructor(options: SessionOptions) {
+    this.#random = options.random;
+    const incarnation = options.random(16);
+    const limits = { ...defaultLimits(), heartbeatMs: options.heartbeatMs ?? 1_000 };
+    const name = options.name ?? "";
+    const node = name === "" ? incarnation : nodeId(name);
+    this.#identity = { node, incarnation, name, session: options.random(16), key: options.key, limits };
+    this.outbound = new Outbound(this, this.#outbox, () => this.#peer?.limits ?? defaultLimits());
+    this.inbound = new Inbound(this, this.outbound.long, limits, () => this.#peer?.limits ?? defaultLimits());
+  }
+
+  get node(): Uint8Array {
+    return this.#identity.node;
+  }
+
+  get incarnation(): Uint8Array {
+    return this.#identity.incarnation;
+  }
+
+  get peer(): Hello | undefined {
+    return this.#peer;
+  }
+
+  get isOpen(): boolean {
+    return this.#state === "open";
+  }
+
+  get hasEnded(): boolean {
+    return this.#state === "ended";
+  }
+
+  /** True if nothing waits to be written, acknowledged or answered. */
+  get isSettled(): boolean {
+    return this.#outbox.isEmpty && !this.outbound.hasWork && !this.inbound.hasWork && this.outbound.long.isEmpty;
+  }
+
+  publish(bytes: Uint8Array): number {
+    return this.#outbox.publish(bytes);
+  }
+
+  // The life of the session.
+
+  /** A new connection is there. Its opening begins. */
+  connect(now: number): void {
+    if (this.#state === "ended") return;
+    this.#now = now;
+    const peer = this.#peer;
+    if (peer) this.#epoch += 1;
+    const resumable = peer && { peer, token: this.#token, epoch: this.#epoch, recvNext: this.#recvNext };
+    this.#handshake = new Handshake(this.#identity, resumable, this.#random);
+    this.#state = "opening";
+    this.#openingEnds = now + OPENING_MS;
+  }
+
+  /** The connection is gone. */
+  disconnected(now: number): void {
+    this.#now = now;
+    if (this.#state === "ended") return;
+    this.#state = "idle";
+    this.#handshake = undefined;
+    if (this.#peer && this.#giveUpAt === Infinity) this.#giveUpAt = now + this.#ttlMs + GIVE_UP_AFTER_MS;
+    if (this.#peer && this.#ttlMs === 0) this.#end(Local.Lost, "the connection was lost, and the node keeps no session", true);
+  }
+
+  /** Says goodbye behind everything that was published. */
+  close(): void {
+    this.#closing ??= { code: Code.Bye, rule: "" };
+  }
+
+  /** Ends the session at once, without a goodbye. */
+  abandon(why: string): void {
+    this.#end(Local.Lost, why, true);
+  }
+
+  #end(code: number, why: string, isOurs: boolean): void {
+    if (this.#state === "ended") return;
+    this.#state = "ended";
+    this.outbound.end(this.#outbox.written, why);
+    this.inbound.end();
+    this.events.push({ kind: "ended", code, text: why, isOurs });
+  }
+
+  // Time.
+
+  /** When `tick` is to be called. */
+  get deadline(): number {
+    if (this.#state === "ended") return Infinity;
+    if (this.#state === "opening") return Math.min(this.#openingEnds, this.#giveUpAt);
+    if (this.#state === "idle") return this.#giveUpAt;
+    return Math.min(this.#heartbeat!.deadline, this.#ackDue);
+  }
+
+  tick(now: number): void {
+    this.#now = now;
+    if (this.#state === "ended") return;
+    if (now >= this.#giveUpAt) {
+      this.#end(Local.Lost, "the node was out of reach for longer than it keeps the session", true);
+    } else if (this.#state === "opening" && now >= this.#openingEnds) {
+      this.#cut("the opening took longer than 5 s");
+    } else if (this.#state === "open" && this.#heartbeat!.isPeerSilent(now)) {
+      this.#cut("the node was silent");
+    }
+  }
+
+  #cut(why: string): void {
+    this.disconnected(this.#now);
+    this.events.push({ kind: "cut", why });
+  }
+
+  // What comes in.
+
+  /** Takes one SP message. */
+  receive(message: Uint8Array, now: number): void {
+    this.#now = now;
+    if (this.#state !== "opening" && this.#state !== "open") return;
+    try {
+      const content = batches.contentOf(message);
+      if (content === undefined) throw new Broken(Code.Protocol, "a message has come over one hop");
+      if (this.#state === "opening") this.#openingCame(content);
+      else this.#batchCame(message.length, content);
+    } catch (error) {
+      if (error instanceof Refused) this.#refused(error);
+      else if (error instanceof Broken && this.#state === "opening") this.#cut(`the opening broke a rule: ${error.message}`);
+      else if (error instanceof Broken) this.#closing = { code: error.code, rule: error.rule };
+      else throw error;
+    }
+    if (this.#state === "open") this.outbound.pump();
+  }
+
+  #refused(refused: Refused): void {
+    // A first opening has nothing to lose: its caller learns why.
+    if (refused.isPassing && this.#peer) this.#cut(refused.message);
+    else this.#end(refused.code, refused.message, false);
+  }
+
+  #openingCame(content: Uint8Array): void {
+    const opened = this.#handshake!.receive(content);
+    if (opened === undefined) return;
+    this.#peer = opened.peer;
+    this.#token = opened.token.slice();
+    this.#handshake = undefined;
+    this.#state = "open";
+    this.#giveUpAt = Infinity;
+    this.#heartbeat = new Heartbeat(this.#identity.limits.heartbeatMs, opened.peer.limits.heartbeatMs, this.#now);
+    this.#isGreetingDue = true;
+    [this.#ackDue, this.#ackBytes, this.#pong, this.#owesPong] = [Infinity, 0, undefined, false];
+    if (opened.kind === "opened") {
+      this.#ttlMs = opened.ttlMs;
+    } else {
+      this.#outbox.resumed(opened.recvNext);
+      this.outbound.resumed();
+      this.inbound.resumed();
+    }
+    this.events.push({ kind: opened.kind });
+  }
+
+  #batchCame(length: number, content: Uint8Array): void {
+    const { batchMax, frameMax } = this.#identity.limits;
+    if (length > batchMax) throw new Broken(Code.LimitExceeded, "a message is within batch_max");
+    const batch = batches.parseBatch(content, frameMax);
+    if (batch.firstSeq > this.#recvNext) throw new Broken(Code.Gap, "sequence numbers have no gaps");
+    this.#outbox.acknowledged(batch.ack);
+    let seq = batch.firstSeq;
+    for (const { type, body } of batch.frames) {
+      if (type & SEQUENCED) {
+        seq += batches.numbersOf(type, body);
+        if (seq <= this.#recvNext) continue;
+        this.#recvNext = seq;
+        this.#ackBytes += body.length;
+        this.#hasParts ||= type === Frame.PARTS || type === Frame.PART;
+        this.#ackDue = Math.min(this.#ackDue, this.#now + ACK_DELAY_MS);
+        this.#heartbeat!.active(this.#now);
+      }
+      this.#frameCame(type, body);
+      if (this.#state !== "open") return;
+    }
+    if (seq !== batch.firstSeq + batch.count) throw new Broken(Code.Protocol, "a batch has as many frames as it says");
+    this.#heartbeat!.received(this.#now, this.#owesPong || !this.#outbox.isEmpty);
+  }
+
+  #frameCame(type: number, body: Uint8Array): void {
+    if (!isKnown(type) || type === Frame.ITEM_END) {
+      if (type & MAY_BE_SKIPPED) return;
+      throw new Broken(Code.UnknownFrame, "a frame is known, or may be skipped");
+    }
+    if (batches.isCall(type)) return this.#callCame(type, body, true);
+    const fields = fieldsOf(type, body);
+    switch (type) {
+      case Frame.PING:
+        this.#pong = fields.number(0);
+        return this.#heartbeat!.pingReceived(fields.number(1));
+      case Frame.PONG:
+        this.#owesPong = false;
+        return;
+      case Frame.CLOSE:
+        return this.#closeCame(fields.number(0), text(fields.bytes(1)));
+      case Frame.REPLY:
+        return this.outbound.answered(fields.number(0), fields.number(1), fields.bytes(2));
+      case Frame.REPLIES:
+        return runItems(fields.bytes(2)).forEach((value, at) =>
+          this.outbound.answered(fields.number(0) + at, fields.number(1), value),
+        );
+      case Frame.ERROR:
+        return this.outbound.failed(fields.number(0), fields.number(1), fields.number(2), text(fields.bytes(3)));
+      case Frame.ITEM:
+        return this.outbound.item(fields, body.length);
+      case Frame.ATTACHED:
+        return this.outbound.attached(fields);
+      case Frame.DETACHED:
+        return this.outbound.detached(fields);
+      case Frame.CREDIT:
+        return this.outbound.credit(fields);
+      case Frame.REVOKE:
+        return this.outbound.revoke(fields);
+      case Frame.REJECTED:
+        return this.outbound.rejected(fields);
+      case Frame.ATTACH:
+        this.#assembly.forget(fields.number(0));
+        return this.inbound.attach(fields);
+      case Frame.DETACH:
+        this.#assembly.forget(fields.number(0));
+        return this.inbound.detach(fields);
+      case Frame.NEED:
+        return this.inbound.need(fields);
+      case Frame.CANCEL:
+        return this.inbound.cancel(fields);
+      case Frame.RELEASE:
+        return this.inbound.release(fields.bytes(0), fields.number(1));
+      case Frame.PARTS:
+        return this.#whole(this.#assembly.begin(fields, this.#identity.limits.messageMax, this.#checkParts));
+      case Frame.PART:
+        return this.#whole(this.#assembly.add(fields.number(0), fields.bytes(1)));
+      case Frame.PARTS_DROP:
+        return this.#partsDropped(fields.number(0));
+    }
+  }
+
+  #closeCame(code: number, rule: string): void {
+    const why = code === Code.Bye ? "the node closed the session" : `the node ended the session with ${nameOf(code)}: ${rule}`;
+    this.#end(code, why, false);
+  }
+
+  readonly #checkParts = (source: number, total: number, start: Reader): void => {
+    if (source === 0) this.outbound.slots.find(start.number(), start.number());
+    else this.inbound.charge(source - 1, batches.unitsOf(total));
+  };
+
+  #whole(whole: Whole | undefined): void {
+    if (whole === undefined) return;
+    if (whole.type === Frame.REPLY) return this.#frameCame(whole.type, whole.body);
+    this.#callCame(whole.type, whole.body, false);
+  }
+
+  #partsDropped(source: number): void {
+    const units = batches.unitsOf(this.#assembly.drop(source));
+    const channel = this.inbound.charge(source - 1, 0);
+    channel.freed += units;
+    this.inbound.credits.add(channel);
+  }
+
+  /** Takes the calls of a frame; those of a message in parts were charged with its first part. */
+  #callCame(type: number, body: Uint8Array, isCharged: boolean): void {
+    const units = batches.unitsOf(body.length);
+    const extras = type === Frame.CALL_X ? batches.extended(body) : undefined;
+    if (extras?.type === Frame.REPLY) {
+      const fields = fieldsOf(Frame.REPLY, extras.body);
+      const [slot, generation] = [fields.number(0), fields.number(1)];
+      if (extras.isUnderstood) return this.outbound.answered(slot, generation, fields.bytes(2));
+      return this.outbound.failed(slot, generation, Code.BadArguments, "the reply has an unknown extra");
+    }
+    const deadline = extras?.milliseconds === undefined ? Infinity : this.#now + 0.9 * extras.milliseconds;
+    for (const call of batches.callsOf(extras?.type ?? type, extras?.body ?? body)) {
+      if (extras || type === Frame.TELL || type === Frame.ASK) call.units = units;
+      if (isCharged) this.inbound.charge(call.channel, call.units);
+      this.inbound.call(call, extras?.isUnderstood ?? true, deadline);
+    }
+  }
+
+  // What goes out.
+
+  /** The next SP message to write, if one is due. */
+  takeMessage(now: number): Uint8Array | undefined {
+    this.#now = now;
+    if (this.#state === "opening") {
+      const content = this.#handshake!.output.shift();
+      return content && batches.spMessage(content);
+    }
+    if (this.#state !== "open") return undefined;
+    this.outbound.pump();
+    const isBroken = this.#closing !== undefined && this.#closing.code !== Code.Bye;
+    const frames = isBroken ? [] : this.#control();
+    const ping = this.#heartbeat!.ping(now, this.isSettled);
+    if (ping) {
+      frames.push(frame(Frame.PING, ...ping));
+      this.#owesPong = true;
+    }
+    const firstSeq = this.#outbox.written;
+    const sequenced = isBroken ? [] : this.#outbox.take(Math.min(BATCH_BYTES, this.#peer!.limits.batchMax - 1_035));
+    const isClosing = isBroken || (this.#closing !== undefined && !this.#outbox.hasUnwritten && this.outbound.long.isEmpty);
+    if (isClosing) sequenced.push(frame(Frame.CLOSE, this.#closing!.code, utf8(this.#closing!.rule), EMPTY));
+    const ackBytes = this.#hasParts ? ACK_PART_BYTES : ACK_BYTES;
+    const isAckDue = now >= this.#ackDue || this.#ackBytes >= ackBytes;
+    if (frames.length === 0 && sequenced.length === 0 && !isAckDue && !this.#isGreetingDue) return undefined;
+    [this.#ackDue, this.#ackBytes, this.#hasParts, this.#isGreetingDue] = [Infinity, 0, false, false];
+    const count = isClosing ? sequenced.length - 1 : sequenced.length;
+    if (count > 0) this.#heartbeat!.active(now);
+    this.#heartbeat!.sent(now, count > 0 || ping !== undefined);
+    if (isClosing) this.#closed();
+    return batches.spMessage(batches.batchHead(this.#recvNext, firstSeq, count), ...frames, ...sequenced);
+  }
+
+  #closed(): void {
+    const { code, rule } = this.#closing!;
+    const why = code === Code.Bye ? "the session was closed" : `the node has broken a rule: ${rule}`;
+    this.#end(code, why, code === Code.Bye);
+  }
+
+  /** The frames without numbers that are due. They are few, so they fit in front of any frame. */
+  #control(): Uint8Array[] {
+    const frames = [];
+    const hasOutcomes = (this.#peer!.offered & Feature.OUTCOMES) !== 0n;
+    if (this.#pong !== undefined) frames.push(frame(Frame.PONG, this.#pong));
+    this.#pong = undefined;
+    for (const [channel, { limit, units }] of take(this.outbound.needs, CONTROL_MAX)) {
+      const need = new Writer(24).number(channel).number(limit);
+      // Only the cost of a long call is of interest to the peer.
+      if (units > 1_024) need.number(units);
+      frames.push(frameOf(Frame.NEED, need.finish()));
+      this.outbound.needs.delete(channel);
+    }
+    for (const call of take(this.outbound.itemCredits, CONTROL_MAX)) {
+      frames.push(frame(Frame.ITEM_CREDIT, call.asker!.slot, call.asker!.generation, 1, call.items!.limit));
+      this.outbound.itemCredits.delete(call);
+    }
+    for (const channel of take(this.inbound.credits, 1)) {
+      frames.push(...this.inbound.announce(channel, hasOutcomes));
+      this.inbound.credits.delete(channel);
+    }
+    return frames;
+  }
+
+  /** Sends a call; its outcome is an event. */
+  send(call: Call, now: number): void {
+    this.#now = now;
+    this.#heartbeat?.active(now);
+    this.outbound.send(call);
+  }
+}
+
+/** Frames of one kind in a batch: with the header they take less than the 1,024 bytes reserved. */
+const CONTROL_MAX = 8;
+
+function* take<T>(all: Iterable<T>, most: number): Generator<T> {
+  let count = 0;
+  for (const one of all) {
+    if (count++ >= most) return;
+    yield one;
+  }
+}

@@ -1,0 +1,162 @@
+/**
+ * MessagePack, with the numbers of the link protocol: whole numbers of 64 bits are exact.
+ *
+ * A number outside of the safe range of JavaScript is a `bigint`, every other one a `number`. A map is
+ * a `Map`, whose keys may be of any type. Extensions are left to their owner.
+ */
+
+import { Reader, text, utf8, Writer } from "../wire/bytes.js";
+
+/** Levels that values nest. */
+const DEPTH_MAX = 64;
+
+export class Extension {
+  constructor(
+    readonly type: number,
+    readonly data: Uint8Array,
+  ) {}
+}
+
+export type Wire = null | boolean | number | bigint | string | Uint8Array | Extension | Wire[] | Map<Wire, Wire>;
+
+/** The bytes of a value. */
+export function encode(value: Wire): Uint8Array {
+  const writer = new Writer(64);
+  put(writer, value, 0);
+  return writer.finish();
+}
+
+/** The one value in `bytes`. Bytes that are none, and bytes behind it, are an error. */
+export function decode(bytes: Uint8Array): Wire {
+  const reader = new Reader(bytes);
+  const value = take(reader, 0);
+  if (!reader.isEmpty) throw new Error("bytes stand behind the value");
+  return value;
+}
+
+function put(writer: Writer, value: Wire, depth: number): void {
+  if (depth > DEPTH_MAX) throw new Error(`values nest at most ${DEPTH_MAX} levels deep`);
+  if (value === null) writer.u8(0xc0);
+  else if (typeof value === "boolean") writer.u8(value ? 0xc3 : 0xc2);
+  else if (typeof value === "number") putNumber(writer, value);
+  else if (typeof value === "bigint") putBig(writer, value);
+  else if (typeof value === "string") {
+    const bytes = utf8(value);
+    putHead(writer, bytes.length, 0xa0, 32, [0xd9, 0xda, 0xdb]).put(bytes);
+  } else if (value instanceof Uint8Array) {
+    putHead(writer, value.length, 0, 0, [0xc4, 0xc5, 0xc6]).put(value);
+  } else if (value instanceof Extension) {
+    putHead(writer, value.data.length, 0, 0, [0xc7, 0xc8, 0xc9]).u8(value.type).put(value.data);
+  } else if (Array.isArray(value)) {
+    putHead(writer, value.length, 0x90, 16, [undefined, 0xdc, 0xdd]);
+    for (const one of value) put(writer, one, depth + 1);
+  } else {
+    putHead(writer, value.size, 0x80, 16, [undefined, 0xde, 0xdf]);
+    for (const [key, one] of value) {
+      put(writer, key, depth + 1);
+      put(writer, one, depth + 1);
+    }
+  }
+}
+
+/** A length in its shortest form. */
+function putHead(writer: Writer, length: number, small: number, smallEnd: number, tags: (number | undefined)[]): Writer {
+  if (length < smallEnd) return writer.u8(small | length);
+  const width = length < 0x100 && tags[0] !== undefined ? 0 : length < 0x10000 ? 1 : 2;
+  writer.u8(tags[width]!);
+  return putWide(writer, BigInt(length), 1 << width);
+}
+
+/** A whole number of so many bytes, big-endian. */
+function putWide(writer: Writer, value: bigint, width: number): Writer {
+  for (let at = width - 1; at >= 0; at -= 1) writer.u8(Number((value >> BigInt(8 * at)) & 0xffn));
+  return writer;
+}
+
+function putNumber(writer: Writer, value: number): void {
+  if (Number.isSafeInteger(value) && !Object.is(value, -0)) {
+    if (value >= -32 && value < 0x80) writer.u8(value & 0xff);
+    else putBig(writer, BigInt(value));
+    return;
+  }
+  const at = writer.u8(0xcb).reserve(8);
+  writer.view().setFloat64(at, value);
+}
+
+function putBig(writer: Writer, value: bigint): void {
+  if (value >= -32n && value < 0x80n) {
+    writer.u8(Number(value) & 0xff);
+    return;
+  }
+  for (let width = 0; width < 4; width += 1) {
+    const bits = BigInt(8 << width);
+    if (value >= 0n ? value < 1n << bits : value >= -(1n << (bits - 1n))) {
+      putWide(writer.u8((value >= 0n ? 0xcc : 0xd0) + width), value, 1 << width);
+      return;
+    }
+  }
+  throw new Error(`${value} has more than 64 bits`);
+}
+
+function take(reader: Reader, depth: number): Wire {
+  if (depth > DEPTH_MAX) throw new Error(`values nest at most ${DEPTH_MAX} levels deep`);
+  const tag = reader.u8();
+  if (tag < 0x80) return tag;
+  if (tag >= 0xe0) return tag - 0x100;
+  if (tag < 0x90) return takeMap(reader, tag & 0x0f, depth);
+  if (tag < 0xa0) return takeArray(reader, tag & 0x0f, depth);
+  if (tag < 0xc0) return text(reader.take(tag & 0x1f));
+  if (tag === 0xc0) return null;
+  if (tag === 0xc2 || tag === 0xc3) return tag === 0xc3;
+  if (tag >= 0xc4 && tag <= 0xc6) return reader.take(length(reader, tag - 0xc4)).slice();
+  if (tag >= 0xc7 && tag <= 0xc9) return takeExtension(reader, length(reader, tag - 0xc7));
+  if (tag === 0xca || tag === 0xcb) return takeFloat(reader, tag === 0xca ? 4 : 8);
+  if (tag >= 0xcc && tag <= 0xcf) return small(wide(reader, 1 << (tag - 0xcc)));
+  if (tag >= 0xd0 && tag <= 0xd3) {
+    const width = 1 << (tag - 0xd0);
+    return small(BigInt.asIntN(8 * width, wide(reader, width)));
+  }
+  if (tag >= 0xd4 && tag <= 0xd8) return takeExtension(reader, 1 << (tag - 0xd4));
+  if (tag >= 0xd9 && tag <= 0xdb) return text(reader.take(length(reader, tag - 0xd9)));
+  if (tag === 0xdc || tag === 0xdd) return takeArray(reader, length(reader, tag - 0xdb), depth);
+  if (tag === 0xde || tag === 0xdf) return takeMap(reader, length(reader, tag - 0xdd), depth);
+  throw new Error(`no value begins with the byte ${tag}`);
+}
+
+function wide(reader: Reader, width: number): bigint {
+  let value = 0n;
+  for (const byte of reader.take(width)) value = (value << 8n) | BigInt(byte);
+  return value;
+}
+
+/** A length of 1, 2 or 4 bytes. */
+function length(reader: Reader, power: number): number {
+  return Number(wide(reader, 1 << power));
+}
+
+function small(value: bigint): number | bigint {
+  const isSafe = value >= BigInt(Number.MIN_SAFE_INTEGER) && value <= BigInt(Number.MAX_SAFE_INTEGER);
+  return isSafe ? Number(value) : value;
+}
+
+function takeFloat(reader: Reader, width: number): number {
+  const bytes = reader.take(width);
+  const view = new DataView(bytes.buffer, bytes.byteOffset, width);
+  return width === 4 ? view.getFloat32(0) : view.getFloat64(0);
+}
+
+function takeExtension(reader: Reader, length: number): Extension {
+  return new Extension((reader.u8() << 24) >> 24, reader.take(length).slice());
+}
+
+function takeArray(reader: Reader, count: number, depth: number): Wire[] {
+  // Each value has a byte at least, so a false count ends with the bytes.
+  if (count > reader.left) throw new Error("an array has as many values as it says");
+  return Array.from({ length: count }, () => take(reader, depth + 1));
+}
+
+function takeMap(reader: Reader, count: number, depth: number): Map<Wire, Wire> {
+  const map = new Map<Wire, Wire>();
+  for (let at = 0; at < count; at += 1) map.set(take(reader, depth + 1), take(reader, depth + 1));
+  return map;
+}

@@ -1,0 +1,208 @@
+/**
+ * The cursors that read and write fields of the link protocol.
+ *
+ * Numbers of variable length are LEB128 in the shortest form, below 2^64. JavaScript's numbers are
+ * exact up to 2^53, which no count, limit or sequence number of a session reaches in practice; `exact`
+ * reads all 64 bits.
+ */
+
+import { Broken, Code } from "./codes.js";
+
+const decoder = new TextDecoder();
+const encoder = new TextEncoder();
+
+export const EMPTY = new Uint8Array(0);
+
+/** The bytes of a text in UTF-8. */
+export function utf8(text: string): Uint8Array {
+  return encoder.encode(text);
+}
+
+/** The text of bytes in UTF-8; bytes that are none become replacement characters. */
+export function text(bytes: Uint8Array): string {
+  return decoder.decode(bytes);
+}
+
+/** The bytes as hexadecimal digits, by which tables find an id. */
+export function hex(bytes: Uint8Array): string {
+  let digits = "";
+  for (const byte of bytes) digits += byte.toString(16).padStart(2, "0");
+  return digits;
+}
+
+/** True if both have the same bytes. */
+export function isSame(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && a.every((byte, at) => byte === b[at]);
+}
+
+/** All bytes in one array. */
+export function concat(parts: readonly Uint8Array[]): Uint8Array {
+  const all = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  return all;
+}
+
+/** Takes fields off the front of some bytes. A field that reaches beyond the end is a broken rule. */
+export class Reader {
+  #at = 0;
+  readonly #view: DataView;
+
+  constructor(readonly bytes: Uint8Array) {
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  }
+
+  get isEmpty(): boolean {
+    return this.#at === this.bytes.length;
+  }
+
+  get left(): number {
+    return this.bytes.length - this.#at;
+  }
+
+  /** The next bytes, without a copy. */
+  take(count: number): Uint8Array {
+    return this.bytes.subarray(this.#skip(count), this.#at);
+  }
+
+  u8(): number {
+    return this.#view.getUint8(this.#skip(1));
+  }
+
+  u16(): number {
+    return this.#view.getUint16(this.#skip(2), true);
+  }
+
+  u64(): bigint {
+    return this.#view.getBigUint64(this.#skip(8), true);
+  }
+
+  /** A number of variable length. Above 2^53 it is rounded. */
+  number(): number {
+    let value = 0;
+    for (let at = 0, factor = 1; at < 7; at += 1, factor *= 128) {
+      const byte = this.u8();
+      value += (byte & 0x7f) * factor;
+      if (byte < 0x80) {
+        if (byte === 0 && at > 0) break;
+        return value;
+      }
+      if (at === 6) {
+        this.#at -= 7;
+        return Number(this.exact());
+      }
+    }
+    throw new Broken(Code.Protocol, "a number is in its shortest form");
+  }
+
+  /** A number of variable length with all its bits. */
+  exact(): bigint {
+    let value = 0n;
+    for (let shift = 0n; shift < 70n; shift += 7n) {
+      const byte = this.u8();
+      value |= BigInt(byte & 0x7f) << shift;
+      if (byte >= 0x80) continue;
+      if ((byte === 0 && shift > 0n) || value >= 1n << 64n) break;
+      return value;
+    }
+    throw new Broken(Code.Protocol, "a number is in its shortest form and below 2^64");
+  }
+
+  /** Bytes behind their length. */
+  sized(): Uint8Array {
+    return this.take(this.number());
+  }
+
+  rest(): Uint8Array {
+    return this.take(this.left);
+  }
+
+  /** Moves on by `count`, and returns where the bytes begin. */
+  #skip(count: number): number {
+    const from = this.#at;
+    if (count > this.bytes.length - from) {
+      throw new Broken(Code.Protocol, "a field ends within its message");
+    }
+    this.#at = from + count;
+    return from;
+  }
+}
+
+/** Bytes that grow at their end. */
+export class Writer {
+  #bytes: Uint8Array;
+  #length = 0;
+
+  constructor(capacity = 64) {
+    this.#bytes = new Uint8Array(capacity);
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  /** What was written, without a copy. Nothing is written behind it. */
+  finish(): Uint8Array {
+    return this.#bytes.subarray(0, this.#length);
+  }
+
+  u8(value: number): this {
+    this.#grow(1);
+    this.#bytes[this.#length++] = value;
+    return this;
+  }
+
+  u16(value: number): this {
+    return this.u8(value & 0xff).u8(value >> 8);
+  }
+
+  u64(value: bigint): this {
+    const at = this.reserve(8);
+    this.view().setBigUint64(at, value, true);
+    return this;
+  }
+
+  number(value: number | bigint): this {
+    if (typeof value === "bigint") {
+      for (; value >= 0x80n; value >>= 7n) this.u8(Number(value & 0x7fn) | 0x80);
+      return this.u8(Number(value));
+    }
+    // A shift would cut a number of more than 32 bits.
+    for (; value >= 0x80; value = Math.floor(value / 128)) this.u8((value % 128) | 0x80);
+    return this.u8(value);
+  }
+
+  put(bytes: Uint8Array): this {
+    this.#grow(bytes.length);
+    this.#bytes.set(bytes, this.#length);
+    this.#length += bytes.length;
+    return this;
+  }
+
+  sized(bytes: Uint8Array): this {
+    return this.number(bytes.length).put(bytes);
+  }
+
+  /** Makes room for `count` bytes, and returns where they begin. */
+  reserve(count: number): number {
+    this.#grow(count);
+    this.#length += count;
+    return this.#length - count;
+  }
+
+  /** A view for what `reserve` has made room for; valid until the next write. */
+  view(): DataView {
+    return new DataView(this.#bytes.buffer);
+  }
+
+  #grow(count: number): void {
+    const needed = this.#length + count;
+    if (needed <= this.#bytes.length) return;
+    const larger = new Uint8Array(Math.max(needed, 2 * this.#bytes.length));
+    larger.set(this.#bytes.subarray(0, this.#length));
+    this.#bytes = larger;
+  }
+}
