@@ -29,6 +29,7 @@ export class Driver {
   #tries = 0;
   #isOver = false;
   #isFlushing = false;
+  #isDraining = false;
   #wake: ReturnType<typeof setTimeout> | undefined;
   #dialing: ReturnType<typeof setTimeout> | undefined;
   #redialing: ReturnType<typeof setTimeout> | undefined;
@@ -100,7 +101,7 @@ export class Driver {
 
   #received(message: Uint8Array): void {
     this.session.receive(message, this.now());
-    this.#drain();
+    this.drain();
     this.touch();
   }
 
@@ -111,7 +112,7 @@ export class Driver {
       if (message === undefined) break;
       this.#carrier?.send(message);
     }
-    this.#drain();
+    this.drain();
     if (!this.#isOver) this.#arm();
   }
 
@@ -125,7 +126,10 @@ export class Driver {
     }, Math.max(0, deadline - this.now()));
   }
 
-  #drain(): void {
+  /** Hands the events of the session out, in order. */
+  drain(): void {
+    if (this.#isDraining) return;
+    this.#isDraining = true;
     const { events } = this.session;
     // What is done for one event may bring others.
     for (let at = 0; at < events.length; at += 1) {
@@ -139,6 +143,7 @@ export class Driver {
       this.events.event(event);
     }
     events.length = 0;
+    this.#isDraining = false;
   }
 
   #lost(why: string): void {

@@ -265,6 +265,9 @@ export class WigwagNode implements ActorHost, ReferenceOwner, References {
       return sink.failed(isFull && !this.#end ? new errors.Backlog({ text: `${waitingCalls} calls` }) : new errors.Closed());
     }
     this.#session.send(call, this.now());
+    // A call that has room is accepted in this task, so that a loop of tells fills a message. It does
+    // not go on for ever without a pause, in which acks are read and signs of life are written.
+    if (this.#session.isBrief) this.#driver.drain();
     this.touch();
   }
 

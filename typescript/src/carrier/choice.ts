@@ -66,7 +66,9 @@ export class Choice {
       this.#next += 1;
     } else if (this.way.kind === "webSocket") {
       this.#shortLived = now - openedAt < SHORT_LIVED_MS ? this.#shortLived + 1 : 0;
-      if (this.#shortLived >= SHORT_LIVED_MAX) this.#next += 1;
+      if (this.#shortLived < SHORT_LIVED_MAX) return;
+      this.#shortLived = 0;
+      this.#next += 1;
     }
   }
 }

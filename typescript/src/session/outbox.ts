@@ -43,6 +43,11 @@ export class Outbox {
     return this.isFull || this.#partBytes >= PART_BYTES_MAX;
   }
 
+  /** Frames that wait to be written. */
+  get unwritten(): number {
+    return this.next - this.written;
+  }
+
   get hasUnwritten(): boolean {
     return this.written < this.next;
   }

@@ -29,6 +29,8 @@ const ACK_PART_BYTES = 32 * 1024;
 const BATCH_BYTES = 64 * 1024;
 /** The dialer gives a session up so much later than the listener, so that the listener decides. */
 const GIVE_UP_AFTER_MS = 5_000;
+/** Frames that are published in one task before their callers wait for the writing of them. */
+const BRIEF_FRAMES = 512;
 
 export interface SessionOptions {
   /** The name of this end, if it has one. */
@@ -406,6 +408,11 @@ export class Session implements SessionContext {
       this.inbound.credits.delete(channel);
     }
     return frames;
+  }
+
+  /** True while what waits to be written fits into one message, more or less. */
+  get isBrief(): boolean {
+    return this.#outbox.unwritten < BRIEF_FRAMES;
   }
 
   /** Sends a call; its outcome is an event. */

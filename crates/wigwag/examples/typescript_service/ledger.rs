@@ -7,12 +7,12 @@ use wigwag::Yield;
 /// The factor of FNV-1a; the multiplication makes the digest depend on the order of the notes.
 const PRIME: u64 = 0x0100_0000_01b3;
 
-/// Items that a stream has produced before its reader takes them.
 #[derive(Default)]
 pub(crate) struct Ledger {
     notes: u64,
     digest: u64,
     naps: u64,
+    /// The items of the last stream that were sent.
     produced: u64,
 }
 

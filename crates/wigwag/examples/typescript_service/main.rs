@@ -2,7 +2,8 @@
 //! address, which it prints. It ends when its standard input does.
 //!
 //! The client's own tests start it, and judge what the client has sent by what the actors have
-//! counted, digested and kept in order.
+//! counted, digested and kept in order. Arguments: the milliseconds of the node's heartbeat, and a shared
+//! key that clients must prove.
 
 #![expect(clippy::print_stdout, reason = "the program tells its tests where it listens")]
 
@@ -11,6 +12,7 @@ mod room;
 mod shop;
 
 use std::error::Error;
+use std::time::Duration;
 
 use ledger::Ledger;
 use room::Room;
@@ -24,12 +26,19 @@ use wigwag::{Actor, Node, NodeOptions};
 async fn main() -> Result<(), Box<dyn Error>> {
     // The pages of the tests come from a server of their own.
     let pages = ListenOptions::default().ws(WsListenOptions::default().allow_any_origin());
-    let mut options = NodeOptions::default().name("typescript service").listen_options(pages);
-    if let Some(key) = std::env::args().nth(1) {
+    let mut arguments = std::env::args().skip(1);
+    let heartbeat = arguments.next().map_or(Ok(1_000), |text| text.parse())?;
+    let mut options = NodeOptions::default()
+        .name("typescript service")
+        .heartbeat(Duration::from_millis(heartbeat))
+        .listen_options(pages);
+    if let Some(key) = arguments.next() {
         options = options.accept_keys([key.parse::<SharedKey>()?]);
     }
     let node = Node::with(options);
     node.export("ledger", &Ledger::default().spawn())?;
+    // Streams of this one go on beside the calls of the other.
+    node.export("ticker", &Ledger::default().spawn())?;
     node.export("room", &Room::default().spawn())?;
     node.export("shop", &Shop::default().spawn())?;
     println!("{}", node.listen("ws://127.0.0.1:0/session").await?);

@@ -1,6 +1,6 @@
 //! An actor that calls back the members that have joined it.
 
-use wigwag::Actor;
+use wigwag::{Actor, CallErrorKind};
 
 /// A member, as the room sees it.
 #[wigwag::actor]
@@ -30,8 +30,11 @@ impl Room {
     /// Tells every member a text.
     pub async fn say(&mut self, text: String) {
         for member in &self.members {
-            // A member that has gone hears nothing.
-            let _ = member.heard(self.said, text.clone()).tell().await;
+            // A handler waits 5 s for a member, which may be out of reach for longer. A member that has
+            // gone hears nothing.
+            while let Err(refused) = member.heard(self.said, text.clone()).tell().await
+                && refused.error.kind == CallErrorKind::Overloaded
+            {}
         }
         self.said += 1;
     }

@@ -1,0 +1,50 @@
+/** Starts the service of `crates/wigwag/examples/typescript_service`, and stops it. */
+
+import { spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+
+/** The repository's root. */
+export const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
+
+const TARGET = process.env.CARGO_TARGET_DIR ?? `${ROOT}target`;
+
+/** The program of this repository at `path` below the target folder. */
+export function program(path) {
+  return `${TARGET}/debug/${path}`;
+}
+
+/** A running service: its two addresses, and `stop`. */
+export async function startService({ heartbeat = 1_000, key } = {}) {
+  const child = spawn(program("examples/typescript_service"), [String(heartbeat), ...(key ? [key] : [])], {
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  const ended = new Promise((resolve) => child.on("close", resolve));
+  const failed = new Promise((_, reject) => {
+    child.on("error", reject);
+    child.on("close", (code) => reject(new Error(`the service has ended with ${code}`)));
+  });
+  failed.catch(() => {});
+  const addresses = [];
+  const lines = (async () => {
+    for await (const line of createInterface({ input: child.stdout })) {
+      addresses.push(line);
+      if (addresses.length === 2) return;
+    }
+  })();
+  await Promise.race([lines, failed]);
+  const [ws, tcp] = addresses;
+  return {
+    ws,
+    tcp,
+    stop: () => {
+      child.stdin.end();
+      return ended;
+    },
+    /** Ends it without a goodbye. */
+    kill: () => {
+      child.kill("SIGKILL");
+      return ended;
+    },
+  };
+}
