@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { connect } from "../dist/index.js";
+import { connect, reference } from "../dist/index.js";
 import { Cutter } from "./support/cutter.js";
 import { startGateway } from "./support/gateway.js";
 import { startService } from "./support/service.js";
@@ -18,7 +18,7 @@ for (const carrier of ["webSocket", "longPoll"]) {
     const gateway = await startGateway(service, { cutter, [carrier === "webSocket" ? "longPoll" : "webSocket"]: "refuse" });
     try {
       const node = await connect(gateway.address, { heartbeat: HEARTBEAT });
-      const { resumed } = await storm(node);
+      const { resumed } = await storm(node, reference);
       assert.equal(node.carrier, carrier);
       assert.equal(cutter.cuts, CUTS);
       assert.ok(resumed >= 1, `${resumed} resumptions`);

@@ -70,7 +70,7 @@ export class Driver {
         },
       );
     } catch (error) {
-      carrier = { send: () => {}, close: () => {} };
+      carrier = { send: () => {}, close: () => {}, abort: () => {} };
       this.#carrier = carrier;
       return this.#lost(error instanceof Error ? error.message : String(error));
     }
@@ -149,7 +149,7 @@ export class Driver {
   #lost(why: string): void {
     if (this.#isOver || this.#carrier === undefined) return;
     clearTimeout(this.#dialing);
-    this.#carrier.close();
+    this.#carrier.abort();
     this.#carrier = undefined;
     this.#isUp = false;
     this.choice.ended(this.now());

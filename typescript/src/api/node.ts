@@ -22,6 +22,8 @@ import type { Actor, CallOptions } from "./types.js";
 export const WAITING_CALLS_MAX = 16_384;
 export const WAITING_BYTES_MAX = 32 * 1024 * 1024;
 const CLOSE_MS = 5_000;
+/** Events of a page that mean that a try may succeed now. */
+const BACK = ["online", "pageshow", "resume", "focus"];
 
 /** Tells that the actor has rejected, since the reference to it was got. */
 export interface Rejected {
@@ -209,6 +211,7 @@ export class WigwagNode implements ActorHost, ReferenceOwner, References {
   #ended(error: errors.WigwagError): void {
     this.#end = error;
     this.#locals.clear();
+    for (const type of BACK) globalThis.removeEventListener?.(type, this.#back);
     this.first.ended(error);
     this.#closed();
     this.#dispatch("ended", error);
@@ -253,7 +256,11 @@ export class WigwagNode implements ActorHost, ReferenceOwner, References {
   /** @internal */
   start(): void {
     this.#driver.dial();
+    for (const type of BACK) globalThis.addEventListener?.(type, this.#back);
   }
+
+  /** The page is back, or its network is: the wait for the next try is over. */
+  readonly #back = () => this.#driver.dial();
 
   /** @internal */
   send(call: Call): void {

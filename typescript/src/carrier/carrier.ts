@@ -10,6 +10,8 @@ export interface Carrier {
   send(message: Uint8Array): void;
   /** Closes the connection behind what was sent. */
   close(): void;
+  /** Gives the connection up at once: it is of no more use. */
+  abort(): void;
 }
 
 /** What a carrier tells its owner. Nothing is told after `closed`, or after `close` was called. */

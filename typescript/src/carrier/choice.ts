@@ -15,6 +15,9 @@ import { dialWebSocket } from "./web_socket.js";
 const SHORT_LIVED_MAX = 3;
 const SHORT_LIVED_MS = 2_000;
 
+/** Tries that fail over the way that has carried the session, until the other is tried once. */
+const TRIES_OF_PROVEN = 4;
+
 export interface Way {
   kind: "webSocket" | "longPoll";
   url: string;
@@ -24,6 +27,9 @@ export interface Way {
 export class Choice {
   readonly #ways: Way[];
   #next = 0;
+  /** The way that has carried the session last, and the tries that have failed since. */
+  #proven: number | undefined;
+  #failed = 0;
   #openedAt: number | undefined;
   #shortLived = 0;
 
@@ -56,6 +62,8 @@ export class Choice {
   /** The session was opened or resumed over this way. */
   opened(now: number): void {
     this.#openedAt = now;
+    this.#proven = this.#next % this.#ways.length;
+    this.#failed = 0;
   }
 
   /** The connection over this way has ended. */
@@ -63,7 +71,10 @@ export class Choice {
     const openedAt = this.#openedAt;
     this.#openedAt = undefined;
     if (openedAt === undefined) {
-      this.#next += 1;
+      this.#failed += 1;
+      // The way that has carried the session is tried more often than the other.
+      const isTurnOfOther = this.#proven === undefined || this.#failed % TRIES_OF_PROVEN === 0;
+      this.#next = isTurnOfOther ? this.#next + 1 : this.#proven!;
     } else if (this.way.kind === "webSocket") {
       this.#shortLived = now - openedAt < SHORT_LIVED_MS ? this.#shortLived + 1 : 0;
       if (this.#shortLived < SHORT_LIVED_MAX) return;

@@ -17,6 +17,8 @@ const BODY_BYTES_MAX = 256 * 1024;
 const MESSAGE_BYTES_MAX = 1024 * 1024;
 /** A GET is answered within 20 s, with bytes or without. */
 const ANSWER_MS = 30_000;
+/** The last POST is answered within this time, or given up. */
+const CLOSE_MS = 1_000;
 
 export function dialLongPoll(options: CarrierOptions, events: CarrierEvents): Carrier {
   const carrier = new LongPoll(options, events);
@@ -51,7 +53,13 @@ class LongPoll implements Carrier {
   close(): void {
     if (this.#isOver) return;
     this.#isClosing = true;
-    if (!this.#isPosting) this.#delete();
+    if (!this.#isPosting) return this.#delete();
+    // What was sent last is on its way; a gateway that does not take it is not waited for.
+    setTimeout(() => this.#delete(), CLOSE_MS);
+  }
+
+  abort(): void {
+    this.#delete();
   }
 
   /** Opens the carrier, and reads until it is cut. */

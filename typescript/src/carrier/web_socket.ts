@@ -31,13 +31,15 @@ export function dialWebSocket(options: CarrierOptions, events: CarrierEvents): C
     events.closed(why);
   }
 
+  const close = () => {
+    isOver = true;
+    socket.close();
+  };
   return {
     send: (message) => {
       if (!isOver) socket.send(message as Uint8Array<ArrayBuffer>);
     },
-    close: () => {
-      isOver = true;
-      socket.close();
-    },
+    close,
+    abort: close,
   };
 }

@@ -43,6 +43,11 @@ class Gateway {
     return `http://127.0.0.1:${this.server.address().port}`;
   }
 
+  /** Resolves when the next WebSocket has ended. */
+  nextClose() {
+    return new Promise((resolve) => (this.closed = resolve));
+  }
+
   /** Cuts everything that is open. */
   cutAll() {
     for (const carrier of this.carriers.values()) carrier.close();
@@ -68,7 +73,7 @@ class Gateway {
     upstream.write(`GET ${node.pathname} HTTP/1.1\r\n${lines.join("")}\r\n`);
     upstream.write(head);
     let isSilent = false;
-    const close = () => (socket.destroy(), upstream.destroy());
+    const close = () => (socket.destroy(), upstream.destroy(), this.closed?.());
     const forward = (from, to, isAnswer) =>
       from.on("data", (chunk) => {
         if (isSilent) return;
