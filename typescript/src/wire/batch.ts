@@ -79,6 +79,9 @@ export function unitsOf(length: number): number {
   return Math.max(1, Math.ceil(length / 64));
 }
 
+/** Asks of the peer that may be unanswered: the default of slots_max, which this client announces. */
+const SLOTS_MAX = 65_536;
+
 /** The calls of a frame: one, or those of a run. */
 export function callsOf(type: number, body: Uint8Array): InboundCall[] {
   const isMixed = type === Frame.MIXED_TELLS || type === Frame.MIXED_ASKS;
@@ -93,7 +96,11 @@ export function callsOf(type: number, body: Uint8Array): InboundCall[] {
   if (type === Frame.TELL || type === Frame.ASK) {
     return [{ channel, asker: askerOf(0), method, arguments: rest, units: unitsOf(body.length) }];
   }
-  return runItems(rest).map((item, at) => {
+  const items = runItems(rest);
+  if (isAsk && (slot + items.length > SLOTS_MAX || generation >= 2 ** 32)) {
+    throw new Broken(Code.Protocol, "the slots and the generation of a run are within their limits");
+  }
+  return items.map((item, at) => {
     const call = new Reader(item);
     const called = isMixed ? call.number() : method;
     if (called === 0) throw new Broken(Code.Protocol, "a run calls no method 0");

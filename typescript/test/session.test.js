@@ -1,0 +1,278 @@
+/** The session as a state machine, in virtual time, against an end that a test controls. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Code } from "../dist/wire/codes.js";
+import { Frame } from "../dist/wire/frames.js";
+import { Local } from "../dist/session/events.js";
+import { Peer } from "./support/peer.js";
+
+const NONE = new Uint8Array(0);
+const NIL = new Uint8Array([0xc0]);
+const of = (frames, type) => frames.filter((one) => one.type === type);
+const seqs = (frames) => frames.map((one) => one.seq);
+
+test("an ack goes alone 10 ms after the first frame that it covers", () => {
+  const peer = new Peer().open();
+  const channel = peer.channel();
+  const call = peer.call(channel, "ask");
+  peer.at(1_000);
+  const before = peer.batches.length;
+  peer.send([Frame.REPLY, call.asker.slot, call.asker.generation, NIL]);
+  assert.equal(peer.batches.length, before, "nothing is written at once");
+  assert.equal(peer.session.deadline, 1_010);
+  peer.at(1_009);
+  assert.equal(peer.batches.length, before);
+  peer.at(1_010);
+  assert.equal(peer.batches.length, before + 1);
+  assert.equal(peer.batches.at(-1).ack, peer.next);
+});
+
+test("a megabyte is acknowledged at once, and so are 32 KiB of parts", () => {
+  const peer = new Peer().open();
+  const call = peer.call(peer.channel(), "stream", { window: 65_536 });
+  const { slot, generation } = call.asker;
+  const item = [Frame.ITEM, slot, generation, 1, new Uint8Array(60_000)];
+  for (let at = 0; at < 18; at += 1) {
+    const before = peer.batches.length;
+    peer.send(item);
+    assert.equal(peer.batches.length - before, at === 17 ? 1 : 0, `item ${at}`);
+  }
+  const asked = peer.call(call.channel, "ask");
+  const head = [asked.asker.slot, asked.asker.generation];
+  const before = peer.batches.length;
+  peer.send([Frame.PARTS, 0, Frame.REPLY, 200_000, new Uint8Array([...head, ...new Uint8Array(40_000)])]);
+  assert.equal(peer.batches.length - before, 1);
+});
+
+test("what was not accepted goes again after a cut, in order and with its numbers", () => {
+  const peer = new Peer().open();
+  const channel = peer.channel();
+  for (let at = 0; at < 5; at += 1) peer.call(channel);
+  assert.deepEqual(seqs(of(peer.frames, Frame.TELL)), [1, 2, 3, 4, 5]);
+  const again = peer.resume(3);
+  assert.deepEqual(seqs(again), [3, 4, 5]);
+  assert.deepEqual(peer.events.map((event) => event.kind).filter((kind) => kind === "resumed"), ["resumed"]);
+});
+
+test("a frame that comes again after a cut is handled once", () => {
+  const peer = new Peer().open();
+  const call = peer.call(peer.channel(), "stream", { window: 64 });
+  const { slot, generation } = call.asker;
+  const items = [1, 2, 3].map((value) => [Frame.ITEM, slot, generation, 1, new Uint8Array([value])]);
+  peer.send(...items);
+  const first = peer.next - 3;
+  peer.resume();
+  peer.sendFrom(first, ...items, [Frame.ITEM, slot, generation, 1, new Uint8Array([4])]);
+  const got = peer.events.filter((event) => event.kind === "item").map((event) => event.value[0]);
+  assert.deepEqual(got, [1, 2, 3, 4]);
+});
+
+test("calls stay within the credit of their channel, and NEED says once what is missing", () => {
+  const peer = new Peer().open();
+  const channel = peer.channel(3);
+  const calls = Array.from({ length: 6 }, () => peer.call(channel));
+  assert.equal(of(peer.frames, Frame.TELL).length, 3);
+  assert.deepEqual(of(peer.frames, Frame.NEED).map(({ fields }) => fields.all), [[0, 4]]);
+  assert.deepEqual(calls.map((call) => peer.outcomes(call).length), [1, 1, 1, 0, 0, 0]);
+  // A limit that is not higher is ignored, and a higher one lets calls go on.
+  peer.send([Frame.CREDIT, 0, 2, 0]);
+  assert.equal(of(peer.frames, Frame.TELL).length, 3);
+  peer.send([Frame.CREDIT, 0, 5, 0]);
+  assert.equal(of(peer.frames, Frame.TELL).length, 5);
+  // After a cut it is said again.
+  assert.deepEqual(of(peer.resume(), Frame.NEED).map(({ fields }) => fields.all), [[0, 6]]);
+});
+
+test("calls stop at four mebibytes without an ack, and go on with it", () => {
+  const peer = new Peer({ limits: { initialUnits: 1_000_000 } }).open();
+  const channel = peer.channel(1_000_000);
+  const long = { arguments: new Uint8Array(60_000) };
+  const calls = Array.from({ length: 100 }, () => peer.call(channel, "tell", long));
+  const accepted = calls.filter((call) => peer.outcomes(call).includes("accepted")).length;
+  assert.ok(accepted >= 69 && accepted <= 71, `${accepted} calls of 60,000 bytes`);
+  peer.send();
+  assert.equal(of(peer.frames, Frame.TELL).length, 100);
+});
+
+test("a long call goes in parts, other calls between them, and its own channel in order", () => {
+  const peer = new Peer().open();
+  const [first, second] = [peer.channel(100_000), peer.channel(100_000)];
+  const call = peer.call(first, "tell", { arguments: new Uint8Array(1_000_000) });
+  peer.call(first);
+  peer.call(second);
+  const kinds = peer.frames.filter(({ type }) => type !== Frame.ATTACH).map(({ type }) => type);
+  assert.equal(kinds[0], Frame.PARTS);
+  assert.equal(kinds.at(-1), Frame.TELL, "the call on the other channel waits for nothing");
+  assert.deepEqual(peer.outcomes(call), []);
+  // Half a mebibyte of parts waits for acks.
+  while (!peer.outcomes(call).includes("accepted")) {
+    const before = peer.frames.length;
+    peer.send();
+    assert.ok(peer.frames.length > before, "each ack lets parts go on");
+  }
+  const tells = of(peer.frames, Frame.TELL).map(({ seq }) => seq);
+  assert.ok(tells[1] > call.seq, "the next call of the channel is behind the last part");
+  const total = peer.frames.reduce((sum, { type, fields }) => sum + (type === Frame.PARTS ? fields.bytes(3).length : type === Frame.PART ? fields.bytes(1).length : 0), 0);
+  assert.equal(total, 1_000_002);
+});
+
+test("the slot of a cancelled ask is free when its completion has come, and not before", () => {
+  const peer = new Peer().open();
+  const channel = peer.channel();
+  const call = peer.call(channel, "ask");
+  peer.session.outbound.cancel(call);
+  assert.equal(of(peer.take(), Frame.CANCEL).length, 1);
+  const other = peer.call(channel, "ask");
+  assert.notEqual(other.asker.slot, call.asker.slot);
+  peer.send([Frame.ERROR, call.asker.slot, 0, Code.Cancelled, NONE, NONE]);
+  const next = peer.call(channel, "ask");
+  assert.deepEqual(next.asker, { slot: call.asker.slot, generation: 1 });
+});
+
+test("an ask that waits for credit is withdrawn without a frame", () => {
+  const peer = new Peer().open();
+  const channel = peer.channel(1);
+  peer.call(channel);
+  const waiting = peer.call(channel, "ask");
+  peer.session.outbound.cancel(waiting);
+  peer.take();
+  const failed = peer.events.find((event) => event.call === waiting);
+  assert.equal(failed.code, Local.Withdrawn);
+  peer.send([Frame.CREDIT, 0, 64, 0]);
+  assert.equal(of(peer.frames, Frame.ASK).length, 0);
+});
+
+test("items free their window, and ITEM_CREDIT goes at half of it and again after a cut", () => {
+  const peer = new Peer().open();
+  const call = peer.call(peer.channel(), "stream", { window: 8 });
+  const { slot, generation } = call.asker;
+  const item = [Frame.ITEM, slot, generation, 1, NIL];
+  peer.send(item, item, item, item);
+  for (let at = 0; at < 3; at += 1) peer.session.outbound.itemsFreed(call, 1);
+  assert.equal(of(peer.take(), Frame.ITEM_CREDIT).length, 0);
+  peer.session.outbound.itemsFreed(call, 1);
+  assert.deepEqual(of(peer.take(), Frame.ITEM_CREDIT)[0].fields.all, [slot, generation, 1, 12]);
+  assert.deepEqual(of(peer.resume(), Frame.ITEM_CREDIT)[0].fields.all, [slot, generation, 1, 12]);
+});
+
+test("each call has its outcome when the session ends", () => {
+  const peer = new Peer({ ttlMs: 0 }).open();
+  const channel = peer.channel(1);
+  const asked = peer.call(channel, "ask");
+  const waiting = peer.call(channel, "ask");
+  peer.session.disconnected(0);
+  peer.take();
+  const codeOf = (call) => peer.events.findLast((event) => event.call === call).code;
+  assert.deepEqual([codeOf(asked), codeOf(waiting)], [Local.Unknown, Local.NotDelivered]);
+  assert.equal(peer.events.filter((event) => event.kind === "ended").length, 1);
+});
+
+test("a session is given up 5 s after the node has given it up", () => {
+  const peer = new Peer({ ttlMs: 2_000 }).open();
+  peer.now = 100;
+  peer.session.disconnected(100);
+  peer.at(7_099);
+  assert.ok(!peer.session.hasEnded);
+  peer.at(7_100);
+  assert.ok(peer.session.hasEnded);
+});
+
+test("a silent node is cut after three intervals, and a side that was away accuses nobody", () => {
+  const peer = new Peer().open();
+  // The first PING is due after an interval; from then on a PONG is owed.
+  peer.at(1_000);
+  assert.equal(of(peer.frames, Frame.PING).length, 1);
+  peer.at(2_000);
+  peer.at(2_999);
+  assert.ok(!peer.events.some((event) => event.kind === "cut"));
+  peer.at(3_000);
+  assert.equal(peer.events.filter((event) => event.kind === "cut").length, 1);
+
+  const away = new Peer().open();
+  away.at(600_000);
+  assert.ok(!away.events.some((event) => event.kind === "cut"), "it reads before it decides");
+});
+
+test("a node that has been started anew ends the session", () => {
+  const peer = new Peer().open();
+  peer.session.disconnected(0);
+  peer.session.connect(0);
+  peer.session.takeMessage(0);
+  peer.say(peer.hello(new Uint8Array(16).fill(0x99)));
+  const ended = peer.events.find((event) => event.kind === "ended");
+  assert.equal(ended?.code, Code.SessionUnknown);
+});
+
+const call = (peer) => peer.call(peer.channel(), "ask");
+const lent = new Uint8Array(16).fill(5);
+/** A channel of the peer to an object of this side. */
+const attached = (peer) => {
+  peer.session.inbound.lend(lent);
+  peer.send([Frame.ATTACH, 0, 1, lent, 0n, 0]);
+};
+
+/** Each breach of a rule, and the code of the CLOSE that answers it. */
+const BREACHES = [
+  ["a gap", Code.Gap, (peer) => peer.sendFrom(5, [Frame.ATTACHED, 0, 1, 0n, 0, NONE])],
+  ["an ack of what was never sent", Code.AckBeyondSent, (peer) => ((peer.expected = 9), peer.sendFrom(0))],
+  ["an unknown frame", Code.UnknownFrame, (peer) => peer.say(new Uint8Array([0, 0, 0, 0, 0x33, 0]))],
+  ["a false count", Code.Protocol, (peer) => peer.say(new Uint8Array([0, 0, 0, 2]))],
+  ["a reply to nothing", Code.Protocol, (peer) => peer.send([Frame.REPLY, 3, 0, NIL])],
+  ["a reply of another generation", Code.Protocol, (peer) => (call(peer), peer.send([Frame.REPLY, 0, 1, NIL]))],
+  ["a second reply", Code.Protocol, (peer) => (call(peer), peer.send([Frame.REPLY, 0, 0, NIL], [Frame.REPLY, 0, 0, NIL]))],
+  ["an item of an ordinary ask", Code.Protocol, (peer) => (call(peer), peer.send([Frame.ITEM, 0, 0, 1, NIL]))],
+  ["an item beyond the credit", Code.CreditExceeded, (peer) => {
+    peer.call(peer.channel(), "stream", { window: 1 });
+    peer.send([Frame.ITEM, 0, 0, 1, NIL], [Frame.ITEM, 0, 0, 1, NIL]);
+  }],
+  ["a call on a channel never attached", Code.Protocol, (peer) => peer.send([Frame.TELL, 0, 1, NIL])],
+  ["calls beyond the credit", Code.CreditExceeded, (peer) => {
+    attached(peer);
+    peer.send(...Array.from({ length: 65 }, () => [Frame.TELL, 0, 1, NIL]));
+  }],
+  ["a slot and generation used twice", Code.Protocol, (peer) => {
+    attached(peer);
+    peer.send([Frame.ASK, 0, 0, 0, 1, NIL], [Frame.ASK, 0, 0, 0, 1, NIL]);
+  }],
+  ["a release of what was never lent", Code.Protocol, (peer) => peer.send([Frame.RELEASE, lent, 1])],
+  ["a message beyond message_max", Code.LimitExceeded, (peer) => peer.send([Frame.PARTS, 0, Frame.REPLY, 1 << 25, NIL])],
+  ["parts of no open ask", Code.Protocol, (peer) => peer.send([Frame.PARTS, 0, Frame.REPLY, 100, new Uint8Array([0, 0])])],
+];
+
+for (const [what, code, breach] of BREACHES) {
+  test(`a node that breaks a rule is told which: ${what}`, () => {
+    const peer = new Peer().open();
+    breach(peer);
+    peer.take();
+    const close = of(peer.frames, Frame.CLOSE);
+    assert.equal(close.length, 1);
+    assert.equal(close[0].fields.number(0), code);
+    assert.ok(peer.session.hasEnded);
+  });
+}
+
+test("calls of the peer are handed out in order, and their credit is renewed at half a window", () => {
+  const peer = new Peer().open();
+  attached(peer);
+  peer.send(...Array.from({ length: 64 }, (_, at) => [Frame.TELL, 0, 1, new Uint8Array([at])]));
+  const called = peer.events.filter((event) => event.kind === "called");
+  assert.deepEqual(called.map(({ call }) => call.arguments[0]), Array.from({ length: 64 }, (_, at) => at));
+  called.slice(0, 31).forEach(({ channel, call }) => peer.session.inbound.taken(channel, call));
+  assert.equal(of(peer.take(), Frame.CREDIT).length, 0);
+  peer.session.inbound.taken(called[31].channel, called[31].call);
+  const frames = peer.take();
+  assert.deepEqual(of(frames, Frame.CREDIT)[0].fields.all, [0, 96, 32]);
+  assert.deepEqual(of(frames, Frame.OUTCOMES)[0].fields.all, [0, 32, 0]);
+});
+
+test("a reference is let go when it was released as often as it was lent, and its channels are closed", () => {
+  const peer = new Peer().open();
+  attached(peer);
+  peer.session.inbound.lend(lent);
+  peer.send([Frame.RELEASE, lent, 2]);
+  assert.ok(!peer.events.some((event) => event.kind === "released"), "a channel keeps it");
+  const frames = peer.send([Frame.DETACH, 0]);
+  assert.equal(of(frames, Frame.DETACHED)[0].fields.number(1), Code.Ok);
+  assert.ok(peer.events.some((event) => event.kind === "released"));
+});
