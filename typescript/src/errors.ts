@@ -142,6 +142,7 @@ const CLASSES: Record<number, Class> = {
   [Local.Unknown]: Unknown,
   [Local.Lost]: Closed,
   [Local.Withdrawn]: Cancelled,
+  [Local.Released]: ActorStopped,
 };
 
 /** What was not begun was not handled, whatever its class says in general. */
@@ -153,6 +154,7 @@ export function errorOf(code: number, text: string, cause?: unknown): WigwagErro
   const One = CLASSES[code] ?? (isProtocol ? ProtocolMismatch : Remote);
   const detail: ErrorDetail = { text: [One === Remote ? nameOf(code) : "", text].filter(Boolean).join(": "), cause };
   if (NEVER_BEGUN.has(code)) detail.mayBeHandled = false;
+  // The call was handled, and its reply was too long.
   if (code === Code.TooLarge) detail.mayBeHandled = true;
   const error = new One(detail);
   error.number = code;

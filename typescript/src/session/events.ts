@@ -37,6 +37,8 @@ export const Local = {
   Lost: 0x0303,
   /** The caller has left before the call was sent. */
   Withdrawn: 0x0304,
+  /** The program has given the reference back by which it calls. */
+  Released: 0x0305,
 } as const;
 
 export type SessionEvent =

@@ -62,6 +62,11 @@ export class Outbound {
   }
 
   send(call: Call): void {
+    if (call.channel.state === "detaching") {
+      // A call behind DETACH would break a rule.
+      this.#fail(call, Local.Released, "the reference was released");
+      return;
+    }
     this.waitingCalls += 1;
     this.waitingBytes += call.arguments.length;
     call.channel.calls.push(call);

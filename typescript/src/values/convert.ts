@@ -24,7 +24,7 @@ export interface References {
   fromWire(extension: Extension): unknown;
 }
 
-const OBJECT_KEYS = new Set(["String", "str", "char", "PathBuf", "Uuid"]);
+const OBJECT_KEYS = new Set(["String", "str", "char"]);
 const SAME = new Set(["Box", "Arc", "Cow", "Wrapping", "NonZero"]);
 const LISTS = new Set(["Vec", "VecDeque", "BTreeSet", "HashSet", "["]);
 const MAPS = new Set(["BTreeMap", "HashMap"]);

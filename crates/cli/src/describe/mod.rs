@@ -1,5 +1,6 @@
 //! `wigwag describe`: the interface of an actor, or the actors of a node.
 
+mod typescript;
 pub(crate) mod text;
 mod example;
 mod list;
@@ -20,7 +21,8 @@ use crate::print;
   wigwag describe tcp://127.0.0.1:7005             the actors that the node exports
   wigwag describe ipc:///run/shop/                 the same; with ipc:// a slash ends the path
   wigwag describe tcp://127.0.0.1:7005/sum         methods, types and comments of an actor
-  wigwag describe tcp://127.0.0.1:7005/sum --json  the same as JSON Schema, for programs")]
+  wigwag describe tcp://127.0.0.1:7005/sum --json  the same as JSON Schema, for programs
+  wigwag describe tcp://127.0.0.1:7005/sum --ts    the same for the TypeScript client")]
 pub(crate) struct Describe {
     #[command(flatten)]
     pub(crate) target: TargetArguments,
@@ -30,15 +32,18 @@ pub(crate) struct Describe {
     /// Print an AsyncAPI 3.0 document
     #[arg(long, conflicts_with = "json")]
     asyncapi: bool,
+    /// Print the interface and its types for the TypeScript client
+    #[arg(long, conflicts_with_all = ["json", "asyncapi"])]
+    ts: bool,
 }
 
 impl Describe {
     pub(crate) async fn run(self) -> Result<Code, Failed> {
         match node_of(&self.target.address) {
-            Some(node) if self.asyncapi => {
+            Some(node) if self.asyncapi || self.ts => {
                 let (what, hint) = (
                     "the address names no actor",
-                    "add the name of an actor; without --asyncapi, the actors are listed",
+                    "add the name of an actor; without --asyncapi and --ts, the actors are listed",
                 );
                 Err(Failed::with_hint(Code::Usage, what, &node, hint))
             }
@@ -78,6 +83,8 @@ impl Describe {
         let printed = actor.and_then(|actor| {
             if self.asyncapi {
                 print_asyncapi(&actor)?;
+            } else if self.ts {
+                print::line(typescript::document(actor.described()).trim_end());
             } else if self.json {
                 print::line(&json_schema::document(actor.described()).to_string());
             } else {

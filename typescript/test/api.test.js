@@ -1,0 +1,244 @@
+/** Calls, streams, references and errors, against a node. */
+
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { after, before, test } from "node:test";
+import * as wigwag from "../dist/index.js";
+import { ask } from "../dist/api/calls.js";
+import { startGateway } from "./support/gateway.js";
+import { startService } from "./support/service.js";
+
+const { connect, reference } = wigwag;
+let service;
+let node;
+
+before(async () => {
+  service = await startService();
+  node = await connect(service.ws, { name: "api test" });
+});
+
+after(async () => {
+  await node?.close();
+  await service?.stop();
+});
+
+test("numbers of 64 bits are exact, as bigints beyond the safe range", async () => {
+  const ledger = await node.actor("ledger");
+  for (const number of [0, -1, 127, 128, -33, 2 ** 31, -(2 ** 31) - 1, Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER]) {
+    assert.equal(await ledger.ask.number(number), number);
+    assert.equal(await ledger.ask.number(BigInt(number)), number);
+  }
+  for (const number of [2n ** 53n, 2n ** 63n - 1n, -(2n ** 63n)]) assert.equal(await ledger.ask.number(number), number);
+  await assert.rejects(ledger.ask.number(2n ** 64n), wigwag.NotSerializable);
+  await assert.rejects(ledger.ask.number(1.5), wigwag.BadArguments);
+});
+
+test("structs are objects, enums are unions, and maps of texts are objects", async () => {
+  const shop = await node.actor("shop");
+  const order = { thing: "tea", count: 2, price: 250, note: null };
+  const { ok: number } = await shop.ask.place({ thing: "tea", count: 2, price: 250 });
+  assert.deepEqual(await shop.ask.place({ ...order, count: 11 }), { err: { TooMany: 10 } });
+  assert.deepEqual(await shop.ask.place({ ...order, thing: "nothing" }), { err: "SoldOut" });
+  assert.equal(await shop.ask.state(number), "Open");
+  for (const state of [{ Paid: 500 }, { Sent: { day: 3, by: "bike" } }, "Open"]) {
+    assert.equal(await shop.ask.set(number, state), true);
+    assert.deepEqual(await shop.ask.state(number), state);
+  }
+  assert.equal(await shop.ask.state(number + 1), null);
+  assert.deepEqual(await shop.ask.sums(), { tea: 500 });
+  const orders = [];
+  for await (const one of shop.stream.orders()) orders.push(one);
+  assert.deepEqual(orders, [order]);
+  await assert.rejects(shop.ask.set(number, "Lost"), { code: "NotSerializable", message: /Open, Paid, Sent/ });
+  await assert.rejects(shop.ask.place({ thing: "tea" }), { code: "NotSerializable", message: /`count` is missing/ });
+});
+
+test("long arguments and replies travel whole, and one that is too long is refused before it is sent", async () => {
+  const ledger = await node.actor("ledger");
+  for (const length of [0, 255, 65_000, 65_536, 1_000_003, 16_000_000]) {
+    const bytes = new Uint8Array(length).map((_, at) => at * 7);
+    assert.ok(Buffer.from(await ledger.ask.blob(bytes)).equals(bytes), `${length} bytes`);
+  }
+  await assert.rejects(ledger.ask.blob(new Uint8Array(17_000_000)), { code: "TooLarge", mayBeHandled: false });
+});
+
+test("errors have a class, a code, and say whose doing they are", async () => {
+  const ledger = await node.actor("ledger");
+  await assert.rejects(node.actor("nobody"), (error) => error instanceof wigwag.NoSuchActor && error.fault === "caller");
+  await assert.rejects(ledger.ask.nothing(), (error) => error instanceof wigwag.NoSuchMethod && !error.mayBeHandled);
+  await assert.rejects(ledger.ask.note(1), { code: "BadArguments", message: /note. takes \(number: u64, text: String\)/ });
+  await assert.rejects(ledger.ask.note(-1, ""), wigwag.BadArguments);
+  await assert.rejects(ledger.ask.numbers(1), wigwag.NotSerializable);
+  assert.throws(() => ledger.stream.echo(""), wigwag.BadArguments);
+  assert.ok(new wigwag.Timeout() instanceof wigwag.WigwagError);
+});
+
+test("tells that an actor does not understand are reported with their number", async () => {
+  const ledger = await node.actor("ledger");
+  const rejected = new Promise((resolve) => node.addEventListener("rejected", ({ detail }) => resolve(detail), { once: true }));
+  await ledger.tell.note(-1, "no u64");
+  const { method, tells, error } = await rejected;
+  assert.deepEqual([method, tells, error.code], ["note", 1, "BadArguments"]);
+});
+
+test("an ask that was cancelled or timed out before its turn is never begun", async () => {
+  const ledger = await node.actor("ticker");
+  const naps = await ledger.ask.naps();
+  const busy = ledger.ask.nap(300);
+  const controller = new AbortController();
+  const cancelled = ledger.with({ signal: controller.signal }).ask.nap(0);
+  const late = ledger.with({ timeout: 50 }).ask.nap(0);
+  controller.abort("enough");
+  await assert.rejects(cancelled, (error) => error instanceof wigwag.Cancelled && error.cause === "enough");
+  await assert.rejects(late, wigwag.Timeout);
+  assert.equal(await busy, naps + 1);
+  assert.equal(await ledger.ask.naps(), naps + 1, "neither was begun");
+  await assert.rejects(ledger.with({ signal: controller.signal }).ask.naps(), { code: "Cancelled", mayBeHandled: false });
+});
+
+test("the reply to a cancelled ask reaches nobody, and its references are let go", async () => {
+  const controller = new AbortController();
+  const [discarded, sent] = [[], []];
+  const owner = { send: (call) => sent.push(call), cancel: () => {}, itemsFreed: () => {}, discard: (value) => discarded.push(value) };
+  let reads = 0;
+  const answer = ask(owner, { method: 1 }, { signal: controller.signal }, () => (reads += 1));
+  controller.abort();
+  sent[0].sink.answered(new Uint8Array([5]));
+  await assert.rejects(answer, wigwag.Cancelled);
+  assert.deepEqual([reads, discarded.length], [0, 1]);
+});
+
+test("a producer is ahead by the window of its reader at most, and stops when the reader leaves", async () => {
+  const ticker = await node.actor("ticker");
+  const window = 64 * 16;
+  const stream = ticker.with({ window }).stream.numbers(1_000_000);
+  const taken = [];
+  for await (const number of stream) {
+    taken.push(number);
+    if (taken.length === 100) break;
+  }
+  assert.deepEqual(taken, Array.from({ length: 100 }, (_, at) => at));
+  // The actor handles the next call when the stream has ended.
+  const produced = await ticker.ask.produced();
+  assert.ok(produced >= 100 && produced <= 100 + 2 * 16 + 1, `${produced} of a million`);
+  assert.deepEqual(await stream.next(), { done: true, value: undefined });
+});
+
+test("objects and functions travel as references, are called in order, and come home as themselves", async () => {
+  const room = await node.actor("room");
+  const heard = [];
+  const member = { heard: async (number, text) => void heard.push([number, text]), name: () => "an object" };
+  await room.ask.join(member);
+  await room.ask.join((...all) => (all.length > 0 ? void heard.push(["function", ...all]) : "a function"));
+  await room.ask.join({ name: () => { throw new Error("no name today"); }, heard(_number, _text) {} });
+  const names = await room.ask.names();
+  assert.deepEqual(names.slice(0, 2), ["an object", "a function"]);
+  assert.match(names[2], /no name today/);
+  heard.length = 0;
+  for (let number = 0; number < 50; number += 1) await room.tell.say(`text ${number}`);
+  await room.ask.names();
+  assert.deepEqual(heard.filter((one) => one.length === 2).map(([, text]) => text), Array.from({ length: 50 }, (_, at) => `text ${at}`));
+  const [first] = await room.ask.members();
+  assert.equal(first, reference(member), "it is the reference of the object itself");
+  await room.ask.leave_all();
+});
+
+test("an actor of the node is called by a reference that came in a reply", async () => {
+  const room = await node.actor("room");
+  const host = await room.ask.host();
+  const actor = await host.actor();
+  assert.deepEqual([actor.type, await actor.ask.name()], ["Host", "host"]);
+  actor.release();
+  await assert.rejects(actor.ask.name(), (error) => error instanceof wigwag.WigwagError && !error.mayBeHandled);
+});
+
+test("a reference that was released is called no more", async () => {
+  const room = await node.actor("room");
+  const mine = reference({ name: () => "still here", heard: () => {} }, { name: [], heard: ["number", "text"] });
+  await room.ask.join(mine);
+  assert.deepEqual(await room.ask.names(), ["still here"]);
+  mine.release();
+  assert.match((await room.ask.names())[0], /error: .*stopped/);
+  await room.ask.leave_all();
+  await assert.rejects(room.ask.join(mine), wigwag.NotSerializable);
+});
+
+test("a loop that does not wait is refused above the bound, and what was accepted arrives", async () => {
+  const own = await startService();
+  const node = await connect(own.ws);
+  const ledger = await node.actor("ledger");
+  // The first keeps the actor busy, so that the others wait.
+  const nap = ledger.ask.nap(300);
+  const tells = Array.from({ length: 40_000 }, (_, at) => ledger.tell.note(at, ""));
+  const results = await Promise.allSettled(tells);
+  const refused = results.filter(({ status }) => status === "rejected");
+  assert.ok(refused.length > 0 && refused.every(({ reason }) => reason instanceof wigwag.Backlog));
+  await nap;
+  const [notes] = await ledger.ask.total();
+  assert.equal(notes, tells.length - refused.length);
+  await node.close();
+  await own.stop();
+});
+
+test("close waits for what was accepted", async () => {
+  const other = await connect(service.ws);
+  const ledger = await other.actor("ledger");
+  const [before] = await ledger.ask.total();
+  for (let number = 0; number < 1_000; number += 1) void ledger.tell.note(number, "");
+  await other.close();
+  await assert.rejects(ledger.ask.total(), wigwag.Closed);
+  const [notes] = await (await node.actor("ledger")).ask.total();
+  assert.equal(notes, before + 1_000);
+});
+
+test("calls of a node that has died have an outcome, and the node an event", async () => {
+  const own = await startService({ heartbeat: 50 });
+  const other = await connect(own.ws, { heartbeat: 50 });
+  const ledger = await other.actor("ledger");
+  const ended = new Promise((resolve) => other.addEventListener("ended", resolve));
+  const asked = ledger.ask.nap(60_000);
+  await (await other.actor("ticker")).ask.naps();
+  await own.kill();
+  // The session would wait for its node for its whole time.
+  void other.close({ timeout: 0 });
+  await assert.rejects(asked, (error) => error instanceof wigwag.Unknown && error.mayBeHandled);
+  await ended;
+});
+
+test("an actor that panics is an error of its caller", async () => {
+  const own = await startService();
+  const other = await connect(own.ws);
+  const ledger = await other.actor("ledger");
+  await assert.rejects(ledger.ask.panic(), (error) => error instanceof wigwag.Remote && error.mayBeHandled);
+  await assert.rejects(ledger.ask.total(), wigwag.WigwagError);
+  await other.close();
+  await own.stop();
+});
+
+test("both sides prove a shared key, and a client without it is refused", async () => {
+  const secret = randomBytes(32);
+  const own = await startService({ key: `client:${secret.toString("hex")}` });
+  const other = await connect(own.ws, { key: { name: "client", secret } });
+  assert.equal(await (await other.actor("ledger")).ask.echo("proven"), "proven");
+  await other.close();
+  await assert.rejects(connect(own.ws), (error) => error instanceof wigwag.AccessDenied);
+  await assert.rejects(connect(own.ws, { key: { name: "client", secret: randomBytes(32) } }), wigwag.AccessDenied);
+  await own.stop();
+});
+
+test("the client falls back to long poll where WebSockets are refused, and sends its token", async () => {
+  const gateway = await startGateway(service, { webSocket: "refuse" });
+  const other = await connect(gateway.address, { token: "secret" });
+  assert.equal(other.carrier, "longPoll");
+  const ledger = await other.actor("ledger");
+  assert.equal((await ledger.ask.echo("a".repeat(2_000_000))).length, 2_000_000);
+  await other.close();
+  assert.deepEqual([...gateway.tokens], ["Bearer secret"]);
+  await gateway.stop();
+});
+
+test("an address where nothing listens, or of no known form, is refused with the reason", async () => {
+  await assert.rejects(connect("http://127.0.0.1:9"), (error) => error instanceof wigwag.ConnectFailed && /then/.test(error.text));
+  await assert.rejects(connect("tcp://127.0.0.1:9"), TypeError);
+  await assert.rejects(connect("ws://127.0.0.1:9", { signal: AbortSignal.abort("no") }), wigwag.Cancelled);
+});
