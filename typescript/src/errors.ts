@@ -5,8 +5,9 @@
  * side, and what mends it.
  */
 
-import { Code, nameOf } from "./wire/codes.js";
-import { Local } from "./session/events.js";
+import * as Code from "./wire/code.js";
+import { nameOf } from "./wire/codes.js";
+import * as Local from "./session/local.js";
 
 /** Which side can mend an error. */
 export type Fault = "caller" | "actor" | "node" | "network";

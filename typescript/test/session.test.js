@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Code } from "../dist/wire/codes.js";
-import { Frame } from "../dist/wire/frames.js";
-import { Local } from "../dist/session/events.js";
+import * as Code from "../dist/wire/code.js";
+import * as Frame from "../dist/wire/frame.js";
+import * as Local from "../dist/session/local.js";
 import { Peer } from "./support/peer.js";
 
 const NONE = new Uint8Array(0);

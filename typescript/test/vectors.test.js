@@ -5,8 +5,9 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import * as batches from "../dist/wire/batch.js";
 import { concat, hex, Reader, utf8, Writer } from "../dist/wire/bytes.js";
-import { Code } from "../dist/wire/codes.js";
-import { body, fieldsOf, Frame, frameOf, isKnown, MAY_BE_SKIPPED, runItems } from "../dist/wire/frames.js";
+import * as Code from "../dist/wire/code.js";
+import * as Frame from "../dist/wire/frame.js";
+import { body, fieldsOf, frameOf, isKnown, MAY_BE_SKIPPED, runItems } from "../dist/wire/frames.js";
 import * as opening from "../dist/wire/opening.js";
 import { ROOT } from "./support/service.js";
 

@@ -26,6 +26,7 @@ mod tally;
 mod setup;
 mod python;
 mod test;
+mod typescript;
 mod check;
 mod libfuzzer;
 mod mutants;

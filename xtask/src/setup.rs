@@ -23,7 +23,7 @@ const REQUIRED_PROGRAMS: &[RequiredProgram] = &[
     RequiredProgram {
         program: "chromium",
         package: "chromium",
-        why: "checks the lab's page on phone and desktop sizes, light and dark",
+        why: "checks the lab's page on phone and desktop sizes, and runs the TypeScript client",
     },
     RequiredProgram {
         program: "curl",
@@ -54,6 +54,16 @@ const REQUIRED_PROGRAMS: &[RequiredProgram] = &[
         program: "nngcat",
         package: "nng-utils",
         why: "a live nng peer for the SP sockets",
+    },
+    RequiredProgram {
+        program: "node",
+        package: "nodejs",
+        why: "runs the TypeScript client and its tests",
+    },
+    RequiredProgram {
+        program: "npm",
+        package: "npm",
+        why: "installs the packages that the tests of the TypeScript client need",
     },
     RequiredProgram {
         program: "python3",

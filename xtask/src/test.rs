@@ -1,7 +1,7 @@
 //! `cargo xtask test`: runs every test and prints one line with the total.
 //!
 //! The tests of the workspace run with `WIGWAG_OUTSIDE=1`, so tests that need other programs start
-//! them, and fail if a program is missing.
+//! them, and fail if a program is missing. The tests of the TypeScript client run behind them.
 //!
 //! The models run with `cargo xtask nightly`: each crate that depends on loom or shuttle is built again
 //! with `--cfg wigwag_loom` or `--cfg wigwag_shuttle`. The cfg applies to that crate alone; `RUSTFLAGS`
@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::metadata::Metadata;
 use crate::tally::{Reader, Tally};
-use crate::{setup, step, workspace};
+use crate::{setup, step, typescript, workspace};
 
 /// A model checker.
 struct ModelChecker {
@@ -70,6 +70,7 @@ pub(crate) fn run() -> bool {
     let mut tally = step::timed("tests", || counted(tests.env("WIGWAG_OUTSIDE", "1")));
     let mut waiting = workspace::cargo(WAITING_TESTS);
     tally += step::timed("tests that wait", || counted(waiting.env("WIGWAG_OUTSIDE", "1")));
+    tally += step::timed("typescript", typescript::test);
     sum_up(tally)
 }
 

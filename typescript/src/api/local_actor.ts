@@ -4,7 +4,7 @@
  */
 
 import type { InboundCall } from "../wire/batch.js";
-import { Code } from "../wire/codes.js";
+import * as Code from "../wire/code.js";
 import type { Inbound, InboundChannel } from "../session/inbound.js";
 import type { LocalReference } from "./reference.js";
 

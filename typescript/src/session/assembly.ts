@@ -1,8 +1,10 @@
 /** Messages of the peer that come in parts (section 3 of the page). */
 
 import { concat, Reader } from "../wire/bytes.js";
-import { Broken, Code } from "../wire/codes.js";
-import { type Fields, Frame } from "../wire/frames.js";
+import * as Code from "../wire/code.js";
+import { Broken } from "../wire/codes.js";
+import * as Frame from "../wire/frame.js";
+import type { Fields } from "../wire/frames.js";
 
 interface Partial {
   type: number;

@@ -27,19 +27,6 @@ export interface Call {
   items?: { limit: number; used: number; freed: number };
 }
 
-/** Codes of the session's own errors, which are never sent (section 8). */
-export const Local = {
-  /** The call was never handled and never will be. */
-  NotDelivered: 0x0301,
-  /** The session has ended, and the call may have been handled. */
-  Unknown: 0x0302,
-  /** The peer was silent, or could not be reached, for longer than it keeps the session. */
-  Lost: 0x0303,
-  /** The caller has left before the call was sent. */
-  Withdrawn: 0x0304,
-  /** The program has given the reference back by which it calls. */
-  Released: 0x0305,
-} as const;
 
 export type SessionEvent =
   | { kind: "opened" }

@@ -1,9 +1,10 @@
 /** The opening of one connection, as its dialer does it (sections 1 and 7 of the page). */
 
 import { isSame, Reader, text } from "../wire/bytes.js";
-import { Broken, Code, nameOf } from "../wire/codes.js";
+import * as Code from "../wire/code.js";
+import { Broken, nameOf } from "../wire/codes.js";
 import * as wire from "../wire/opening.js";
-import { Opening } from "../wire/opening.js";
+import * as Opening from "../wire/opening_type.js";
 
 const VERSION = 1;
 

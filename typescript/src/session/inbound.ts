@@ -5,8 +5,10 @@
 
 import type { InboundCall } from "../wire/batch.js";
 import { concat, EMPTY, hex, utf8, Writer } from "../wire/bytes.js";
-import { Broken, Code } from "../wire/codes.js";
-import { body, type Fields, Frame, frame, frameOf } from "../wire/frames.js";
+import * as Code from "../wire/code.js";
+import { Broken } from "../wire/codes.js";
+import * as Frame from "../wire/frame.js";
+import { body, type Fields, frame, frameOf } from "../wire/frames.js";
 import { effectiveFrameMax, type Limits } from "../wire/opening.js";
 import type { SessionContext } from "./events.js";
 import { Long, type LongMessages } from "./long.js";

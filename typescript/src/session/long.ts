@@ -4,7 +4,8 @@
  * The messages of different sources take turns, part by part, and other frames go between the parts.
  */
 
-import { Frame, frame } from "../wire/frames.js";
+import * as Frame from "../wire/frame.js";
+import { frame } from "../wire/frames.js";
 import type { Channel } from "./channel.js";
 import type { Call } from "./events.js";
 import type { Outbox } from "./outbox.js";

@@ -5,11 +5,14 @@
 
 import { EMPTY, text, Writer } from "../wire/bytes.js";
 import { unitsOf } from "../wire/batch.js";
-import { Broken, Code } from "../wire/codes.js";
-import { body, type Fields, Frame, frame, frameOf } from "../wire/frames.js";
+import * as Code from "../wire/code.js";
+import { Broken } from "../wire/codes.js";
+import * as Frame from "../wire/frame.js";
+import { body, type Fields, frame, frameOf } from "../wire/frames.js";
 import { effectiveFrameMax, type Limits } from "../wire/opening.js";
 import { Channel } from "./channel.js";
-import { type Call, Local, type SessionContext } from "./events.js";
+import * as Local from "./local.js";
+import type { Call, SessionContext } from "./events.js";
 import { Long, LongMessages } from "./long.js";
 import type { Outbox } from "./outbox.js";
 import { Slots } from "./slots.js";

@@ -5,7 +5,8 @@
  * from the peer's next number on are written again, in order and with their numbers.
  */
 
-import { Broken, Code } from "../wire/codes.js";
+import * as Code from "../wire/code.js";
+import { Broken } from "../wire/codes.js";
 
 /** Calls stop being published at so many unacknowledged bytes. */
 export const UNACKED_BYTES_MAX = 4 * 1024 * 1024;

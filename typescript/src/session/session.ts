@@ -8,11 +8,14 @@
 
 import * as batches from "../wire/batch.js";
 import { EMPTY, Reader, text, utf8, Writer } from "../wire/bytes.js";
-import { Broken, Code, nameOf } from "../wire/codes.js";
-import { Frame, fieldsOf, frame, frameOf, isKnown, MAY_BE_SKIPPED, runItems, SEQUENCED } from "../wire/frames.js";
+import * as Code from "../wire/code.js";
+import { Broken, nameOf } from "../wire/codes.js";
+import * as Frame from "../wire/frame.js";
+import { fieldsOf, frame, frameOf, isKnown, MAY_BE_SKIPPED, runItems, SEQUENCED } from "../wire/frames.js";
 import { defaultLimits, Feature, type Hello, nodeId, type SharedKey } from "../wire/opening.js";
 import { Assembly, type Whole } from "./assembly.js";
-import { type Call, Local, type SessionContext, type SessionEvent } from "./events.js";
+import * as Local from "./local.js";
+import type { Call, SessionContext, SessionEvent } from "./events.js";
 import { Handshake, type Identity, Refused } from "./handshake.js";
 import { Heartbeat } from "./heartbeat.js";
 import { Inbound } from "./inbound.js";

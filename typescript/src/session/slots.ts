@@ -1,6 +1,7 @@
 /** The asks of this side that wait for their answers, by slot and generation (section 6). */
 
-import { Broken, Code } from "../wire/codes.js";
+import * as Code from "../wire/code.js";
+import { Broken } from "../wire/codes.js";
 import type { Call } from "./events.js";
 
 export class Slots {

@@ -1,8 +1,10 @@
 /** Batches: the header in front of frames, and the frames in it (section 3 of the page). */
 
 import { concat, Reader, Writer } from "./bytes.js";
-import { Broken, Code } from "./codes.js";
-import { fieldsOf, Frame, runItems } from "./frames.js";
+import * as Code from "./code.js";
+import { Broken } from "./codes.js";
+import * as Frame from "./frame.js";
+import { fieldsOf, runItems } from "./frames.js";
 
 /** The word of PAIR1 in front of each SP message: the number of hops. */
 const HOP_WORD = new Uint8Array([0, 0, 0, 1]);

@@ -6,7 +6,8 @@
  * reads all 64 bits.
  */
 
-import { Broken, Code } from "./codes.js";
+import * as Code from "./code.js";
+import { Broken } from "./codes.js";
 
 const decoder = new TextDecoder();
 const encoder = new TextEncoder();

@@ -4,43 +4,11 @@
  * One table describes all frames, so reading and writing cannot disagree about a field.
  */
 
+import * as Frame from "./frame.js";
 import { Reader, Writer } from "./bytes.js";
-import { Broken, Code } from "./codes.js";
+import * as Code from "./code.js";
+import { Broken } from "./codes.js";
 
-export const Frame = {
-  PING: 0x01,
-  PONG: 0x02,
-  CREDIT: 0x03,
-  ITEM_CREDIT: 0x04,
-  REVOKE: 0x06,
-  NEED: 0x07,
-  OUTCOMES: 0x08,
-  REJECTED: 0x09,
-  CLOSE: 0x0f,
-  ATTACH: 0x81,
-  ATTACHED: 0x82,
-  DETACH: 0x83,
-  DETACHED: 0x84,
-  REVOKED: 0x85,
-  TELL: 0x90,
-  ASK: 0x91,
-  CALL_X: 0x92,
-  REPLY: 0x93,
-  ERROR: 0x94,
-  CANCEL: 0x95,
-  ITEM: 0x96,
-  ITEM_END: 0x97,
-  PARTS: 0x98,
-  PART: 0x99,
-  PARTS_DROP: 0x9a,
-  RELEASE: 0x9d,
-  DRAIN: 0x9e,
-  TELLS: 0xa0,
-  ASKS: 0xa1,
-  REPLIES: 0xa2,
-  MIXED_TELLS: 0xa3,
-  MIXED_ASKS: 0xa4,
-} as const;
 
 /** A frame with this bit has a sequence number. */
 export const SEQUENCED = 0x80;

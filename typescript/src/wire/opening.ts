@@ -1,18 +1,11 @@
 /** The messages of an opening (sections 1, 2 and 7 of the page), and the proofs in them. */
 
+import * as Opening from "./opening_type.js";
 import { concat, EMPTY, Reader, utf8, Writer } from "./bytes.js";
-import { Broken, Code } from "./codes.js";
+import * as Code from "./code.js";
+import { Broken } from "./codes.js";
 import { hmac, sha256 } from "./sha256.js";
 
-export const Opening = {
-  HELLO: 1,
-  AUTH: 2,
-  OPEN: 3,
-  OPENED: 4,
-  RESUME: 5,
-  RESUMED: 6,
-  REFUSED: 7,
-} as const;
 
 const MAGIC = new Uint8Array([0x57, 0x49, 0x47, 0x57, 0x41, 0x47, 0x0d, 0x0a]);
 

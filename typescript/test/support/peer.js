@@ -2,8 +2,10 @@
 
 import * as batches from "../../dist/wire/batch.js";
 import { concat, Writer } from "../../dist/wire/bytes.js";
-import { fieldsOf, Frame, frame } from "../../dist/wire/frames.js";
-import { defaultLimits, hello, OFFERED, Opening, parseHello } from "../../dist/wire/opening.js";
+import * as Frame from "../../dist/wire/frame.js";
+import { fieldsOf, frame } from "../../dist/wire/frames.js";
+import * as Opening from "../../dist/wire/opening_type.js";
+import { defaultLimits, hello, OFFERED, parseHello } from "../../dist/wire/opening.js";
 import { Session } from "../../dist/session/session.js";
 import { Channel } from "../../dist/session/channel.js";
 

@@ -1,0 +1,32 @@
+/** The codes of section 8 of the page. Bundlers put the numbers in the place of these names. */
+
+export const Ok = 0x0000;
+export const Bye = 0x0100;
+export const Protocol = 0x0101;
+export const Version = 0x0102;
+export const FeatureRequired = 0x0103;
+export const AuthRequired = 0x0104;
+export const AuthFailed = 0x0105;
+export const SessionUnknown = 0x0106;
+export const TokenBad = 0x0107;
+export const DialTie = 0x0108;
+export const Exists = 0x0109;
+export const TooMany = 0x010a;
+export const LimitExceeded = 0x010b;
+export const UnknownFrame = 0x010c;
+export const Gap = 0x010d;
+export const AckBeyondSent = 0x010e;
+export const CreditExceeded = 0x010f;
+export const NoSuchActor = 0x0200;
+export const NoSuchMethod = 0x0201;
+export const BadArguments = 0x0202;
+export const ActorStopped = 0x0203;
+export const Panicked = 0x0204;
+export const Overloaded = 0x0205;
+export const Cancelled = 0x0206;
+export const ReplyDropped = 0x0207;
+export const Draining = 0x0208;
+export const TooLarge = 0x0209;
+export const CallCycle = 0x020a;
+export const DeadlinePassed = 0x020b;
+export const NotSerializable = 0x020c;

@@ -1,0 +1,34 @@
+/** The types of frames (section 3 of the page). Bundlers put the numbers in the place of these names. */
+
+export const PING = 0x01;
+export const PONG = 0x02;
+export const CREDIT = 0x03;
+export const ITEM_CREDIT = 0x04;
+export const REVOKE = 0x06;
+export const NEED = 0x07;
+export const OUTCOMES = 0x08;
+export const REJECTED = 0x09;
+export const CLOSE = 0x0f;
+export const ATTACH = 0x81;
+export const ATTACHED = 0x82;
+export const DETACH = 0x83;
+export const DETACHED = 0x84;
+export const REVOKED = 0x85;
+export const TELL = 0x90;
+export const ASK = 0x91;
+export const CALL_X = 0x92;
+export const REPLY = 0x93;
+export const ERROR = 0x94;
+export const CANCEL = 0x95;
+export const ITEM = 0x96;
+export const ITEM_END = 0x97;
+export const PARTS = 0x98;
+export const PART = 0x99;
+export const PARTS_DROP = 0x9a;
+export const RELEASE = 0x9d;
+export const DRAIN = 0x9e;
+export const TELLS = 0xa0;
+export const ASKS = 0xa1;
+export const REPLIES = 0xa2;
+export const MIXED_TELLS = 0xa3;
+export const MIXED_ASKS = 0xa4;

@@ -1,0 +1,146 @@
+//! The tests of the TypeScript client, in Node and in Chromium, as a part of `cargo xtask test`.
+//!
+//! They start programs that the build of the workspace has left in the target folder: the service of
+//! `crates/wigwag/examples/typescript_service`, and the command.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use crate::tally::Tally;
+use crate::{setup, step, workspace};
+
+/// The copy of the list of packages, written into their folder when all of them are there.
+const INSTALLED: &str = "node_modules/installed-lock.json";
+
+/// Files of tests that run at a time: most of them wait for heartbeats. One after the other they take
+/// 100 s, and three at a time 50 s.
+const TESTS: &[&str] = &["--test", "--test-reporter=tap", "--test-concurrency=3"];
+
+/// Installs the packages, compiles the client, and runs and counts its tests.
+pub(crate) fn test() -> Tally {
+    match prepare().and_then(|()| run(Command::new("node").args(TESTS).args(files()?))) {
+        Ok(tally) => tally,
+        Err(error) => {
+            println!("{error}");
+            Tally::BROKEN
+        }
+    }
+}
+
+fn folder() -> PathBuf {
+    workspace::root().join("typescript")
+}
+
+fn prepare() -> Result<(), String> {
+    let read = |name: &str| fs::read(folder().join(name));
+    let list = read("package-lock.json").map_err(|error| format!("package-lock.json: {error}"))?;
+    let mut npm = |arguments: &[&str]| {
+        setup::run(Command::new("npm").args(arguments).current_dir(folder()))
+    };
+    if read(INSTALLED).ok().as_ref() != Some(&list) {
+        npm(&["ci", "--no-audit", "--no-fund"])?;
+        fs::write(folder().join(INSTALLED), list).map_err(|error| format!("{INSTALLED}: {error}"))?;
+    }
+    npm(&["run", "build"])
+}
+
+/// The files with tests, in the order of their names.
+fn files() -> Result<Vec<String>, String> {
+    let entries = fs::read_dir(folder().join("test")).map_err(|error| error.to_string())?;
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let mut files: Vec<String> =
+        names.filter(|name| name.ends_with(".test.js")).map(|name| format!("test/{name}")).collect();
+    files.sort();
+    Ok(files)
+}
+
+/// Runs a command that prints TAP, prints its output as it arrives, and counts the tests.
+fn run(command: &mut Command) -> Result<Tally, String> {
+    let line = step::line_of(command);
+    let failed = |error: std::io::Error| format!("{line} failed: {error}");
+    command.current_dir(folder()).stdin(Stdio::null()).stdout(Stdio::piped());
+    let mut child = command.spawn().map_err(failed)?;
+    let output = BufReader::new(child.stdout.take().expect("piped two lines above"));
+    let mut totals = Totals::default();
+    for text in output.split(b'\n') {
+        let text = text.map_err(failed)?;
+        let text = String::from_utf8_lossy(&text);
+        println!("{text}");
+        totals.line(&text);
+    }
+    let has_succeeded = child.wait().map_err(failed)?.success();
+    Ok(totals.tally(has_succeeded))
+}
+
+/// The lines with the totals at the end of Node's TAP: `# pass 40`.
+#[derive(Default)]
+struct Totals {
+    tally: Option<Tally>,
+}
+
+impl Totals {
+    fn line(&mut self, line: &str) {
+        let Some((name, count)) = line.strip_prefix("# ").and_then(|rest| rest.split_once(' ')) else {
+            return;
+        };
+        let Ok(count) = count.trim().parse::<u64>() else { return };
+        match name {
+            // The first of the totals; a test that prints such a line does so in front of it.
+            "tests" => self.tally = Some(Tally::default()),
+            "pass" => self.add(Tally { passed: count, ..Tally::default() }),
+            "fail" | "cancelled" => self.add(Tally { failed: count, ..Tally::default() }),
+            "skipped" | "todo" => self.add(Tally { ignored: count, ..Tally::default() }),
+            _ => {}
+        }
+    }
+
+    fn add(&mut self, more: Tally) {
+        if let Some(tally) = &mut self.tally {
+            *tally += more;
+        }
+    }
+
+    /// A run that ends without totals, or fails outside its tests, is one failure.
+    fn tally(self, has_succeeded: bool) -> Tally {
+        let mut tally = self.tally.unwrap_or(Tally::BROKEN);
+        if !has_succeeded && tally.failed == 0 {
+            tally += Tally::BROKEN;
+        }
+        tally
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(output: &str, has_succeeded: bool) -> Tally {
+        let mut totals = Totals::default();
+        output.lines().for_each(|line| totals.line(line));
+        totals.tally(has_succeeded)
+    }
+
+    const OUTPUT: &str = "TAP version 13\n# pass 99\nok 1 - a\n1..1\n# tests 9\n# suites 0\n# pass 5\n\
+                          # fail 1\n# cancelled 1\n# skipped 1\n# todo 1\n# duration_ms 12.5\n";
+
+    #[test]
+    fn the_totals_at_the_end_of_nodes_output_are_counted() {
+        let expected = Tally { passed: 5, failed: 2, ignored: 2, not_run: 0 };
+        assert_eq!(read(OUTPUT, false), expected);
+    }
+
+    #[test]
+    fn a_run_without_totals_or_that_fails_outside_its_tests_is_a_failure() {
+        assert_eq!(read("TAP version 13\nok 1 - a\n", true), Tally::BROKEN);
+        let good = "# tests 1\n# pass 1\n# fail 0\n";
+        assert_eq!(read(good, true), Tally { passed: 1, ..Tally::default() });
+        assert_eq!(read(good, false), Tally { passed: 1, failed: 1, ..Tally::default() });
+    }
+
+    #[test]
+    fn there_are_files_with_tests() {
+        assert!(files().unwrap().iter().any(|name| name == "test/chromium.test.js"));
+    }
+}
