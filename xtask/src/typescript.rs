@@ -36,12 +36,12 @@ fn folder() -> PathBuf {
 fn prepare() -> Result<(), String> {
     let read = |name: &str| fs::read(folder().join(name));
     let list = read("package-lock.json").map_err(|error| format!("package-lock.json: {error}"))?;
-    let mut npm = |arguments: &[&str]| {
-        setup::run(Command::new("npm").args(arguments).current_dir(folder()))
-    };
+    let mut npm =
+        |arguments: &[&str]| setup::run(Command::new("npm").args(arguments).current_dir(folder()));
     if read(INSTALLED).ok().as_ref() != Some(&list) {
         npm(&["ci", "--no-audit", "--no-fund"])?;
-        fs::write(folder().join(INSTALLED), list).map_err(|error| format!("{INSTALLED}: {error}"))?;
+        fs::write(folder().join(INSTALLED), list)
+            .map_err(|error| format!("{INSTALLED}: {error}"))?;
     }
     npm(&["run", "build"])
 }
@@ -50,8 +50,10 @@ fn prepare() -> Result<(), String> {
 fn files() -> Result<Vec<String>, String> {
     let entries = fs::read_dir(folder().join("test")).map_err(|error| error.to_string())?;
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    let mut files: Vec<String> =
-        names.filter(|name| name.ends_with(".test.js")).map(|name| format!("test/{name}")).collect();
+    let mut files: Vec<String> = names
+        .filter(|name| name.ends_with(".test.js"))
+        .map(|name| format!("test/{name}"))
+        .collect();
     files.sort();
     Ok(files)
 }
@@ -82,7 +84,8 @@ struct Totals {
 
 impl Totals {
     fn line(&mut self, line: &str) {
-        let Some((name, count)) = line.strip_prefix("# ").and_then(|rest| rest.split_once(' ')) else {
+        let Some((name, count)) = line.strip_prefix("# ").and_then(|rest| rest.split_once(' '))
+        else {
             return;
         };
         let Ok(count) = count.trim().parse::<u64>() else { return };

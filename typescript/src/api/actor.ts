@@ -13,8 +13,7 @@ import type { Actor, CallOptions } from "./types.js";
 export interface ActorHost extends CallOwner {
   detach(channel: Channel): void;
   readonly messageMax: number;
-  /** Runs `make`, and gives what it has returned with the references that it has lent. */
-  lending<V>(make: () => V): [V, Uint8Array[]];
+  readonly references: { lending<V>(make: () => V): [V, Uint8Array[]] };
 }
 
 export class ActorHandle<T> implements Actor<T> {
@@ -90,7 +89,7 @@ export class ActorHandle<T> implements Actor<T> {
       const expected = parameters.map((one) => `${one.name}: ${one.spelled}`).join(", ");
       throw new errors.BadArguments({ text: `\`${name}\` takes (${expected})` });
     }
-    const [bytes, lent] = this.host.lending(() => {
+    const [bytes, lent] = this.host.references.lending(() => {
       try {
         return encode(parameters.map(({ kind }, at) => this.converter.toWire(values[at], kind)));
       } catch (cause) {

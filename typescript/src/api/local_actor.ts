@@ -19,8 +19,7 @@ interface Waiting {
 export interface ActorOwner {
   readonly inbound: Inbound;
   now(): number;
-  encode(value: unknown): Uint8Array;
-  decode(bytes: Uint8Array): unknown;
+  readonly references: { encode(value: unknown): Uint8Array; decode(bytes: Uint8Array): unknown };
   /** Frames may wait to be written. */
   touch(): void;
   /** The handler of a tell has failed, which no caller is told. */
@@ -71,7 +70,7 @@ export class LocalActor {
     if (typeof handler !== "function") return refuse(Code.NoSuchMethod, `there is no method ${call.method}`);
     let result: unknown;
     try {
-      const values = this.owner.decode(call.arguments);
+      const values = this.owner.references.decode(call.arguments);
       if (!Array.isArray(values)) return refuse(Code.BadArguments, "arguments are an array");
       result = handler.apply(target, values);
     } catch (error) {
@@ -92,7 +91,7 @@ export class LocalActor {
   #answer(channel: InboundChannel, call: InboundCall, value: unknown): undefined {
     if (call.asker) {
       try {
-        this.owner.inbound.reply(call.asker, this.owner.encode(value));
+        this.owner.inbound.reply(call.asker, this.owner.references.encode(value));
       } catch (error) {
         this.owner.inbound.error(call.asker, Code.NotSerializable, String(error));
       }

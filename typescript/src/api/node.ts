@@ -6,16 +6,16 @@ import type { CarrierOptions } from "../carrier/carrier.js";
 import { Channel } from "../session/channel.js";
 import { type Call, type SessionEvent } from "../session/events.js";
 import { Session, type SessionOptions } from "../session/session.js";
-import { Converter, type References } from "../values/convert.js";
+import { Converter } from "../values/convert.js";
 import { type Description, parseDescription } from "../values/description.js";
-import { decode, encode, Extension } from "../values/msgpack.js";
-import { hex, isSame, utf8 } from "../wire/bytes.js";
-import { parseReference, REFERENCE, referenceBytes } from "../wire/reference.js";
+import { decode, encode } from "../values/msgpack.js";
+import { isSame, utf8 } from "../wire/bytes.js";
 import { ActorHandle, type ActorHost } from "./actor.js";
 import { ask, type TrackedCall } from "./calls.js";
 import { Driver } from "./driver.js";
-import { LocalActor } from "./local_actor.js";
-import { isReferable, LocalReference, reference, type ReferenceOwner, RemoteReference, Reference } from "./reference.js";
+import type { ActorOwner } from "./local_actor.js";
+import { Reference, type ReferenceOwner, type RemoteReference } from "./reference.js";
+import { SessionReferences } from "./session_references.js";
 import type { Actor, CallOptions } from "./types.js";
 
 /** Calls and bytes that may wait for their turn. More are refused with `Backlog`. */
@@ -45,18 +45,15 @@ export interface NodeEvents {
   failed: CustomEvent<unknown>;
 }
 
-export class WigwagNode implements ActorHost, ReferenceOwner, References {
+export class WigwagNode implements ActorHost, ActorOwner, ReferenceOwner {
   readonly #target = new EventTarget();
   readonly #session: Session;
   readonly #driver: Driver;
-  /** The actors of this program that the node was lent, by the number of their reference. */
-  readonly #locals = new Map<string, LocalActor>();
+  /** @internal */
+  readonly references: SessionReferences;
   readonly #descriptions = new Map<bigint, Description>();
   readonly #attaching = new Map<Channel, (error?: errors.WigwagError) => void>();
   readonly #names = new Map<Channel, Description>();
-  /** The references that the value which is being encoded lends. */
-  #lending: Uint8Array[] | undefined;
-  readonly #plain = new Converter(new Map(), this);
   #end: errors.WigwagError | undefined;
   #isClosing = false;
   #closed: () => void = () => {};
@@ -64,7 +61,7 @@ export class WigwagNode implements ActorHost, ReferenceOwner, References {
   /** @internal */
   constructor(options: SessionOptions, choice: Choice, carriers: Omit<CarrierOptions, "url">, private readonly first: FirstConnection) {
     this.#session = new Session(options);
-    this.#session.inbound.hashOf = (key, expected) => this.#locals.get(key)?.hashFor(expected) ?? 0n;
+    this.references = new SessionReferences(this.#session, this);
     this.#driver = new Driver(this.#session, choice, carriers, {
       event: (event) => this.#happened(event),
       lost: (why) => {
@@ -140,7 +137,7 @@ export class WigwagNode implements ActorHost, ReferenceOwner, References {
     });
     const description = this.#descriptions.get(channel.schemaHash) ?? (await this.#describe(channel, options));
     this.#names.set(channel, description);
-    return new ActorHandle<T>(this, channel, description, new Converter(description.types, this));
+    return new ActorHandle<T>(this, channel, description, new Converter(description.types, this.references));
   }
 
   async #describe(channel: Channel, options: CallOptions): Promise<Description> {
@@ -178,10 +175,10 @@ export class WigwagNode implements ActorHost, ReferenceOwner, References {
         this.#rejected(event);
         break;
       case "called":
-        this.#locals.get(event.channel.key ?? "")?.take(event);
+        this.references.locals.get(event.channel.key ?? "")?.take(event);
         break;
       case "released":
-        this.#locals.delete(event.key);
+        this.references.locals.delete(event.key);
         break;
       default:
         this.#toCaller(event);
@@ -210,7 +207,7 @@ export class WigwagNode implements ActorHost, ReferenceOwner, References {
 
   #ended(error: errors.WigwagError): void {
     this.#end = error;
-    this.#locals.clear();
+    this.references.locals.clear();
     for (const type of BACK) globalThis.removeEventListener?.(type, this.#back);
     this.first.ended(error);
     this.#closed();
@@ -317,79 +314,10 @@ export class WigwagNode implements ActorHost, ReferenceOwner, References {
     return this.#attach<T>(new Channel(isOfPeer ? 1 : 2, bytes.number), bytes.schemaHash, {});
   }
 
+
   /** @internal */
   discard(value: Uint8Array): void {
-    try {
-      this.#letGo(this.decode(value));
-    } catch {
-      // Bytes that are no value hold no reference either.
-    }
-  }
-
-  #letGo(value: unknown): void {
-    if (value instanceof RemoteReference) value.release();
-    else if (typeof value === "object" && value !== null && !ArrayBuffer.isView(value)) {
-      for (const one of value instanceof Map ? [...value.keys(), ...value.values()] : Object.values(value)) this.#letGo(one);
-    }
-  }
-
-  /** @internal */
-  lending<V>(make: () => V): [V, Uint8Array[]] {
-    const lent: Uint8Array[] = [];
-    this.#lending = lent;
-    try {
-      return [make(), lent];
-    } catch (error) {
-      for (const number of lent) this.#session.inbound.release(number, 1);
-      throw error;
-    } finally {
-      this.#lending = undefined;
-    }
-  }
-
-  /** @internal */
-  encode(value: unknown): Uint8Array {
-    return this.lending(() => encode(this.#plain.toWire(value, undefined)))[0];
-  }
-
-  /** @internal */
-  decode(bytes: Uint8Array): unknown {
-    return this.#plain.fromWire(decode(bytes), undefined);
-  }
-
-  /** @internal */
-  toWire(value: object): Extension | undefined {
-    if (value instanceof RemoteReference) {
-      if (value.owner !== this || value.isReleased) {
-        throw new errors.NotSerializable({ text: "a reference is sent over the session that has brought it, until it is released" });
-      }
-      return new Extension(REFERENCE, referenceBytes(value.bytes));
-    }
-    if (!(value instanceof LocalReference) && !isReferable(value)) return undefined;
-    const local = value instanceof LocalReference ? value : (reference(value) as LocalReference);
-    if (local.isReleased) throw new errors.NotSerializable({ text: "the reference was released" });
-    if (!this.#session.inbound.lend(local.number)) throw new errors.Backlog({ text: "65,536 references are lent" });
-    this.#lending?.push(local.number);
-    if (!this.#locals.has(local.key)) {
-      this.#locals.set(local.key, new LocalActor(this, local));
-      local.released.add(() => {
-        this.#session.inbound.stop(local.key);
-        this.touch();
-      });
-    }
-    const { node, incarnation } = this.#session;
-    return new Extension(REFERENCE, referenceBytes({ node, incarnation, number: local.number, schemaHash: 0n }));
-  }
-
-  /** @internal */
-  fromWire(extension: Extension): unknown {
-    if (extension.type !== REFERENCE) throw new TypeError("a value of this type needs a later release of this package");
-    const bytes = parseReference(extension.data);
-    const own = isSame(bytes.incarnation, this.#session.incarnation) ? this.#locals.get(hex(bytes.number)) : undefined;
-    if (own === undefined) return new RemoteReference(this, bytes);
-    // A reference to an object of this program that has come home needs nobody to hold it.
-    this.release(bytes.number);
-    return own.reference;
+    this.references.discard(value);
   }
 }
 

@@ -7,13 +7,13 @@
  */
 
 import * as batches from "../wire/batch.js";
-import { EMPTY, Reader, text, utf8, Writer } from "../wire/bytes.js";
+import { EMPTY, utf8, Writer } from "../wire/bytes.js";
 import * as Code from "../wire/code.js";
-import { Broken, nameOf } from "../wire/codes.js";
+import { Broken } from "../wire/codes.js";
 import * as Frame from "../wire/frame.js";
-import { fieldsOf, frame, frameOf, isKnown, MAY_BE_SKIPPED, runItems, SEQUENCED } from "../wire/frames.js";
+import { frame, frameOf, SEQUENCED } from "../wire/frames.js";
 import { defaultLimits, Feature, type Hello, nodeId, type SharedKey } from "../wire/opening.js";
-import { Assembly, type Whole } from "./assembly.js";
+import { Dispatch } from "./dispatch.js";
 import * as Local from "./local.js";
 import type { Call, SessionContext, SessionEvent } from "./events.js";
 import { Handshake, type Identity, Refused } from "./handshake.js";
@@ -49,7 +49,7 @@ export class Session implements SessionContext {
   readonly outbound: Outbound;
   readonly inbound: Inbound;
   readonly #outbox = new Outbox();
-  readonly #assembly = new Assembly();
+  readonly #dispatch: Dispatch;
   readonly #identity: Identity;
   readonly #random: (count: number) => Uint8Array;
   #state: "idle" | "opening" | "open" | "ended" = "idle";
@@ -81,6 +81,14 @@ export class Session implements SessionContext {
     this.#identity = { node, incarnation, name, session: options.random(16), key: options.key, limits };
     this.outbound = new Outbound(this, this.#outbox, () => this.#peer?.limits ?? defaultLimits());
     this.inbound = new Inbound(this, this.outbound.long, limits, () => this.#peer?.limits ?? defaultLimits());
+    this.#dispatch = new Dispatch(this.outbound, this.inbound, limits.messageMax, {
+      ping: (id, nextMs) => {
+        this.#pong = id;
+        this.#heartbeat!.pingReceived(nextMs);
+      },
+      pong: () => (this.#owesPong = false),
+      close: (code, why) => this.#end(code, why, false),
+    });
   }
 
   get node(): Uint8Array {
@@ -245,109 +253,11 @@ export class Session implements SessionContext {
         this.#ackDue = Math.min(this.#ackDue, this.#now + ACK_DELAY_MS);
         this.#heartbeat!.active(this.#now);
       }
-      this.#frameCame(type, body);
+      this.#dispatch.frame(type, body, this.#now);
       if (this.#state !== "open") return;
     }
     if (seq !== batch.firstSeq + batch.count) throw new Broken(Code.Protocol, "a batch has as many frames as it says");
     this.#heartbeat!.received(this.#now, this.#owesPong || !this.#outbox.isEmpty);
-  }
-
-  #frameCame(type: number, body: Uint8Array): void {
-    if (!isKnown(type) || type === Frame.ITEM_END) {
-      if (type & MAY_BE_SKIPPED) return;
-      throw new Broken(Code.UnknownFrame, "a frame is known, or may be skipped");
-    }
-    if (batches.isCall(type)) return this.#callCame(type, body, true);
-    const fields = fieldsOf(type, body);
-    switch (type) {
-      case Frame.PING:
-        this.#pong = fields.number(0);
-        return this.#heartbeat!.pingReceived(fields.number(1));
-      case Frame.PONG:
-        this.#owesPong = false;
-        return;
-      case Frame.CLOSE:
-        return this.#closeCame(fields.number(0), text(fields.bytes(1)));
-      case Frame.REPLY:
-        return this.outbound.answered(fields.number(0), fields.number(1), fields.bytes(2));
-      case Frame.REPLIES:
-        return runItems(fields.bytes(2)).forEach((value, at) =>
-          this.outbound.answered(fields.number(0) + at, fields.number(1), value),
-        );
-      case Frame.ERROR:
-        return this.outbound.failed(fields.number(0), fields.number(1), fields.number(2), text(fields.bytes(3)));
-      case Frame.ITEM:
-        return this.outbound.item(fields, body.length);
-      case Frame.ATTACHED:
-        return this.outbound.attached(fields);
-      case Frame.DETACHED:
-        return this.outbound.detached(fields);
-      case Frame.CREDIT:
-        return this.outbound.credit(fields);
-      case Frame.REVOKE:
-        return this.outbound.revoke(fields);
-      case Frame.REJECTED:
-        return this.outbound.rejected(fields);
-      case Frame.ATTACH:
-        this.#assembly.forget(fields.number(0));
-        return this.inbound.attach(fields);
-      case Frame.DETACH:
-        this.#assembly.forget(fields.number(0));
-        return this.inbound.detach(fields);
-      case Frame.NEED:
-        return this.inbound.need(fields);
-      case Frame.CANCEL:
-        return this.inbound.cancel(fields);
-      case Frame.RELEASE:
-        return this.inbound.release(fields.bytes(0), fields.number(1));
-      case Frame.PARTS:
-        return this.#whole(this.#assembly.begin(fields, this.#identity.limits.messageMax, this.#checkParts));
-      case Frame.PART:
-        return this.#whole(this.#assembly.add(fields.number(0), fields.bytes(1)));
-      case Frame.PARTS_DROP:
-        return this.#partsDropped(fields.number(0));
-    }
-  }
-
-  #closeCame(code: number, rule: string): void {
-    const why = code === Code.Bye ? "the node closed the session" : `the node ended the session with ${nameOf(code)}: ${rule}`;
-    this.#end(code, why, false);
-  }
-
-  readonly #checkParts = (source: number, total: number, start: Reader): void => {
-    if (source === 0) this.outbound.slots.find(start.number(), start.number());
-    else this.inbound.charge(source - 1, batches.unitsOf(total));
-  };
-
-  #whole(whole: Whole | undefined): void {
-    if (whole === undefined) return;
-    if (whole.type === Frame.REPLY) return this.#frameCame(whole.type, whole.body);
-    this.#callCame(whole.type, whole.body, false);
-  }
-
-  #partsDropped(source: number): void {
-    const units = batches.unitsOf(this.#assembly.drop(source));
-    const channel = this.inbound.charge(source - 1, 0);
-    channel.freed += units;
-    this.inbound.credits.add(channel);
-  }
-
-  /** Takes the calls of a frame; those of a message in parts were charged with its first part. */
-  #callCame(type: number, body: Uint8Array, isCharged: boolean): void {
-    const units = batches.unitsOf(body.length);
-    const extras = type === Frame.CALL_X ? batches.extended(body) : undefined;
-    if (extras?.type === Frame.REPLY) {
-      const fields = fieldsOf(Frame.REPLY, extras.body);
-      const [slot, generation] = [fields.number(0), fields.number(1)];
-      if (extras.isUnderstood) return this.outbound.answered(slot, generation, fields.bytes(2));
-      return this.outbound.failed(slot, generation, Code.BadArguments, "the reply has an unknown extra");
-    }
-    const deadline = extras?.milliseconds === undefined ? Infinity : this.#now + 0.9 * extras.milliseconds;
-    for (const call of batches.callsOf(extras?.type ?? type, extras?.body ?? body)) {
-      if (extras || type === Frame.TELL || type === Frame.ASK) call.units = units;
-      if (isCharged) this.inbound.charge(call.channel, call.units);
-      this.inbound.call(call, extras?.isUnderstood ?? true, deadline);
-    }
   }
 
   // What goes out.

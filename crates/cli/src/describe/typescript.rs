@@ -31,9 +31,14 @@ pub(crate) fn document(described: &Described) -> String {
         body.push_str(&types.declaration(name));
     }
     body.push_str(&types.interface(&names));
-    let used = |name: &&str| body.contains(&format!(": {name}")) || body.contains(&format!("{name}<"))
-        || body.contains(&format!("{name} |")) || body.contains(&format!("{name}[]"));
-    let imports: Vec<&str> = ["Referable", "Reference", "Stream"].into_iter().filter(used).collect();
+    let used = |name: &&str| {
+        body.contains(&format!(": {name}"))
+            || body.contains(&format!("{name}<"))
+            || body.contains(&format!("{name} |"))
+            || body.contains(&format!("{name}[]"))
+    };
+    let imports: Vec<&str> =
+        ["Referable", "Reference", "Stream"].into_iter().filter(used).collect();
     let import = match imports.as_slice() {
         [] => String::new(),
         names => format!("import type {{ {} }} from \"wigwag\";\n\n", names.join(", ")),
@@ -73,7 +78,8 @@ impl Types<'_> {
 
     /// The parameters of a method. Options at the end may be left out.
     fn arguments(&self, arguments: &[(String, String)]) -> String {
-        let needed = arguments.iter().rposition(|(_, kind)| !is_option(kind)).map_or(0, |at| at + 1);
+        let needed =
+            arguments.iter().rposition(|(_, kind)| !is_option(kind)).map_or(0, |at| at + 1);
         let parameters = arguments.iter().enumerate().map(|(at, (name, kind))| {
             let name = match identifier(name) {
                 Some(name) if RESERVED.contains(&name) => format!("{name}_"),
@@ -116,7 +122,9 @@ impl Types<'_> {
                 [only] if only.name == "0" => {
                     format!("{{ {}: {} }}", property(&variant.name), self.field(only))
                 }
-                fields => format!("{{ {}: {} }}", property(&variant.name), self.fields(fields, "    ")),
+                fields => {
+                    format!("{{ {}: {} }}", property(&variant.name), self.fields(fields, "    "))
+                }
             };
             format!("\n{about}  | {form}")
         });
@@ -219,7 +227,9 @@ fn plain(name: &str, place: Place) -> &'static str {
         "Uuid" => "Uint8Array",
         "Decimal" => "string | number",
         "Ordering" => "-1 | 0 | 1",
-        "Duration" | "SystemTime" | "NaiveDateTime" | "PrimitiveDateTime" => "[number | bigint, number]",
+        "Duration" | "SystemTime" | "NaiveDateTime" | "PrimitiveDateTime" => {
+            "[number | bigint, number]"
+        }
         "OffsetDateTime" => MOMENT,
         "NaiveDate" | "Date" => "[number, number, number]",
         "NaiveTime" | "Time" => "[number, number]",
@@ -234,11 +244,54 @@ fn plain(name: &str, place: Place) -> &'static str {
 
 /// Words that no parameter may have as its name.
 const RESERVED: &[&str] = &[
-    "arguments", "await", "case", "catch", "class", "const", "debugger", "default", "delete", "do",
-    "else", "enum", "eval", "export", "extends", "false", "finally", "function", "if",
-    "implements", "import", "in", "instanceof", "interface", "let", "new", "null", "package",
-    "private", "protected", "public", "return", "static", "super", "switch", "this", "throw",
-    "true", "try", "typeof", "var", "void", "while", "with", "yield", "for", "break", "continue",
+    "arguments",
+    "await",
+    "case",
+    "catch",
+    "class",
+    "const",
+    "debugger",
+    "default",
+    "delete",
+    "do",
+    "else",
+    "enum",
+    "eval",
+    "export",
+    "extends",
+    "false",
+    "finally",
+    "function",
+    "if",
+    "implements",
+    "import",
+    "in",
+    "instanceof",
+    "interface",
+    "let",
+    "new",
+    "null",
+    "package",
+    "private",
+    "protected",
+    "public",
+    "return",
+    "static",
+    "super",
+    "switch",
+    "this",
+    "throw",
+    "true",
+    "try",
+    "typeof",
+    "var",
+    "void",
+    "while",
+    "with",
+    "yield",
+    "for",
+    "break",
+    "continue",
 ];
 
 /// The name, if it is an identifier.
