@@ -12,13 +12,14 @@ import { bundled } from "./support/browser.js";
 import { program, startService } from "./support/service.js";
 
 const PACKAGE = fileURLToPath(new URL("../", import.meta.url));
+/** What a page loads of the package, whatever it uses. */
 const GZIPPED_BYTES_MAX = 24_000;
 const TSC = join(PACKAGE, "node_modules/typescript/bin/tsc");
 
 let service;
 let project;
 
-const run = (command, ...all) => execFileSync(command, all, { cwd: project, encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] });
+const run = (command, ...all) => execFileSync(command, all, { cwd: project, encoding: "utf8", stdio: ["ignore", "pipe", "inherit"], timeout: 60_000 });
 
 /** An empty project into which the package was installed as users install it. */
 before(async () => {
@@ -81,6 +82,7 @@ test("the printed interfaces compile under the strict rules, with a program that
     const sums: Record<string, number | bigint> = await shop.ask.sums();
     for await (const one of shop.stream.orders()) console.log(one.thing, one.count, isSet, sums["tea"]);
     const room = await node.actor<Room>("room");
+    await room.ask.leave_all();
     await room.ask.join(reference(() => "me"));
     const members: Reference[] = await room.ask.members();
     console.log(members.length, Ledger.note.join(), Room.join.join());

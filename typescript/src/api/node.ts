@@ -10,11 +10,10 @@ import { Converter } from "../values/convert.js";
 import { type Description, parseDescription } from "../values/description.js";
 import { decode, encode } from "../values/msgpack.js";
 import { isSame, utf8 } from "../wire/bytes.js";
-import { ActorHandle, type ActorHost } from "./actor.js";
+import { ActorHandle } from "./actor.js";
 import { ask, type TrackedCall } from "./calls.js";
 import { Driver } from "./driver.js";
-import type { ActorOwner } from "./local_actor.js";
-import { Reference, type ReferenceOwner, type RemoteReference } from "./reference.js";
+import { Reference, type RemoteReference } from "./reference.js";
 import { SessionReferences } from "./session_references.js";
 import type { Actor, CallOptions } from "./types.js";
 
@@ -45,7 +44,8 @@ export interface NodeEvents {
   failed: CustomEvent<unknown>;
 }
 
-export class WigwagNode implements ActorHost, ActorOwner, ReferenceOwner {
+/** What is internal is missing in the declarations, so the class does not say that it implements it. */
+export class WigwagNode {
   readonly #target = new EventTarget();
   readonly #session: Session;
   readonly #driver: Driver;

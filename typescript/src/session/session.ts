@@ -157,6 +157,9 @@ export class Session implements SessionContext {
   #end(code: number, why: string, isOurs: boolean): void {
     if (this.#state === "ended") return;
     this.#state = "ended";
+    // Tells among them have no caller any more that could be told.
+    const lost = this.#outbox.next - this.#outbox.acked;
+    if (lost > 0) why += `; ${lost} frames were not acknowledged`;
     this.outbound.end(this.#outbox.written, why);
     this.inbound.end();
     this.events.push({ kind: "ended", code, text: why, isOurs });

@@ -69,6 +69,52 @@ fn shop() -> Described {
 }
 
 #[test]
+fn declarations_for_typescript_have_comments_types_and_names_of_arguments() {
+    let expected = r#"import type { Stream } from "wigwag";
+
+/** A price. */
+export type Price = {
+  /** In cents. */
+  cents: number | bigint;
+  note: unknown;
+  tax?: number | null;
+};
+
+export type Refusal =
+  | "SoldOut"
+  | { TooMany: {
+    /** Buy fewer. */
+    most: number;
+  } }
+  | { Elsewhere: [Price, [number, boolean]] };
+
+/**
+ * Sells things.
+ *
+ * The address of the shop is on the door, and it is open all day, except on days when it is not.
+ */
+export interface Shop {
+  close(): void;
+  /** The price of a thing. */
+  price(thing: string, count?: number | null): { ok: Price } | { err: Refusal };
+  /** What is sold from now on. */
+  sold(): Stream<Price>;
+}
+
+/** The names of the arguments, for `reference(object, Shop)`. */
+export const Shop = {
+  close: [],
+  price: ["thing", "count"],
+  sold: [],
+} as const;
+"#;
+    let document = typescript::document(&shop());
+    let (head, declarations) = document.split_once('\n').unwrap();
+    assert!(head.starts_with("// Written by `wigwag describe --ts`; schema "), "{head}");
+    assert_eq!(declarations, expected);
+}
+
+#[test]
 fn the_text_has_comments_and_types_once_within_80_columns() {
     let example = example::command_line(&shop(), "tcp://127.0.0.1:7001/shop");
     let lines = text::lines(&shop(), "tcp://127.0.0.1:7001/shop", example.as_deref());

@@ -108,7 +108,9 @@ impl Types<'_> {
         let forms: Vec<String> = all.iter().map(|one| self.form(one)).collect();
         let about = all.first().map_or("", |one| one.comment.as_str());
         let name = identifier(name).unwrap_or("Unnamed");
-        format!("{}export type {name} = {};\n\n", comment(about, ""), forms.join(" | "))
+        let forms = forms.join(" | ");
+        let gap = if forms.starts_with(char::is_whitespace) { "" } else { " " };
+        format!("{}export type {name} ={gap}{forms};\n\n", comment(about, ""))
     }
 
     fn form(&self, of: &DescribedType) -> String {
