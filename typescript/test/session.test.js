@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as Code from "../dist/wire/code.js";
 import * as Frame from "../dist/wire/frame.js";
-import * as Local from "../dist/session/local.js";
+import * as Local from "../dist/wire/local.js";
 import { Peer } from "./support/peer.js";
 
 const NONE = new Uint8Array(0);

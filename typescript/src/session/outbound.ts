@@ -11,7 +11,7 @@ import * as Frame from "../wire/frame.js";
 import { body, type Fields, frame, frameOf } from "../wire/frames.js";
 import { effectiveFrameMax, type Limits } from "../wire/opening.js";
 import { Channel } from "./channel.js";
-import * as Local from "./local.js";
+import * as Local from "../wire/local.js";
 import type { Call, SessionContext } from "./events.js";
 import { Long, LongMessages } from "./long.js";
 import type { Outbox } from "./outbox.js";

@@ -14,7 +14,7 @@ import * as Frame from "../wire/frame.js";
 import { frame, frameOf, SEQUENCED } from "../wire/frames.js";
 import { defaultLimits, Feature, type Hello, nodeId, type SharedKey } from "../wire/opening.js";
 import { Dispatch } from "./dispatch.js";
-import * as Local from "./local.js";
+import * as Local from "../wire/local.js";
 import type { Call, SessionContext, SessionEvent } from "./events.js";
 import { Handshake, type Identity, Refused } from "./handshake.js";
 import { Heartbeat } from "./heartbeat.js";
