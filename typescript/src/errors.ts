@@ -7,7 +7,7 @@
 
 import * as Code from "./wire/code.js";
 import { nameOf } from "./wire/codes.js";
-import * as Local from "./session/local.js";
+import * as Local from "./wire/local.js";
 
 /** Which side can mend an error. */
 export type Fault = "caller" | "actor" | "node" | "network";
