@@ -36,7 +36,7 @@ fn folder() -> PathBuf {
 fn prepare() -> Result<(), String> {
     let read = |name: &str| fs::read(folder().join(name));
     let list = read("package-lock.json").map_err(|error| format!("package-lock.json: {error}"))?;
-    let mut npm =
+    let npm =
         |arguments: &[&str]| setup::run(Command::new("npm").args(arguments).current_dir(folder()));
     if read(INSTALLED).ok().as_ref() != Some(&list) {
         npm(&["ci", "--no-audit", "--no-fund"])?;
