@@ -85,6 +85,7 @@ fn writing_half(connection: &Connection) -> Connection {
         peer: connection.peer.clone(),
         local: None,
         credentials: None,
+        vouched_name: None,
         certificate: PeerCertificate::default(),
         own_certificate: None,
         shared_memory: SharedMemory::default(),

@@ -263,7 +263,7 @@ pub fn any(spelled: &str) -> Value {
 }
 
 /// True if nil is the form of a value of the type; false also for a type that is not known.
-pub(crate) fn may_be_nil(kind: &Kind<'_>) -> bool {
+pub fn may_be_nil(kind: &Kind<'_>) -> bool {
     match kind {
         Kind::Tuple(kinds) => kinds.is_empty(),
         Kind::Array(..) => false,

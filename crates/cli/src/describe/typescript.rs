@@ -5,10 +5,10 @@
 //! identifier is quoted, and no comment ends early.
 
 use wigwag::dynamic::{Described, DescribedPart, DescribedType};
+use wigwag_describe::definitions::is_option;
+use wigwag_describe::forms::may_be_nil;
+use wigwag_describe::kind::Kind;
 
-use super::definitions::is_option;
-use super::forms::may_be_nil;
-use super::kind::Kind;
 use super::text::clean;
 
 /// Where a type stands.

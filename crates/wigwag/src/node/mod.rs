@@ -209,7 +209,7 @@ impl Node {
         self.inner.check_open()?;
         let peer: Arc<str> = peer.into();
         let full = |error| NodeError::Session { peer: peer.clone(), error };
-        let place = self.inner.access.enter(&principal).map_err(full)?;
+        let place = self.inner.access.enter(&principal, None).map_err(full)?;
         Ok(Proxy::new(&self.inner.exports, place, peer, &self.inner.proxy_rooms))
     }
 

@@ -49,4 +49,7 @@ impl ItemSink for FlowSink {
     fn poll_unwanted(&self, waker: &Waker) -> Poll<()> {
         self.0.poll_unwanted(waker)
     }
+
+    // Each item is in the queue when it has been offered.
+    fn settle(&mut self) {}
 }

@@ -11,6 +11,7 @@ pub(crate) mod rooms;
 pub(crate) mod items;
 pub(crate) mod calls;
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -341,7 +342,7 @@ impl ProxyCall {
         let calls = &actor.proxy.0.calls;
         let opened = calls.stream(&actor.actor, (number, &arguments), ahead).await;
         let open = opened.map_err(|failure| failure.into_error(&actor.target))?;
-        Ok(ProxyStream { open, target: actor.target.clone() })
+        Ok(ProxyStream { open, taken: VecDeque::new(), target: actor.target.clone() })
     }
 }
 
@@ -378,6 +379,8 @@ impl ProxyReply {
 /// A stream of items. Dropping it tells the producer that they are not wanted any more.
 pub struct ProxyStream {
     open: OpenStream,
+    /// Items that were taken from the queue together.
+    taken: VecDeque<Vec<u8>>,
     target: Arc<str>,
 }
 
@@ -398,7 +401,7 @@ impl ProxyStream {
         &mut self,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<ProxyReply, CallError>>> {
-        let next = self.open.items.poll_next(context.waker());
+        let next = self.open.items.poll_next(&mut self.taken, context.waker());
         next.map(|next| {
             Some(next?.map(ProxyReply).map_err(|(kind, text)| {
                 Failure::call(kind, text.unwrap_or_default()).into_error(&self.target)
