@@ -172,6 +172,7 @@ mod tests {
         reply: "u8",
         reply_fields: Fields::NONE,
         is_stream: false,
+        routes: &[],
         comment: "",
     };
 
