@@ -96,3 +96,20 @@ impl Drop for Open<'_> {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::REQUESTS_MAX;
+
+    #[test]
+    fn a_request_beyond_the_limit_is_not_begun() {
+        let count = AtomicUsize::new(0);
+        let begin = || Open::begin(&count, REQUESTS_MAX);
+        let mut open: Vec<_> = (0..REQUESTS_MAX).map_while(|_| begin()).collect();
+        assert_eq!(open.len(), REQUESTS_MAX);
+        assert!(begin().is_none());
+        open.pop();
+        assert!(begin().is_some());
+    }
+}

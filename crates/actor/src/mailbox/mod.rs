@@ -293,13 +293,13 @@ impl<M> Mailbox<M> {
         woken.into_iter().for_each(Wakers::wake);
     }
 
-    /// Adds a queue that was empty to the list of queues with mail, and wakes the actor.
-    pub(crate) fn list(&self, queue: Source<M>) {
+    /// Adds a queue that was empty to the list of queues with mail, and returns the actor's waker, if
+    /// it sleeps.
+    #[must_use]
+    pub(crate) fn list(&self, queue: Source<M>) -> Option<Waker> {
         let mut state = self.lock();
         state.ready.push_last(queue);
-        let actor = state.actor.take();
-        drop(state);
-        actor.into_iter().for_each(Waker::wake);
+        state.actor.take()
     }
 
     /// Opens an inbound queue for one session. If the mailbox accepts no new mail, the queue is

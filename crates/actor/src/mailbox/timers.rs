@@ -9,6 +9,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::task::Waker;
 use std::time::Duration;
 
 use tokio::runtime::Handle as Runtime;
@@ -281,7 +282,7 @@ impl<M: Send + 'static> Timers<M> {
 fn push<M>(mailbox: &Mailbox<M>, message: M, queue: &Arc<Queue<M>>) {
     let pushed = queue.push(&mut Some(message), None, &mut Ticket::default(), None, |_| {});
     if let Pushed::In { list: true } = pushed {
-        mailbox.list(Source::Timer(queue.clone()));
+        mailbox.list(Source::Timer(queue.clone())).into_iter().for_each(Waker::wake);
     }
 }
 

@@ -6,6 +6,7 @@
 
 use std::any::Any;
 use std::sync::Arc;
+use std::task::Waker;
 
 use bytes::Bytes;
 
@@ -18,6 +19,7 @@ use crate::mailbox::remote_bound::RemoteBound;
 use crate::mailbox::{Mailbox, refuse};
 use crate::message::Message;
 use crate::reply::owner::InboundQueueOwner;
+use crate::scheduler::InlineRun;
 use crate::schema::Schema;
 
 /// An actor that other processes may reach, without its type;
@@ -69,6 +71,13 @@ pub trait InboundQueue: Send {
 
     /// Publishes the calls accepted since the last time: one lock, and a wake if the actor sleeps.
     fn publish(&mut self);
+
+    /// [`publish`](Self::publish) that does not wake an actor which the caller may run: it sleeps, is
+    /// quick, and belongs to the caller's runtime.
+    fn publish_inline(&mut self) -> Option<InlineRun> {
+        self.publish();
+        None
+    }
 }
 
 /// The inbound queue of an actor with messages of type `M`.
@@ -119,12 +128,29 @@ impl<M: Message> InboundQueue for TypedInboundQueue<M> {
     }
 
     fn publish(&mut self) {
+        let actor = self.publish_and_take_waker();
+        actor.into_iter().for_each(Waker::wake);
+    }
+
+    fn publish_inline(&mut self) -> Option<InlineRun> {
+        let actor = self.publish_and_take_waker()?;
+        let run = InlineRun::begin(actor.clone());
+        if run.is_none() {
+            actor.wake();
+        }
+        run
+    }
+}
+
+impl<M: Message> TypedInboundQueue<M> {
+    /// Publishes what is staged. If the actor sleeps, its waker is returned, to be woken.
+    fn publish_and_take_waker(&mut self) -> Option<Waker> {
         if self.staged.is_empty() {
-            return;
+            return None;
         }
         match self.session_queue.queue.publish(&mut self.staged) {
             Pushed::In { list: true } => {
-                self.mailbox.list(Source::Session(self.session_queue.clone()))
+                return self.mailbox.list(Source::Session(self.session_queue.clone()));
             }
             Pushed::In { list: false } | Pushed::Full | Pushed::Refused => {}
             Pushed::Closed => {
@@ -137,5 +163,6 @@ impl<M: Message> InboundQueue for TypedInboundQueue<M> {
                 }
             }
         }
+        None
     }
 }

@@ -30,13 +30,19 @@ thread_local! {
 }
 
 /// An actor that has begun to run and that its asker runs next.
-pub(crate) struct InlineRun(Arc<dyn Runnable>);
+#[must_use = "the actor counts as running"]
+pub struct InlineRun(Arc<dyn Runnable>);
 
 impl InlineRun {
     /// Begins the actor that this waker wakes, if it sleeps and may run on this thread now.
     #[inline]
     pub(crate) fn begin(waker: Waker) -> Option<InlineRun> {
         worker_local::capture(waker).map(InlineRun)
+    }
+
+    /// Runs the actor, which has mail.
+    pub fn run_queued(self) {
+        self.run(&mut DirectCall { message: &mut (), asker: &mut None });
     }
 
     /// Runs the actor, beginning with the [direct call](super::ActorTask::poll_call).
@@ -52,7 +58,7 @@ impl InlineRun {
 /// budget and must yield. Only every so many asks charge the runtime's budget, because yielding
 /// costs as much as many asks: the runtime wakes a worker for it.
 #[inline]
-pub(crate) fn proceed(context: &mut Context<'_>) -> Poll<bool> {
+pub fn proceed(context: &mut Context<'_>) -> Poll<bool> {
     if DEPTH.get() >= INLINE_DEPTH_MAX {
         return Poll::Ready(false);
     }

@@ -32,7 +32,8 @@ use tokio::runtime::{self, Handle, RuntimeFlavor};
 
 use executor::Executor;
 pub(crate) use hurry::hurry;
-pub(crate) use inline::{InlineRun, proceed, turn_runs_max};
+pub(crate) use inline::turn_runs_max;
+pub use inline::{InlineRun, proceed};
 #[cfg(feature = "testing")]
 pub(crate) use inline::{QueuedOnly, is_queued_only};
 use job::{Job, Runnable};

@@ -9,6 +9,7 @@ mod streams;
 mod pages;
 mod access;
 mod pressure;
+mod limits;
 mod ending;
 mod hostile;
 mod sessions;

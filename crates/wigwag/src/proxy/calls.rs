@@ -8,6 +8,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
+use std::future::poll_fn;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -17,7 +18,8 @@ use tokio::time::timeout;
 use wigwag_actor::reply::cancelled::CancelledAsks;
 use wigwag_actor::reply::flow::Flow;
 use wigwag_actor::{
-    CallErrorKind, Caller, Exported, InboundQueue, InboundQueueOwner, ItemSink, RemoteCallCounters,
+    CallErrorKind, Caller, Exported, InboundQueue, InboundQueueOwner, InlineRun, ItemSink,
+    RemoteCallCounters, proceed_inline,
 };
 use wigwag_link::write;
 use wigwag_net::clock;
@@ -195,7 +197,7 @@ impl ClientCalls {
     ) -> Result<(), Failure> {
         let mut frame = Buffer::new();
         write::tell(&mut frame, CHANNEL, method, |out| out.extend(arguments));
-        self.queue(actor).send(&frame, held).await
+        self.queue(actor).send(&frame, held, false).await.map(drop)
     }
 
     /// Asks an actor, and waits for the answer, which is one MessagePack value, for at most `limit`.
@@ -209,7 +211,11 @@ impl ClientCalls {
         let open = self.asks.open(Asker::Value(sender));
         let asking = async {
             let frame = ask_frame(CallExtra::Deadline(clock::now() + limit), open.slot, call);
-            self.queue(actor).send(&frame, None).await?;
+            // An idle, quick actor answers before this goes on, and no task waits for another.
+            let may_run = poll_fn(proceed_inline).await;
+            if let Some(run) = self.queue(actor).send(&frame, None, may_run).await? {
+                run.run_queued();
+            }
             let dropped = || Failure::call(CallErrorKind::ReplyDropped, "");
             answer.await.unwrap_or_else(|_| Err(dropped()))
         };
@@ -232,7 +238,7 @@ impl ClientCalls {
         // Dropping it cancels the ask.
         let open = OpenStream { items, calls: self.clone(), slot };
         let frame = ask_frame(CallExtra::Items(ahead as u64), slot, call);
-        self.queue(actor).send(&frame, None).await?;
+        self.queue(actor).send(&frame, None, false).await?;
         Ok(open)
     }
 
@@ -281,7 +287,8 @@ impl Drop for ClientCalls {
 }
 
 impl ActorQueue {
-    /// Puts the call into the actor's queue when it has a place.
+    /// Puts the call into the actor's queue when it has a place. If the actor is idle and `may_run`, it
+    /// is returned, to be run.
     ///
     /// # Errors
     /// The actor has stopped, or has no place for a client that does not wait.
@@ -289,7 +296,8 @@ impl ActorQueue {
         &self,
         frame: &Buffer,
         held: Option<OwnedSemaphorePermit>,
-    ) -> Result<(), Failure> {
+        may_run: bool,
+    ) -> Result<Option<InlineRun>, Failure> {
         let stopped = || Failure::call(CallErrorKind::ActorStopped, "");
         match &self.owner.room {
             None => self.owner.places.acquire().await.map_err(|_| stopped())?.forget(),
@@ -311,8 +319,11 @@ impl ActorQueue {
             true => inbound.accept(bytes, 1, 1),
             false => inbound.accept_shared(bytes.to_vec().into(), 1, 1),
         }
+        if may_run {
+            return Ok(inbound.publish_inline());
+        }
         inbound.publish();
-        Ok(())
+        Ok(None)
     }
 }
 
