@@ -1,7 +1,7 @@
 //! The tests of the TypeScript client, in Node and in Chromium, as a part of `cargo xtask test`.
 //!
 //! They start programs that the build of the workspace has left in the target folder: the service of
-//! `crates/wigwag/examples/typescript_service`, and the command.
+//! `crates/gateway/examples/typescript_service`, and the command.
 
 use std::fs;
 use std::io::{BufRead, BufReader};

@@ -1,18 +1,24 @@
 //! The body of a response.
 
 use std::convert::Infallible;
+use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 
+use crate::request::client::Begun;
 use crate::request::events::Events;
 
 /// The body of a response: bytes, the events of a stream, or what a router of the program answers.
 // A type of its own, since a boxed one costs an allocation for each response.
-#[derive(Debug, Default)]
-pub struct Body(Kind);
+#[derive(Default)]
+pub struct Body {
+    kind: Kind,
+    /// The request, which goes on as long as its answer.
+    _begun: Option<Begun>,
+}
 
 #[derive(Debug, Default)]
 enum Kind {
@@ -24,26 +30,41 @@ enum Kind {
 }
 
 impl Body {
+    fn of(kind: Kind) -> Body {
+        Body { kind, _begun: None }
+    }
+
+    /// The body of the answer to this request.
+    pub(crate) fn holding(self, begun: Begun) -> Body {
+        Body { _begun: Some(begun), ..self }
+    }
+
     /// The bytes, if they are there as a whole.
     pub(crate) fn whole(&self) -> Option<&Bytes> {
-        match &self.0 {
+        match &self.kind {
             Kind::Bytes(bytes) => bytes.as_ref(),
             _ => None,
         }
     }
 
     pub(crate) fn events(events: Events) -> Body {
-        Body(Kind::Events(Box::new(events)))
+        Body::of(Kind::Events(Box::new(events)))
     }
 
     pub(crate) fn other(body: axum::body::Body) -> Body {
-        Body(Kind::Other(body))
+        Body::of(Kind::Other(body))
+    }
+}
+
+impl fmt::Debug for Body {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.kind.fmt(f)
     }
 }
 
 impl<B: Into<Bytes>> From<B> for Body {
     fn from(bytes: B) -> Body {
-        Body(Kind::Bytes(Some(bytes.into())))
+        Body::of(Kind::Bytes(Some(bytes.into())))
     }
 }
 
@@ -55,7 +76,7 @@ impl http_body::Body for Body {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        match &mut self.0 {
+        match &mut self.kind {
             Kind::Empty => Poll::Ready(None),
             Kind::Bytes(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
             Kind::Events(events) => {
@@ -68,7 +89,7 @@ impl http_body::Body for Body {
     }
 
     fn is_end_stream(&self) -> bool {
-        match &self.0 {
+        match &self.kind {
             Kind::Empty => true,
             Kind::Bytes(bytes) => bytes.as_ref().is_none_or(Bytes::is_empty),
             Kind::Events(_) => false,
@@ -77,7 +98,7 @@ impl http_body::Body for Body {
     }
 
     fn size_hint(&self) -> SizeHint {
-        match &self.0 {
+        match &self.kind {
             Kind::Empty => SizeHint::with_exact(0),
             Kind::Bytes(bytes) => {
                 SizeHint::with_exact(bytes.as_ref().map_or(0, |it| it.len() as u64))

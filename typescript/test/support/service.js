@@ -1,4 +1,4 @@
-/** Starts the service of `crates/wigwag/examples/typescript_service`, and stops it. */
+/** Starts the service of `crates/gateway/examples/typescript_service`, and stops it. */
 
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
@@ -14,7 +14,7 @@ export function program(path) {
   return `${TARGET}/debug/${path}`;
 }
 
-/** A running service: its two addresses, and `stop`. */
+/** A running service: the addresses of the node and of its gateway, and `stop`. */
 export async function startService({ heartbeat = 1_000, key } = {}) {
   const child = spawn(program("examples/typescript_service"), [String(heartbeat), ...(key ? [key] : [])], {
     stdio: ["pipe", "pipe", "inherit"],
@@ -29,14 +29,15 @@ export async function startService({ heartbeat = 1_000, key } = {}) {
   const lines = (async () => {
     for await (const line of createInterface({ input: child.stdout })) {
       addresses.push(line);
-      if (addresses.length === 2) return;
+      if (addresses.length === 3) return;
     }
   })();
   await Promise.race([lines, failed]);
-  const [ws, tcp] = addresses;
+  const [ws, tcp, http] = addresses;
   return {
     ws,
     tcp,
+    http,
     stop: () => {
       child.stdin.end();
       return ended;

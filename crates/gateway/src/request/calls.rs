@@ -212,15 +212,13 @@ impl Inner {
         B::Error: Into<axum::BoxError>,
     {
         let identity = self.identity(client, request)?;
-        // Not a path that a request can have.
-        let path = format!("\0{}/{}", call.actor, call.method);
         let version = self.node.exports_version();
-        let known = match identity.known(&path, version) {
+        let known = match identity.known(&call.key, version) {
             Some(known) => known,
             None => {
                 let method = identity.proxy.actor(&call.actor)?.method(call.method)?;
                 let known = Arc::new(KnownCall::new(method, version));
-                identity.remember(&path, &known);
+                identity.remember(&call.key, &known);
                 known
             }
         };

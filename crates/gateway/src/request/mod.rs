@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
-use hyper::header::HOST;
+use hyper::header::{HOST, HeaderName};
 use hyper::{Method, Request, Response, StatusCode, Version};
 use percent_encoding::percent_decode_str;
 
@@ -23,6 +23,9 @@ use crate::gateway::Inner;
 use crate::limits::REQUESTS_MAX;
 use crate::problem::Problem;
 use client::Client;
+
+/// How a client would like to be answered (RFC 7240).
+const PREFER: HeaderName = HeaderName::from_static("prefer");
 
 /// The outcome of a request.
 pub(crate) type Outcome = Result<Response<Body>, Problem>;
@@ -130,7 +133,8 @@ impl Inner {
                 "" => self.index(client, request),
                 "openapi.json" => self.openapi(client, request),
                 "metrics" => self.metrics(client, request),
-                "session" => self.session(client, request, None, body).await,
+                // Boxed, so that other requests have no room for it.
+                "session" => Box::pin(self.session(client, request, None, body)).await,
                 actor => self.schema(client, request, &decoded(actor)?),
             },
             Some((actor, rest)) => match rest.split_once('/') {
@@ -138,7 +142,9 @@ impl Inner {
                     self.call(client, request, calls::Path { path, actor, call, method }, body)
                         .await
                 }
-                None if actor == "session" => self.session(client, request, Some(rest), body).await,
+                None if actor == "session" => {
+                    Box::pin(self.session(client, request, Some(rest), body)).await
+                }
                 _ => Err(Problem::not_found("the path leads to nothing")),
             },
         }
@@ -172,7 +178,7 @@ impl Parts {
     /// The seconds of `Prefer: wait=SECONDS` (RFC 7240 4.3).
     pub(crate) fn wait_seconds(&self) -> Option<u64> {
         let preferences =
-            self.parts.headers.get_all("prefer").iter().filter_map(|it| it.to_str().ok());
+            self.parts.headers.get_all(PREFER).iter().filter_map(|it| it.to_str().ok());
         let mut each = preferences.flat_map(|line| line.split([',', ';']));
         each.find_map(|one| one.trim().strip_prefix("wait=")?.trim_matches('"').parse().ok())
     }

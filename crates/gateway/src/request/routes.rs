@@ -23,14 +23,17 @@ struct Table {
 }
 
 struct Target {
-    actor: String,
+    actor: Arc<str>,
     method: &'static str,
+    /// By what a client remembers the method: no path that a request can have.
+    key: Arc<str>,
 }
 
 /// The call that a route leads to.
 pub(crate) struct RouteCall {
-    pub(crate) actor: String,
+    pub(crate) actor: Arc<str>,
     pub(crate) method: &'static str,
+    pub(crate) key: Arc<str>,
     /// The arguments that are segments of the path.
     pub(crate) captured: Vec<(String, String)>,
 }
@@ -58,6 +61,7 @@ impl Routes {
         Ok(Some(RouteCall {
             actor: target.actor.clone(),
             method: target.method,
+            key: target.key.clone(),
             captured: captured.collect::<Result<_, _>>()?,
         }))
     }
@@ -85,7 +89,9 @@ impl Table {
                 tracing::warn!(actor, path, "another actor has this route already");
                 continue;
             }
-            let target = Target { actor: exported.actor, method: exported.method };
+            let key = format!("\0{}/{}", exported.actor, exported.method).into();
+            let actor = exported.actor.into();
+            let target = Target { actor, method: exported.method, key };
             verbs.insert(exported.route.verb, target);
         }
         let is_empty = paths.is_empty();

@@ -6,21 +6,20 @@ use std::convert::Infallible;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
-use tokio::task::JoinSet;
-use tokio::time::sleep;
+use tokio::task::{JoinHandle, JoinSet};
 use wigwag::Address;
 use wigwag::transport::{self, Connection, ListenOptions, Listener};
 use wigwag_net::acceptor::Acceptor;
+use wigwag_net::places::Place;
 use wigwag_net::source::Source;
 
 use crate::error::GatewayError;
 use crate::gateway::{Inner, Stage};
-use crate::limits::{FIRST_HEAD_TIME, HEAD_BYTES_MAX, HEAD_TIME, HEADERS_MAX, STREAMS_MAX};
+use crate::limits::{HEAD_BYTES_MAX, HEAD_TIME, HEADERS_MAX, STREAMS_MAX};
 use crate::request::client::Client;
 use steal::{ConnectionIo, Stealable};
 
@@ -91,48 +90,85 @@ async fn serve_connection(gateway: Arc<Inner>, connection: Connection, is_loopba
     let _counted = Counted::new(&gateway);
     let connection = Arc::new(Stealable::new(connection));
     let client = Arc::new(Client::new(connection.clone(), is_loopback));
+    let watched = client.clone();
     let io = TokioIo::new(ConnectionIo::new(connection.clone(), gateway.options.get_stall_time()));
     let service = service_fn(|request| {
         let (gateway, client) = (gateway.clone(), client.clone());
         async move {
-            client.begin();
-            Ok::<_, Infallible>(gateway.answer(&client, request).await)
+            let begun = client.begin();
+            let response = gateway.answer(&client, request).await;
+            Ok::<_, Infallible>(response.map(|body| body.holding(begun)))
         }
     });
-    let builder = builder(gateway.options.get_head_time());
+    let builder = builder();
     let mut serving = pin!(builder.serve_connection(io, service));
-    let mut closing = pin!(gateway.reached(Stage::Closing));
-    let mut first_head = pin!(sleep(FIRST_HEAD_TIME.min(gateway.options.get_head_time())));
-    let (mut is_closing, mut is_awaited) = (false, true);
+    // A task of its own waits for what is rare: polled here with each request, it costs a tenth of it.
+    let watch = Watch { gateway: gateway.clone(), place, connection, client: watched };
+    let watch = OnDrop(tokio::spawn(watch.run()));
+    let mut watching = pin!(watch);
+    let mut is_closing = false;
     loop {
         tokio::select! {
             biased;
-            // What has taken it goes on with it.
-            () = connection.stolen() => return,
             // An error is one of the client: it has sent what is no request, or has gone.
             _ = &mut serving => return,
-            () = place.evicted() => break,
-            () = &mut closing, if !is_closing => {
-                is_closing = true;
-                serving.as_mut().graceful_shutdown();
-            }
-            () = &mut first_head, if is_awaited => {
-                is_awaited = false;
-                if !client.has_begun() {
-                    break;
+            event = &mut watching.0, if !is_closing => match event {
+                Ok(Event::Closing) => {
+                    is_closing = true;
+                    serving.as_mut().graceful_shutdown();
                 }
-            }
+                // What has taken it goes on with it.
+                Ok(Event::Stolen) => return,
+                _ => break,
+            },
         }
     }
     gateway.counters.dropped_connections.fetch_add(1, Ordering::Relaxed);
 }
 
-fn builder(head_time: Duration) -> Builder<TokioExecutor> {
+/// What ends a connection, or changes what it does.
+enum Event {
+    Stolen,
+    /// It gives way to another one, or no head has come in time.
+    Dropped,
+    Closing,
+}
+
+/// Waits for the end of a connection.
+struct Watch {
+    gateway: Arc<Inner>,
+    place: Place,
+    connection: Arc<Stealable>,
+    client: Arc<Client>,
+}
+
+impl Watch {
+    async fn run(self) -> Event {
+        let Watch { gateway, place, connection, client } = self;
+        tokio::select! {
+            () = connection.stolen() => Event::Stolen,
+            () = place.evicted() => Event::Dropped,
+            () = gateway.reached(Stage::Closing) => Event::Closing,
+            () = client.stands_still(gateway.options.get_head_time()) => Event::Dropped,
+        }
+    }
+}
+
+/// Ends a task with its owner.
+struct OnDrop<T>(JoinHandle<T>);
+
+impl<T> Drop for OnDrop<T> {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+fn builder() -> Builder<TokioExecutor> {
     let mut builder = Builder::new(TokioExecutor::new());
     builder
         .http1()
-        .timer(TokioTimer::new())
-        .header_read_timeout(head_time)
+        // The client's own time for a head stands in place of a timer for each request.
+        .header_read_timeout(None)
         .max_buf_size(HEAD_BYTES_MAX)
         .max_headers(HEADERS_MAX)
         .pipeline_flush(true);

@@ -1,5 +1,5 @@
 //! The service that the tests of the TypeScript client call: one node at a WebSocket and a tcp
-//! address, which it prints. It ends when its standard input does.
+//! address, and behind a gateway, whose addresses it prints. It ends when its standard input does.
 //!
 //! The client's own tests start it, and judge what the client has sent by what the actors have
 //! counted, digested and kept in order. Arguments: the milliseconds of the node's heartbeat, and a shared
@@ -21,6 +21,7 @@ use tokio::io::AsyncReadExt;
 use wigwag::access::SharedKey;
 use wigwag::transport::{ListenOptions, WsListenOptions};
 use wigwag::{Actor, Node, NodeOptions};
+use wigwag_gateway::{Gateway, GatewayOptions};
 
 #[wigwag::main]
 async fn main() -> Result<(), Box<dyn Error>> {
@@ -43,6 +44,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     node.export("shop", &Shop::default().spawn())?;
     println!("{}", node.listen("ws://127.0.0.1:0/session").await?);
     println!("{}", node.listen("tcp://127.0.0.1:0").await?);
+    let gateway = Gateway::with(&node, GatewayOptions::default().allow_any_origin());
+    println!("{}", gateway.listen("http://127.0.0.1:0").await?);
     let mut input = Vec::new();
     tokio::io::stdin().read_to_end(&mut input).await?;
     Ok(())
