@@ -83,7 +83,7 @@ impl Names {
             };
         }
         each(kind, value, &mut |kind, value| Ok(self.named(kind, value, depth)))
-            .unwrap_or_else(|Mismatch(_)| Value::Null)
+            .unwrap_or(Value::Null)
     }
 
     fn variant(&self, of: &DescribedType, mut items: Vec<Value>, depth: usize) -> Value {

@@ -13,8 +13,12 @@ use crate::body::Body;
 const RETRY_SECONDS: u16 = 1;
 
 /// Why a request is not answered with a reply.
+// Boxed: it is rare, and the future of each request has room for one.
 #[derive(Clone, Debug)]
-pub struct Problem {
+pub struct Problem(Box<Members>);
+
+#[derive(Clone, Debug)]
+struct Members {
     status: StatusCode,
     /// The kind of the error: the name of a [`CallErrorKind`], or one of the gateway's own.
     code: String,
@@ -29,7 +33,7 @@ pub struct Problem {
 impl Problem {
     /// A problem that the client has caused.
     pub(crate) fn client(status: StatusCode, code: &str, detail: &str, hint: &str) -> Problem {
-        Problem {
+        Problem(Box::new(Members {
             status,
             code: code.to_owned(),
             detail: detail.to_owned(),
@@ -37,7 +41,7 @@ impl Problem {
             hint: hint.to_owned(),
             error: None,
             header: None,
-        }
+        }))
     }
 
     /// There is no such thing, or not for this client.
@@ -77,11 +81,9 @@ impl Problem {
     /// The gateway has no room now.
     pub(crate) fn overloaded(detail: &str) -> Problem {
         let status = StatusCode::SERVICE_UNAVAILABLE;
-        Problem {
-            fault: "service",
-            ..Problem::client(status, "Overloaded", detail, "try again later")
-        }
-        .header(RETRY_AFTER, RETRY_SECONDS.into())
+        let mut problem = Problem::client(status, "Overloaded", detail, "try again later");
+        problem.0.fault = "service";
+        problem.header(RETRY_AFTER, RETRY_SECONDS.into())
     }
 
     /// A method that returns a `Result` has returned this error.
@@ -89,28 +91,30 @@ impl Problem {
         let (detail, hint) =
             ("the method has returned an error", "`error` has what it has returned");
         let status = StatusCode::UNPROCESSABLE_ENTITY;
-        Problem { error: Some(error), ..Problem::client(status, "Returned", detail, hint) }
+        let mut problem = Problem::client(status, "Returned", detail, hint);
+        problem.0.error = Some(error);
+        problem
     }
 
     pub(crate) fn header(mut self, name: hyper::header::HeaderName, value: HeaderValue) -> Problem {
-        self.header = Some((name, value));
+        self.0.header = Some((name, value));
         self
     }
 
     /// The problem as a JSON object.
     pub(crate) fn json(&self) -> Value {
-        let title = self.status.canonical_reason().unwrap_or("Error");
+        let title = self.0.status.canonical_reason().unwrap_or("Error");
         let mut members = Map::from_iter([
             ("title".to_owned(), title.into()),
-            ("status".to_owned(), self.status.as_u16().into()),
-            ("code".to_owned(), self.code.as_str().into()),
-            ("detail".to_owned(), self.detail.as_str().into()),
-            ("fault".to_owned(), self.fault.into()),
+            ("status".to_owned(), self.0.status.as_u16().into()),
+            ("code".to_owned(), self.0.code.as_str().into()),
+            ("detail".to_owned(), self.0.detail.as_str().into()),
+            ("fault".to_owned(), self.0.fault.into()),
         ]);
-        if !self.hint.is_empty() {
-            members.insert("hint".to_owned(), self.hint.as_str().into());
+        if !self.0.hint.is_empty() {
+            members.insert("hint".to_owned(), self.0.hint.as_str().into());
         }
-        if let Some(error) = &self.error {
+        if let Some(error) = &self.0.error {
             members.insert("error".to_owned(), error.clone());
         }
         Value::Object(members)
@@ -119,11 +123,11 @@ impl Problem {
     /// The problem as a response.
     pub(crate) fn response(&self) -> Response<Body> {
         let mut response = Response::new(Body::from(self.json().to_string()));
-        *response.status_mut() = self.status;
+        *response.status_mut() = self.0.status;
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        if let Some((name, value)) = &self.header {
+        if let Some((name, value)) = &self.0.header {
             headers.insert(name.clone(), value.clone());
         }
         response
@@ -160,7 +164,9 @@ impl From<CallError> for Problem {
         };
         let fault = if status.is_client_error() { "client" } else { "service" };
         let hint = hint_of(error.kind).to_owned();
-        let problem = Problem { status, code, detail, fault, hint, error: None, header: None };
+        let (error, header) = (None, None);
+        let members = Members { status, code, detail, fault, hint, error, header };
+        let problem = Problem(Box::new(members));
         match status {
             StatusCode::SERVICE_UNAVAILABLE => problem.header(RETRY_AFTER, RETRY_SECONDS.into()),
             _ => problem,

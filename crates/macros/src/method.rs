@@ -121,8 +121,7 @@ impl Method {
         check_signature(signature, errors);
         let side_by_side = SideBySide::read(attributes, signature, errors);
         let is_async = signature.asyncness.is_some();
-        let mut arguments = Vec::new();
-        let (mut this, mut deferred) = (None, None);
+        let (mut arguments, mut this, mut deferred) = (Vec::new(), None, None);
         for input in &signature.inputs {
             match input {
                 FnArg::Receiver(receiver) => check_receiver(receiver, errors),

@@ -299,7 +299,7 @@ mod tests {
             let (flow, mut taken) = (Flow::new(), VecDeque::new());
             let woken = Arc::new(Woken(AtomicU64::new(0)));
             flow.set_ahead(ahead);
-            (0..ahead).for_each(|item| drop(flow.offer(item, None)));
+            (0..ahead).for_each(|item| assert!(matches!(flow.offer(item, None), Offered::In)));
             assert!(matches!(flow.offer(9, Some(&woken.clone().into())), Offered::Full(9)));
             for given in 1..=ahead {
                 assert!(flow.poll_next(&mut taken, Waker::noop()).is_ready());

@@ -21,6 +21,7 @@ use wigwag_net::places::Places;
 use wigwag_net::source::Source;
 
 use crate::limits::{CARRIER_BYTES_MAX, CARRIER_IDLE_MAX, CARRIERS_MAX};
+use crate::problem::Problem;
 
 /// The carriers that are open, by their ids.
 pub(crate) struct Carriers {
@@ -69,11 +70,11 @@ impl Carriers {
         principal: &Principal,
         peer: &str,
         prepare: impl FnOnce(&mut Connection),
-    ) -> Result<String, TrySendError<Connection>> {
+    ) -> Result<String, Problem> {
         let (ours, mut theirs) = inproc::pair(peer);
         prepare(&mut theirs);
         let place = self.places.enter(Source::of(&theirs));
-        self.arrivals.try_send(theirs)?;
+        self.arrivals.try_send(theirs).map_err(|error| not_taken(&error))?;
         let carrier = Arc::new(Carrier {
             principal: principal.clone(),
             outlet: ours.outlet,
@@ -181,6 +182,14 @@ impl Carrier {
                 _ => return,
             }
         }
+    }
+}
+
+/// Why a carrier was not handed over.
+fn not_taken(error: &TrySendError<Connection>) -> Problem {
+    match error {
+        TrySendError::Full(_) => Problem::overloaded("the node takes no more sessions now"),
+        TrySendError::Closed(_) => Problem::overloaded("the node is closed"),
     }
 }
 

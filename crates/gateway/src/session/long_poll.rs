@@ -9,7 +9,7 @@ use serde_json::json;
 use tokio::time::timeout;
 
 use super::carrier::{Carrier, Carriers, Fault};
-use super::{not_taken, vouched_name};
+use super::vouched_name;
 use crate::body::Body;
 use crate::gateway::{Inner, Stage};
 use crate::limits::{BODY_TIME, CARRIER_BYTES_MAX, POLL_TIME};
@@ -30,7 +30,7 @@ impl Inner {
             client.identify(connection);
             connection.vouched_name = vouched_name(principal);
         });
-        let id = opened.map_err(|error| not_taken(&error))?;
+        let id = opened?;
         self.counters.sessions[1].fetch_add(1, Ordering::Relaxed);
         let mut response = crate::request::calls::json_response(json!({"id": id}).to_string());
         *response.status_mut() = StatusCode::CREATED;

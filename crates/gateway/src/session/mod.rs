@@ -11,7 +11,6 @@ use std::sync::atomic::Ordering;
 
 use hyper::header::{CONNECTION, HeaderValue, UPGRADE};
 use hyper::{Method, StatusCode};
-use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{Mutex, OnceCell, mpsc};
 use wigwag::access::Principal;
 use wigwag::transport::{
@@ -186,12 +185,4 @@ fn head_of(request: &Parts) -> Vec<u8> {
     }
     head.extend_from_slice(b"connection: upgrade\r\n\r\n");
     head
-}
-
-/// Why a carrier was not handed over.
-fn not_taken(error: &TrySendError<Connection>) -> Problem {
-    match error {
-        TrySendError::Full(_) => Problem::overloaded("the node takes no more sessions now"),
-        TrySendError::Closed(_) => Problem::overloaded("the node is closed"),
-    }
 }

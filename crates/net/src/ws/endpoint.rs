@@ -6,7 +6,6 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use tokio::net::TcpStream;
@@ -17,6 +16,7 @@ use crate::address::Address;
 use crate::error::{NetError, NetErrorKind};
 use crate::options::TcpOptions;
 use crate::stream;
+use crate::sync::{AtomicBool, Ordering};
 use crate::transport::{BACKLOG, Connection};
 
 /// Endpoints of a process at which nothing listens yet.
@@ -120,6 +120,7 @@ impl HttpEndpoint {
     ///
     /// # Errors
     /// If it is not taken, which returns it.
+    #[expect(clippy::result_large_err, reason = "the error is the connection, which comes back")]
     pub fn hand_over_connection(
         &self,
         below: Connection,
