@@ -14,15 +14,16 @@ use tower_service::Service;
 use wigwag::{Address, Node};
 use wigwag_net::places::Places;
 
-use crate::body::Body;
+use crate::carriers::Sessions;
+use crate::client::Client;
 use crate::counters::Counters;
 use crate::error::GatewayError;
+use crate::http::body::Body;
 use crate::limits::{BODIES_BYTES_MAX, CONNECTIONS_MAX};
 use crate::options::GatewayOptions;
-use crate::request::client::Client;
-use crate::request::routes::Routes;
+use crate::routes::Routes;
 use crate::server;
-use crate::session::Sessions;
+use crate::shared::{Inner, Stage};
 
 /// A gateway from HTTP to the actors of a node. Clones are the same gateway.
 ///
@@ -33,34 +34,6 @@ pub struct Gateway {
     inner: Arc<Inner>,
     /// Ends the servers with the last clone.
     _owner: Arc<Owner>,
-}
-
-/// How far the end of a gateway has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Stage {
-    Open,
-    /// No connection is accepted and no request is begun; those that have begun are answered.
-    Closing,
-    /// Connections are cut.
-    Closed,
-}
-
-/// What requests and servers share.
-pub(crate) struct Inner {
-    pub(crate) node: Node,
-    pub(crate) options: GatewayOptions,
-    pub(crate) counters: Counters,
-    pub(crate) connections: Arc<Places>,
-    /// Bytes of bodies of requests that may still come.
-    pub(crate) bodies: Semaphore,
-    pub(crate) routes: Routes,
-    pub(crate) sessions: Sessions,
-    pub(crate) stage: watch::Sender<Stage>,
-    /// The client of requests that come through a router of the program, without a connection of ours.
-    pub(crate) mounted: Arc<Client>,
-    servers: Mutex<JoinSet<()>>,
-    /// The router of the program, with the gateway behind it.
-    router: Option<axum::Router>,
 }
 
 struct Owner(watch::Sender<Stage>);
@@ -171,46 +144,6 @@ impl Gateway {
 impl std::fmt::Debug for Gateway {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Gateway").field("options", &self.inner.options).finish_non_exhaustive()
-    }
-}
-
-impl Inner {
-    fn advance(&self, stage: Stage) {
-        self.stage.send_if_modified(|now| {
-            let further = *now < stage;
-            *now = stage.max(*now);
-            further
-        });
-    }
-
-    /// True if no request may begin.
-    pub(crate) fn is_closing(&self) -> bool {
-        *self.stage.borrow() != Stage::Open
-    }
-
-    /// Waits until the end has come this far.
-    pub(crate) async fn reached(&self, stage: Stage) {
-        // The sender lives as long as `self`, so there is no error.
-        let _ = self.stage.subscribe().wait_for(|now| *now >= stage).await;
-    }
-
-    /// Answers a request: the router of the program first, if there is one.
-    pub(crate) async fn answer<B>(
-        self: &Arc<Inner>,
-        client: &Arc<Client>,
-        mut request: Request<B>,
-    ) -> Response<Body>
-    where
-        B: http_body::Body<Data = bytes::Bytes> + Send + 'static,
-        B::Error: Into<axum::BoxError>,
-    {
-        let Some(router) = &self.router else {
-            return self.handle(client, request).await;
-        };
-        request.extensions_mut().insert(client.clone());
-        let answered = router.clone().call(request.map(axum::body::Body::new)).await;
-        let Ok(response) = answered.map_err(|never: Infallible| match never {});
-        response.map(Body::other)
     }
 }
 

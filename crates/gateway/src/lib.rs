@@ -51,15 +51,17 @@ mod page {}
 pub mod limits;
 mod error;
 mod options;
-mod body;
-pub mod problem;
 mod counters;
+mod http;
+mod client;
+mod routes;
+mod carriers;
+mod shared;
 mod request;
-mod session;
 mod server;
 mod gateway;
 
-pub use body::Body;
 pub use error::GatewayError;
 pub use gateway::Gateway;
+pub use http::body::Body;
 pub use options::GatewayOptions;

@@ -9,8 +9,8 @@ use hyper::{HeaderMap, StatusCode};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::timeout;
 
-use crate::gateway::Inner;
-use crate::problem::Problem;
+use crate::http::problem::Problem;
+use crate::shared::Inner;
 
 /// A whole body, which counts as long as it is held.
 pub(crate) struct Held<'a> {

@@ -8,7 +8,7 @@ use flate2::write::GzEncoder;
 use hyper::header::{ACCEPT_ENCODING, CONTENT_ENCODING, HeaderValue, VARY};
 use hyper::{HeaderMap, Response};
 
-use crate::body::Body;
+use crate::http::body::Body;
 use crate::limits::{COMPRESSED_BYTES_ELSEWHERE, COMPRESSED_BYTES_MIN};
 
 /// The response, compressed if it is worth it and the request allows it. Streams are never compressed.

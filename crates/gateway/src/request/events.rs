@@ -1,18 +1,20 @@
 //! The items of a stream as server-sent events (HTML standard, 9.2).
 
+use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
+use http_body::Frame;
 use tokio::time::{Instant, Sleep, sleep};
 use wigwag::proxy::ProxyStream;
 
-use crate::gateway::{Inner, Stage};
+use crate::client::call::ReplyForm;
+use crate::http::problem::Problem;
 use crate::limits::EVENT_PAUSE;
-use crate::problem::Problem;
-use crate::request::calls::ReplyForm;
+use crate::shared::{Inner, Stage};
 
 /// Writes a stream as events: `data: item` for each item, `event: end` behind the last one, and
 /// `event: error` with a problem if the stream ends with an error.
@@ -60,6 +62,19 @@ impl Events {
     fn end(&mut self, name: &str, data: &str) -> Bytes {
         self.stream = None;
         event(name, data)
+    }
+}
+
+impl http_body::Body for Events {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let next = self.poll_next(context);
+        next.map(|next| next.map(|bytes| Ok(Frame::data(bytes))))
     }
 }
 

@@ -1,36 +1,52 @@
 //! From a request to its response.
 
-pub(crate) mod client;
-pub(crate) mod routes;
 pub(crate) mod events;
 mod origin;
 mod body;
-pub(crate) mod calls;
+mod calls;
 mod pages;
 mod compression;
+mod session;
+mod long_poll;
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
-use hyper::header::{HOST, HeaderName};
-use hyper::{Method, Request, Response, StatusCode, Version};
-use percent_encoding::percent_decode_str;
+use hyper::header::HOST;
+use hyper::{Request, Response, StatusCode, Version};
+use tower_service::Service;
 
-use crate::body::Body;
+use crate::client::Client;
 use crate::counters::Open;
-use crate::gateway::Inner;
+use crate::http::Outcome;
+use crate::http::body::Body;
+use crate::http::head::{Parts, decoded};
+use crate::http::problem::Problem;
 use crate::limits::REQUESTS_MAX;
-use crate::problem::Problem;
-use client::Client;
-
-/// How a client would like to be answered (RFC 7240).
-const PREFER: HeaderName = HeaderName::from_static("prefer");
-
-/// The outcome of a request.
-pub(crate) type Outcome = Result<Response<Body>, Problem>;
+use crate::shared::Inner;
 
 impl Inner {
+    /// Answers a request: the router of the program first, if there is one.
+    pub(crate) async fn answer<B>(
+        self: &Arc<Inner>,
+        client: &Arc<Client>,
+        mut request: Request<B>,
+    ) -> Response<Body>
+    where
+        B: http_body::Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<axum::BoxError>,
+    {
+        let Some(router) = &self.router else {
+            return self.handle(client, request).await;
+        };
+        request.extensions_mut().insert(client.clone());
+        let answered = router.clone().call(request.map(axum::body::Body::new)).await;
+        let Ok(response) = answered.map_err(|never: Infallible| match never {});
+        response.map(Body::other)
+    }
+
     /// Answers a request of `client`.
     pub(crate) async fn handle<B>(
         self: &Arc<Inner>,
@@ -149,44 +165,4 @@ impl Inner {
             },
         }
     }
-}
-
-/// The head of a request.
-pub(crate) struct Parts {
-    pub(crate) parts: hyper::http::request::Parts,
-}
-
-impl Parts {
-    /// The host that the client calls: the header, or in HTTP/2 the authority.
-    pub(crate) fn host(&self) -> &str {
-        let header = self.parts.headers.get(HOST).and_then(|host| host.to_str().ok());
-        header.or(self.parts.uri.authority().map(|it| it.as_str())).unwrap_or_default()
-    }
-
-    /// Refuses methods of HTTP that the path does not take.
-    pub(crate) fn takes(&self, method: &Method) -> Result<(), Problem> {
-        let taken = &self.parts.method;
-        if taken == method || (taken == Method::HEAD && method == Method::GET) {
-            return Ok(());
-        }
-        Err(Problem::method_not_allowed(match *method {
-            Method::GET => "GET, HEAD",
-            _ => method.as_str(),
-        }))
-    }
-
-    /// The seconds of `Prefer: wait=SECONDS` (RFC 7240 4.3).
-    pub(crate) fn wait_seconds(&self) -> Option<u64> {
-        let preferences =
-            self.parts.headers.get_all(PREFER).iter().filter_map(|it| it.to_str().ok());
-        let mut each = preferences.flat_map(|line| line.split([',', ';']));
-        each.find_map(|one| one.trim().strip_prefix("wait=")?.trim_matches('"').parse().ok())
-    }
-}
-
-/// A segment of a path without its percent signs.
-pub(crate) fn decoded(segment: &str) -> Result<std::borrow::Cow<'_, str>, Problem> {
-    percent_decode_str(segment)
-        .decode_utf8()
-        .map_err(|_| Problem::not_found("the path is no UTF-8"))
 }

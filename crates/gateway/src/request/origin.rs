@@ -9,9 +9,9 @@ use hyper::header::{
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, Response, StatusCode};
 
-use crate::body::Body;
+use crate::http::body::Body;
+use crate::http::problem::Problem;
 use crate::options::GatewayOptions;
-use crate::problem::Problem;
 
 /// Seconds for which a browser may remember what it was told.
 const MAX_AGE: &str = "600";

@@ -10,12 +10,12 @@ use wigwag_describe::definitions::Definitions;
 use wigwag_describe::forms::Dialect;
 use wigwag_describe::openapi::{self, Actor};
 
-use super::calls::json_response;
-use super::client::Client;
-use super::{Outcome, Parts};
-use crate::body::Body;
-use crate::gateway::Inner;
-use crate::problem::Problem;
+use crate::client::Client;
+use crate::http::body::Body;
+use crate::http::head::Parts;
+use crate::http::problem::Problem;
+use crate::http::{Outcome, json_response};
+use crate::shared::Inner;
 
 /// The name under which a node that may be observed exports its counters.
 const METRICS: &str = "/metrics";

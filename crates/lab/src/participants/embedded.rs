@@ -151,7 +151,7 @@ pub const ALL: [Embedded; 49] = [
         lacks: &[],
         source_lines: Some(
             lines(include_str!("wigwag/counter.rs"))
-                + lines(include_str!("wigwag/http.rs"))
+                + lines(include_str!("http/wigwag.rs"))
                 + lines(include_str!("wigwag/slow.rs"))
                 + lines(include_str!("wigwag/inside.rs"))
                 + lines(include_str!("wigwag/remote.rs"))

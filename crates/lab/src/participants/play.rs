@@ -28,7 +28,7 @@ pub fn play(name: &str, role: &str) -> Result<(), Failure> {
         ("raw", Role::HttpServer) => http::raw::serve(),
         ("raw", Role::HttpClient) => http::client::drive(&orders),
         ("reference", Role::HttpServer) => http::server::serve(&orders),
-        ("wigwag", Role::HttpServer) => wigwag::http::serve(),
+        ("wigwag", Role::HttpServer) => http::wigwag::serve(),
         (_, Role::HttpServer) => http::broken::serve(name),
         (_, Role::HttpClient) => http::broken::drive(name, &orders),
         ("raw", Role::Counter) => raw::inside::play(&orders),

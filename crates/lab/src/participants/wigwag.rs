@@ -1,7 +1,6 @@
 //! wigwag, written as its documentation recommends.
 
 pub(super) mod counter;
-pub(super) mod http;
 pub(super) mod slow;
 pub(super) mod inside;
 pub(super) mod remote;

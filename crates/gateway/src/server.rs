@@ -1,7 +1,5 @@
 //! The gateway's own server: listeners, and one task for each connection.
 
-pub(crate) mod steal;
-
 use std::convert::Infallible;
 use std::pin::pin;
 use std::sync::Arc;
@@ -17,11 +15,11 @@ use wigwag_net::acceptor::Acceptor;
 use wigwag_net::places::Place;
 use wigwag_net::source::Source;
 
+use crate::client::Client;
+use crate::client::steal::{ConnectionIo, Stealable};
 use crate::error::GatewayError;
-use crate::gateway::{Inner, Stage};
 use crate::limits::{HEAD_BYTES_MAX, HEAD_TIME, HEADERS_MAX, STREAMS_MAX};
-use crate::request::client::Client;
-use steal::{ConnectionIo, Stealable};
+use crate::shared::{Inner, Stage};
 
 /// Listens at an address, and returns it as the gateway spells it.
 pub(crate) async fn bind(
@@ -95,7 +93,7 @@ async fn serve_connection(gateway: Arc<Inner>, connection: Connection, is_loopba
     let service = service_fn(|request| {
         let (gateway, client) = (gateway.clone(), client.clone());
         async move {
-            let begun = client.begin();
+            let begun = client.activity.begin();
             let response = gateway.answer(&client, request).await;
             Ok::<_, Infallible>(response.map(|body| body.holding(begun)))
         }
@@ -149,7 +147,7 @@ impl Watch {
             () = connection.stolen() => Event::Stolen,
             () = place.evicted() => Event::Dropped,
             () = gateway.reached(Stage::Closing) => Event::Closing,
-            () = client.stands_still(gateway.options.get_head_time()) => Event::Dropped,
+            () = client.activity.stands_still(gateway.options.get_head_time()) => Event::Dropped,
         }
     }
 }

@@ -20,8 +20,8 @@ use wigwag_net::inproc;
 use wigwag_net::places::Places;
 use wigwag_net::source::Source;
 
+use crate::http::problem::Problem;
 use crate::limits::{CARRIER_BYTES_MAX, CARRIER_IDLE_MAX, CARRIERS_MAX};
-use crate::problem::Problem;
 
 /// The carriers that are open, by their ids.
 pub(crate) struct Carriers {

@@ -8,14 +8,15 @@ use hyper::{Response, StatusCode};
 use serde_json::json;
 use tokio::time::timeout;
 
-use super::carrier::{Carrier, Carriers, Fault};
-use super::vouched_name;
-use crate::body::Body;
-use crate::gateway::{Inner, Stage};
+use crate::carriers::carrier::{Carrier, Carriers, Fault};
+use crate::carriers::vouched_name;
+use crate::client::{Client, Identity};
+use crate::http::body::Body;
+use crate::http::head::Parts;
+use crate::http::problem::Problem;
+use crate::http::{Outcome, json_response};
 use crate::limits::{BODY_TIME, CARRIER_BYTES_MAX, POLL_TIME};
-use crate::problem::Problem;
-use crate::request::client::{Client, Identity};
-use crate::request::{Outcome, Parts};
+use crate::shared::{Inner, Stage};
 
 impl Inner {
     /// Opens a carrier.
@@ -32,7 +33,7 @@ impl Inner {
         });
         let id = opened?;
         self.counters.sessions[1].fetch_add(1, Ordering::Relaxed);
-        let mut response = crate::request::calls::json_response(json!({"id": id}).to_string());
+        let mut response = json_response(json!({"id": id}).to_string());
         *response.status_mut() = StatusCode::CREATED;
         response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
         Ok(response)

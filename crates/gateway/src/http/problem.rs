@@ -7,7 +7,7 @@ use hyper::{Response, StatusCode};
 use serde_json::{Map, Value};
 use wigwag::{CallError, CallErrorKind};
 
-use crate::body::Body;
+use super::body::Body;
 
 /// Seconds after which a client that was refused for want of room may try again.
 const RETRY_SECONDS: u16 = 1;
@@ -15,7 +15,7 @@ const RETRY_SECONDS: u16 = 1;
 /// Why a request is not answered with a reply.
 // Boxed: it is rare, and the future of each request has room for one.
 #[derive(Clone, Debug)]
-pub struct Problem(Box<Members>);
+pub(crate) struct Problem(Box<Members>);
 
 #[derive(Clone, Debug)]
 struct Members {

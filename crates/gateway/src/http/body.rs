@@ -1,6 +1,5 @@
 //! The body of a response.
 
-use std::convert::Infallible;
 use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -8,10 +7,10 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 
-use crate::request::client::Begun;
-use crate::request::events::Events;
+use super::activity::Begun;
 
-/// The body of a response: bytes, the events of a stream, or what a router of the program answers.
+/// The body of a response: bytes, or a stream of them, as the events of a stream and what a router of
+/// the program answers.
 // A type of its own, since a boxed one costs an allocation for each response.
 #[derive(Default)]
 pub struct Body {
@@ -25,7 +24,6 @@ enum Kind {
     #[default]
     Empty,
     Bytes(Option<Bytes>),
-    Events(Box<Events>),
     Other(axum::body::Body),
 }
 
@@ -45,10 +43,6 @@ impl Body {
             Kind::Bytes(bytes) => bytes.as_ref(),
             _ => None,
         }
-    }
-
-    pub(crate) fn events(events: Events) -> Body {
-        Body::of(Kind::Events(Box::new(events)))
     }
 
     pub(crate) fn other(body: axum::body::Body) -> Body {
@@ -79,11 +73,6 @@ impl http_body::Body for Body {
         match &mut self.kind {
             Kind::Empty => Poll::Ready(None),
             Kind::Bytes(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
-            Kind::Events(events) => {
-                let next = events.poll_next(context);
-                next.map(|next| next.map(|bytes| Ok::<_, Infallible>(Frame::data(bytes))))
-                    .map_err(axum::Error::new)
-            }
             Kind::Other(body) => Pin::new(body).poll_frame(context),
         }
     }
@@ -92,7 +81,6 @@ impl http_body::Body for Body {
         match &self.kind {
             Kind::Empty => true,
             Kind::Bytes(bytes) => bytes.as_ref().is_none_or(Bytes::is_empty),
-            Kind::Events(_) => false,
             Kind::Other(body) => body.is_end_stream(),
         }
     }
@@ -103,7 +91,6 @@ impl http_body::Body for Body {
             Kind::Bytes(bytes) => {
                 SizeHint::with_exact(bytes.as_ref().map_or(0, |it| it.len() as u64))
             }
-            Kind::Events(_) => SizeHint::default(),
             Kind::Other(body) => body.size_hint(),
         }
     }

@@ -7,8 +7,8 @@ use hyper::Method;
 use hyper::http::request::Parts;
 use wigwag::Node;
 
-use super::decoded;
-use crate::problem::Problem;
+use crate::http::head::decoded;
+use crate::http::problem::Problem;
 
 /// The table of the routes, which follows what the node exports.
 #[derive(Default)]

@@ -1,24 +1,25 @@
 //! The client of a connection: its identities, and what it has called before.
 
+pub(crate) mod call;
+pub(crate) mod steal;
+
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use hyper::HeaderMap;
 use hyper::header::AUTHORIZATION;
-use tokio::time::{Instant, sleep};
 use wigwag::access::{Principal, identify};
 use wigwag::proxy::Proxy;
 use wigwag::transport::{Connection, Credentials, PeerCertificate};
 use wigwag::{Node, NodeError};
 
-use super::Parts;
-use super::calls::KnownCall;
-use crate::limits::{FIRST_HEAD_TIME, IDENTITIES_MAX, PATHS_MAX};
+use crate::http::activity::Activity;
+use crate::http::head::Parts;
+use crate::http::problem::Problem;
+use crate::limits::{IDENTITIES_MAX, PATHS_MAX};
 use crate::options::GatewayOptions;
-use crate::problem::Problem;
-use crate::server::steal::Stealable;
+use call::KnownCall;
+use steal::Stealable;
 
 /// The client of one connection.
 pub(crate) struct Client {
@@ -28,11 +29,7 @@ pub(crate) struct Client {
     certificate: PeerCertificate,
     credentials: Option<Credentials>,
     identities: Mutex<Vec<Arc<Identity>>>,
-    came: Instant,
-    /// Requests that are being answered.
-    open: AtomicUsize,
-    /// Milliseconds from then to the last answer; 0 before the first one.
-    answered: AtomicU64,
+    pub(crate) activity: Arc<Activity>,
     /// The connection, for what takes it over.
     pub(crate) connection: Option<Arc<Stealable>>,
 }
@@ -54,9 +51,7 @@ impl Client {
             certificate,
             credentials,
             identities: Mutex::default(),
-            came: Instant::now(),
-            open: AtomicUsize::new(0),
-            answered: AtomicU64::new(0),
+            activity: Arc::new(Activity::new()),
             connection: Some(connection),
         }
     }
@@ -69,36 +64,8 @@ impl Client {
             certificate: PeerCertificate::default(),
             credentials: None,
             identities: Mutex::default(),
-            came: Instant::now(),
-            open: AtomicUsize::new(0),
-            answered: AtomicU64::new(0),
+            activity: Arc::new(Activity::new()),
             connection: None,
-        }
-    }
-
-    /// A request of the client has come, and is answered while the result is held.
-    pub(crate) fn begin(self: &Arc<Client>) -> Begun {
-        // Relaxed: no other memory is published through these numbers.
-        self.open.fetch_add(1, Ordering::Relaxed);
-        Begun(self.clone())
-    }
-
-    /// Waits until no head has been complete within `limit` of the last answer, or within
-    /// [`FIRST_HEAD_TIME`] at first.
-    pub(crate) async fn stands_still(&self, limit: Duration) {
-        let first = self.came + FIRST_HEAD_TIME.min(limit);
-        loop {
-            let answered = self.answered.load(Ordering::Relaxed);
-            let is_open = self.open.load(Ordering::Relaxed) > 0;
-            let end = match answered {
-                0 if !is_open => first,
-                _ => self.came + Duration::from_millis(answered) + limit,
-            };
-            match end.checked_duration_since(Instant::now()) {
-                Some(left) if !left.is_zero() => sleep(left).await,
-                _ if is_open => sleep(limit).await,
-                _ => return,
-            }
         }
     }
 
@@ -196,17 +163,6 @@ impl Client {
     fn identities(&self) -> MutexGuard<'_, Vec<Arc<Identity>>> {
         // The list is consistent between two calls, so a panic elsewhere has broken nothing.
         self.identities.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// A request that is being answered, to the end of its answer's body.
-pub(crate) struct Begun(Arc<Client>);
-
-impl Drop for Begun {
-    fn drop(&mut self) {
-        let answered = (self.0.came.elapsed().as_millis() as u64).max(1);
-        self.0.answered.store(answered, Ordering::Relaxed);
-        self.0.open.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -1,0 +1,64 @@
+//! What a connection does: whether a request of it is being answered, and when it last was.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
+
+use crate::limits::FIRST_HEAD_TIME;
+
+/// The activity of one connection. One task looks at it, so that no request has a timer of its own.
+#[derive(Debug)]
+pub(crate) struct Activity {
+    came: Instant,
+    /// Requests that are being answered.
+    open: AtomicUsize,
+    /// Milliseconds from then to the last answer; 0 before the first one.
+    answered: AtomicU64,
+}
+
+impl Activity {
+    pub(crate) fn new() -> Activity {
+        let (open, answered) = (AtomicUsize::new(0), AtomicU64::new(0));
+        Activity { came: Instant::now(), open, answered }
+    }
+
+    /// A request has come, and is answered while the result is held.
+    pub(crate) fn begin(self: &Arc<Activity>) -> Begun {
+        // Relaxed: no other memory is published through these numbers.
+        self.open.fetch_add(1, Ordering::Relaxed);
+        Begun(self.clone())
+    }
+
+    /// Waits until no head has been complete within `limit` of the last answer, or within
+    /// [`FIRST_HEAD_TIME`] at first.
+    pub(crate) async fn stands_still(&self, limit: Duration) {
+        let first = self.came + FIRST_HEAD_TIME.min(limit);
+        loop {
+            let answered = self.answered.load(Ordering::Relaxed);
+            let is_open = self.open.load(Ordering::Relaxed) > 0;
+            let end = match answered {
+                0 if !is_open => first,
+                _ => self.came + Duration::from_millis(answered) + limit,
+            };
+            match end.checked_duration_since(Instant::now()) {
+                Some(left) if !left.is_zero() => sleep(left).await,
+                _ if is_open => sleep(limit).await,
+                _ => return,
+            }
+        }
+    }
+}
+
+/// A request that is being answered, to the end of its answer's body.
+#[derive(Debug)]
+pub(crate) struct Begun(Arc<Activity>);
+
+impl Drop for Begun {
+    fn drop(&mut self) {
+        let answered = (self.0.came.elapsed().as_millis() as u64).max(1);
+        self.0.answered.store(answered, Ordering::Relaxed);
+        self.0.open.fetch_sub(1, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,22 @@
+//! Requests and responses, without what they are about.
+
+pub(crate) mod activity;
+pub(crate) mod body;
+pub(crate) mod head;
+pub(crate) mod problem;
+
+use hyper::Response;
+use hyper::header::{CONTENT_TYPE, HeaderValue};
+
+use body::Body;
+use problem::Problem;
+
+/// The outcome of a request.
+pub(crate) type Outcome = Result<Response<Body>, Problem>;
+
+/// A response with JSON.
+pub(crate) fn json_response(json: String) -> Response<Body> {
+    let mut response = Response::new(Body::from(json));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}
