@@ -10,7 +10,7 @@ import { type FirstConnection, WigwagNode } from "./node.js";
 export interface ConnectOptions {
   /** Gives the first connection up. A session that was opened is ended by `close`. */
   signal?: AbortSignal;
-  /** Sent as `Authorization: Bearer`. A browser sends it with long poll only. */
+  /** Sent as `Authorization: Bearer`, or by the WebSocket of a browser as `access_token` in the query. */
   token?: string;
   /** A shared key that both sides prove: its name, and a secret of at least 32 bytes. */
   key?: { name: string; secret: Uint8Array | string };

@@ -3,3 +3,6 @@
 export function systemSocket(): unknown {
   return globalThis.WebSocket;
 }
+
+/** A page cannot set headers of an upgrade. */
+export const sendsHeaders = false;

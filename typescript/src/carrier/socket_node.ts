@@ -145,3 +145,5 @@ export class NodeSocket implements Socket {
     }
   }
 }
+
+export const sendsHeaders = true;

@@ -1,6 +1,6 @@
 /** A carrier over WebSocket: each SP message is one binary message. */
 
-import { systemSocket } from "#socket";
+import { sendsHeaders, systemSocket } from "#socket";
 import type { Carrier, CarrierEvents, CarrierOptions, SocketClass } from "./carrier.js";
 
 const PROTOCOL = "pair1.sp.nanomsg.org";
@@ -8,9 +8,11 @@ const PROTOCOL = "pair1.sp.nanomsg.org";
 export function dialWebSocket(options: CarrierOptions, events: CarrierEvents): Carrier {
   const Class = options.webSocket ?? (systemSocket() as SocketClass);
   let isOver = false;
-  const headers: Record<string, string> = options.token ? { authorization: `Bearer ${options.token}` } : {};
+  const { token, url } = options;
+  const headers: Record<string, string> = token ? { authorization: `Bearer ${token}` } : {};
   // The browser's class takes two arguments, and ignores what is behind them.
-  const socket = new Class(options.url, [PROTOCOL], { headers });
+  const inQuery = token && !sendsHeaders ? `${url.includes("?") ? "&" : "?"}access_token=${encodeURIComponent(token)}` : "";
+  const socket = new Class(url + inQuery, [PROTOCOL], { headers });
   socket.binaryType = "arraybuffer";
   socket.onopen = () => {
     if (!isOver) events.opened();

@@ -81,6 +81,7 @@ export type Price = {
 };
 
 export type Refusal =
+  /** There is none left. */
   | "SoldOut"
   | { TooMany: {
     /** Buy fewer. */
