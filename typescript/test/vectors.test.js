@@ -48,9 +48,16 @@ test("numbers are as in the vectors", () => {
   }
 });
 
+/** Frames of features that the client does not offer: it treats them as types that it does not know. */
+const NOT_OFFERED = ["LINK", "UNLINK"];
+
 test("every frame is written and read as in the vectors", () => {
   const seen = new Set();
   for (const { frame: name, fields, hex: digits } of read("frames").vectors) {
+    if (NOT_OFFERED.includes(name)) {
+      assert.ok(!isKnown(bytes(digits)[0]), name);
+      continue;
+    }
     seen.add(name);
     const type = Frame[name];
     const known = fieldsOf(type, bytes(digits).subarray(new Reader(bytes(digits).subarray(1)).exact() < 128n ? 2 : bytes(digits)[2] < 128 ? 3 : 4));

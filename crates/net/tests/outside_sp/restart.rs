@@ -3,15 +3,15 @@
 //! If our socket dials, it dials again; if it listens, the program dials again as a new process.
 //! Traffic resumes, an unanswered request is sent again, and no message is received twice.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use wigwag_net::NetError;
 use wigwag_net::options::Redial;
 use wigwag_net::socket::{
     Bus, Dialer, Pair, Pair0, Pub, Pull, Push, Rep, Req, Respondent, SocketErrorKind, Star,
     Statistics, Sub, Surveyor,
 };
+use wigwag_net::{NetError, NetErrorKind};
 
 use crate::peer::{ALL, NEWER, OURS, PATIENCE, Peer, dial, each, eventually};
 
@@ -158,7 +158,7 @@ fn their_request_that_died_with_our_rep_is_asked_again() {
         let rep = || {
             let rep = Rep::new();
             rep.set_receive_timeout(Some(PATIENCE));
-            rep.blocking_listen(theirs).unwrap();
+            listen_again(&rep, theirs);
             rep
         };
         let first = rep();
@@ -180,6 +180,17 @@ fn their_request_that_died_with_our_rep_is_asked_again() {
         assert_eq!(peer.line(), "answer");
         assert_eq!(second.statistics().counters.received, asked);
     });
+}
+
+/// Listens at an address that was closed a moment ago. Until a program that another test starts has begun,
+/// it holds the descriptors of this process, and so the old listener.
+fn listen_again(rep: &Rep, address: &str) {
+    let begun = Instant::now();
+    while let Err(error) = rep.blocking_listen(address) {
+        let is_held = matches!(error.kind, NetErrorKind::InUse) && begun.elapsed() < PATIENCE;
+        assert!(is_held, "{error}");
+        std::thread::yield_now();
+    }
 }
 
 /// Numbers arrive in order at both programs, and none at both.
