@@ -13,12 +13,6 @@ fn folder() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_wigwag")).parent().expect("it is in a folder")
 }
 
-/// What a shell offers. A node has 300 ms to answer, which other tests may take from it, so an offer of
-/// nothing is tried again.
-fn answered(offer: impl Fn() -> Vec<String>) -> Vec<String> {
-    (0..10).map(|_| offer()).find(|names| !names.is_empty()).unwrap_or_default()
-}
-
 /// What bash offers for a line whose end is the cursor.
 ///
 /// Bash splits the words of a line at blanks, `:` and `=`, where those signs are words too; the
@@ -80,12 +74,9 @@ fn bash_completes_actors_methods_and_names_of_arguments() {
         (format!("wigwag ask {sum} add a=2"), vec![]),
     ];
     for (line, expected) in cases {
-        let names = answered(|| {
-            let mut names = offered(&line);
-            // Where there are no names, the options of the command may follow.
-            names.retain(|name| !name.starts_with('-'));
-            names
-        });
+        let mut names = offered(&line);
+        // Where there are no names, the options of the command may follow.
+        names.retain(|name| !name.starts_with('-'));
         assert_eq!(names, expected, "{line}");
     }
 }
@@ -106,17 +97,15 @@ fn fish_completes_the_same_names() {
         ("wigwag describ".into(), vec!["describe".into()]),
     ] {
         let program = "set PATH $FOLDER $PATH; wigwag completions fish | source; complete -C $LINE";
-        let names = answered(|| {
-            let output = Command::new("fish")
-                .args(["--no-config", "-c", program])
-                .env("FOLDER", folder())
-                .env("LINE", &line)
-                .output()
-                .expect("`cargo xtask test` installs fish");
-            let text = String::from_utf8(output.stdout).unwrap();
-            // Behind a tab is the help of a command.
-            text.lines().filter_map(|line| Some(line.split('\t').next()?.to_owned())).collect()
-        });
+        let output = Command::new("fish")
+            .args(["--no-config", "-c", program])
+            .env("FOLDER", folder())
+            .env("LINE", &line)
+            .output()
+            .expect("`cargo xtask test` installs fish");
+        let text = String::from_utf8(output.stdout).unwrap();
+        // Behind a tab is the help of a command.
+        let names: Vec<_> = text.lines().filter_map(|line| line.split('\t').next()).collect();
         assert_eq!(names, expected, "{line}");
     }
 }

@@ -119,9 +119,13 @@ impl Serving {
     pub(crate) fn start() -> Serving {
         let mut child = start(["demo", "--serve"]);
         let out = child.stdout.take().expect("piped");
-        let lines = BufReader::new(out).lines().map_while(Result::ok);
+        let mut lines = BufReader::new(out).lines().map_while(Result::ok);
+        // Up to the last one: the command ends if it prints what nobody reads.
         let offers: Vec<String> =
-            lines.filter(|line| line.starts_with("wigwag ")).take(2).collect();
+            lines.by_ref().take_while(|line| !line.starts_with("curl ")).collect();
+        let mut offers: Vec<String> =
+            offers.into_iter().filter(|line| line.starts_with("wigwag ")).collect();
+        offers.truncate(2);
         let words = offers.iter().flat_map(|offer| offer.split(['/', ' ']));
         let place = words.into_iter().find(|word| word.contains(':') && !word.ends_with(':'));
         let address = format!("tcp://{}", place.unwrap_or("nowhere"));
