@@ -82,10 +82,6 @@ impl<A: Actor> CallSource<A> for MailDrain<'_, A::Message> {
 /// Calls of a session.
 pub(crate) struct EncodedCalls<'a, M> {
     calls: Calls<'a>,
-    /// Where the run began, and the calls and asks from there on. What was taken is counted from here,
-    /// so that the counts of all runs over a chunk cost one walk over it.
-    start: Calls<'a>,
-    total: (usize, usize),
     /// The memory of the calls, if it is shared.
     shared: Option<&'a Bytes>,
     owner: &'a Arc<dyn InboundQueueOwner>,
@@ -104,10 +100,8 @@ impl<'a, M> EncodedCalls<'a, M> {
         control: &'a Control,
     ) -> EncodedCalls<'a, M> {
         let (calls, shared) = (frames.left(), frames.shared.as_ref());
-        let start = calls.clone();
-        let total = (frames.calls - frames.skip, frames.asks);
         let (cancelled, gate) = (owner.cancelled(), owner.gate());
-        EncodedCalls { calls, start, total, shared, owner, origin, control, cancelled, gate }
+        EncodedCalls { calls, shared, owner, origin, control, cancelled, gate }
     }
 
     /// Takes what the caller of an ask has said besides. True if its deadline has passed, which ends
@@ -125,12 +119,6 @@ impl<'a, M> EncodedCalls<'a, M> {
             reply.fail(CallErrorKind::DeadlinePassed, "");
         }
         is_late
-    }
-
-    /// The calls that have not begun, and the asks among them.
-    fn left_and_asks(&self) -> (usize, usize) {
-        let (calls, asks) = self.calls.taken_since(&self.start);
-        (self.total.0.saturating_sub(calls), self.total.1.saturating_sub(asks))
     }
 
     /// True if the call is refused, because the peer may not call this method, or not so often.
@@ -312,18 +300,17 @@ impl<A: Actor> CallSource<A> for EncodedCalls<'_, A::Message> {
     }
 
     fn left(&self) -> usize {
-        self.left_and_asks().0
+        self.calls.clone().count()
     }
 
     fn asks_left(&self) -> usize {
-        self.left_and_asks().1
+        self.calls.clone().filter(|call| call.asker.is_some()).count()
     }
 
     fn keep(&mut self) -> Remaining<A::Message> {
-        let (calls, asks) = self.left_and_asks();
-        let position = Some(self.calls.position());
+        let (calls, asks) = (CallSource::<A>::left(self), CallSource::<A>::asks_left(self));
         self.calls = Calls::default();
-        Remaining::Frames { calls, asks, position }
+        Remaining::Frames { calls, asks }
     }
 
     fn refuse(&mut self, provenance: Provenance<'_, A::Message>) {
