@@ -16,6 +16,7 @@ use wigwag_net::places::Places;
 
 use crate::carriers::Sessions;
 use crate::client::Client;
+use crate::client::call::FormsTable;
 use crate::counters::Counters;
 use crate::error::GatewayError;
 use crate::http::body::Body;
@@ -62,6 +63,7 @@ impl Gateway {
                 connections: Places::new(CONNECTIONS_MAX),
                 bodies: Semaphore::new(BODIES_BYTES_MAX),
                 routes: Routes::default(),
+                forms: FormsTable::default(),
                 sessions: Sessions::default(),
                 stage: watch::Sender::new(Stage::Open),
                 mounted: Arc::new(Client::mounted()),

@@ -7,6 +7,7 @@ use std::time::Duration;
 use hyper::header::HeaderName;
 use wigwag::access::Principal;
 use wigwag::transport::TlsServerConfig;
+use wigwag_net::ws::Origins;
 
 use crate::limits::{
     ASK_TIME, ASK_TIME_MAX, BODY_BYTES, BODY_TIME, HEAD_TIME, TOKEN_BYTES_MAX, WRITE_STALL_MAX,
@@ -32,8 +33,7 @@ pub struct GatewayOptions {
     pub(crate) allows_anonymous: bool,
     pub(crate) is_insecure: bool,
     pub(crate) has_no_sessions: bool,
-    origins: Arc<Vec<String>>,
-    any_origin: bool,
+    pub(crate) origins: Origins,
     pub(crate) repeated: Arc<Vec<HeaderName>>,
     hosts: Arc<Vec<String>>,
     ask_time: Option<Duration>,
@@ -95,7 +95,7 @@ impl GatewayOptions {
     /// times. Pages from the host and port that they call may always do so.
     #[must_use]
     pub fn allow_origin(mut self, origin: &str) -> GatewayOptions {
-        Arc::make_mut(&mut self.origins).push(origin.to_ascii_lowercase());
+        self.origins.add(origin);
         self
     }
 
@@ -103,7 +103,7 @@ impl GatewayOptions {
     /// the user's machine has.
     #[must_use]
     pub fn allow_any_origin(mut self) -> GatewayOptions {
-        self.any_origin = true;
+        self.origins.add_all();
         self
     }
 
@@ -229,23 +229,6 @@ impl GatewayOptions {
         found.map(|known| &known.principal)
     }
 
-    /// True if a page of `origin` may call `host`.
-    pub(crate) fn allows_origin(&self, origin: &str, host: &str) -> bool {
-        let authority = origin.strip_prefix("http://").or(origin.strip_prefix("https://"));
-        let is_same_host = authority.is_some_and(|it| it.eq_ignore_ascii_case(host));
-        let is_named = || self.origins.iter().any(|known| known.eq_ignore_ascii_case(origin));
-        self.any_origin || is_same_host || is_named()
-    }
-
-    /// The origins that are named.
-    pub(crate) fn origins(&self) -> &[String] {
-        &self.origins
-    }
-
-    pub(crate) fn allows_any_origin(&self) -> bool {
-        self.any_origin
-    }
-
     /// True if a request for `host`, as the header `Host` has it, is for this gateway.
     pub(crate) fn accepts_host(&self, host: &str, is_loopback: bool) -> bool {
         let name = match host.strip_prefix('[') {
@@ -290,21 +273,6 @@ mod tests {
             assert_eq!(open.accepts_host(host, true), loopback, "{host}");
             assert_eq!(open.accepts_host(host, false), everywhere, "{host}");
             assert_eq!(named.accepts_host(host, true), by_name, "{host}");
-        }
-    }
-
-    #[test]
-    fn pages_of_the_same_host_and_named_ones_may_call() {
-        let options = GatewayOptions::default().allow_origin("https://Page.example");
-        for (origin, host, allowed) in [
-            ("http://h:1", "h:1", true),
-            ("https://H", "h", true),
-            ("http://h:2", "h:1", false),
-            ("null", "null", false),
-            ("https://page.example", "h", true),
-            ("https://page.example.evil", "h", false),
-        ] {
-            assert_eq!(options.allows_origin(origin, host), allowed, "{origin}");
         }
     }
 

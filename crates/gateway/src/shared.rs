@@ -9,6 +9,7 @@ use wigwag_net::places::Places;
 
 use crate::carriers::Sessions;
 use crate::client::Client;
+use crate::client::call::FormsTable;
 use crate::counters::Counters;
 use crate::options::GatewayOptions;
 use crate::routes::Routes;
@@ -32,6 +33,7 @@ pub(crate) struct Inner {
     /// Bytes of bodies of requests that may still come.
     pub(crate) bodies: Semaphore,
     pub(crate) routes: Routes,
+    pub(crate) forms: FormsTable,
     pub(crate) sessions: Sessions,
     pub(crate) stage: watch::Sender<Stage>,
     /// The client of requests that come through a router of the program, without a connection of ours.

@@ -412,15 +412,7 @@ impl<C> InboundChannels<C> {
     where
         A: Application<Channel = C>,
     {
-        let open = match self.channels.get_mut(index(channel)) {
-            Some(Some(Inbound::Open(open))) => open,
-            Some(Some(Inbound::Refused { .. })) => return Ok(()),
-            _ => return Err(no_channel_to_link()),
-        };
-        if !open.may_link {
-            // The peer may send it before ATTACHED has told it.
-            return Ok(());
-        }
+        let Some(open) = linkable(&mut self.channels, channel)? else { return Ok(()) };
         if self.links >= LINKS_MAX {
             let rule = "a session has at most 4096 links";
             return Err(LinkError::Misbehaved { code: Code::LIMIT_EXCEEDED, rule });
@@ -447,14 +439,7 @@ impl<C> InboundChannels<C> {
     {
         // Calls that came before are handled before the end.
         self.publish(app);
-        let open = match self.channels.get_mut(index(channel)) {
-            Some(Some(Inbound::Open(open))) => open,
-            Some(Some(Inbound::Refused { .. })) => return Ok(()),
-            _ => return Err(no_channel_to_link()),
-        };
-        if !open.may_link {
-            return Ok(());
-        }
+        let Some(open) = linkable(&mut self.channels, channel)? else { return Ok(()) };
         if !open.links.remove(&link) {
             return Err(LinkError::protocol("the end of a link that there is not"));
         }
@@ -505,6 +490,19 @@ impl<C> InboundChannels<C> {
 #[inline]
 fn index(channel: u64) -> usize {
     usize::try_from(channel).unwrap_or(usize::MAX)
+}
+
+/// The channel that LINK or UNLINK is about. `None` if it is ignored: the channel is refused, or its actor
+/// may not be linked to, which the peer has not read yet.
+fn linkable<C>(
+    channels: &mut [Option<Inbound<C>>],
+    channel: u64,
+) -> Result<Option<&mut Open<C>>, LinkError> {
+    match channels.get_mut(index(channel)) {
+        Some(Some(Inbound::Open(open))) => Ok(Some(open).filter(|open| open.may_link)),
+        Some(Some(Inbound::Refused { .. })) => Ok(None),
+        _ => Err(no_channel_to_link()),
+    }
 }
 
 #[cold]

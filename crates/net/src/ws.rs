@@ -26,7 +26,7 @@ use self::endpoint::{Arrival, Arrivals};
 pub use self::endpoint::{HttpEndpoint, NotTaken};
 pub use self::error::WsError;
 use self::layer::{Place, WebSocket};
-pub use self::options::{BadHeader, WsDialOptions, WsListenOptions};
+pub use self::options::{BadHeader, Origins, WsDialOptions, WsListenOptions};
 use crate::address::Address;
 use crate::error::{NetError, NetErrorKind};
 use crate::layered;

@@ -1,9 +1,10 @@
 //! A method that a client calls, with arguments and replies in JSON.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use hyper::StatusCode;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use wigwag::CallError;
 use wigwag::proxy::{ProxyCall, ProxyMethod, ProxyReply};
 use wigwag_describe::named::{Mismatch, Names};
@@ -14,11 +15,16 @@ use crate::http::{Outcome, json_response};
 /// A method that a client has found.
 pub(crate) struct KnownCall {
     pub(crate) method: ProxyMethod,
-    /// The names of the structs and enums of the actor, if an argument has any.
-    names: Option<Arc<Names>>,
-    pub(crate) reply: ReplyForm,
+    pub(crate) forms: Arc<Forms>,
     /// The version of the exports at that time.
     version: u64,
+}
+
+/// How the values of a method are written in JSON.
+pub(crate) struct Forms {
+    /// The names of the structs and enums of the actor, if an argument has any.
+    arguments: Option<Arc<Names>>,
+    pub(crate) reply: ReplyForm,
 }
 
 /// How the replies of a method become JSON.
@@ -30,18 +36,37 @@ pub(crate) struct ReplyForm {
     kind: &'static str,
 }
 
-impl KnownCall {
-    pub(crate) fn new(method: ProxyMethod, version: u64) -> KnownCall {
+/// The forms of all methods that were called, by the addresses of their schemas: as many as the program
+/// has methods. To read those of an actor costs far more than a call.
+#[derive(Default)]
+pub(crate) struct FormsTable(Mutex<HashMap<usize, Arc<Forms>>>);
+
+impl FormsTable {
+    fn of(&self, method: &ProxyMethod) -> Arc<Forms> {
+        let address = std::ptr::from_ref(method.schema()).addr();
+        // Complete between two calls, so a panic elsewhere has broken nothing.
+        let mut table = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        table.entry(address).or_insert_with(|| Arc::new(Forms::new(method))).clone()
+    }
+}
+
+impl Forms {
+    fn new(method: &ProxyMethod) -> Forms {
         let schema = method.schema();
+        // The client may call the method, so its types are described.
         let names = Arc::new(Names::new(&method.described().types));
-        let kind = match schema.is_stream {
-            true => schema.reply.strip_prefix("Stream<").and_then(|rest| rest.strip_suffix('>')),
-            false => None,
-        };
-        let kind = kind.unwrap_or(schema.reply);
+        let item = schema.reply.strip_prefix("Stream<").and_then(|rest| rest.strip_suffix('>'));
+        let kind = item.filter(|_| schema.is_stream).unwrap_or(schema.reply);
         let reply = ReplyForm { names: names.differ(kind).then(|| names.clone()), kind };
         let differ = schema.arguments.iter().any(|argument| names.differ(argument.kind));
-        KnownCall { method, names: differ.then_some(names), reply, version }
+        Forms { arguments: differ.then_some(names), reply }
+    }
+}
+
+impl KnownCall {
+    pub(crate) fn new(method: ProxyMethod, version: u64, forms: &FormsTable) -> KnownCall {
+        let forms = forms.of(&method);
+        KnownCall { method, forms, version }
     }
 
     /// True while the path leads to the same method.
@@ -50,42 +75,17 @@ impl KnownCall {
     }
 
     /// A call with arguments in JSON.
-    pub(crate) fn arguments(&self, mut arguments: Value) -> Result<ProxyCall, Problem> {
-        let parameters = self.method.schema().arguments;
-        if let Some(names) = &self.names {
-            let wrong =
-                |parameter: &str, Mismatch(text)| bad_arguments(&format!("{parameter}: {text}"));
-            let convert = |at: usize, value: &mut Value| match parameters.get(at) {
-                Some(parameter) => {
-                    let named = names.unname(parameter.kind, value.take());
-                    *value = named.map_err(|mismatch| wrong(parameter.name, mismatch))?;
-                    Ok::<_, Problem>(())
-                }
-                None => Ok(()),
-            };
-            let is_one = parameters.len() == 1;
-            let has_its_name = |named: &Map<String, Value>| {
-                named.len() == 1 && named.contains_key(parameters[0].name)
-            };
-            match &mut arguments {
-                Value::Array(values) => {
-                    values.iter_mut().enumerate().try_for_each(|(at, value)| convert(at, value))?;
-                }
-                Value::Object(named) if !is_one || has_its_name(named) => {
-                    for (at, parameter) in parameters.iter().enumerate() {
-                        if let Some(value) = named.get_mut(parameter.name) {
-                            convert(at, value)?;
-                        }
-                    }
-                }
-                value if is_one => {
-                    convert(0, value)?;
-                    arguments = Value::Array(vec![arguments]);
-                }
-                _ => {}
+    pub(crate) fn arguments(&self, arguments: Value) -> Result<ProxyCall, Problem> {
+        let mut values = self.method.in_order(arguments)?;
+        if let Some(names) = &self.forms.arguments {
+            for (value, parameter) in values.iter_mut().zip(self.method.schema().arguments) {
+                let unnamed = names.unname(parameter.kind, value.take());
+                *value = unnamed.map_err(|Mismatch(text)| {
+                    bad_arguments(&format!("{}: {text}", parameter.name))
+                })?;
             }
         }
-        Ok(self.method.call_json(arguments)?)
+        Ok(self.method.call_values(values)?)
     }
 }
 

@@ -150,10 +150,8 @@ impl Client {
             return known.ok_or_else(|| Problem::unauthorized("the token is not known"));
         }
         let principal = identify(&self.certificate, self.credentials, &self.peer);
-        let is_enough = principal.is_authenticated()
-            || principal == Principal::Process
-            || !options.has_tokens()
-            || options.allows_anonymous;
+        let is_enough =
+            principal.is_authenticated() || !options.has_tokens() || options.allows_anonymous;
         match is_enough {
             true => Ok(principal),
             false => Err(Problem::unauthorized("the request has no token")),

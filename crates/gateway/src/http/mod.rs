@@ -5,11 +5,23 @@ pub(crate) mod body;
 pub(crate) mod head;
 pub(crate) mod problem;
 
+use bytes::Bytes;
 use hyper::Response;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 
 use body::Body;
 use problem::Problem;
+
+/// The body of a request, of the gateway's own server or of another one.
+pub(crate) trait RequestBody:
+    http_body::Body<Data = Bytes, Error: Into<axum::BoxError>> + Send + 'static
+{
+}
+
+impl<B> RequestBody for B where
+    B: http_body::Body<Data = Bytes, Error: Into<axum::BoxError>> + Send + 'static
+{
+}
 
 /// The outcome of a request.
 pub(crate) type Outcome = Result<Response<Body>, Problem>;

@@ -9,6 +9,7 @@ use hyper::{HeaderMap, StatusCode};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::timeout;
 
+use crate::http::RequestBody;
 use crate::http::problem::Problem;
 use crate::shared::Inner;
 
@@ -20,16 +21,12 @@ pub(crate) struct Held<'a> {
 
 impl Inner {
     /// Reads a body of at most `most` bytes.
-    pub(crate) async fn read_body<B>(
+    pub(crate) async fn read_body<B: RequestBody>(
         &self,
         headers: &HeaderMap,
         body: B,
         most: usize,
-    ) -> Result<Held<'_>, Problem>
-    where
-        B: http_body::Body<Data = Bytes>,
-        B::Error: Into<axum::BoxError>,
-    {
+    ) -> Result<Held<'_>, Problem> {
         if body.is_end_stream() {
             return Ok(Held { bytes: Bytes::new(), _permits: Vec::new() });
         }
@@ -55,11 +52,11 @@ impl Inner {
     }
 }
 
-async fn collect<B>(bodies: &Semaphore, body: B, most: usize) -> Result<Held<'_>, Problem>
-where
-    B: http_body::Body<Data = Bytes>,
-    B::Error: Into<axum::BoxError>,
-{
+async fn collect<B: RequestBody>(
+    bodies: &Semaphore,
+    body: B,
+    most: usize,
+) -> Result<Held<'_>, Problem> {
     let mut body = pin!(body);
     let mut first = Bytes::new();
     let mut all = BytesMut::new();

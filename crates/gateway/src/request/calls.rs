@@ -12,10 +12,10 @@ use wigwag::proxy::ProxyMethod;
 use super::events::Events;
 use crate::client::call::{KnownCall, bad_arguments};
 use crate::client::{Client, Identity};
-use crate::http::Outcome;
 use crate::http::body::Body;
 use crate::http::head::{Parts, decoded};
 use crate::http::problem::Problem;
+use crate::http::{Outcome, RequestBody};
 use crate::limits::{ASK_TIME_MAX, ITEMS_AHEAD};
 use crate::routes::RouteCall;
 use crate::shared::Inner;
@@ -32,21 +32,23 @@ pub(crate) struct Path<'a> {
 
 impl Inner {
     /// Makes the call that a path of the gateway's own names.
-    pub(crate) async fn call<B>(
+    pub(crate) async fn call<B: RequestBody>(
         self: &Arc<Inner>,
         client: &Arc<Client>,
         request: &Parts,
         path: Path<'_>,
         body: B,
-    ) -> Outcome
-    where
-        B: http_body::Body<Data = Bytes>,
-        B::Error: Into<axum::BoxError>,
-    {
+    ) -> Outcome {
         let is_stream = path.call == "stream";
         request.takes(if is_stream { &Method::GET } else { &Method::POST })?;
         let identity = self.identity(client, request)?;
-        let known = self.known(&identity, path)?;
+        let known = self.known(&identity, path.path, || {
+            if path.actor.is_empty() {
+                return Err(Problem::not_found("the path names no actor"));
+            }
+            let actor = identity.proxy.actor(&decoded(path.actor)?)?;
+            Ok(actor.method(&decoded(path.method)?)?)
+        })?;
         if is_stream != known.method.schema().is_stream {
             let call = if is_stream { "ask" } else { "stream" };
             return Err(Problem::not_found(&format!("the method is called by /{call}/")));
@@ -56,12 +58,13 @@ impl Inner {
             false => {
                 let held =
                     self.read_body(&request.parts.headers, body, self.options.get_body_bytes());
-                known.arguments(parsed(&held.await?.bytes)?)?
+                let arguments = parsed(&held.await?.bytes)?;
+                known.arguments(arguments.unwrap_or_else(|| Value::Array(Vec::new())))?
             }
         };
         self.admit(&identity)?;
         match path.call {
-            "ask" => known.reply.answer(&arguments.ask(self.wait(request)).await?),
+            "ask" => known.forms.reply.answer(&arguments.ask(self.wait(request)).await?),
             "tell" => {
                 arguments.tell().await?;
                 let mut response = Response::new(Body::default());
@@ -70,7 +73,7 @@ impl Inner {
             }
             _ => {
                 let stream = arguments.stream(ITEMS_AHEAD).await?;
-                let events = Events::new(self, stream, known.reply.clone());
+                let events = Events::new(self, stream, known.forms.reply.clone());
                 let mut response = Response::new(Body::other(axum::body::Body::new(events)));
                 let headers = response.headers_mut();
                 headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
@@ -81,28 +84,17 @@ impl Inner {
     }
 
     /// Makes the call of a route of a method.
-    pub(crate) async fn call_route<B>(
+    pub(crate) async fn call_route<B: RequestBody>(
         self: &Arc<Inner>,
         client: &Arc<Client>,
         request: &Parts,
         call: RouteCall,
         body: B,
-    ) -> Outcome
-    where
-        B: http_body::Body<Data = Bytes>,
-        B::Error: Into<axum::BoxError>,
-    {
+    ) -> Outcome {
         let identity = self.identity(client, request)?;
-        let version = self.node.exports_version();
-        let known = match identity.known(&call.key, version) {
-            Some(known) => known,
-            None => {
-                let method = identity.proxy.actor(&call.actor)?.method(call.method)?;
-                let known = Arc::new(KnownCall::new(method, version));
-                identity.remember(&call.key, &known);
-                known
-            }
-        };
+        let known = self.known(&identity, &call.key, || {
+            Ok(identity.proxy.actor(&call.actor)?.method(call.method)?)
+        })?;
         let mut named = Map::new();
         for (name, text) in &call.captured {
             named.insert(name.clone(), known.method.value_of_text(name, text));
@@ -117,22 +109,22 @@ impl Inner {
         };
         let arguments = known.arguments(arguments)?;
         self.admit(&identity)?;
-        known.reply.answer(&arguments.ask(self.wait(request)).await?)
+        known.forms.reply.answer(&arguments.ask(self.wait(request)).await?)
     }
 
-    /// What a path leads to for a client.
-    fn known(&self, identity: &Identity, path: Path<'_>) -> Result<Arc<KnownCall>, Problem> {
+    /// The method that a client remembers by `key`, or else the one that is found now.
+    fn known(
+        &self,
+        identity: &Identity,
+        key: &str,
+        find: impl FnOnce() -> Result<ProxyMethod, Problem>,
+    ) -> Result<Arc<KnownCall>, Problem> {
         let version = self.node.exports_version();
-        if let Some(known) = identity.known(path.path, version) {
+        if let Some(known) = identity.known(key, version) {
             return Ok(known);
         }
-        if path.actor.is_empty() {
-            return Err(Problem::not_found("the path names no actor"));
-        }
-        let actor = identity.proxy.actor(&decoded(path.actor)?)?;
-        let method = actor.method(&decoded(path.method)?)?;
-        let known = Arc::new(KnownCall::new(method, version));
-        identity.remember(path.path, &known);
+        let known = Arc::new(KnownCall::new(find()?, version, &self.forms));
+        identity.remember(key, &known);
         Ok(known)
     }
 
@@ -169,12 +161,12 @@ impl Inner {
     }
 }
 
-/// The arguments in the body of a request; no body is no argument.
-fn parsed(body: &Bytes) -> Result<Value, Problem> {
+/// The JSON in the body of a request; `None` without a body.
+fn parsed(body: &Bytes) -> Result<Option<Value>, Problem> {
     if body.trim_ascii().is_empty() {
-        return Ok(Value::Array(Vec::new()));
+        return Ok(None);
     }
-    serde_json::from_slice(body).map_err(|error| {
+    serde_json::from_slice(body).map(Some).map_err(|error| {
         let detail = format!("the body is no JSON: {error}");
         let hint = "send the arguments as a JSON array, or as an object by their names";
         Problem::client(StatusCode::BAD_REQUEST, "BadJson", &detail, hint)
@@ -195,21 +187,21 @@ fn query(method: &ProxyMethod, request: &Parts, mut named: Map<String, Value>) -
 fn with_body(
     method: &ProxyMethod,
     mut named: Map<String, Value>,
-    body: Value,
+    body: Option<Value>,
 ) -> Result<Value, Problem> {
     let mut others =
         method.schema().arguments.iter().filter(|argument| !named.contains_key(argument.name));
     let (first, second) = (others.next(), others.next());
     match (first, second, body) {
-        (None, _, Value::Array(values)) if values.is_empty() => {}
-        (Some(_), None, Value::Array(values)) if values.is_empty() => {}
-        (Some(one), None, Value::Object(fields))
+        (_, _, None) => {}
+        (None, _, Some(Value::Array(values))) if values.is_empty() => {}
+        (Some(one), None, Some(Value::Object(fields)))
             if !(fields.len() == 1 && fields.contains_key(one.name)) =>
         {
             named.insert(one.name.to_owned(), Value::Object(fields));
         }
-        (_, _, Value::Object(fields)) => named.extend(fields),
-        (Some(one), None, value) => {
+        (_, _, Some(Value::Object(fields))) => named.extend(fields),
+        (Some(one), None, Some(value)) => {
             named.insert(one.name.to_owned(), value);
         }
         _ => return Err(bad_arguments("the body is an object with the arguments by their names")),

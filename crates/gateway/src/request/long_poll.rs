@@ -14,7 +14,7 @@ use crate::client::{Client, Identity};
 use crate::http::body::Body;
 use crate::http::head::Parts;
 use crate::http::problem::Problem;
-use crate::http::{Outcome, json_response};
+use crate::http::{Outcome, RequestBody, json_response};
 use crate::limits::{BODY_TIME, CARRIER_BYTES_MAX, POLL_TIME};
 use crate::shared::{Inner, Stage};
 
@@ -40,18 +40,14 @@ impl Inner {
     }
 
     /// Takes bytes of the client.
-    pub(super) async fn send<B>(
+    pub(super) async fn send<B: RequestBody>(
         &self,
         carriers: &Carriers,
         identity: &Identity,
         id: &str,
         request: &Parts,
         body: B,
-    ) -> Outcome
-    where
-        B: http_body::Body<Data = bytes::Bytes>,
-        B::Error: Into<axum::BoxError>,
-    {
+    ) -> Outcome {
         let carrier = find(carriers, identity, id)?;
         // However it ends before its time, the client does not know what has come.
         let closing = CloseOnDrop { carriers, id, is_done: false };

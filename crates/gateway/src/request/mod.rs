@@ -13,31 +13,26 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Instant;
 
-use bytes::Bytes;
 use hyper::header::HOST;
 use hyper::{Request, Response, StatusCode, Version};
 use tower_service::Service;
 
 use crate::client::Client;
 use crate::counters::Open;
-use crate::http::Outcome;
 use crate::http::body::Body;
 use crate::http::head::{Parts, decoded};
 use crate::http::problem::Problem;
+use crate::http::{Outcome, RequestBody};
 use crate::limits::REQUESTS_MAX;
 use crate::shared::Inner;
 
 impl Inner {
     /// Answers a request: the router of the program first, if there is one.
-    pub(crate) async fn answer<B>(
+    pub(crate) async fn answer<B: RequestBody>(
         self: &Arc<Inner>,
         client: &Arc<Client>,
         mut request: Request<B>,
-    ) -> Response<Body>
-    where
-        B: http_body::Body<Data = Bytes> + Send + 'static,
-        B::Error: Into<axum::BoxError>,
-    {
+    ) -> Response<Body> {
         let Some(router) = &self.router else {
             return self.handle(client, request).await;
         };
@@ -48,15 +43,11 @@ impl Inner {
     }
 
     /// Answers a request of `client`.
-    pub(crate) async fn handle<B>(
+    pub(crate) async fn handle<B: RequestBody>(
         self: &Arc<Inner>,
         client: &Arc<Client>,
         request: Request<B>,
-    ) -> Response<Body>
-    where
-        B: http_body::Body<Data = Bytes> + Send + 'static,
-        B::Error: Into<axum::BoxError>,
-    {
+    ) -> Response<Body> {
         let logged = tracing::enabled!(target: "wigwag_gateway::access", tracing::Level::INFO)
             .then(|| (Instant::now(), request.method().clone(), request.uri().path().to_owned()));
         let (parts, body) = request.into_parts();
@@ -85,16 +76,12 @@ impl Inner {
         response
     }
 
-    async fn checked<B>(
+    async fn checked<B: RequestBody>(
         self: &Arc<Inner>,
         client: &Arc<Client>,
         request: &Parts,
         body: B,
-    ) -> Outcome
-    where
-        B: http_body::Body<Data = Bytes> + Send + 'static,
-        B::Error: Into<axum::BoxError>,
-    {
+    ) -> Outcome {
         let Some(_open) = Open::begin(&self.counters.requests_open, REQUESTS_MAX) else {
             return Err(Problem::overloaded("the gateway has as many requests as it may"));
         };
@@ -129,16 +116,12 @@ impl Inner {
         Err(Problem::client(status, "WrongHost", "the gateway does not have this name", hint))
     }
 
-    async fn dispatch<B>(
+    async fn dispatch<B: RequestBody>(
         self: &Arc<Inner>,
         client: &Arc<Client>,
         request: &Parts,
         body: B,
-    ) -> Outcome
-    where
-        B: http_body::Body<Data = Bytes> + Send + 'static,
-        B::Error: Into<axum::BoxError>,
-    {
+    ) -> Outcome {
         if let Some(call) = self.routes.find(&self.node, &request.parts)? {
             return self.call_route(client, request, call, body).await;
         }

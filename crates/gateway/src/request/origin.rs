@@ -49,7 +49,7 @@ fn preflight() -> Response<Body> {
 
 /// Tells the browser that the page may read the answer.
 pub(crate) fn allow(options: &GatewayOptions, request: &HeaderMap, response: &mut HeaderMap) {
-    if !options.origins().is_empty() || options.allows_any_origin() {
+    if !options.origins.is_empty() {
         response.append(VARY, HeaderValue::from_static("origin"));
     }
     let Some(origin) = request.get(ORIGIN) else { return };
@@ -65,7 +65,6 @@ fn is_allowed(
     headers: &HeaderMap,
     authority: Option<&str>,
 ) -> bool {
-    let host = headers.get(HOST).and_then(|host| host.to_str().ok()).or(authority);
-    let origin = origin.to_str().ok();
-    origin.is_some_and(|origin| options.allows_origin(origin, host.unwrap_or_default()))
+    let host = headers.get(HOST).map(HeaderValue::as_bytes).or(authority.map(str::as_bytes));
+    options.origins.allow(origin.as_bytes(), host.unwrap_or_default())
 }

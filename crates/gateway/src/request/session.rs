@@ -11,25 +11,21 @@ use hyper::{Method, StatusCode};
 
 use crate::carriers::{Entrances, PATH, vouched_name};
 use crate::client::{Client, Identity};
-use crate::http::Outcome;
 use crate::http::head::Parts;
 use crate::http::problem::Problem;
+use crate::http::{Outcome, RequestBody};
 use crate::request::long_poll;
 use crate::shared::Inner;
 
 impl Inner {
     /// Answers a request below the path of sessions.
-    pub(crate) async fn session<B>(
+    pub(crate) async fn session<B: RequestBody>(
         self: &Arc<Inner>,
         client: &Arc<Client>,
         request: &Parts,
         id: Option<&str>,
         body: B,
-    ) -> Outcome
-    where
-        B: http_body::Body<Data = bytes::Bytes>,
-        B::Error: Into<axum::BoxError>,
-    {
+    ) -> Outcome {
         if self.options.has_no_sessions {
             return Err(Problem::not_found("the gateway carries no sessions"));
         }

@@ -92,9 +92,9 @@ pub struct WsListenOptions {
     pub(super) origins: Origins,
 }
 
-/// The pages that may connect.
+/// The origins of pages that may call a server. Pages from the host and port that they call always may.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Origins {
+pub struct Origins {
     any: bool,
     allowed: Arc<Vec<String>>,
 }
@@ -105,7 +105,7 @@ impl WsListenOptions {
     /// programs, which send no origin.
     #[must_use]
     pub fn allow_origin(mut self, origin: &str) -> WsListenOptions {
-        Arc::make_mut(&mut self.origins.allowed).push(origin.to_owned());
+        self.origins.add(origin);
         self
     }
 
@@ -113,14 +113,29 @@ impl WsListenOptions {
     /// to this listener, with the access that the user's machine has.
     #[must_use]
     pub fn allow_any_origin(mut self) -> WsListenOptions {
-        self.origins.any = true;
+        self.origins.add_all();
         self
     }
 }
 
 impl Origins {
-    /// True if a page of `origin` may connect to `host`.
-    pub(super) fn allow(&self, origin: &[u8], host: &[u8]) -> bool {
+    /// Allows pages of `origin`, for example `https://example.org`.
+    pub fn add(&mut self, origin: &str) {
+        Arc::make_mut(&mut self.allowed).push(origin.to_owned());
+    }
+
+    /// Allows pages of every origin.
+    pub fn add_all(&mut self) {
+        self.any = true;
+    }
+
+    /// True if no origin was added.
+    pub fn is_empty(&self) -> bool {
+        !self.any && self.allowed.is_empty()
+    }
+
+    /// True if a page of `origin` may call `host`.
+    pub fn allow(&self, origin: &[u8], host: &[u8]) -> bool {
         let is_same_host = || {
             let authority = origin.strip_prefix(b"http://").or(origin.strip_prefix(b"https://"));
             authority.is_some_and(|authority| authority.eq_ignore_ascii_case(host))

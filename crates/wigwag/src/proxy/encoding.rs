@@ -45,6 +45,11 @@ pub(crate) fn named(parameters: &[Argument], named: Map<String, Value>) -> Resul
     json::arguments::values(parameters, in_order(parameters, named, || Value::Null)?)
 }
 
+/// True if this is the name of a parameter, or one of its former names.
+pub(crate) fn is_named(parameter: &Argument, name: &str) -> bool {
+    name == parameter.name || parameter.former.contains(&name)
+}
+
 /// The named values in the order of the parameters; one that is missing is `none`, which the actor
 /// accepts for an option only.
 pub(crate) fn in_order<T>(
@@ -54,8 +59,7 @@ pub(crate) fn in_order<T>(
 ) -> Result<Vec<T>, String> {
     let mut values = Vec::new();
     for parameter in parameters {
-        let is_it = |name: &str| name == parameter.name || parameter.former.contains(&name);
-        let at = named.iter().position(|(name, _)| is_it(name));
+        let at = named.iter().position(|(name, _)| is_named(parameter, name));
         match at.map(|at| named.swap_remove(at).1) {
             Some(value) => values.push(value),
             None if parameter.kind.starts_with("Option<") => values.push(none()),

@@ -253,42 +253,58 @@ impl ProxyMethod {
         self.method
     }
 
-    /// A call with arguments in JSON: an array has them in their order. An object has them by their
+    /// The values of the arguments, in their order: an array has them so. An object has them by their
     /// names, where one for an [`Option`] may be missing; for a method with one argument, an object that
     /// does not have exactly its name is the argument itself, and so is every other value.
     ///
     /// # Errors
-    /// [`BadArguments`](CallErrorKind::BadArguments), which says what is wrong.
-    pub fn call_json(&self, arguments: Value) -> Result<ProxyCall, CallError> {
+    /// [`BadArguments`](CallErrorKind::BadArguments), which names what is missing or unknown.
+    pub fn in_order(&self, arguments: Value) -> Result<Vec<Value>, CallError> {
         let parameters = self.method.arguments;
         let is_one = parameters.len() == 1;
         let has_its_name = |named: &Map<String, Value>| {
-            named.len() == 1 && named.keys().all(|name| name == parameters[0].name)
+            named.len() == 1 && named.keys().all(|name| encoding::is_named(&parameters[0], name))
         };
-        let encoded = match arguments {
-            Value::Array(values) => json::arguments::values(parameters, values),
+        match arguments {
+            Value::Array(values) => Ok(values),
             Value::Object(named) if !is_one || has_its_name(&named) => {
-                encoding::named(parameters, named)
+                let named = named.into_iter().collect();
+                let ordered = encoding::in_order(parameters, named, || Value::Null);
+                ordered.map_err(|wrong| self.wrong(&wrong))
             }
-            Value::Null if parameters.is_empty() => json::arguments::values(parameters, Vec::new()),
-            value => json::arguments::values(parameters, vec![value]),
-        };
-        self.encoded(encoded)
+            Value::Null if parameters.is_empty() => Ok(Vec::new()),
+            value => Ok(vec![value]),
+        }
+    }
+
+    /// A call with the values of its arguments [in order](Self::in_order).
+    ///
+    /// # Errors
+    /// [`BadArguments`](CallErrorKind::BadArguments), which says what is wrong.
+    pub fn call_values(&self, values: Vec<Value>) -> Result<ProxyCall, CallError> {
+        let encoded = json::arguments::values(self.method.arguments, values);
+        let arguments = encoded.map_err(|wrong| self.wrong(&wrong))?;
+        Ok(ProxyCall { actor: self.actor.clone(), number: self.number, arguments })
+    }
+
+    /// A call with arguments in JSON, by their names or [in order](Self::in_order).
+    ///
+    /// # Errors
+    /// [`BadArguments`](CallErrorKind::BadArguments), which says what is wrong.
+    pub fn call_json(&self, arguments: Value) -> Result<ProxyCall, CallError> {
+        self.call_values(self.in_order(arguments)?)
     }
 
     /// The value of an argument that is given as a text, as in the query of a URL: one of a text type is
     /// taken as it is, others are JSON.
     pub fn value_of_text(&self, argument: &str, text: &str) -> Value {
         let mut parameters = self.method.arguments.iter();
-        let found = parameters.find(|one| one.name == argument || one.former.contains(&argument));
+        let found = parameters.find(|one| encoding::is_named(one, argument));
         json::arguments::word_value(found.map_or("", |one| one.kind), text)
     }
 
-    fn encoded(&self, encoded: Result<Vec<u8>, String>) -> Result<ProxyCall, CallError> {
-        let arguments = encoded.map_err(|wrong| {
-            encoding::wrong_arguments(self.method, &wrong).into_error(&self.actor.target)
-        })?;
-        Ok(ProxyCall { actor: self.actor.clone(), number: self.number, arguments })
+    fn wrong(&self, what: &str) -> CallError {
+        encoding::wrong_arguments(self.method, what).into_error(&self.actor.target)
     }
 }
 
