@@ -68,7 +68,7 @@ pub trait InboundQueueOwner: Send + Sync {
     /// The actor has stopped, for this reason.
     fn stopped(&self, reason: &Reason);
 
-    /// Who has made the calls.
+    /// The caller of the calls of this queue.
     fn caller(&self) -> Option<Caller> {
         None
     }
