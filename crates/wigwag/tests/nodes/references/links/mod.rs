@@ -132,6 +132,24 @@ async fn a_wanted_end_and_a_link_that_was_removed_end_nobody() {
     assert!(here.handle().unwrap().reason().is_none());
 }
 
+/// Its peer has forgotten the link although it still holds the reference, so the end of the session is
+/// no end of a linked actor.
+#[tokio::test]
+async fn a_link_that_was_removed_is_none_when_the_session_ends() {
+    let (_service, _client, relay, _here, there, _) = stage(true).await;
+    let (unlinked, mut of_unlinked) = partner(true);
+    let (linked, mut of_linked) = partner(true);
+    there.link_briefly(unlinked.clone()).ask().await.unwrap();
+    there.link(linked.clone()).ask().await.unwrap();
+    relay.lead_to("127.0.0.1:1");
+    relay.strike(Fault::End);
+    // Told in the order of the links.
+    let exit = tokio::time::timeout(PATIENCE, of_linked.recv()).await.unwrap().unwrap();
+    assert!(matches!(exit.reason, Reason::Unreachable(_)), "{:?}", exit.reason);
+    assert!(of_unlinked.try_recv().is_err());
+    assert!(unlinked.handle().unwrap().reason().is_none());
+}
+
 #[tokio::test]
 async fn actors_that_are_linked_end_with_their_session() {
     let (_service, _client, relay, here, there, _) = stage(false).await;
