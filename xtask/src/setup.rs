@@ -36,6 +36,11 @@ const REQUIRED_PROGRAMS: &[RequiredProgram] = &[
         why: "a live shell that completes the names of methods",
     },
     RequiredProgram {
+        program: "go",
+        package: "golang-go",
+        why: "builds h2spec, which judges the gateway, and mangos, a live peer for the SP sockets",
+    },
+    RequiredProgram {
         program: "ip",
         package: "iproute2",
         why: "sets up a separate network for each pair of the lab",

@@ -14,3 +14,4 @@ mod ending;
 mod hostile;
 mod sessions;
 mod tls;
+mod h2spec;

@@ -11,15 +11,16 @@ use wigwag_gateway::{Gateway, GatewayOptions};
 
 use crate::service::Service;
 
-struct Files {
+/// The files of certificates, for as long as it lives.
+pub(crate) struct Files {
     folder: std::path::PathBuf,
 }
 
 impl Files {
     /// An authority, and the certificates of a server and of a client named `reporter`.
-    fn new() -> Files {
+    pub(crate) fn new(test: &str) -> Files {
         let folder =
-            std::env::temp_dir().join(format!("wigwag-gateway-tls-{}", std::process::id()));
+            std::env::temp_dir().join(format!("wigwag-gateway-{test}-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let mut authority = CertificateParams::default();
         authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -37,7 +38,7 @@ impl Files {
         Files { folder }
     }
 
-    fn path(&self, name: &str) -> String {
+    pub(crate) fn path(&self, name: &str) -> String {
         self.folder.join(name).display().to_string()
     }
 }
@@ -69,7 +70,7 @@ async fn curl(options: &[&str]) -> String {
 
 #[tokio::test]
 async fn a_certificate_is_an_identity_over_both_versions() {
-    let files = Files::new();
+    let files = Files::new("tls");
     let access = Access::new().allow(Principal::certificate("reporter"), "desk");
     let service =
         Service::with(NodeOptions::default().access(access), GatewayOptions::default()).await;
