@@ -2,8 +2,12 @@
 
 export { connect, type ConnectOptions } from "./api/connect.js";
 export { WigwagNode, type NodeEvents, type Rejected } from "./api/node.js";
-export { reference, Reference, type Signatures } from "./api/reference.js";
-export type { Actor, Ask, CallOptions, Referable, Stream, Streams, Tell } from "./api/types.js";
+export { Reference } from "./api/reference.js";
+export { items, Items } from "./items/items.js";
+export { SharedKey } from "./session/shared_key.js";
+export { reference, type Signatures } from "./host/local_reference.js";
+export { pipe } from "./api/pipe.js";
+export type { Actor, Ask, CallOptions, Piped, Schema, Stream, Streams, Tell } from "./api/types.js";
 export {
   AccessDenied,
   ActorStopped,

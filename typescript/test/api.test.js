@@ -5,10 +5,11 @@ import { randomBytes } from "node:crypto";
 import { after, before, test } from "node:test";
 import * as wigwag from "../dist/index.js";
 import { ask } from "../dist/api/calls.js";
+import { PIPES } from "../dist/wire/opening.js";
 import { startGateway } from "./support/gateway.js";
 import { startService } from "./support/service.js";
 
-const { connect, reference } = wigwag;
+const { connect, items, pipe, reference } = wigwag;
 let service;
 let node;
 
@@ -124,13 +125,109 @@ test("a producer is ahead by the window of its reader at most, and stops when th
   assert.deepEqual(await stream.next(), { done: true, value: undefined });
 });
 
+/** The numbers from 0 on, and whether their generator was closed. */
+function numbers(count) {
+  const state = { produced: 0, isClosed: false };
+  async function* generate() {
+    try {
+      while (state.produced < count) yield state.produced++;
+    } finally {
+      state.isClosed = true;
+    }
+  }
+  return Object.assign(state, { items: items(generate()) });
+}
+
+test("a stream travels as an argument, in order and with its end", async () => {
+  const ticker = await node.actor("ticker");
+  assert.deepEqual(await ticker.ask.take(numbers(50_000).items, 1e9), [50_000, (50_000 * 49_999) / 2, "finished"]);
+  assert.deepEqual(await ticker.ask.take(items([1, 2n, Promise.resolve(3)]), 9), [3, 6, "finished"]);
+  assert.deepEqual(await ticker.ask.take(items([]), 9), [0, 0, "finished"]);
+  const [count, , end] = await ticker.ask.take(items((async function* () { yield 1; throw new Error("out of numbers"); })()), 9);
+  assert.deepEqual([count, /out of numbers/.test(end)], [1, true]);
+  const [whole, , wrong] = await ticker.ask.take(items([1, Symbol("two")]), 9);
+  assert.deepEqual([whole, /symbol/.test(wrong)], [1, true]);
+  const shop = await node.actor("shop");
+  const orders = [1, 20, 3].map((count) => ({ thing: "cup", count, price: 1 }));
+  assert.equal(await shop.ask.place_all(items(orders)), 2, "items are converted as arguments are");
+});
+
+test("a source is no further ahead than its reader allows, and is closed when the reader leaves", async () => {
+  const ticker = await node.actor("ticker");
+  const source = numbers(10_000_000);
+  assert.deepEqual(await ticker.ask.take(source.items, 100), [100, 4_950, "left"]);
+  // The node of the tests reads 4,096 units ahead, and renews them at half.
+  assert.ok(source.produced < 100 + 3 * 4_096, `${source.produced} of ten million`);
+  const other = await connect(service.ws);
+  await other.close();
+  assert.ok(source.isClosed);
+});
+
+test("a stream that reaches no handler is closed, and one is sent once", async () => {
+  const ticker = await node.actor("ticker");
+  const [refused, twice, unsent] = [numbers(9), numbers(9), numbers(9)];
+  await assert.rejects(ticker.ask.take(refused.items, -1), wigwag.BadArguments);
+  await ticker.ask.naps();
+  assert.ok(refused.isClosed);
+  await ticker.ask.take(twice.items, 9);
+  await assert.rejects(ticker.ask.take(twice.items, 9), { code: "NotSerializable", message: /sent once/ });
+  const aborted = AbortSignal.abort();
+  await assert.rejects(ticker.with({ signal: aborted }).ask.take(unsent.items, 9), wigwag.Cancelled);
+  assert.deepEqual(await ticker.ask.take(unsent.items, 10), [9, 36, "finished"], "it was not sent");
+});
+
+/** Schemas as `wigwag describe --ts` prints them. */
+const BANK = { hash: 0n, description: ["Bank", 0, [["branch", [["pause", "u64"]], "BankRef"], ["account", [["owner", "String"]], "Option<AccountRef>"]]] };
+const ACCOUNT = { hash: 0n, description: ["Account", 0, [["pay_in", [["amount", "i64"]], "i64"], ["owner", [], "String"]]] };
+
+for (const isEarly of [true, false]) {
+  test(`calls go through an answer that has not come, ${isEarly ? "and are sent in front of it" : "also at a node that knows no pipes"}`, async () => {
+    const other = await connect(service.ws);
+    const { session } = other;
+    if (!isEarly) session.peer.offered &= ~BigInt(PIPES);
+    const bank = await other.actor("bank");
+    const slow = pipe(bank, BANK).branch(300);
+    const account = pipe(slow, ACCOUNT).account("ann");
+    const paid = Promise.all([account.ask.pay_in(3), account.ask.pay_in(4), account.ask.owner()]);
+    const told = account.tell.pay_in(5);
+    if (isEarly) assert.equal(await told, undefined, "it has its place before the answer");
+    assert.equal(session.outbound.piped > 0, isEarly);
+    assert.deepEqual(await paid, [3, 7, "ann"]);
+    await told;
+    assert.equal(await account.ask.pay_in(0), 12);
+    assert.equal(session.outbound.piped, 0);
+    // An answer without a reference fails the chain behind it, and so does an error.
+    await assert.rejects(pipe(bank, ACCOUNT).account("nobody").ask.pay_in(1), wigwag.NoSuchActor);
+    await assert.rejects(pipe(pipe(bank, BANK).account("nobody"), ACCOUNT).account("ann").ask.owner(), wigwag.NoSuchActor);
+    await assert.rejects(pipe(bank, BANK).branch(-1).ask.account("ann"), wigwag.BadArguments);
+    // What was told is handled, although the reference is given back before the answer has come.
+    const released = pipe(slow, ACCOUNT).account("bob");
+    const last = released.ask.pay_in(1);
+    released.release();
+    assert.equal(await last, 1);
+    await assert.rejects(released.ask.pay_in(1), wigwag.ActorStopped);
+    await other.close();
+  });
+}
+
+test("an ask that is given up before its turn ends the calls behind it, and a session its pipes", async () => {
+  const own = await startService({ heartbeat: 50 });
+  const other = await connect(own.ws, { heartbeat: 50 });
+  const slow = pipe(await other.actor("bank"), BANK).branch(60_000);
+  const busy = pipe(slow, ACCOUNT).account("ann").ask.owner();
+  const controller = new AbortController();
+  const behind = pipe(slow.with({ signal: controller.signal }), ACCOUNT).account("bob").ask.owner();
+  controller.abort();
+  await Promise.all([assert.rejects(busy, wigwag.Unknown), assert.rejects(behind, wigwag.WigwagError), own.kill().then(() => other.close({ timeout: 0 }))]);
+});
+
 test("objects and functions travel as references, are called in order, and come home as themselves", async () => {
   const room = await node.actor("room");
   const heard = [];
   const member = { heard: async (number, text) => void heard.push([number, text]), name: () => "an object" };
-  await room.ask.join(member);
-  await room.ask.join((...all) => (all.length > 0 ? void heard.push(["function", ...all]) : "a function"));
-  await room.ask.join({ name: () => { throw new Error("no name today"); }, heard(_number, _text) {} });
+  await room.ask.join(reference(member));
+  await room.ask.join(reference((...all) => (all.length > 0 ? void heard.push(["function", ...all]) : "a function")));
+  await room.ask.join(reference({ name: () => { throw new Error("no name today"); }, heard(_number, _text) {} }));
   const names = await room.ask.names();
   assert.deepEqual(names.slice(0, 2), ["an object", "a function"]);
   assert.match(names[2], /no name today/);
@@ -143,13 +240,23 @@ test("objects and functions travel as references, are called in order, and come 
   await room.ask.leave_all();
 });
 
+test("what is no value is refused, with what makes a value of it", async () => {
+  const room = await node.actor("room");
+  const ledger = await node.actor("ledger");
+  class Member { heard() {} }
+  for (const value of [() => {}, new Member(), { heard() {} }, Symbol("x"), (async function* () {})()]) {
+    await assert.rejects(room.ask.join(value), { code: "NotSerializable", message: /`reference`/ });
+    await assert.rejects(ledger.ask.echo(value), { code: "NotSerializable" });
+  }
+});
+
 test("an actor of the node is called by a reference that came in a reply", async () => {
   const room = await node.actor("room");
   const host = await room.ask.host();
   const actor = await host.actor();
   assert.deepEqual([actor.type, await actor.ask.name()], ["Host", "host"]);
   actor.release();
-  await assert.rejects(actor.ask.name(), (error) => error instanceof wigwag.WigwagError && !error.mayBeHandled);
+  await assert.rejects(actor.ask.name(), (error) => error instanceof wigwag.ActorStopped && !error.mayBeHandled);
 });
 
 test("a reference that was released is called no more", async () => {
@@ -180,12 +287,12 @@ test("a loop that does not wait is refused above the bound, and what was accepte
   await own.stop();
 });
 
-test("close waits for what was accepted", async () => {
+test("close waits for what was accepted, and no longer", { timeout: 20_000 }, async () => {
   const other = await connect(service.ws);
   const ledger = await other.actor("ledger");
   const [before] = await ledger.ask.total();
   for (let number = 0; number < 1_000; number += 1) void ledger.tell.note(number, "");
-  await other.close();
+  await other.close({ timeout: 60_000 });
   await assert.rejects(ledger.ask.total(), wigwag.Closed);
   const [notes] = await (await node.actor("ledger")).ask.total();
   assert.equal(notes, before + 1_000);
@@ -218,11 +325,11 @@ test("an actor that panics is an error of its caller", async () => {
 test("both sides prove a shared key, and a client without it is refused", async () => {
   const secret = randomBytes(32);
   const own = await startService({ key: `client:${secret.toString("hex")}` });
-  const other = await connect(own.ws, { key: { name: "client", secret } });
+  const other = await connect(own.ws, { key: new wigwag.SharedKey("client", secret) });
   assert.equal(await (await other.actor("ledger")).ask.echo("proven"), "proven");
   await other.close();
   await assert.rejects(connect(own.ws), (error) => error instanceof wigwag.AccessDenied);
-  await assert.rejects(connect(own.ws, { key: { name: "client", secret: randomBytes(32) } }), wigwag.AccessDenied);
+  await assert.rejects(connect(own.ws, { key: new wigwag.SharedKey("client", randomBytes(32)) }), wigwag.AccessDenied);
   await own.stop();
 });
 

@@ -94,7 +94,7 @@ function joinInPage() {
     state.cut = new Promise((resolve) => node.addEventListener("cut", resolve, { once: true }));
     state.count = (count) =>
       new Promise((resolve) => (state.check = () => state.heard.length === count && resolve())) ;
-    await room.ask.join((number, text) => (state.heard.push(text), void state.check?.()));
+    await room.ask.join(globalThis.page.wigwag.reference((number, text) => (state.heard.push(text), void state.check?.())));
     await room.tell.say("before");
   };
 }

@@ -3,9 +3,32 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as Code from "../dist/wire/code.js";
+import { text } from "../dist/wire/bytes.js";
 import * as Frame from "../dist/wire/frame.js";
 import * as Local from "../dist/wire/local.js";
+import { Outgoing } from "../dist/items/outgoing.js";
+import { Inbound } from "../dist/host/inbound.js";
 import { Peer } from "./support/peer.js";
+
+/** A stream that the session sends, and the items that were taken of it. */
+function outgoing(peer, count, { hasThrown = false } = {}) {
+  const values = { session: peer.session, node: { touch: () => {} } };
+  const streams = Outgoing.of(values);
+  const state = { streams, taken: 0, isClosed: false };
+  const source = (function* () {
+    try {
+      for (; state.taken < count; state.taken += 1) yield state.taken;
+      if (hasThrown) throw new Error("no more");
+    } finally {
+      state.isClosed = true;
+    }
+  })();
+  state.number = streams.add(source, (item) => new Uint8Array([item]));
+  return state;
+}
+
+/** Lets what waits for promises go on. */
+const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 const NONE = new Uint8Array(0);
 const NIL = new Uint8Array([0xc0]);
@@ -208,7 +231,7 @@ const call = (peer) => peer.call(peer.channel(), "ask");
 const lent = new Uint8Array(16).fill(5);
 /** A channel of the peer to an object of this side. */
 const attached = (peer) => {
-  peer.session.inbound.lend(lent);
+  peer.session.host(Inbound).lend(lent);
   peer.send([Frame.ATTACH, 0, 1, lent, 0n, 0]);
 };
 
@@ -235,6 +258,9 @@ const BREACHES = [
     attached(peer);
     peer.send([Frame.ASK, 0, 0, 0, 1, NIL], [Frame.ASK, 0, 0, 0, 1, NIL]);
   }],
+  ["the end of a stream never sent", Code.Protocol, (peer) => peer.send([Frame.ITEM_END, 0, 1, Code.Ok, NONE])],
+  ["the end of a stream that is not the reader's", Code.Protocol, (peer) => (outgoing(peer, 1), peer.send([Frame.ITEM_END, 0, 0, Code.Ok, NONE]))],
+  ["an item of a stream never opened", Code.Protocol, (peer) => peer.send([Frame.ITEM, 0, 0, 0, NIL])],
   ["a release of what was never lent", Code.Protocol, (peer) => peer.send([Frame.RELEASE, lent, 1])],
   ["a message beyond message_max", Code.LimitExceeded, (peer) => peer.send([Frame.PARTS, 0, Frame.REPLY, 1 << 25, NIL])],
   ["parts of no open ask", Code.Protocol, (peer) => peer.send([Frame.PARTS, 0, Frame.REPLY, 100, new Uint8Array([0, 0])])],
@@ -251,6 +277,72 @@ for (const [what, code, breach] of BREACHES) {
     assert.ok(peer.session.hasEnded);
   });
 }
+
+test("a stream as an argument sends nothing before it is opened, and then within its credit", async () => {
+  const peer = new Peer().open();
+  const stream = outgoing(peer, 5);
+  await settled();
+  assert.deepEqual([peer.take().length, stream.taken], [0, 0]);
+  peer.send([Frame.ITEM_CREDIT, 0, 0, 0, 2]);
+  await settled();
+  assert.deepEqual(of(peer.take(), Frame.ITEM).map(({ fields }) => fields.all), [0, 1].map((item) => [0, 0, 0, new Uint8Array([item])]));
+  assert.equal(stream.taken, 1, "no item is taken that there is no credit for");
+  // A limit that is not higher is ignored, as after a cut.
+  peer.send([Frame.ITEM_CREDIT, 0, 0, 0, 1]);
+  await settled();
+  assert.equal(of(peer.take(), Frame.ITEM).length, 0);
+  peer.send([Frame.ITEM_CREDIT, 0, 0, 0, 64]);
+  await settled();
+  const frames = peer.take();
+  assert.deepEqual(of(frames, Frame.ITEM).map(({ fields }) => fields.bytes(3)[0]), [2, 3, 4]);
+  assert.deepEqual(of(frames, Frame.ITEM_END).map(({ fields }) => fields.all), [[0, 0, Code.Ok, NONE]]);
+  assert.ok(stream.isClosed && !stream.streams.hasWork);
+  // What crosses the end is ignored.
+  peer.send([Frame.ITEM_CREDIT, 0, 0, 0, 99], [Frame.ITEM_END, 0, 1, Code.Ok, NONE]);
+  assert.ok(!peer.session.hasEnded);
+});
+
+test("a stream whose reader leaves is closed and ended, one that is refused is closed", async () => {
+  const peer = new Peer().open();
+  for (const [how, ends] of [[1, 1], [2, 0]]) {
+    const stream = outgoing(peer, 100);
+    peer.send([Frame.ITEM_CREDIT, stream.number, 0, 0, 2]);
+    await settled();
+    peer.take();
+    const frames = peer.send([Frame.ITEM_END, stream.number, how, Code.Ok, NONE]);
+    await settled();
+    assert.equal(of(frames, Frame.ITEM_END).length, ends);
+    assert.ok(stream.isClosed && !stream.streams.hasWork);
+  }
+});
+
+test("the error of a source is the end of its stream, and a session that ends closes its sources", async () => {
+  const peer = new Peer().open();
+  const [failing, other] = [outgoing(peer, 1, { hasThrown: true }), outgoing(peer, 100)];
+  peer.send([Frame.ITEM_CREDIT, 0, 0, 0, 64], [Frame.ITEM_CREDIT, 1, 0, 0, 1]);
+  await settled();
+  const [end] = of(peer.take(), Frame.ITEM_END);
+  assert.deepEqual([end.fields.number(0), end.fields.number(2), text(end.fields.bytes(3))], [0, Code.ReplyDropped, "no more"]);
+  assert.ok(failing.isClosed && !other.isClosed);
+  peer.send([Frame.CLOSE, Code.Bye, NONE, NONE]);
+  await settled();
+  assert.ok(other.isClosed);
+});
+
+test("a session that has lent nothing refuses the calls of its peer, also those that cross its refusal", () => {
+  const peer = new Peer().open();
+  const frames = peer.send([Frame.ATTACH, 0, 0, NONE, 0n, 0], [Frame.TELL, 0, 1, NIL], [Frame.ASK, 0, 0, 0, 1, NIL]);
+  assert.deepEqual(of(frames, Frame.DETACHED)[0].fields.all, [0, Code.NoSuchActor, 0]);
+  assert.deepEqual(of(frames, Frame.ERROR)[0].fields.all.slice(0, 3), [0, 0, Code.NoSuchActor]);
+  // What was refused before something was lent stays refused.
+  peer.session.host(Inbound).lend(lent);
+  const later = peer.send([Frame.ASK, 0, 0, 1, 1, NIL], [Frame.ATTACH, 1, 1, lent, 0n, 0]);
+  assert.deepEqual(of(later, Frame.ERROR)[0].fields.all.slice(0, 3), [0, 1, Code.NoSuchActor]);
+  assert.equal(of(later, Frame.ATTACHED).length, 1);
+  peer.send([Frame.DETACH, 0]);
+  peer.send([Frame.TELL, 0, 1, NIL]);
+  assert.equal(of(peer.frames, Frame.CLOSE)[0].fields.number(0), Code.Protocol);
+});
 
 test("calls of the peer are handed out in order, and their credit is renewed at half a window", () => {
   const peer = new Peer().open();

@@ -9,6 +9,7 @@ import * as Code from "../dist/wire/code.js";
 import * as Frame from "../dist/wire/frame.js";
 import { body, fieldsOf, frameOf, isKnown, MAY_BE_SKIPPED, runItems } from "../dist/wire/frames.js";
 import * as opening from "../dist/wire/opening.js";
+import { SharedKey } from "../dist/session/shared_key.js";
 import { ROOT } from "./support/service.js";
 
 const read = (name) => JSON.parse(readFileSync(`${ROOT}docs/vectors/link/${name}.json`, "utf8"));
@@ -111,10 +112,12 @@ test("each side proves a shared key as in the vectors", () => {
   const [ours, theirs] = [bytes(dialer), bytes(listener)];
   // A binding is that of TLS, of which a script is told nothing.
   for (const vector of vectors.filter((one) => one.binding === "")) {
-    const key = { name: Buffer.from(vector.name, "hex").toString(), secret: bytes(vector.secret) };
+    const key = new SharedKey(Buffer.from(vector.name, "hex").toString(), bytes(vector.secret));
     for (const [side, expected] of [["D", vector.dialer], ["L", vector.listener]]) {
-      assert.equal(hex(opening.keyProof(side, key, ours, theirs)), expected.proof);
-      assert.equal(hex(opening.auth(key, bytes(expected.proof))), expected.hex);
+      assert.equal(hex(key.proof(side, ours, theirs)), expected.proof);
+      assert.equal(hex(key.auth(bytes(expected.proof))), expected.hex);
+      const isProven = key.isProvenBy(new Reader(bytes(expected.hex).subarray(1)), ours, theirs);
+      assert.equal(isProven, side === "L");
     }
   }
 });

@@ -3,17 +3,23 @@
 import * as errors from "../errors.js";
 import { Channel } from "../session/channel.js";
 import type { Call } from "../session/events.js";
+import type { Session } from "../session/session.js";
 import type { Converter } from "../values/convert.js";
 import type { Description, Method } from "../values/description.js";
 import { decode, encode } from "../values/msgpack.js";
 import { ask, type CallOwner, ItemStream, tell } from "./calls.js";
+import type { RemoteReference } from "./reference.js";
 import type { Actor, CallOptions } from "./types.js";
 
 /** What an actor needs of its node. */
 export interface ActorHost extends CallOwner {
+  readonly session: Session;
   detach(channel: Channel): void;
-  readonly messageMax: number;
-  readonly references: { lending<V>(make: () => V): [V, Uint8Array[]] };
+  touch(): void;
+  /** How the channel to the actor of a reference is attached. */
+  howOf(reference: RemoteReference): number;
+  handle<T>(channel: Channel, description: Description): Actor<T>;
+  readonly values: { making<V>(make: () => V): [V, () => void] };
 }
 
 export class ActorHandle<T> implements Actor<T> {
@@ -22,15 +28,17 @@ export class ActorHandle<T> implements Actor<T> {
   readonly stream: Actor<T>["stream"];
 
   constructor(
-    private readonly host: ActorHost,
+    /** @internal */
+    readonly host: ActorHost,
     private readonly channel: Channel,
     private readonly description: Description,
     private readonly converter: Converter,
-    private readonly options: CallOptions = {},
+    /** @internal */
+    readonly options: CallOptions = {},
   ) {
     this.tell = byName((name, values) => this.#call(name, values, (call) => tell(host, call, options))) as never;
     this.ask = byName((name, values) =>
-      this.#call(name, values, (call, method) => ask(host, call, options, (value) => this.#read(value, method))),
+      this.#call(name, values, (call, method) => ask(host, call, options, (value) => this.read(value, method))),
     ) as never;
     this.stream = byName((name, values) => this.#stream(name, values)) as never;
   }
@@ -52,34 +60,37 @@ export class ActorHandle<T> implements Actor<T> {
     this.release();
   }
 
-  #read(value: Uint8Array, method: Method): unknown {
+  /** @internal */
+  read(value: Uint8Array, method: Method): unknown {
     return this.converter.fromWire(decode(value), method.reply);
   }
 
   /** Encodes a call and sends it; what is wrong with it rejects the promise. */
   #call<R>(name: string, values: unknown[], send: (call: Omit<Call, "kind">, method: Method) => Promise<R>): Promise<R> {
     try {
-      const method = this.#method(name);
+      const method = this.method(name);
       if (method.isStream) throw new errors.NotSerializable({ text: `\`${name}\` answers with a stream: call it with \`stream\`` });
-      return send(this.#encoded(method, values), method);
+      return send(this.encoded(method, values), method);
     } catch (error) {
       return Promise.reject(error);
     }
   }
 
   #stream(name: string, values: unknown[]): ItemStream<unknown> {
-    const method = this.#method(name);
+    const method = this.method(name);
     if (!method.isStream) throw new errors.BadArguments({ text: `\`${name}\` answers with one value: call it with \`ask\`` });
-    return new ItemStream(this.host, this.#encoded(method, values), this.options, (value) => this.#read(value, method));
+    return new ItemStream(this.host, this.encoded(method, values), this.options, (value) => this.read(value, method));
   }
 
-  #method(name: string): Method {
+  /** @internal */
+  method(name: string): Method {
     const method = this.description.methods.get(name);
     if (method === undefined) throw new errors.NoSuchMethod({ text: `\`${this.type}\` has no \`${name}\`` });
     return method;
   }
 
-  #encoded(method: Method, values: unknown[]): Omit<Call, "kind"> {
+  /** @internal */
+  encoded(method: Method, values: unknown[]): Omit<Call, "kind"> {
     const { signal } = this.options;
     if (signal?.aborted) throw new errors.Cancelled({ cause: signal.reason, mayBeHandled: false });
     const { parameters, name, number } = method;
@@ -89,7 +100,7 @@ export class ActorHandle<T> implements Actor<T> {
       const expected = parameters.map((one) => `${one.name}: ${one.spelled}`).join(", ");
       throw new errors.BadArguments({ text: `\`${name}\` takes (${expected})` });
     }
-    const [bytes, lent] = this.host.references.lending(() => {
+    const [bytes, takeBack] = this.host.values.making(() => {
       try {
         return encode(parameters.map(({ kind }, at) => this.converter.toWire(values[at], kind)));
       } catch (cause) {
@@ -98,15 +109,17 @@ export class ActorHandle<T> implements Actor<T> {
       }
     });
     // The fields in front of the arguments take a few bytes of the message.
-    if (bytes.length > this.host.messageMax - 64) {
-      throw new errors.TooLarge({ text: `${bytes.length} bytes of at most ${this.host.messageMax}` });
+    const { messageMax = 0 } = this.host.session.peer?.limits ?? {};
+    if (bytes.length > messageMax - 64) {
+      takeBack();
+      throw new errors.TooLarge({ text: `${bytes.length} bytes of at most ${messageMax}` });
     }
-    return { channel: this.channel, method: number, arguments: bytes, lent };
+    return { channel: this.channel, method: number, arguments: bytes, takeBack };
   }
 }
 
 /** An object with a function for each name. It is no promise: nobody may wait for it. */
-function byName(call: (name: string, values: unknown[]) => unknown): object {
+export function byName(call: (name: string, values: unknown[]) => unknown): object {
   const made = new Map<string, unknown>();
   return new Proxy(Object.create(null) as object, {
     get(_, name) {

@@ -3,8 +3,7 @@
 import * as errors from "../errors.js";
 import { Choice } from "../carrier/choice.js";
 import type { SocketClass } from "../carrier/carrier.js";
-import { utf8 } from "../wire/bytes.js";
-import type { SharedKey } from "../wire/opening.js";
+import type { SharedKey } from "../session/shared_key.js";
 import { type FirstConnection, WigwagNode } from "./node.js";
 
 export interface ConnectOptions {
@@ -12,8 +11,8 @@ export interface ConnectOptions {
   signal?: AbortSignal;
   /** Sent as `Authorization: Bearer`, or by the WebSocket of a browser as `access_token` in the query. */
   token?: string;
-  /** A shared key that both sides prove: its name, and a secret of at least 32 bytes. */
-  key?: { name: string; secret: Uint8Array | string };
+  /** A key that both sides prove. */
+  key?: SharedKey;
   /** The name of this end, for people. */
   name?: string;
   /** Milliseconds of silence after which a sign of life is expected; 1,000 unless set. */
@@ -65,7 +64,7 @@ export function connect(address: string | URL, options: ConnectOptions = {}): Pr
     const node = new WigwagNode(
       {
         name: options.name,
-        key: keyOf(options.key),
+        key: options.key,
         heartbeatMs: options.heartbeat,
         random: (count) => crypto.getRandomValues(new Uint8Array(count)),
       },
@@ -79,11 +78,4 @@ export function connect(address: string | URL, options: ConnectOptions = {}): Pr
     );
     node.start();
   });
-}
-
-function keyOf(key: ConnectOptions["key"]): SharedKey | undefined {
-  if (key === undefined) return undefined;
-  const secret = typeof key.secret === "string" ? utf8(key.secret) : key.secret;
-  if (secret.length < 32) throw new errors.AccessDenied({ text: "the secret of a key has at least 32 bytes" });
-  return { name: key.name, secret };
 }

@@ -18,6 +18,8 @@ const REDIAL_MAX_MS = 5_000;
 
 export interface DriverEvents {
   event(event: SessionEvent): void;
+  /** Something was read or written, and all events were handed out. */
+  drained(): void;
   /** A connection has ended. */
   lost(why: string): void;
 }
@@ -144,6 +146,7 @@ export class Driver {
     }
     events.length = 0;
     this.#isDraining = false;
+    this.events.drained();
   }
 
   #lost(why: string): void {

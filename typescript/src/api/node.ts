@@ -14,7 +14,7 @@ import { ActorHandle } from "./actor.js";
 import { ask, type TrackedCall } from "./calls.js";
 import { Driver } from "./driver.js";
 import { Reference, type RemoteReference } from "./reference.js";
-import { SessionReferences } from "./session_references.js";
+import { SessionValues } from "./session_values.js";
 import type { Actor, CallOptions } from "./types.js";
 
 /** Calls and bytes that may wait for their turn. More are refused with `Backlog`. */
@@ -47,10 +47,11 @@ export interface NodeEvents {
 /** What is internal is missing in the declarations, so the class does not say that it implements it. */
 export class WigwagNode {
   readonly #target = new EventTarget();
-  readonly #session: Session;
+  /** @internal */
+  readonly session: Session;
   readonly #driver: Driver;
   /** @internal */
-  readonly references: SessionReferences;
+  readonly values: SessionValues;
   readonly #descriptions = new Map<bigint, Description>();
   readonly #attaching = new Map<Channel, (error?: errors.WigwagError) => void>();
   readonly #names = new Map<Channel, Description>();
@@ -60,13 +61,23 @@ export class WigwagNode {
 
   /** @internal */
   constructor(options: SessionOptions, choice: Choice, carriers: Omit<CarrierOptions, "url">, private readonly first: FirstConnection) {
-    this.#session = new Session(options);
-    this.references = new SessionReferences(this.#session, this);
-    this.#driver = new Driver(this.#session, choice, carriers, {
+    this.session = new Session(options);
+    this.values = new SessionValues(
+      this.session,
+      {
+        now: () => this.#driver.now(),
+        touch: () => this.touch(),
+        handlerFailed: (error) => this.#dispatch("failed", error),
+      },
+      this,
+    );
+    this.#driver = new Driver(this.session, choice, carriers, {
       event: (event) => this.#happened(event),
+      // An ack settles the session without an event.
+      drained: () => this.#closeIfSettled(),
       lost: (why) => {
         if (this.first.isOver) this.#dispatch("cut", why);
-        else if (!this.first.failed(why)) this.#session.abandon(why);
+        else if (!this.first.failed(why)) this.session.abandon(why);
       },
     });
   }
@@ -78,7 +89,7 @@ export class WigwagNode {
 
   /** True while the session has a connection. */
   get isConnected(): boolean {
-    return this.#session.isOpen;
+    return this.session.isOpen;
   }
 
   addEventListener<K extends keyof NodeEvents>(
@@ -112,8 +123,8 @@ export class WigwagNode {
     if (this.#end) return;
     this.#isClosing = true;
     const timer = setTimeout(() => {
-      if (this.#session.isOpen) this.#session.close();
-      else this.#session.abandon("the node was closed without a connection");
+      if (this.session.isOpen) this.session.close();
+      else this.session.abandon("the node was closed without a connection");
       this.#driver.touch();
     }, timeout);
     await new Promise<void>((resolve) => {
@@ -132,12 +143,11 @@ export class WigwagNode {
     if (this.#end || this.#isClosing) throw new errors.Closed();
     await new Promise<void>((resolve, reject) => {
       this.#attaching.set(channel, (error) => (error ? reject(error) : resolve()));
-      this.#session.outbound.attach(channel, schemaHash);
+      this.session.outbound.attach(channel, schemaHash);
       this.touch();
     });
     const description = this.#descriptions.get(channel.schemaHash) ?? (await this.#describe(channel, options));
-    this.#names.set(channel, description);
-    return new ActorHandle<T>(this, channel, description, new Converter(description.types, this.references));
+    return this.handle(channel, description);
   }
 
   async #describe(channel: Channel, options: CallOptions): Promise<Description> {
@@ -160,6 +170,7 @@ export class WigwagNode {
       case "cut":
         break;
       case "ended":
+        this.values.hosting?.happened(event);
         this.#ended(errors.errorOf(event.code, event.text));
         break;
       case "attached":
@@ -175,15 +186,12 @@ export class WigwagNode {
         this.#rejected(event);
         break;
       case "called":
-        this.references.locals.get(event.channel.key ?? "")?.take(event);
-        break;
       case "released":
-        this.references.locals.delete(event.key);
+        this.values.hosting?.happened(event);
         break;
       default:
         this.#toCaller(event);
     }
-    this.#closeIfSettled();
   }
 
   #toCaller(event: Extract<SessionEvent, { call: Call }>): void {
@@ -193,8 +201,8 @@ export class WigwagNode {
     else if (event.kind === "item") sink.item?.(event.value, event.units);
     else if (event.kind === "failed") {
       // What was never sent has lent nothing.
-      const isUnsent = event.call.seq === undefined && !this.#session.hasEnded;
-      if (isUnsent) for (const number of event.call.lent ?? []) this.#session.inbound.release(number, 1);
+      const isUnsent = event.call.seq === undefined && !this.session.hasEnded;
+      if (isUnsent) event.call.takeBack?.();
       sink.failed(errors.errorOf(event.code, event.text));
     }
   }
@@ -207,7 +215,6 @@ export class WigwagNode {
 
   #ended(error: errors.WigwagError): void {
     this.#end = error;
-    this.references.locals.clear();
     for (const type of BACK) globalThis.removeEventListener?.(type, this.#back);
     this.first.ended(error);
     this.#closed();
@@ -215,7 +222,9 @@ export class WigwagNode {
   }
 
   #closeIfSettled(): void {
-    if (this.#isClosing && this.#session.isSettled) this.#session.close();
+    if (!this.#isClosing || !this.session.isOpen || !this.session.isSettled) return;
+    this.session.close();
+    this.touch();
   }
 
   #dispatch(type: keyof NodeEvents, detail: unknown): void {
@@ -225,18 +234,9 @@ export class WigwagNode {
   // What actors, calls and references need of their node.
 
   /** @internal */
-  get inbound() {
-    return this.#session.inbound;
-  }
-
-  /** @internal */
-  get messageMax(): number {
-    return this.#session.peer?.limits.messageMax ?? 0;
-  }
-
-  /** @internal */
-  now(): number {
-    return this.#driver.now();
+  handle<T>(channel: Channel, description: Description): Actor<T> {
+    this.#names.set(channel, description);
+    return new ActorHandle<T>(this, channel, description, new Converter(description.types, this.values));
   }
 
   /** @internal */
@@ -246,7 +246,7 @@ export class WigwagNode {
 
   /** @internal */
   abandon(): void {
-    this.#session.abandon("the caller has given the connection up");
+    this.session.abandon("the caller has given the connection up");
     this.#driver.stop();
   }
 
@@ -262,62 +262,59 @@ export class WigwagNode {
   /** @internal */
   send(call: Call): void {
     const { sink } = call as TrackedCall;
-    const { waitingCalls, waitingBytes } = this.#session.outbound;
+    const { waitingCalls, waitingBytes } = this.session.outbound;
     const isFull = waitingCalls >= WAITING_CALLS_MAX || waitingBytes >= WAITING_BYTES_MAX;
     if (this.#end || this.#isClosing || isFull) {
-      if (!this.#end) for (const number of call.lent ?? []) this.#session.inbound.release(number, 1);
+      if (!this.#end) call.takeBack?.();
       return sink.failed(isFull && !this.#end ? new errors.Backlog({ text: `${waitingCalls} calls` }) : new errors.Closed());
     }
-    this.#session.send(call, this.now());
+    this.session.send(call, this.#driver.now());
     // A call that has room is accepted in this task, so that a loop of tells fills a message. It does
     // not go on for ever without a pause, in which acks are read and signs of life are written.
-    if (this.#session.isBrief) this.#driver.drain();
+    if (this.session.isBrief) this.#driver.drain();
     this.touch();
   }
 
   /** @internal */
   cancel(call: Call): void {
     if (this.#end) return;
-    this.#session.outbound.cancel(call);
+    this.session.outbound.cancel(call);
     this.touch();
   }
 
   /** @internal */
   itemsFreed(call: Call, units: number): void {
-    this.#session.outbound.itemsFreed(call, units);
-    if (this.#session.outbound.itemCredits.size > 0) this.touch();
+    this.session.outbound.itemsFreed(call, units);
+    if (this.session.outbound.itemCredits.size > 0) this.touch();
   }
 
   /** @internal */
   detach(channel: Channel): void {
-    this.#session.outbound.detach(channel);
+    this.session.outbound.detach(channel);
     this.touch();
   }
 
   /** @internal */
   release(number: Uint8Array): void {
     if (this.#end) return;
-    this.#session.outbound.release(number);
+    this.session.outbound.release(number);
     this.touch();
   }
 
   /** @internal */
-  handlerFailed(error: unknown): void {
-    this.#dispatch("failed", error);
+  attach<T>(to: RemoteReference): Promise<Actor<T>> {
+    if (to.isReleased) return Promise.reject(new errors.ActorStopped({ text: "the reference was released" }));
+    return this.#attach<T>(new Channel(this.howOf(to), to.bytes.number), to.bytes.schemaHash, {});
   }
 
-  /** @internal */
-  attach<T>({ bytes, isReleased }: RemoteReference): Promise<Actor<T>> {
-    if (isReleased) return Promise.reject(new errors.ActorStopped({ text: "the reference was released" }));
-    // An actor of a third node is called through this one.
-    const isOfPeer = isSame(bytes.incarnation, this.#session.peer!.incarnation);
-    return this.#attach<T>(new Channel(isOfPeer ? 1 : 2, bytes.number), bytes.schemaHash, {});
+  /** @internal An actor of a third node is called through this one. */
+  howOf({ bytes }: RemoteReference): number {
+    return isSame(bytes.incarnation, this.session.peer!.incarnation) ? 1 : 2;
   }
-
 
   /** @internal */
   discard(value: Uint8Array): void {
-    this.references.discard(value);
+    this.values.discard(value);
   }
 }
 

@@ -1,15 +1,10 @@
 /** The types of an actor's interface, as a program sees them. */
 
-import type { Reference } from "./reference.js";
-
 /** The items that a method answers with. */
 export interface Stream<T> extends AsyncIterableIterator<T> {
   /** Leaves the stream: its producer is told, and stops. */
   return(value?: unknown): Promise<IteratorResult<T>>;
 }
-
-/** What may be passed where an interface takes a reference: an object, a function, or a reference. */
-export type Referable = Reference | object;
 
 export interface CallOptions {
   /** Gives the call up: it fails with `Cancelled`. What has not begun then is not begun. */
@@ -47,6 +42,26 @@ export type Streams<T> = {
     ? (...all: A) => R
     : never;
 };
+
+/** The methods that answer with a reference to an actor with the interface `U`, called without waiting. */
+export type Piped<T, U> = 0 extends 1 & T
+  ? Readonly<Record<string, (...all: any[]) => Actor<U>>>
+  : {
+      readonly [K in keyof T as T[K] extends Method ? (IsStream<T[K]> extends true ? never : K) : never]: T[K] extends (
+        ...all: infer A
+      ) => unknown
+        ? (...all: A) => Actor<U>
+        : never;
+    };
+
+/** What a program knows of an actor in advance, as `wigwag describe --ts` prints it. */
+export interface Schema<T> {
+  readonly hash: bigint;
+  /** The answer of the actor when it is asked for its description. */
+  readonly description: readonly unknown[];
+  /** Never there: it holds the type. */
+  readonly of?: T;
+}
 
 type Any = Readonly<Record<string, (...all: any[]) => any>>;
 

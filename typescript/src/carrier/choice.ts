@@ -7,8 +7,7 @@
  * other. An address that begins with `ws` means a WebSocket and nothing else.
  */
 
-import type { Dial } from "./carrier.js";
-import { dialLongPoll } from "./long_poll.js";
+import type { Carrier, CarrierEvents, CarrierOptions, Dial } from "./carrier.js";
 import { dialWebSocket } from "./web_socket.js";
 
 /** A WebSocket that was cut so often, each time this soon after its opening, is not tried again. */
@@ -82,4 +81,19 @@ export class Choice {
       this.#next += 1;
     }
   }
+}
+
+/** Long poll, whose code is loaded when it is needed: most pages never do. */
+function dialLongPoll(options: CarrierOptions, events: CarrierEvents): Carrier {
+  let isOver = false;
+  let carrier: Carrier | undefined;
+  const loaded = import("./long_poll.js").then(({ dialLongPoll }) => {
+    if (!isOver) carrier = dialLongPoll(options, events);
+  });
+  loaded.catch((error: unknown) => !isOver && events.closed(`long poll could not be loaded: ${String(error)}`));
+  const end = (how: "close" | "abort") => () => {
+    isOver = true;
+    carrier?.[how]();
+  };
+  return { send: (message) => carrier?.send(message), close: end("close"), abort: end("abort") };
 }

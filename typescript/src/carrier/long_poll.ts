@@ -7,7 +7,6 @@
  * resumption is what makes it lossless.
  */
 
-import { concat } from "../wire/bytes.js";
 import type { Carrier, CarrierEvents, CarrierOptions } from "./carrier.js";
 
 const SP_HEADER = new Uint8Array([0x00, 0x53, 0x50, 0x00, 0x00, 0x11, 0x00, 0x00]);
@@ -98,7 +97,7 @@ class LongPoll implements Carrier {
         const body = this.#take();
         const answer = await this.#request("POST", `${this.#url}?at=${this.#sent}`, body);
         if (answer.status !== 204) throw new Error(`the carrier is gone: ${answer.status}`);
-        this.#sent += body.length;
+        this.#sent += body.size;
       }
       if (this.#isClosing) this.#delete();
     } catch (error) {
@@ -109,7 +108,7 @@ class LongPoll implements Carrier {
   }
 
   /** The next bytes that wait, as many as a request may have. */
-  #take(): Uint8Array<ArrayBuffer> {
+  #take(): Blob {
     const parts: Uint8Array[] = [];
     let room = BODY_BYTES_MAX;
     while (room > 0 && this.#waiting.length > 0) {
@@ -118,11 +117,14 @@ class LongPoll implements Carrier {
       if (part.length > room) this.#waiting.unshift(part.subarray(room));
       room -= Math.min(room, part.length);
     }
-    return concat(parts) as Uint8Array<ArrayBuffer>;
+    return new Blob(parts as Uint8Array<ArrayBuffer>[]);
   }
 
   #came(bytes: Uint8Array): void {
-    this.#input = this.#input.length === 0 ? bytes : concat([this.#input, bytes]);
+    const input = new Uint8Array(this.#input.length + bytes.length);
+    input.set(this.#input);
+    input.set(bytes, this.#input.length);
+    this.#input = input;
     if (!this.#isGreeted) {
       if (this.#input.length < SP_HEADER.length) return;
       if (!SP_HEADER.every((byte, at) => byte === this.#input[at])) throw new Error("no PAIR1 socket has answered");
@@ -141,7 +143,7 @@ class LongPoll implements Carrier {
     }
   }
 
-  #request(method: string, url: string, body?: Uint8Array<ArrayBuffer>): Promise<Response> {
+  #request(method: string, url: string, body?: Blob): Promise<Response> {
     const headers: Record<string, string> = {};
     if (body) headers["content-type"] = "application/octet-stream";
     if (this.options.token) headers["authorization"] = `Bearer ${this.options.token}`;

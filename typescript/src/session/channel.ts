@@ -6,6 +6,8 @@ export class Channel {
   /** The number on the wire, from ATTACH on. */
   number = -1;
   state: "waiting" | "attaching" | "attached" | "detaching" | "ended" = "waiting";
+  /** The ATTACH counts as one that the peer has not answered. */
+  isPending = false;
   /** Units that may be used and that are used; sums since ATTACH. */
   limit = 0;
   used = 0;
@@ -20,9 +22,9 @@ export class Channel {
   reference: Uint8Array = new Uint8Array(0);
 
   constructor(
-    /** 0 for a name, 1 for a reference, 2 for a reference that the peer relays. */
-    readonly how: number,
-    readonly target: Uint8Array,
+    /** 0 for a name, 1 for a reference, 2 for a reference that the peer relays, 3 for an answer to come. */
+    public how: number,
+    public target: Uint8Array,
   ) {}
 
   /** True if a call of that cost may be sent. */

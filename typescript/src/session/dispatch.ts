@@ -5,16 +5,29 @@ import { type Reader, text } from "../wire/bytes.js";
 import * as Code from "../wire/code.js";
 import { Broken, nameOf } from "../wire/codes.js";
 import * as Frame from "../wire/frame.js";
-import { fieldsOf, isKnown, MAY_BE_SKIPPED, runItems } from "../wire/frames.js";
+import { type Fields, fieldsOf, isKnown, MAY_BE_SKIPPED, runItems } from "../wire/frames.js";
 import { Assembly, type Whole } from "./assembly.js";
-import type { Inbound } from "./inbound.js";
 import type { Outbound } from "./outbound.js";
+import type { InboundSide } from "./refusing.js";
 
 /** The frames that concern the session as a whole. */
 export interface Signs {
+  /** The calls of the peer, and the streams that this side sends. */
+  readonly inbound: InboundSide;
+  readonly outgoing: OutgoingStreams | undefined;
   ping(id: number, nextMs: number): void;
   pong(): void;
-  close(code: number, why: string): void;
+  closed(code: number, why: string): void;
+}
+
+/** The streams that this side sends as values, if there are any. */
+export interface OutgoingStreams {
+  readonly hasWork: boolean;
+  credit(fields: Fields): void;
+  ended(fields: Fields): void;
+  /** There may be room for items. */
+  pump(): void;
+  end(): void;
 }
 
 export class Dispatch {
@@ -23,15 +36,14 @@ export class Dispatch {
 
   constructor(
     private readonly outbound: Outbound,
-    private readonly inbound: Inbound,
     private readonly messageMax: number,
-    private readonly signs: Signs,
+    private readonly session: Signs,
   ) {}
 
   /** Takes one frame. */
   frame(type: number, body: Uint8Array, now: number): void {
     this.#now = now;
-    if (!isKnown(type) || type === Frame.ITEM_END) {
+    if (!isKnown(type)) {
       if (type & MAY_BE_SKIPPED) return;
       throw new Broken(Code.UnknownFrame, "a frame is known, or may be skipped");
     }
@@ -39,9 +51,9 @@ export class Dispatch {
     const fields = fieldsOf(type, body);
     switch (type) {
       case Frame.PING:
-        return this.signs.ping(fields.number(0), fields.number(1));
+        return this.session.ping(fields.number(0), fields.number(1));
       case Frame.PONG:
-        return this.signs.pong();
+        return this.session.pong();
       case Frame.CLOSE:
         return this.#closeCame(fields.number(0), text(fields.bytes(1)));
       case Frame.REPLY:
@@ -54,6 +66,11 @@ export class Dispatch {
         return this.outbound.failed(fields.number(0), fields.number(1), fields.number(2), text(fields.bytes(3)));
       case Frame.ITEM:
         return this.outbound.item(fields, body.length);
+      case Frame.ITEM_CREDIT:
+        return this.session.outgoing?.credit(fields);
+      case Frame.ITEM_END:
+        if (this.session.outgoing) return this.session.outgoing.ended(fields);
+        throw new Broken(Code.Protocol, "a stream is ended that was sent");
       case Frame.ATTACHED:
         return this.outbound.attached(fields);
       case Frame.DETACHED:
@@ -66,16 +83,16 @@ export class Dispatch {
         return this.outbound.rejected(fields);
       case Frame.ATTACH:
         this.#assembly.forget(fields.number(0));
-        return this.inbound.attach(fields);
+        return this.session.inbound.attach(fields);
       case Frame.DETACH:
         this.#assembly.forget(fields.number(0));
-        return this.inbound.detach(fields);
+        return this.session.inbound.detach(fields);
       case Frame.NEED:
-        return this.inbound.need(fields);
+        return this.session.inbound.need(fields);
       case Frame.CANCEL:
-        return this.inbound.cancel(fields);
+        return this.session.inbound.cancel(fields);
       case Frame.RELEASE:
-        return this.inbound.release(fields.bytes(0), fields.number(1));
+        return this.session.inbound.release(fields.bytes(0), fields.number(1));
       case Frame.PARTS:
         return this.#whole(this.#assembly.begin(fields, this.messageMax, this.#checkParts));
       case Frame.PART:
@@ -87,12 +104,12 @@ export class Dispatch {
 
   #closeCame(code: number, rule: string): void {
     const why = code === Code.Bye ? "the node closed the session" : `the node ended the session with ${nameOf(code)}: ${rule}`;
-    this.signs.close(code, why);
+    this.session.closed(code, why);
   }
 
   readonly #checkParts = (source: number, total: number, start: Reader): void => {
     if (source === 0) this.outbound.slots.find(start.number(), start.number());
-    else this.inbound.charge(source - 1, batches.unitsOf(total));
+    else this.session.inbound.charge(source - 1, batches.unitsOf(total));
   };
 
   #whole(whole: Whole | undefined): void {
@@ -102,10 +119,7 @@ export class Dispatch {
   }
 
   #partsDropped(source: number): void {
-    const units = batches.unitsOf(this.#assembly.drop(source));
-    const channel = this.inbound.charge(source - 1, 0);
-    channel.freed += units;
-    this.inbound.credits.add(channel);
+    this.session.inbound.dropped(source - 1, batches.unitsOf(this.#assembly.drop(source)));
   }
 
   /** Takes the calls of a frame; those of a message in parts were charged with its first part. */
@@ -121,8 +135,8 @@ export class Dispatch {
     const deadline = extras?.milliseconds === undefined ? Infinity : this.#now + 0.9 * extras.milliseconds;
     for (const call of batches.callsOf(extras?.type ?? type, extras?.body ?? body)) {
       if (extras || type === Frame.TELL || type === Frame.ASK) call.units = units;
-      if (isCharged) this.inbound.charge(call.channel, call.units);
-      this.inbound.call(call, extras?.isUnderstood ?? true, deadline);
+      if (isCharged) this.session.inbound.charge(call.channel, call.units);
+      this.session.inbound.call(call, extras?.isUnderstood ?? true, deadline);
     }
   }
 }

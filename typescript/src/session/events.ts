@@ -2,7 +2,7 @@
 
 import type { InboundCall } from "../wire/batch.js";
 import type { Channel } from "./channel.js";
-import type { InboundChannel } from "./inbound.js";
+import type { InboundChannel } from "../host/inbound.js";
 
 /** A call to an actor of the peer, from its sending to its answer. */
 export interface Call {
@@ -15,8 +15,10 @@ export interface Call {
   readonly milliseconds?: number | undefined;
   /** Units of items that may be under way. */
   readonly window?: number;
-  /** The numbers that a lent reference was counted for; let go if the call is never sent. */
-  readonly lent?: readonly Uint8Array[];
+  /** Takes back what was done for the values of the call; called if the call is never sent. */
+  readonly takeBack?: () => void;
+  /** Called when the call has its slot and is about to be published; false if it has to wait on. */
+  readonly publishing?: (call: Call) => boolean;
   /** Slot and generation, from its publishing on. */
   asker?: { slot: number; generation: number };
   /** The sequence number of its last frame, from its publishing on. */

@@ -3,6 +3,7 @@
 import { isSame, Reader, text } from "../wire/bytes.js";
 import * as Code from "../wire/code.js";
 import { Broken, nameOf } from "../wire/codes.js";
+import type { SharedKey } from "./shared_key.js";
 import * as wire from "../wire/opening.js";
 import * as Opening from "../wire/opening_type.js";
 
@@ -14,7 +15,7 @@ export interface Identity {
   incarnation: Uint8Array;
   name: string;
   session: Uint8Array;
-  key: wire.SharedKey | undefined;
+  key: SharedKey | undefined;
   limits: wire.Limits;
 }
 
@@ -74,17 +75,14 @@ export class Handshake {
     const reader = new Reader(content);
     const type = reader.u8();
     if (type === Opening.AUTH && this.identity.key !== undefined) {
-      const expected = wire.keyProof("L", this.identity.key, this.#hello, this.#peerHello);
-      if (!isSame(wire.parseAuth(reader), expected)) {
-        throw new Refused(Code.AuthFailed, "the listener does not prove the key", false);
-      }
-      this.#isProven = true;
-      return undefined;
+      this.#isProven = this.identity.key.isProvenBy(reader, this.#hello, this.#peerHello);
+      if (this.#isProven) return undefined;
+      throw new Refused(Code.AuthFailed, UNPROVEN, false);
     }
     const isEnd = type === (this.resumable ? Opening.RESUMED : Opening.OPENED);
     if (!isEnd) throw new Broken(Code.Protocol, "the messages of an opening have an order");
     if (this.identity.key !== undefined && !this.#isProven) {
-      throw new Refused(Code.AuthFailed, "the listener does not prove the key", false);
+      throw new Refused(Code.AuthFailed, UNPROVEN, false);
     }
     if (this.resumable === undefined) {
       return { kind: "opened", peer: this.#peer, ...wire.parseOpened(reader) };
@@ -104,12 +102,12 @@ export class Handshake {
     if ((peer.required & ~wire.OFFERED) !== 0n) {
       throw new Refused(Code.FeatureRequired, "the node requires a feature that this client lacks", false);
     }
-    if ((peer.offered & wire.OFFERED & NEEDED) !== NEEDED) {
+    if (!wire.offers(peer, NEEDED)) {
       throw new Refused(Code.FeatureRequired, "the node lacks resuming, parts, streams or cancelling", false);
     }
     const { key, session, name } = this.identity;
     if (key !== undefined) {
-      this.output.push(wire.auth(key, wire.keyProof("D", key, this.#hello, this.#peerHello)));
+      this.output.push(key.auth(key.proof("D", this.#hello, this.#peerHello)));
     }
     if (this.resumable === undefined) {
       this.output.push(wire.open(session, name));
@@ -130,8 +128,9 @@ export class Handshake {
 }
 
 /** Without these a session cannot keep what this client promises. */
-const NEEDED =
-  wire.Feature.STREAMS | wire.Feature.PARTS | wire.Feature.RESUMING | wire.Feature.CANCELLING;
+const NEEDED = wire.STREAMS | wire.PARTS | wire.RESUMING | wire.CANCELLING;
+
+const UNPROVEN = "the listener does not prove the key";
 
 function refusal(content: Uint8Array): Refused {
   const reader = new Reader(content.subarray(1));

@@ -33,6 +33,8 @@ export class Outbound {
   /** Bytes and calls that wait for their turn. */
   waitingBytes = 0;
   waitingCalls = 0;
+  /** Channels that wait for the answer to an ask. */
+  piped = 0;
 
   constructor(
     private readonly context: SessionContext,
@@ -53,12 +55,9 @@ export class Outbound {
   }
 
   detach(channel: Channel): void {
-    if (channel.state === "waiting") {
-      this.#waiting = this.#waiting.filter((one) => one !== channel);
-      channel.state = "ended";
-    } else if (channel.state === "attached" || channel.state === "attaching") {
-      if (channel.state === "attaching") this.#attaching -= 1;
+    if (channel.state !== "ended" && channel.state !== "detaching") {
       channel.state = "detaching";
+      if (channel.number < 0) return;
       // Calls that wait are in front of it in the order of the caller.
       if (channel.calls.length === 0 && !this.long.has(channel)) this.#sendDetach(channel);
     }
@@ -115,24 +114,42 @@ export class Outbound {
   }
 
   #attachWaiting(): void {
-    const limits = this.limits();
-    while (this.#waiting.length > 0 && this.#attaching < limits.attachPendingMax) {
-      const free = this.#channels.indexOf(undefined);
-      const number = free < 0 ? this.#channels.length : free;
-      if (number >= limits.channelsMax) return;
-      const channel = this.#waiting.shift()!;
-      channel.number = number;
-      channel.state = "attaching";
-      this.#channels[number] = channel;
+    while (this.#waiting.length > 0 && this.#attaching < this.limits().attachPendingMax) {
+      const channel = this.#waiting[0]!;
+      if (!this.open(channel)) return;
+      this.#waiting.shift();
+      channel.isPending = true;
       this.#attaching += 1;
-      this.context.publish(
-        frame(Frame.ATTACH, number, channel.how, channel.target, channel.schemaHash, 0),
-      );
     }
   }
 
+  /** Attaches a channel with the lowest free number. False if there is none. */
+  open(channel: Channel): boolean {
+    const free = this.#channels.indexOf(undefined);
+    const number = free < 0 ? this.#channels.length : free;
+    if (number >= this.limits().channelsMax) return false;
+    channel.number = number;
+    if (channel.state === "waiting") channel.state = "attaching";
+    this.#channels[number] = channel;
+    this.context.publish(frame(Frame.ATTACH, number, channel.how, channel.target, channel.schemaHash, 0));
+    return true;
+  }
+
+  /** A channel leads nowhere: the calls that wait on it fail. */
+  fail(channel: Channel, code: number, text: string): void {
+    channel.state = "ended";
+    channel.end = { code, text };
+    this.#failWaiting(channel);
+  }
+
+  /** The peer has answered the ATTACH of a channel. */
+  #settled(channel: Channel): void {
+    if (channel.isPending) this.#attaching -= 1;
+    channel.isPending = false;
+  }
+
   #sendDetach(channel: Channel): void {
-    channel.end = { code: Code.Ok, text: "the reference was released" };
+    channel.end = { code: Local.Released, text: "the reference was released" };
     this.context.publish(frame(Frame.DETACH, channel.number));
   }
 
@@ -146,10 +163,10 @@ export class Outbound {
     if (isAsk && !this.slots.take(call, this.limits().slotsMax)) return false;
     const [type, content] = encoded(call);
     const units = unitsOf(content.length);
-    if (!channel.mayUse(units)) {
-      if (isAsk) this.slots.complete(call);
-      delete call.asker;
-      if (channel.isNewlyBlocked(units)) this.#need(channel, units);
+    const mayGo = channel.mayUse(units);
+    if (!mayGo || call.publishing?.(call) === false) {
+      if (isAsk) this.slots.putBack(call);
+      if (!mayGo && channel.isNewlyBlocked(units)) this.#need(channel, units);
       return false;
     }
     channel.calls.shift();
@@ -193,14 +210,12 @@ export class Outbound {
 
   attached(fields: Fields): void {
     const channel = this.#channels[fields.number(0)];
-    if (channel?.state !== "attaching") {
-      // The limit of a channel that was given back at once is of use to the calls that wait on it.
-      if (channel?.state === "detaching") channel.raise(fields.number(1));
-      return;
-    }
-    this.#attaching -= 1;
-    channel.state = "attached";
+    if (channel === undefined) return;
+    // The limit of a channel that was given back at once is of use to the calls that wait on it.
     channel.raise(fields.number(1));
+    this.#settled(channel);
+    if (channel.state !== "attaching") return;
+    channel.state = "attached";
     channel.schemaHash = fields.all[2] as bigint;
     channel.reference = fields.bytes(4);
     this.context.events.push({ kind: "attached", channel });
@@ -209,17 +224,16 @@ export class Outbound {
   detached(fields: Fields): void {
     const channel = this.#channels[fields.number(0)];
     if (channel === undefined) return;
-    if (channel.state === "attaching") this.#attaching -= 1;
+    this.#settled(channel);
     this.#channels[channel.number] = undefined;
     this.needs.delete(channel.number);
-    channel.state = "ended";
     const reason = fields.behind.isEmpty ? EMPTY : fields.behind.sized();
-    channel.end = { code: fields.number(1), text: reason.length > 1 ? text(reason.subarray(1)) : "" };
+    const end = channel.end ?? { code: fields.number(1), text: reason.length > 1 ? text(reason.subarray(1)) : "" };
     const long = this.long.ended(channel);
     if (long?.asker) this.slots.complete(long);
-    if (long) this.#fail(long, channel.end.code, channel.end.text);
-    this.#failWaiting(channel);
-    this.context.events.push({ kind: "detached", channel, ...channel.end });
+    if (long) this.#fail(long, end.code, end.text);
+    this.fail(channel, end.code, end.text);
+    this.context.events.push({ kind: "detached", channel, ...end });
   }
 
   credit(fields: Fields): void {
@@ -304,9 +318,7 @@ export class Outbound {
       if (channel === undefined) continue;
       const long = this.long.ended(channel);
       if (long?.kind === "tell") this.#fail(long, Local.NotDelivered, why);
-      channel.state = "ended";
-      channel.end = { code: Local.NotDelivered, text: why };
-      this.#failWaiting(channel);
+      this.fail(channel, Local.NotDelivered, why);
       this.context.events.push({ kind: "detached", channel, code: Local.NotDelivered, text: why });
     }
     this.#channels = [];

@@ -12,15 +12,17 @@ import * as Code from "../wire/code.js";
 import { Broken } from "../wire/codes.js";
 import * as Frame from "../wire/frame.js";
 import { frame, frameOf, SEQUENCED } from "../wire/frames.js";
-import { defaultLimits, Feature, type Hello, nodeId, type SharedKey } from "../wire/opening.js";
-import { Dispatch } from "./dispatch.js";
+import { defaultLimits, type Hello, type Limits, nodeId, offers, OUTCOMES } from "../wire/opening.js";
+import { Dispatch, type OutgoingStreams } from "./dispatch.js";
 import * as Local from "../wire/local.js";
 import type { Call, SessionContext, SessionEvent } from "./events.js";
 import { Handshake, type Identity, Refused } from "./handshake.js";
 import { Heartbeat } from "./heartbeat.js";
-import { Inbound } from "./inbound.js";
 import { Outbound } from "./outbound.js";
+import type { LongMessages } from "./long.js";
 import { Outbox } from "./outbox.js";
+import { type InboundSide, Refusing } from "./refusing.js";
+import type { SharedKey } from "./shared_key.js";
 
 /** The opening of a connection is complete within this time. */
 const OPENING_MS = 5_000;
@@ -47,7 +49,9 @@ export interface SessionOptions {
 export class Session implements SessionContext {
   readonly events: SessionEvent[] = [];
   readonly outbound: Outbound;
-  readonly inbound: Inbound;
+  #inbound: InboundSide;
+  /** The streams that this side sends; missing until the first one. */
+  outgoing: OutgoingStreams | undefined;
   readonly #outbox = new Outbox();
   readonly #dispatch: Dispatch;
   readonly #identity: Identity;
@@ -79,16 +83,47 @@ export class Session implements SessionContext {
     const name = options.name ?? "";
     const node = name === "" ? incarnation : nodeId(name);
     this.#identity = { node, incarnation, name, session: options.random(16), key: options.key, limits };
-    this.outbound = new Outbound(this, this.#outbox, () => this.#peer?.limits ?? defaultLimits());
-    this.inbound = new Inbound(this, this.outbound.long, limits, () => this.#peer?.limits ?? defaultLimits());
-    this.#dispatch = new Dispatch(this.outbound, this.inbound, limits.messageMax, {
-      ping: (id, nextMs) => {
-        this.#pong = id;
-        this.#heartbeat!.pingReceived(nextMs);
-      },
-      pong: () => (this.#owesPong = false),
-      close: (code, why) => this.#end(code, why, false),
-    });
+    this.outbound = new Outbound(this, this.#outbox, this.#theirs);
+    this.#inbound = new Refusing(this);
+    this.#dispatch = new Dispatch(this.outbound, limits.messageMax, this);
+  }
+
+  readonly #theirs = () => this.#peer?.limits ?? defaultLimits();
+
+  /** The calls of the peer to this side. */
+  get inbound(): InboundSide {
+    return this.#inbound;
+  }
+
+  /** Lets the peer call actors of this side, which refuses all calls until then. */
+  host<I extends InboundSide>(
+    Class: new (
+      context: SessionContext,
+      long: LongMessages,
+      ours: Limits,
+      theirs: () => Limits,
+      refused: Iterable<number>,
+    ) => I,
+  ): I {
+    const refused = (this.#inbound as Refusing).channels;
+    const inbound = new Class(this, this.outbound.long, this.#identity.limits, this.#theirs, refused);
+    this.#inbound = inbound;
+    return inbound;
+  }
+
+  // Frames that concern the session as a whole.
+
+  ping(id: number, nextMs: number): void {
+    this.#pong = id;
+    this.#heartbeat!.pingReceived(nextMs);
+  }
+
+  pong(): void {
+    this.#owesPong = false;
+  }
+
+  closed(code: number, why: string): void {
+    this.#end(code, why, false);
   }
 
   get node(): Uint8Array {
@@ -113,7 +148,13 @@ export class Session implements SessionContext {
 
   /** True if nothing waits to be written, acknowledged or answered. */
   get isSettled(): boolean {
-    return this.#outbox.isEmpty && !this.outbound.hasWork && !this.inbound.hasWork && this.outbound.long.isEmpty;
+    const { long, hasWork } = this.outbound;
+    return this.#outbox.isEmpty && !hasWork && !this.#inbound.hasWork && !this.outgoing?.hasWork && long.isEmpty;
+  }
+
+  /** True if calls and items may be published. */
+  get hasRoom(): boolean {
+    return !this.#outbox.isFull;
   }
 
   publish(bytes: Uint8Array): number {
@@ -161,7 +202,8 @@ export class Session implements SessionContext {
     const lost = this.#outbox.next - this.#outbox.acked;
     if (lost > 0) why += `; ${lost} frames were not acknowledged`;
     this.outbound.end(this.#outbox.written, why);
-    this.inbound.end();
+    this.#inbound.end();
+    this.outgoing?.end();
     this.events.push({ kind: "ended", code, text: why, isOurs });
   }
 
@@ -209,7 +251,14 @@ export class Session implements SessionContext {
       else if (error instanceof Broken) this.#closing = { code: error.code, rule: error.rule };
       else throw error;
     }
-    if (this.#state === "open") this.outbound.pump();
+    this.#pump();
+  }
+
+  /** Publishes what has room now. */
+  #pump(): void {
+    if (this.#state !== "open") return;
+    this.outbound.pump();
+    this.outgoing?.pump();
   }
 
   #refused(refused: Refused): void {
@@ -234,7 +283,7 @@ export class Session implements SessionContext {
     } else {
       this.#outbox.resumed(opened.recvNext);
       this.outbound.resumed();
-      this.inbound.resumed();
+      this.#inbound.resumed();
     }
     this.events.push({ kind: opened.kind });
   }
@@ -273,7 +322,7 @@ export class Session implements SessionContext {
       return content && batches.spMessage(content);
     }
     if (this.#state !== "open") return undefined;
-    this.outbound.pump();
+    this.#pump();
     const isBroken = this.#closing !== undefined && this.#closing.code !== Code.Bye;
     const frames = isBroken ? [] : this.#control();
     const ping = this.#heartbeat!.ping(now, this.isSettled);
@@ -292,11 +341,11 @@ export class Session implements SessionContext {
     const count = isClosing ? sequenced.length - 1 : sequenced.length;
     if (count > 0) this.#heartbeat!.active(now);
     this.#heartbeat!.sent(now, count > 0 || ping !== undefined);
-    if (isClosing) this.#closed();
+    if (isClosing) this.#goodbye();
     return batches.spMessage(batches.batchHead(this.#recvNext, firstSeq, count), ...frames, ...sequenced);
   }
 
-  #closed(): void {
+  #goodbye(): void {
     const { code, rule } = this.#closing!;
     const why = code === Code.Bye ? "the session was closed" : `the node has broken a rule: ${rule}`;
     this.#end(code, why, code === Code.Bye);
@@ -305,7 +354,7 @@ export class Session implements SessionContext {
   /** The frames without numbers that are due. They are few, so they fit in front of any frame. */
   #control(): Uint8Array[] {
     const frames = [];
-    const hasOutcomes = (this.#peer!.offered & Feature.OUTCOMES) !== 0n;
+    const hasOutcomes = offers(this.#peer!, OUTCOMES);
     if (this.#pong !== undefined) frames.push(frame(Frame.PONG, this.#pong));
     this.#pong = undefined;
     for (const [channel, { limit, units }] of take(this.outbound.needs, CONTROL_MAX)) {
@@ -319,10 +368,7 @@ export class Session implements SessionContext {
       frames.push(frame(Frame.ITEM_CREDIT, call.asker!.slot, call.asker!.generation, 1, call.items!.limit));
       this.outbound.itemCredits.delete(call);
     }
-    for (const channel of take(this.inbound.credits, 1)) {
-      frames.push(...this.inbound.announce(channel, hasOutcomes));
-      this.inbound.credits.delete(channel);
-    }
+    frames.push(...this.#inbound.announcements(hasOutcomes));
     return frames;
   }
 

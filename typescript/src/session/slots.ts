@@ -29,6 +29,14 @@ export class Slots {
     return true;
   }
 
+  /** Takes a slot back from a call that was not published after all. */
+  putBack(call: Call): void {
+    const { slot } = call.asker!;
+    this.#open.delete(slot);
+    this.#free.push(slot);
+    delete call.asker;
+  }
+
   /** The open ask of an answer. An answer to any other is a broken rule. */
   find(slot: number, generation: number): Call {
     const call = this.#open.get(slot);

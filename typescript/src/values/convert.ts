@@ -16,13 +16,7 @@
 import type { Field, Shape } from "./description.js";
 import type { Kind } from "./kind.js";
 import { Extension, type Wire } from "./msgpack.js";
-
-/** What becomes of references, which belong to a session. */
-export interface References {
-  /** The form of a value that is sent by reference, or `undefined` for any other value. */
-  toWire(value: object): Extension | undefined;
-  fromWire(extension: Extension): unknown;
-}
+import { SessionValue, type ValueSession } from "./session_value.js";
 
 const OBJECT_KEYS = new Set(["String", "str", "char"]);
 const SAME = new Set(["Box", "Arc", "Cow", "Wrapping", "NonZero"]);
@@ -32,11 +26,12 @@ const MAPS = new Set(["BTreeMap", "HashMap"]);
 export class Converter {
   constructor(
     private readonly types: ReadonlyMap<string, Shape>,
-    private readonly references: References,
+    private readonly session: ValueSession,
   ) {}
 
   /** The form of a value on the wire. Throws if it has none. */
   toWire(value: unknown, kind: Kind | undefined): Wire {
+    if (value instanceof SessionValue) return value.sentOver(this.session, (part) => this.toWire(part, kind?.parts[0]));
     const shape = kind && this.types.get(kind.name);
     if (shape?.fields && isRecord(value)) return this.#fieldsToWire(value, shape.fields);
     if (shape?.variants) return this.#variantToWire(value, shape);
@@ -85,18 +80,20 @@ export class Converter {
   /** A value whose type is not known. */
   #anyToWire(value: unknown): Wire {
     if (value === undefined || value === null) return null;
-    if (typeof value !== "object" && typeof value !== "function") {
-      if (typeof value === "symbol") throw new TypeError("a symbol cannot be sent");
-      return value as Wire;
+    if (typeof value === "function" || typeof value === "symbol") {
+      throw new TypeError(`a ${typeof value} cannot be sent; \`reference\` makes a value of a function`);
     }
-    const extension = this.references.toWire(value);
-    if (extension !== undefined) return extension;
+    if (typeof value !== "object") return value as Wire;
+    if (value instanceof SessionValue) return this.toWire(value, undefined);
     if (value instanceof Uint8Array) return value;
     if (value instanceof ArrayBuffer) return new Uint8Array(value);
     if (value instanceof Map) {
       return new Map(Array.from(value, ([key, one]) => [this.#anyToWire(key), this.#anyToWire(one)]));
     }
     if (isIterable(value)) return Array.from(value, (one) => this.#anyToWire(one));
+    if (![null, Object.prototype].includes(Object.getPrototypeOf(value))) {
+      throw new TypeError("an object of a class cannot be sent; `reference` makes a value of it, and `items` of a stream");
+    }
     return new Map(Object.entries(value).map(([key, one]) => [key, this.#anyToWire(one)]));
   }
 
@@ -143,7 +140,7 @@ export class Converter {
   }
 
   #anyFromWire(wire: Wire): unknown {
-    if (wire instanceof Extension) return this.references.fromWire(wire);
+    if (wire instanceof Extension) return this.session.fromWire(wire);
     if (Array.isArray(wire)) return wire.map((one) => this.#anyFromWire(one));
     if (!(wire instanceof Map)) return wire;
     const entries = Array.from(wire, ([key, one]) => [this.#anyFromWire(key), this.#anyFromWire(one)] as const);

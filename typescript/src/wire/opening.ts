@@ -1,7 +1,7 @@
 /** The messages of an opening (sections 1, 2 and 7 of the page), and the proofs in them. */
 
 import * as Opening from "./opening_type.js";
-import { concat, EMPTY, Reader, utf8, Writer } from "./bytes.js";
+import { Reader, utf8, Writer } from "./bytes.js";
 import * as Code from "./code.js";
 import { Broken } from "./codes.js";
 import { hmac, sha256 } from "./sha256.js";
@@ -10,18 +10,25 @@ import { hmac, sha256 } from "./sha256.js";
 const MAGIC = new Uint8Array([0x57, 0x49, 0x47, 0x57, 0x41, 0x47, 0x0d, 0x0a]);
 
 /** The bits of the features that this client offers; section 1 has the meaning of each. */
-export const Feature = {
-  STREAMS: 1n << 0n,
-  PARTS: 1n << 1n,
-  RESUMING: 1n << 3n,
-  RUNS: 1n << 4n,
-  OUTCOMES: 1n << 6n,
-  CANCELLING: 1n << 7n,
-  MIXED_RUNS: 1n << 8n,
-  REFERENCES: 1n << 9n,
-} as const;
+export const STREAMS = 1 << 0;
+export const PARTS = 1 << 1;
+export const RESUMING = 1 << 3;
+export const RUNS = 1 << 4;
+export const OUTCOMES = 1 << 6;
+export const CANCELLING = 1 << 7;
+export const MIXED_RUNS = 1 << 8;
+export const REFERENCES = 1 << 9;
+export const PIPES = 1 << 11;
+export const STREAM_VALUES = 1 << 12;
 
-export const OFFERED = Object.values(Feature).reduce((all, bit) => all | bit, 0n);
+export const OFFERED = /* @__PURE__ */ BigInt(
+  STREAMS | PARTS | RESUMING | RUNS | OUTCOMES | CANCELLING | MIXED_RUNS | REFERENCES | PIPES | STREAM_VALUES,
+);
+
+/** True if a node that has said HELLO offers all of these features. */
+export function offers(hello: Hello, features: number): boolean {
+  return (Number(hello.offered & OFFERED) & features) === features;
+}
 
 /** What a side accepts as a receiver: each with its tag, default, and least value. */
 const LIMITS = {
@@ -125,38 +132,6 @@ export function resumeProof(claim: Claim): Uint8Array {
 
 export function parseResumed(reader: Reader): { epoch: number; recvNext: number; token: Uint8Array } {
   return { epoch: reader.number(), recvNext: reader.number(), token: reader.take(16) };
-}
-
-/** A secret that both ends have, and its name. */
-export interface SharedKey {
-  name: string;
-  secret: Uint8Array;
-}
-
-const KEY_LABEL = /* @__PURE__ */ utf8("wigwag shared key 1");
-
-/**
- * The proof of a shared key by the dialer (`D`) or the listener (`L`). The binding to a certificate is
- * empty: a script is not told the certificate of its connection.
- */
-export function keyProof(side: "D" | "L", key: SharedKey, ours: Uint8Array, theirs: Uint8Array): Uint8Array {
-  const covered = new Writer(512).put(utf8(side)).sized(utf8(key.name));
-  covered.sized(ours).sized(theirs).sized(EMPTY);
-  return hmac(key.secret, concat([KEY_LABEL, covered.finish()]));
-}
-
-/** AUTH of method 2. */
-export function auth(key: SharedKey, proof: Uint8Array): Uint8Array {
-  const data = new Writer(64).sized(utf8(key.name)).put(proof).finish();
-  return new Writer(96).u8(Opening.AUTH).u16(2).sized(data).finish();
-}
-
-/** The proof in an AUTH of method 2. */
-export function parseAuth(reader: Reader): Uint8Array {
-  if (reader.u16() !== 2) throw new Broken(Code.AuthFailed, "the listener proves a shared key");
-  const data = new Reader(reader.sized());
-  data.sized();
-  return data.take(32);
 }
 
 /** The id of the node with that name. */

@@ -1,6 +1,7 @@
 //! `wigwag describe`: the interface of an actor, or the actors of a node.
 
 mod typescript;
+mod typescript_schema;
 pub(crate) mod text;
 mod example;
 mod list;

@@ -70,7 +70,7 @@ fn shop() -> Described {
 
 #[test]
 fn declarations_for_typescript_have_comments_types_and_names_of_arguments() {
-    let expected = r#"import type { Stream } from "wigwag";
+    let expected = r#"import type { Schema, Stream } from "wigwag";
 
 /** A price. */
 export type Price = {
@@ -108,6 +108,16 @@ export const Shop = {
   price: ["thing", "count"],
   sold: [],
 } as const;
+
+/** What to know of the actor in advance, for `pipe(actor, ShopSchema)`. */
+export const ShopSchema: Schema<Shop> = {
+  hash: 0xb53636222e682939n,
+  description: ["Shop", 0, [
+    ["close",[],"()",0,0,[["Price",[["cents","u64",[],"",false],["note","String",[],"",true],["tax","Option<f64>",[],"",false]]],["Refusal",[["SoldOut","",[],"",0],["TooMany","",[["most","u32","",false]],"",7],["Elsewhere","",[["0","Price","",false],["1","(u8, bool)","",false]],"",8]]]],0,false],
+    ["price",[["thing","String"],["count","Option<u8>"]],"Result<Price, Refusal>",0,0,[],0,false],
+    ["sold",[],"Stream<Price>",0,0,[],0,true],
+  ]],
+};
 "#;
     let document = typescript::document(&shop());
     let (head, declarations) = document.split_once('\n').unwrap();
@@ -166,6 +176,11 @@ fn an_argument_that_is_a_stream_is_named_and_there_is_no_example_of_it() {
         "      `things` is a stream: only a program can send it.",
     ];
     assert_eq!(text::lines(&warehouse, "here", None), expected);
+    let document = typescript::document(&warehouse);
+    assert!(document.starts_with("// Written by"), "{document}");
+    assert!(document.contains("import type { Items, Schema } from"), "{document}");
+    let method = "store(things: Items<number | bigint> | null, into: string): void;";
+    assert!(document.contains(method), "{document}");
 }
 
 #[test]

@@ -10,11 +10,12 @@ use wigwag_describe::forms::may_be_nil;
 use wigwag_describe::kind::Kind;
 
 use super::text::clean;
+use super::typescript_schema;
 
 /// Where a type stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// It is an argument or within one: objects are taken where a reference is expected.
+    /// It is an argument or within one.
     Argument,
     /// It is a reply, or within one or a type.
     Reply,
@@ -38,11 +39,8 @@ pub(crate) fn document(described: &Described) -> String {
             || body.contains(&format!("{name}[]"))
     };
     let imports: Vec<&str> =
-        ["Referable", "Reference", "Stream"].into_iter().filter(used).collect();
-    let import = match imports.as_slice() {
-        [] => String::new(),
-        names => format!("import type {{ {} }} from \"wigwag\";\n\n", names.join(", ")),
-    };
+        ["Items", "Reference", "Schema", "Stream"].into_iter().filter(used).collect();
+    let import = format!("import type {{ {} }} from \"wigwag\";\n\n", imports.join(", "));
     let head = "// Written by `wigwag describe --ts`; schema";
     format!("{head} {:016x}.\n{import}{body}", described.hash)
 }
@@ -72,7 +70,12 @@ impl Types<'_> {
             let names: Vec<String> = arguments.iter().map(|(name, _)| quoted(name)).collect();
             out.push_str(&format!("  {}: [{}],\n", property(method), names.join(", ")));
         }
-        out.push_str("} as const;\n");
+        out.push_str("} as const;\n\n");
+        let about =
+            format!("What to know of the actor in advance, for `pipe(actor, {name}Schema)`.");
+        out.push_str(&comment(&about, ""));
+        let schema = typescript_schema::value(self.described);
+        out.push_str(&format!("export const {name}Schema: Schema<{name}> = {schema};\n"));
         out
     }
 
@@ -202,6 +205,8 @@ impl Types<'_> {
             }
             ("BTreeMap" | "HashMap", [_, _, ..]) => format!("Map<{}, {}>", inner(0), inner(1)),
             ("Result", [_, _]) => format!("{{ ok: {} }} | {{ err: {} }}", inner(0), inner(1)),
+            ("Items", [_]) if place == Place::Argument => format!("Items<{}>", inner(0)),
+            ("Items", [_]) => format!("Stream<{}>", inner(0)),
             ("Range", [_]) => format!("[{}, {}]", inner(0), inner(0)),
             ("PhantomData", _) => "null".to_owned(),
             ("DateTime", _) => MOMENT.to_owned(),
@@ -236,10 +241,7 @@ fn plain(name: &str, place: Place) -> &'static str {
         "NaiveDate" | "Date" => "[number, number, number]",
         "NaiveTime" | "Time" => "[number, number]",
         // A reference is named after its actor, and no description has it.
-        _ if name.len() > 3 && name.ends_with("Ref") => match place {
-            Place::Argument => "Referable",
-            Place::Reply => "Reference",
-        },
+        _ if name.len() > 3 && name.ends_with("Ref") => "Reference",
         _ => "unknown",
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use wigwag::Yield;
+use wigwag::{Items, Yield};
 
 /// The factor of FNV-1a; the multiplication makes the digest depend on the order of the notes.
 const PRIME: u64 = 0x0100_0000_01b3;
@@ -79,6 +79,19 @@ impl Ledger {
     /// The numbers that the last stream has produced.
     pub fn produced(&self) -> u64 {
         self.produced
+    }
+
+    /// Takes numbers until they end, or `most` of them: how many, their sum, and how they have ended.
+    pub async fn take(&mut self, mut numbers: Items<u64>, most: u64) -> (u64, u64, String) {
+        let (mut count, mut sum) = (0, 0_u64);
+        while count < most {
+            match numbers.next().await {
+                Some(Ok(number)) => (count, sum) = (count + 1, sum.wrapping_add(number)),
+                Some(Err(error)) => return (count, sum, error.to_string()),
+                None => return (count, sum, "finished".to_owned()),
+            }
+        }
+        (count, sum, "left".to_owned())
     }
 
     /// Panics, which ends the actor.

@@ -7,6 +7,7 @@
 
 #![expect(clippy::print_stdout, reason = "the program tells its tests where it listens")]
 
+mod bank;
 mod ledger;
 mod room;
 mod shop;
@@ -14,6 +15,7 @@ mod shop;
 use std::error::Error;
 use std::time::Duration;
 
+use bank::{Account, Bank};
 use ledger::Ledger;
 use room::Room;
 use shop::Shop;
@@ -41,6 +43,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
     // Streams of this one go on beside the calls of the other.
     node.export("ticker", &Ledger::default().spawn())?;
     node.export("room", &Room::default().spawn())?;
+    node.export("bank", &Bank::default().spawn())?;
+    // What the command describes without a reference to one.
+    node.export("account", &Account::default().spawn())?;
     node.export("shop", &Shop::default().spawn())?;
     println!("{}", node.listen("ws://127.0.0.1:0/session").await?);
     println!("{}", node.listen("tcp://127.0.0.1:0").await?);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use wigwag::{Message, Yield};
+use wigwag::{Items, Message, Yield};
 
 /// What is bought.
 #[derive(Clone, Debug, Message)]
@@ -53,6 +53,15 @@ impl Shop {
         }
         self.orders.push((order, State::Open));
         Ok(self.orders.len() as u32 - 1)
+    }
+
+    /// Places all orders that come, and returns how many were placed.
+    pub async fn place_all(&mut self, mut orders: Items<Order>) -> u32 {
+        let mut placed = 0;
+        while let Some(Ok(order)) = orders.next().await {
+            placed += u32::from(self.place(order).is_ok());
+        }
+        placed
     }
 
     /// What has become of an order.

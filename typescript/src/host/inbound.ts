@@ -10,8 +10,9 @@ import { Broken } from "../wire/codes.js";
 import * as Frame from "../wire/frame.js";
 import { body, type Fields, frame, frameOf } from "../wire/frames.js";
 import { effectiveFrameMax, type Limits } from "../wire/opening.js";
-import type { SessionContext } from "./events.js";
-import { Long, type LongMessages } from "./long.js";
+import type { SessionContext } from "../session/events.js";
+import { Long, type LongMessages } from "../session/long.js";
+import type { InboundSide } from "../session/refusing.js";
 
 /** Units of a channel's first window, and of the widest one. */
 const WINDOW_MIN = 64;
@@ -55,7 +56,7 @@ interface OpenAsk {
   isCancelled: boolean;
 }
 
-export class Inbound {
+export class Inbound implements InboundSide {
   #channels = new Map<number, InboundChannel>();
   /** How often each reference was lent, by its number, and its place among all. */
   #lent = new Map<string, { times: number; place: number; hasStopped: boolean }>();
@@ -63,15 +64,19 @@ export class Inbound {
   #asks = new Map<number, OpenAsk>();
   /** The generation that is expected next, for each slot. */
   #generations = new Map<number, number>();
-  /** Channels whose credit the next batch has. */
-  readonly credits = new Set<InboundChannel>();
+  /** Channels whose credit the next batches have. */
+  readonly #credits = new Set<InboundChannel>();
 
   constructor(
     private readonly context: SessionContext,
     private readonly long: LongMessages,
     private readonly ours: Limits,
     private readonly theirs: () => Limits,
-  ) {}
+    /** Channels that were refused before anything was lent. */
+    refused: Iterable<number>,
+  ) {
+    for (const number of refused) this.#channels.set(number, new InboundChannel(number, undefined, 0n, ours.initialUnits));
+  }
 
   get hasWork(): boolean {
     return this.#asks.size > 0;
@@ -133,7 +138,7 @@ export class Inbound {
     const channel = this.#channels.get(fields.number(0));
     if (channel === undefined) return;
     this.#channels.delete(channel.number);
-    this.credits.delete(channel);
+    this.#credits.delete(channel);
     // A channel that has got its DETACHED gets no second one, which would hit the number's next use.
     if (channel.key === undefined) return;
     this.context.publish(frame(Frame.DETACHED, channel.number, Code.Ok, 0));
@@ -151,7 +156,6 @@ export class Inbound {
     }
   }
 
-  /** Charges a call: a call beyond the credit, or on no channel, ends the session. */
   charge(number: number, units: number): InboundChannel {
     const channel = this.#channels.get(number);
     if (channel === undefined) throw new Broken(Code.Protocol, "a call is on an attached channel");
@@ -162,7 +166,6 @@ export class Inbound {
     return channel;
   }
 
-  /** Takes a call that was charged. `isUnderstood` is false for one with an unknown extra. */
   call(call: InboundCall, isUnderstood: boolean, deadline: number): void {
     const channel = this.#channels.get(call.channel);
     if (channel === undefined) throw new Broken(Code.Protocol, "a call is on an attached channel");
@@ -214,7 +217,7 @@ export class Inbound {
     }
     const free = channel.grantable - channel.limit;
     const isDue = 2 * free >= channel.window || (channel.isBlocked && free > 0) || rejected !== undefined;
-    if (isDue && this.#channels.get(channel.number) === channel) this.credits.add(channel);
+    if (isDue && this.#channels.get(channel.number) === channel) this.#credits.add(channel);
   }
 
   need(fields: Fields): void {
@@ -229,11 +232,20 @@ export class Inbound {
     if (units > 1_024 && units <= messageUnits) {
       channel.window = Math.max(channel.window, Math.min(wanted - channel.freed, messageUnits));
     }
-    if (channel.grantable > channel.limit) this.credits.add(channel);
+    if (channel.grantable > channel.limit) this.#credits.add(channel);
   }
 
-  /** The frames that announce the credit of a channel, and what has become of its tells. */
-  announce(channel: InboundChannel, hasOutcomes: boolean): Uint8Array[] {
+  dropped(number: number, units: number): void {
+    const channel = this.charge(number, 0);
+    channel.freed += units;
+    this.#credits.add(channel);
+  }
+
+  /** The frames that announce the credit of one channel, and what has become of its tells. */
+  announcements(hasOutcomes: boolean): Uint8Array[] {
+    const [channel] = this.#credits;
+    if (channel === undefined) return [];
+    this.#credits.delete(channel);
     channel.limit = Math.max(channel.limit, channel.grantable);
     channel.isBlocked = false;
     const { number } = channel;
@@ -269,7 +281,7 @@ export class Inbound {
 
   /** After a cut: the credit of each channel is said again. */
   resumed(): void {
-    for (const channel of this.#channels.values()) this.credits.add(channel);
+    for (const channel of this.#channels.values()) this.#credits.add(channel);
   }
 
   /** The session has ended: nobody holds a reference any more. */

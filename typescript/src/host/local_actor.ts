@@ -3,10 +3,11 @@
  * handled one at a time, in the order of their coming.
  */
 
+import type { ValueOwner } from "../api/session_values.js";
 import type { InboundCall } from "../wire/batch.js";
 import * as Code from "../wire/code.js";
-import type { Inbound, InboundChannel } from "../session/inbound.js";
-import type { LocalReference } from "./reference.js";
+import type { Inbound, InboundChannel } from "./inbound.js";
+import type { LocalReference } from "./local_reference.js";
 
 /** A call that waits for its turn. */
 interface Waiting {
@@ -15,15 +16,10 @@ interface Waiting {
   deadline: number;
 }
 
-/** What a local actor needs of its node. */
-export interface ActorOwner {
+/** What a local actor needs of its session. */
+export interface ActorOwner extends ValueOwner {
   readonly inbound: Inbound;
-  now(): number;
-  readonly references: { encode(value: unknown): Uint8Array; decode(bytes: Uint8Array): unknown };
-  /** Frames may wait to be written. */
-  touch(): void;
-  /** The handler of a tell has failed, which no caller is told. */
-  handlerFailed(error: unknown): void;
+  readonly values: { encode(value: unknown): Uint8Array; decode(bytes: Uint8Array): unknown };
 }
 
 type Handler = (...all: unknown[]) => unknown;
@@ -70,7 +66,7 @@ export class LocalActor {
     if (typeof handler !== "function") return refuse(Code.NoSuchMethod, `there is no method ${call.method}`);
     let result: unknown;
     try {
-      const values = this.owner.references.decode(call.arguments);
+      const values = this.owner.values.decode(call.arguments);
       if (!Array.isArray(values)) return refuse(Code.BadArguments, "arguments are an array");
       result = handler.apply(target, values);
     } catch (error) {
@@ -91,7 +87,7 @@ export class LocalActor {
   #answer(channel: InboundChannel, call: InboundCall, value: unknown): undefined {
     if (call.asker) {
       try {
-        this.owner.inbound.reply(call.asker, this.owner.references.encode(value));
+        this.owner.inbound.reply(call.asker, this.owner.values.encode(value));
       } catch (error) {
         this.owner.inbound.error(call.asker, Code.NotSerializable, String(error));
       }
