@@ -7,6 +7,7 @@ import { text } from "../dist/wire/bytes.js";
 import * as Frame from "../dist/wire/frame.js";
 import * as Local from "../dist/wire/local.js";
 import { Outgoing } from "../dist/items/outgoing.js";
+import { SessionValues } from "../dist/api/session_values.js";
 import { Inbound } from "../dist/host/inbound.js";
 import { Peer } from "./support/peer.js";
 
@@ -327,6 +328,13 @@ test("the error of a source is the end of its stream, and a session that ends cl
   peer.send([Frame.CLOSE, Code.Bye, NONE, NONE]);
   await settled();
   assert.ok(other.isClosed);
+});
+
+test("a stream in an answer is refused, so that its sender stops", () => {
+  const peer = new Peer().open();
+  const values = new SessionValues(peer.session, { touch: () => {} }, {});
+  assert.throws(() => values.decode(new Uint8Array([0x91, 0xd5, 0x53, 1, 7])), /later release/);
+  assert.deepEqual(of(peer.take(), Frame.ITEM_END)[0].fields.all, [7, 2, Code.NotSerializable, NONE]);
 });
 
 test("a session that has lent nothing refuses the calls of its peer, also those that cross its refusal", () => {

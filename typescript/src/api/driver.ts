@@ -1,8 +1,9 @@
 /**
  * Runs a session over carriers: one at a time, dialed again after a cut, with one timer.
  *
- * What the session has to write is written at the end of the task that has published it, so calls that
- * are made one after the other travel in one message.
+ * Tells are written at the end of the task that has published them, so those of a loop that awaits each
+ * of them travel in one message. An ask is written before that, when the promises that were kept have
+ * been gone through as far as they were at its time: asks that are made together travel together too.
  */
 
 import type { Carrier, CarrierOptions } from "../carrier/carrier.js";
@@ -31,7 +32,9 @@ export class Driver {
   #tries = 0;
   #isOver = false;
   #isFlushing = false;
+  #isHurrying = false;
   #isDraining = false;
+  #wakesAt = Infinity;
   #wake: ReturnType<typeof setTimeout> | undefined;
   #dialing: ReturnType<typeof setTimeout> | undefined;
   #redialing: ReturnType<typeof setTimeout> | undefined;
@@ -79,11 +82,24 @@ export class Driver {
     this.#carrier = carrier;
   }
 
-  /** The session may have something to write. */
+  /** The session may have something to write, at the end of this task. */
   touch(): void {
     if (this.#isFlushing) return;
     this.#isFlushing = true;
-    endOfTask(() => this.#flush());
+    endOfTask(() => {
+      this.#isFlushing = false;
+      this.#flush();
+    });
+  }
+
+  /** Somebody waits for the answer to what there is to write: it goes when this step of the task is over. */
+  hurry(): void {
+    if (this.#isHurrying) return;
+    this.#isHurrying = true;
+    queueMicrotask(() => {
+      this.#isHurrying = false;
+      this.#flush();
+    });
   }
 
   /** Gives the connection up, and with it all timers. */
@@ -104,13 +120,13 @@ export class Driver {
   #received(message: Uint8Array): void {
     this.session.receive(message, this.now());
     this.drain();
-    this.touch();
+    this.hurry();
   }
 
   #flush(): void {
-    this.#isFlushing = false;
+    const now = this.now();
     while (this.#isUp) {
-      const message = this.session.takeMessage(this.now());
+      const message = this.session.takeMessage(now);
       if (message === undefined) break;
       this.#carrier?.send(message);
     }
@@ -118,11 +134,14 @@ export class Driver {
     if (!this.#isOver) this.#arm();
   }
 
+  /** Sets the timer for the session's deadline; one that is early enough stays, since most deadlines move on. */
   #arm(): void {
-    clearTimeout(this.#wake);
     const { deadline } = this.session;
-    if (deadline === Infinity) return;
+    if (deadline >= this.#wakesAt) return;
+    clearTimeout(this.#wake);
+    this.#wakesAt = deadline;
     this.#wake = setTimeout(() => {
+      this.#wakesAt = Infinity;
       this.session.tick(this.now());
       this.#flush();
     }, Math.max(0, deadline - this.now()));

@@ -272,7 +272,8 @@ export class WigwagNode {
     // A call that has room is accepted in this task, so that a loop of tells fills a message. It does
     // not go on for ever without a pause, in which acks are read and signs of life are written.
     if (this.session.isBrief) this.#driver.drain();
-    this.touch();
+    if (call.kind === "tell") this.touch();
+    else this.#driver.hurry();
   }
 
   /** @internal */

@@ -5,8 +5,11 @@ import type { SessionEvent } from "../session/events.js";
 import { Converter } from "../values/convert.js";
 import { decode, encode, Extension } from "../values/msgpack.js";
 import type { ValueSession } from "../values/session_value.js";
-import { isSame } from "../wire/bytes.js";
-import { parseReference, REFERENCE } from "../wire/reference.js";
+import { EMPTY, isSame, Reader } from "../wire/bytes.js";
+import * as Code from "../wire/code.js";
+import * as Frame from "../wire/frame.js";
+import { frame } from "../wire/frames.js";
+import { parseReference, REFERENCE, STREAM } from "../wire/reference.js";
 import { type Reference, type ReferenceOwner, RemoteReference } from "./reference.js";
 
 /** What values need of the node. */
@@ -73,12 +76,20 @@ export class SessionValues implements ValueSession {
   }
 
   fromWire(extension: Extension): unknown {
+    if (extension.type === STREAM) this.#refuse(extension.data);
     if (extension.type !== REFERENCE) throw new TypeError("a value of this type needs a later release of this package");
     const bytes = parseReference(extension.data);
-    const own = isSame(bytes.incarnation, this.session.incarnation) && this.hosting?.own(bytes.number);
+    const own = isSame(bytes.incarnation, this.session.identity.incarnation) && this.hosting?.own(bytes.number);
     if (!own) return new RemoteReference(this.owner, bytes);
     // A reference to an object of this program that has come home needs nobody to hold it.
     this.owner.release(bytes.number);
     return own;
+  }
+
+  /** Tells the sender of a stream that nobody reads it. */
+  #refuse(data: Uint8Array): void {
+    const number = new Reader(data.subarray(1)).number();
+    this.session.publish(frame(Frame.ITEM_END, number, 2, Code.NotSerializable, EMPTY));
+    this.node.touch();
   }
 }

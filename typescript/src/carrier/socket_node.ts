@@ -106,7 +106,7 @@ export class NodeSocket implements Socket {
     frame[1] = 0x80 | (wide === 0 ? data.length : wide === 2 ? 126 : 127);
     if (wide === 2) frame.writeUInt16BE(data.length, 2);
     if (wide === 8) frame.writeBigUInt64BE(BigInt(data.length), 2);
-    const mask = randomBytes(4);
+    const mask = nextMask();
     mask.copy(frame, 2 + wide);
     for (let at = 0, to = 6 + wide; at < data.length; at += 1, to += 1) frame[to] = data[at]! ^ mask[at & 3]!;
     this.#stream.write(frame);
@@ -144,6 +144,16 @@ export class NodeSocket implements Socket {
       this.onmessage?.({ data: whole.buffer });
     }
   }
+}
+
+/** Random bytes for masks that nobody can foresee: to draw many at a time costs what drawing four does. */
+let masks = Buffer.alloc(0);
+
+function nextMask(): Buffer {
+  if (masks.length === 0) masks = randomBytes(4 * 1_024);
+  const mask = masks.subarray(0, 4);
+  masks = masks.subarray(4);
+  return mask;
 }
 
 export const sendsHeaders = true;

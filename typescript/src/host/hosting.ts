@@ -38,7 +38,7 @@ export class Hosting {
         node.touch();
       });
     }
-    const of = { node: session.node, incarnation: session.incarnation, number: local.number, schemaHash: 0n };
+    const of = { ...session.identity, number: local.number, schemaHash: 0n };
     return new Extension(REFERENCE, referenceBytes(of));
   }
 

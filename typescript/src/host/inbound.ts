@@ -125,7 +125,7 @@ export class Inbound implements InboundSide {
       this.context.publish(frame(Frame.DETACHED, number, Code.NoSuchActor, 0));
       return;
     }
-    const ids = concat([new Writer(8).u64(BigInt(lent.place)).finish(), target]);
+    const ids = concat([new Writer().u64(BigInt(lent.place)).finish(), target]);
     // A function takes every call, whatever the interface of its caller; an object describes itself.
     const hash = this.hashOf(key, schemaHash);
     this.context.publish(frame(Frame.ATTACHED, number, channel.limit, hash, 0, ids));

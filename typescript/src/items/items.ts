@@ -6,10 +6,8 @@ import { encode, Extension, type Wire } from "../values/msgpack.js";
 import { SessionValue } from "../values/session_value.js";
 import { Writer } from "../wire/bytes.js";
 import { offers, STREAM_VALUES } from "../wire/opening.js";
+import { STREAM } from "../wire/reference.js";
 import { Outgoing } from "./outgoing.js";
-
-/** The type of the MessagePack extension, "S". */
-const STREAM = 0x53;
 
 /** A stream of items as an argument. */
 export class Items<T> extends SessionValue {
@@ -33,7 +31,7 @@ export class Items<T> extends SessionValue {
     const number = outgoing.add(this.#source, (item) => encode(toWire(item)));
     this.#source = undefined;
     values.done(() => outgoing.withdraw(number));
-    return new Extension(STREAM, new Writer(10).u8(1).number(number).finish());
+    return new Extension(STREAM, new Writer().u8(1).number(number).finish());
   }
 }
 

@@ -332,11 +332,11 @@ function encoded(call: Call): [number, Uint8Array] {
   const { number } = call.channel;
   if (call.kind === "tell") return [Frame.TELL, body(Frame.TELL, number, call.method, call.arguments)];
   const content = body(Frame.ASK, number, slot, generation, call.method, call.arguments);
-  const extras = new Writer(16);
+  if (call.milliseconds === undefined && call.kind === "ask") return [Frame.ASK, content];
+  const extras = new Writer();
   if (call.milliseconds !== undefined) {
-    extras.number(2).sized(new Writer(8).number(Math.ceil(call.milliseconds)).finish());
+    extras.number(2).sized(new Writer().number(Math.ceil(call.milliseconds)).finish());
   }
-  if (call.kind === "stream") extras.number(6).sized(new Writer(8).number(call.window!).finish());
-  if (extras.length === 0) return [Frame.ASK, content];
+  if (call.kind === "stream") extras.number(6).sized(new Writer().number(call.window!).finish());
   return [Frame.CALL_X, body(Frame.CALL_X, Frame.ASK, extras.finish(), content)];
 }

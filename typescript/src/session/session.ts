@@ -54,7 +54,7 @@ export class Session implements SessionContext {
   outgoing: OutgoingStreams | undefined;
   readonly #outbox = new Outbox();
   readonly #dispatch: Dispatch;
-  readonly #identity: Identity;
+  readonly identity: Identity;
   readonly #random: (count: number) => Uint8Array;
   #state: "idle" | "opening" | "open" | "ended" = "idle";
   #handshake: Handshake | undefined;
@@ -82,7 +82,7 @@ export class Session implements SessionContext {
     const limits = { ...defaultLimits(), heartbeatMs: options.heartbeatMs ?? 1_000 };
     const name = options.name ?? "";
     const node = name === "" ? incarnation : nodeId(name);
-    this.#identity = { node, incarnation, name, session: options.random(16), key: options.key, limits };
+    this.identity = { node, incarnation, name, session: options.random(16), key: options.key, limits };
     this.outbound = new Outbound(this, this.#outbox, this.#theirs);
     this.#inbound = new Refusing(this);
     this.#dispatch = new Dispatch(this.outbound, limits.messageMax, this);
@@ -106,7 +106,7 @@ export class Session implements SessionContext {
     ) => I,
   ): I {
     const refused = (this.#inbound as Refusing).channels;
-    const inbound = new Class(this, this.outbound.long, this.#identity.limits, this.#theirs, refused);
+    const inbound = new Class(this, this.outbound.long, this.identity.limits, this.#theirs, refused);
     this.#inbound = inbound;
     return inbound;
   }
@@ -126,13 +126,6 @@ export class Session implements SessionContext {
     this.#end(code, why, false);
   }
 
-  get node(): Uint8Array {
-    return this.#identity.node;
-  }
-
-  get incarnation(): Uint8Array {
-    return this.#identity.incarnation;
-  }
 
   get peer(): Hello | undefined {
     return this.#peer;
@@ -170,7 +163,7 @@ export class Session implements SessionContext {
     const peer = this.#peer;
     if (peer) this.#epoch += 1;
     const resumable = peer && { peer, token: this.#token, epoch: this.#epoch, recvNext: this.#recvNext };
-    this.#handshake = new Handshake(this.#identity, resumable, this.#random);
+    this.#handshake = new Handshake(this.identity, resumable, this.#random);
     this.#state = "opening";
     this.#openingEnds = now + OPENING_MS;
   }
@@ -275,7 +268,7 @@ export class Session implements SessionContext {
     this.#handshake = undefined;
     this.#state = "open";
     this.#giveUpAt = Infinity;
-    this.#heartbeat = new Heartbeat(this.#identity.limits.heartbeatMs, opened.peer.limits.heartbeatMs, this.#now);
+    this.#heartbeat = new Heartbeat(this.identity.limits.heartbeatMs, opened.peer.limits.heartbeatMs, this.#now);
     this.#isGreetingDue = true;
     [this.#ackDue, this.#ackBytes, this.#pong, this.#owesPong] = [Infinity, 0, undefined, false];
     if (opened.kind === "opened") {
@@ -289,7 +282,7 @@ export class Session implements SessionContext {
   }
 
   #batchCame(length: number, content: Uint8Array): void {
-    const { batchMax, frameMax } = this.#identity.limits;
+    const { batchMax, frameMax } = this.identity.limits;
     if (length > batchMax) throw new Broken(Code.LimitExceeded, "a message is within batch_max");
     const batch = batches.parseBatch(content, frameMax);
     if (batch.firstSeq > this.#recvNext) throw new Broken(Code.Gap, "sequence numbers have no gaps");
@@ -358,7 +351,7 @@ export class Session implements SessionContext {
     if (this.#pong !== undefined) frames.push(frame(Frame.PONG, this.#pong));
     this.#pong = undefined;
     for (const [channel, { limit, units }] of take(this.outbound.needs, CONTROL_MAX)) {
-      const need = new Writer(24).number(channel).number(limit);
+      const need = new Writer().number(channel).number(limit);
       // Only the cost of a long call is of interest to the peer.
       if (units > 1_024) need.number(units);
       frames.push(frameOf(Frame.NEED, need.finish()));

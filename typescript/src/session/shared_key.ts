@@ -23,14 +23,14 @@ export class SharedKey {
    * empty: a script is not told the certificate of its connection.
    */
   proof(side: "D" | "L", ours: Uint8Array, theirs: Uint8Array): Uint8Array {
-    const covered = new Writer(512).put(utf8(LABEL + side)).sized(this.#name);
+    const covered = new Writer().put(utf8(LABEL + side)).sized(this.#name);
     return hmac(this.#secret, covered.sized(ours).sized(theirs).sized(EMPTY).finish());
   }
 
   /** @internal AUTH of method 2 with a proof. */
   auth(proof: Uint8Array): Uint8Array {
-    const data = new Writer(64).sized(this.#name).put(proof).finish();
-    return concat([new Uint8Array([Opening.AUTH, 2, 0]), new Writer(96).sized(data).finish()]);
+    const data = new Writer().sized(this.#name).put(proof).finish();
+    return concat([new Uint8Array([Opening.AUTH, 2, 0]), new Writer().sized(data).finish()]);
   }
 
   /** @internal True if the AUTH of the listener, behind its type, proves the key. */

@@ -21,7 +21,7 @@ export type Wire = null | boolean | number | bigint | string | Uint8Array | Exte
 
 /** The bytes of a value. */
 export function encode(value: Wire): Uint8Array {
-  const writer = new Writer(64);
+  const writer = new Writer();
   put(writer, value, 0);
   return writer.finish();
 }
@@ -39,7 +39,7 @@ function put(writer: Writer, value: Wire, depth: number): void {
   if (value === null) writer.u8(0xc0);
   else if (typeof value === "boolean") writer.u8(value ? 0xc3 : 0xc2);
   else if (typeof value === "number") putNumber(writer, value);
-  else if (typeof value === "bigint") putBig(writer, value);
+  else if (typeof value === "bigint") putWhole(writer, value);
   else if (typeof value === "string") {
     const bytes = utf8(value);
     putHead(writer, bytes.length, 0xa0, 32, [0xd9, 0xda, 0xdb]).put(bytes);
@@ -62,40 +62,41 @@ function put(writer: Writer, value: Wire, depth: number): void {
 /** A length in its shortest form. */
 function putHead(writer: Writer, length: number, small: number, smallEnd: number, tags: (number | undefined)[]): Writer {
   if (length < smallEnd) return writer.u8(small | length);
-  const width = length < 0x100 && tags[0] !== undefined ? 0 : length < 0x10000 ? 1 : 2;
-  writer.u8(tags[width]!);
-  return putWide(writer, BigInt(length), 1 << width);
+  const power = length < 0x100 && tags[0] !== undefined ? 0 : length < 0x10000 ? 1 : 2;
+  return putWide(writer.u8(tags[power]!), length, 1 << power);
 }
 
-/** A whole number of so many bytes, big-endian. */
-function putWide(writer: Writer, value: bigint, width: number): Writer {
-  for (let at = width - 1; at >= 0; at -= 1) writer.u8(Number((value >> BigInt(8 * at)) & 0xffn));
+/** A whole number of 1, 2 or 4 bytes, big-endian. */
+function putWide(writer: Writer, value: number, width: number): Writer {
+  for (let at = width - 1; at >= 0; at -= 1) writer.u8((value >>> (8 * at)) & 0xff);
   return writer;
 }
 
 function putNumber(writer: Writer, value: number): void {
-  if (Number.isSafeInteger(value) && !Object.is(value, -0)) {
-    if (value >= -32 && value < 0x80) writer.u8(value & 0xff);
-    else putBig(writer, BigInt(value));
-    return;
-  }
-  const at = writer.u8(0xcb).reserve(8);
-  writer.view().setFloat64(at, value);
+  if (Number.isSafeInteger(value) && !Object.is(value, -0)) putWhole(writer, value);
+  else writer.u8(0xcb).view(8).setFloat64(0, value);
 }
 
-function putBig(writer: Writer, value: bigint): void {
-  if (value >= -32n && value < 0x80n) {
-    writer.u8(Number(value) & 0xff);
+/** A whole number in its shortest form. */
+function putWhole(writer: Writer, value: number | bigint): void {
+  // A bigint beyond the safe range is rounded, and stays beyond 32 bits.
+  const number = Number(value);
+  const isNegative = number < 0;
+  if (number >= -32 && number < 0x80) {
+    writer.u8(number & 0xff);
     return;
   }
-  for (let width = 0; width < 4; width += 1) {
-    const bits = BigInt(8 << width);
-    if (value >= 0n ? value < 1n << bits : value >= -(1n << (bits - 1n))) {
-      putWide(writer.u8((value >= 0n ? 0xcc : 0xd0) + width), value, 1 << width);
+  for (let power = 0; power < 3; power += 1) {
+    const end = 2 ** (8 << power);
+    if (isNegative ? number >= -end / 2 : number < end) {
+      putWide(writer.u8((isNegative ? 0xd0 : 0xcc) + power), number, 1 << power);
       return;
     }
   }
-  throw new Error(`${value} has more than 64 bits`);
+  const big = BigInt(value);
+  const bits = BigInt.asUintN(64, big);
+  if (big !== (isNegative ? BigInt.asIntN(64, bits) : bits)) throw new Error(`${value} has more than 64 bits`);
+  writer.u8(isNegative ? 0xd3 : 0xcf).view(8).setBigUint64(0, bits);
 }
 
 function take(reader: Reader, depth: number): Wire {
@@ -110,11 +111,15 @@ function take(reader: Reader, depth: number): Wire {
   if (tag === 0xc2 || tag === 0xc3) return tag === 0xc3;
   if (tag >= 0xc4 && tag <= 0xc6) return reader.take(length(reader, tag - 0xc4)).slice();
   if (tag >= 0xc7 && tag <= 0xc9) return takeExtension(reader, length(reader, tag - 0xc7));
-  if (tag === 0xca || tag === 0xcb) return takeFloat(reader, tag === 0xca ? 4 : 8);
-  if (tag >= 0xcc && tag <= 0xcf) return small(wide(reader, 1 << (tag - 0xcc)));
-  if (tag >= 0xd0 && tag <= 0xd3) {
+  if (tag === 0xca) return reader.view(4).getFloat32(0);
+  if (tag === 0xcb) return reader.view(8).getFloat64(0);
+  if (tag >= 0xcc && tag <= 0xce) return wide(reader, 1 << (tag - 0xcc));
+  if (tag === 0xcf) return small(reader.view(8).getBigUint64(0));
+  if (tag === 0xd3) return small(reader.view(8).getBigInt64(0));
+  if (tag >= 0xd0 && tag <= 0xd2) {
     const width = 1 << (tag - 0xd0);
-    return small(BigInt.asIntN(8 * width, wide(reader, width)));
+    const shift = 32 - 8 * width;
+    return (wide(reader, width) << shift) >> shift;
   }
   if (tag >= 0xd4 && tag <= 0xd8) return takeExtension(reader, 1 << (tag - 0xd4));
   if (tag >= 0xd9 && tag <= 0xdb) return text(reader.take(length(reader, tag - 0xd9)));
@@ -123,26 +128,21 @@ function take(reader: Reader, depth: number): Wire {
   throw new Error(`no value begins with the byte ${tag}`);
 }
 
-function wide(reader: Reader, width: number): bigint {
-  let value = 0n;
-  for (const byte of reader.take(width)) value = (value << 8n) | BigInt(byte);
+/** A whole number of so many bytes, big-endian. */
+function wide(reader: Reader, width: number): number {
+  let value = 0;
+  for (const byte of reader.take(width)) value = value * 256 + byte;
   return value;
 }
 
 /** A length of 1, 2 or 4 bytes. */
 function length(reader: Reader, power: number): number {
-  return Number(wide(reader, 1 << power));
+  return wide(reader, 1 << power);
 }
 
 function small(value: bigint): number | bigint {
   const isSafe = value >= BigInt(Number.MIN_SAFE_INTEGER) && value <= BigInt(Number.MAX_SAFE_INTEGER);
   return isSafe ? Number(value) : value;
-}
-
-function takeFloat(reader: Reader, width: number): number {
-  const bytes = reader.take(width);
-  const view = new DataView(bytes.buffer, bytes.byteOffset, width);
-  return width === 4 ? view.getFloat32(0) : view.getFloat64(0);
 }
 
 function takeExtension(reader: Reader, length: number): Extension {

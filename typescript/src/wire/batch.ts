@@ -29,7 +29,7 @@ export function contentOf(message: Uint8Array): Uint8Array | undefined {
 
 /** The header of a batch. */
 export function batchHead(ack: number | bigint, firstSeq: number | bigint, count: number | bigint): Uint8Array {
-  return new Writer(32).u8(0).number(ack).number(firstSeq).number(count).finish();
+  return new Writer().u8(0).number(ack).number(firstSeq).number(count).finish();
 }
 
 /** Reads a whole batch, with the frames still encoded. */
@@ -37,9 +37,7 @@ export function parseBatch(content: Uint8Array, frameMax: number): Batch {
   const reader = new Reader(content);
   if (reader.u8() !== 0) throw new Broken(Code.Protocol, "the flags of a batch are zero");
   const [ack, firstSeq, count] = [reader.exact(), reader.exact(), reader.exact()];
-  if (firstSeq + count >= 1n << 64n) {
-    throw new Broken(Code.Protocol, "sequence numbers are below 2^64");
-  }
+  if (firstSeq + count >= 1n << 64n) throw new Broken(Code.Protocol, "sequence numbers are below 2^64");
   const frames = [];
   while (!reader.isEmpty) {
     const type = reader.u8();
@@ -63,18 +61,8 @@ export interface InboundCall {
 
 /** True for the types that hold calls. */
 export function isCall(type: number): boolean {
-  return CALLS.has(type);
+  return (type >= Frame.TELL && type <= Frame.CALL_X) || (type >= Frame.TELLS && type !== Frame.REPLIES);
 }
-
-const CALLS = new Set<number>([
-  Frame.TELL,
-  Frame.ASK,
-  Frame.CALL_X,
-  Frame.TELLS,
-  Frame.ASKS,
-  Frame.MIXED_TELLS,
-  Frame.MIXED_ASKS,
-]);
 
 /** Units that a body costs: one for each 64 bytes, and one at least. */
 export function unitsOf(length: number): number {
@@ -122,8 +110,6 @@ export interface Extended {
   body: Uint8Array;
   /** False if an even tag is not known, so that the call must not be handled. */
   isUnderstood: boolean;
-  /** Tag 6: the first limit of the items that the caller wants. */
-  items: number | undefined;
   /** Tag 2: milliseconds for which the caller waits. */
   milliseconds: number | undefined;
 }
@@ -140,16 +126,15 @@ export function extended(content: Uint8Array): Extended {
     type,
     body: fields.bytes(2),
     isUnderstood: true,
-    items: undefined,
     milliseconds: undefined,
   };
   while (!reader.isEmpty) {
     const tag = reader.number();
     const value = new Reader(reader.sized());
-    if (tag === 6 && type === Frame.ASK) found.items = value.number();
-    else if (tag === 2 && type === Frame.ASK) found.milliseconds = value.number();
-    else if (tag === 2) continue;
-    else if (tag !== 4 && tag % 2 === 0) found.isUnderstood = false;
+    if (tag === 2 && type === Frame.ASK) found.milliseconds = value.number();
+    // An actor of this side answers with one value, also where items (6) are wanted.
+    const isKnown = tag === 2 || tag === 4 || (tag === 6 && type === Frame.ASK);
+    if (!isKnown && tag % 2 === 0) found.isUnderstood = false;
   }
   return found;
 }

@@ -14,6 +14,8 @@ const encoder = new TextEncoder();
 
 export const EMPTY = new Uint8Array(0);
 
+const SHORTEST = "a number is in its shortest form and below 2^64";
+
 /** The bytes of a text in UTF-8. */
 export function utf8(text: string): Uint8Array {
   return encoder.encode(text);
@@ -50,11 +52,8 @@ export function concat(parts: readonly Uint8Array[]): Uint8Array {
 /** Takes fields off the front of some bytes. A field that reaches beyond the end is a broken rule. */
 export class Reader {
   #at = 0;
-  readonly #view: DataView;
 
-  constructor(readonly bytes: Uint8Array) {
-    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  }
+  constructor(readonly bytes: Uint8Array) {}
 
   get isEmpty(): boolean {
     return this.#at === this.bytes.length;
@@ -70,33 +69,33 @@ export class Reader {
   }
 
   u8(): number {
-    return this.#view.getUint8(this.#skip(1));
+    return this.bytes[this.#skip(1)]!;
   }
 
   u16(): number {
-    return this.#view.getUint16(this.#skip(2), true);
+    return this.u8() | (this.u8() << 8);
   }
 
   u64(): bigint {
-    return this.#view.getBigUint64(this.#skip(8), true);
+    return this.view(8).getBigUint64(0, true);
+  }
+
+  /** The next bytes, for numbers of another form. */
+  view(count: number): DataView {
+    return new DataView(this.bytes.buffer, this.bytes.byteOffset + this.#skip(count), count);
   }
 
   /** A number of variable length. Above 2^53 it is rounded. */
   number(): number {
     let value = 0;
-    for (let at = 0, factor = 1; at < 7; at += 1, factor *= 128) {
+    for (let at = 0, factor = 1; at < 10; at += 1, factor *= 128) {
       const byte = this.u8();
       value += (byte & 0x7f) * factor;
-      if (byte < 0x80) {
-        if (byte === 0 && at > 0) break;
-        return value;
-      }
-      if (at === 6) {
-        this.#at -= 7;
-        return Number(this.exact());
-      }
+      if (byte >= 0x80) continue;
+      if ((byte === 0 && at > 0) || (at === 9 && byte > 1)) break;
+      return value;
     }
-    throw new Broken(Code.Protocol, "a number is in its shortest form");
+    throw new Broken(Code.Protocol, SHORTEST);
   }
 
   /** A number of variable length with all its bits. */
@@ -109,7 +108,7 @@ export class Reader {
       if ((byte === 0 && shift > 0n) || value >= 1n << 64n) break;
       return value;
     }
-    throw new Broken(Code.Protocol, "a number is in its shortest form and below 2^64");
+    throw new Broken(Code.Protocol, SHORTEST);
   }
 
   /** Bytes behind their length. */
@@ -132,22 +131,23 @@ export class Reader {
   }
 }
 
+/** Buffers that no writer uses: to allocate and to free one costs more than to fill it. */
+const FREE: Uint8Array[] = [];
+const FREE_MAX = 8;
+const FREE_BYTES = 4_096;
+
 /** Bytes that grow at their end. */
 export class Writer {
-  #bytes: Uint8Array;
+  #bytes: Uint8Array = FREE.pop() ?? new Uint8Array(FREE_BYTES);
   #length = 0;
 
-  constructor(capacity = 64) {
-    this.#bytes = new Uint8Array(capacity);
-  }
-
-  get length(): number {
-    return this.#length;
-  }
-
-  /** What was written, without a copy. Nothing is written behind it. */
+  /** What was written; the writer is of no more use. */
   finish(): Uint8Array {
-    return this.#bytes.subarray(0, this.#length);
+    const bytes = this.#bytes;
+    this.#bytes = EMPTY;
+    if (bytes.length > FREE_BYTES) return bytes.subarray(0, this.#length);
+    if (FREE.length < FREE_MAX) FREE.push(bytes);
+    return bytes.slice(0, this.#length);
   }
 
   u8(value: number): this {
@@ -161,8 +161,7 @@ export class Writer {
   }
 
   u64(value: bigint): this {
-    const at = this.reserve(8);
-    this.view().setBigUint64(at, value, true);
+    this.view(8).setBigUint64(0, value, true);
     return this;
   }
 
@@ -187,16 +186,11 @@ export class Writer {
     return this.number(bytes.length).put(bytes);
   }
 
-  /** Makes room for `count` bytes, and returns where they begin. */
-  reserve(count: number): number {
+  /** The next bytes, for a number of another form; valid until the next write. */
+  view(count: number): DataView {
     this.#grow(count);
     this.#length += count;
-    return this.#length - count;
-  }
-
-  /** A view for what `reserve` has made room for; valid until the next write. */
-  view(): DataView {
-    return new DataView(this.#bytes.buffer);
+    return new DataView(this.#bytes.buffer, this.#length - count, count);
   }
 
   #grow(count: number): void {

@@ -64,15 +64,14 @@ export function isKnown(type: number): boolean {
 /** The body of a frame. */
 export function body(type: number, ...fields: Field[]): Uint8Array {
   const forms = FORMS.get(type) ?? "";
-  const last = fields[fields.length - 1];
-  const writer = new Writer(48 + (last instanceof Uint8Array ? last.length : 0));
+  const writer = new Writer();
   for (let at = 0; at < forms.length; at += 1) put(writer, forms[at]!, fields[at]!);
   return writer.finish();
 }
 
 /** A frame of a body: its type and length in front. */
 export function frameOf(type: number, content: Uint8Array): Uint8Array {
-  return new Writer(content.length + 11).u8(type).sized(content).finish();
+  return new Writer().u8(type).sized(content).finish();
 }
 
 /** A whole frame. */

@@ -63,10 +63,10 @@ export interface Hello {
 }
 
 export function hello(of: Hello): Uint8Array {
-  const writer = new Writer(160).u8(Opening.HELLO).put(MAGIC).u8(of.versionMin).u8(of.versionMax).u16(0);
+  const writer = new Writer().u8(Opening.HELLO).put(MAGIC).u8(of.versionMin).u8(of.versionMax).u16(0);
   writer.put(of.node).put(of.incarnation).put(of.nonce).u64(of.offered).u64(of.required);
   for (const name of LIMIT_NAMES) {
-    writer.number(LIMITS[name][0]).sized(new Writer(10).number(of.limits[name]).finish());
+    writer.number(LIMITS[name][0]).sized(new Writer().number(of.limits[name]).finish());
   }
   return writer.finish();
 }
@@ -100,7 +100,7 @@ export function effectiveFrameMax(limits: Limits): number {
 }
 
 export function open(session: Uint8Array, name: string): Uint8Array {
-  const writer = new Writer(48).u8(Opening.OPEN).put(session).u16(0);
+  const writer = new Writer().u8(Opening.OPEN).put(session).u16(0);
   if (name !== "") writer.number(1).sized(utf8(name));
   return writer.finish();
 }
@@ -120,12 +120,12 @@ export interface Claim {
 }
 
 export function resume(claim: Claim): Uint8Array {
-  const writer = new Writer(96).u8(Opening.RESUME).put(claim.session).u16(0);
+  const writer = new Writer().u8(Opening.RESUME).put(claim.session).u16(0);
   return writer.number(claim.epoch).number(claim.recvNext).put(resumeProof(claim)).finish();
 }
 
 export function resumeProof(claim: Claim): Uint8Array {
-  const covered = new Writer(64).put(claim.ourNonce).put(claim.theirNonce).put(claim.session);
+  const covered = new Writer().put(claim.ourNonce).put(claim.theirNonce).put(claim.session);
   covered.u64(BigInt(claim.epoch)).u64(BigInt(claim.recvNext));
   return hmac(claim.token, covered.finish());
 }

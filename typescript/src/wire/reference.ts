@@ -4,6 +4,8 @@ import { concat, Reader, Writer } from "./bytes.js";
 
 /** The type of the MessagePack extension, "W". */
 export const REFERENCE = 0x57;
+/** That of a stream of items, "S". */
+export const STREAM = 0x53;
 
 export interface ReferenceBytes {
   node: Uint8Array;
@@ -14,7 +16,7 @@ export interface ReferenceBytes {
 }
 
 export function referenceBytes(of: ReferenceBytes): Uint8Array {
-  const tail = new Writer(16).u64(of.schemaHash).number(0).finish();
+  const tail = new Writer().u64(of.schemaHash).number(0).finish();
   return concat([new Uint8Array([1]), of.node, of.incarnation, of.number, tail]);
 }
 

@@ -12,19 +12,24 @@ const ENTRY = `
   export { storm } from "./test/support/storm.js";
 `;
 
-/** The pages that a gateway serves. */
-export async function pages() {
-  const bundle = await build({
-    stdin: { contents: ENTRY, resolveDir: PACKAGE },
+/** A script for a page, which has what `entry` exports as `page`. */
+export async function bundle(entry) {
+  const result = await build({
+    stdin: { contents: entry, resolveDir: PACKAGE },
     bundle: true,
     minify: true,
     format: "iife",
     globalName: "page",
     write: false,
   });
+  return result.outputFiles[0].text;
+}
+
+/** The pages that a gateway serves. */
+export async function pages() {
   return {
     "/": '<!doctype html><title>wigwag</title><script src="/page.js"></script>',
-    "/page.js": bundle.outputFiles[0].text,
+    "/page.js": await bundle(ENTRY),
   };
 }
 
@@ -36,14 +41,27 @@ export function startBrowser() {
   });
 }
 
-/** The bytes of the package as a page gets them: bundled and minified. */
-export async function bundled() {
-  const bundle = await build({
-    entryPoints: [`${PACKAGE}dist/index.js`],
+/**
+ * What a page loads that imports `what` of the package, minified: with its first script, and later, when
+ * it needs that.
+ */
+export async function loaded(what) {
+  const { outputFiles, metafile } = await build({
+    stdin: { contents: `export ${what} from "./dist/index.js"`, resolveDir: PACKAGE },
     bundle: true,
     minify: true,
+    splitting: true,
     format: "esm",
+    outdir: "out",
+    metafile: true,
     write: false,
   });
-  return bundle.outputFiles[0].contents;
+  const outputs = Object.entries(metafile.outputs);
+  const first = new Set(outputs.filter(([, { entryPoint }]) => entryPoint === "<stdin>").map(([name]) => name));
+  // A set that grows while it is gone through: what a first script imports is loaded with it.
+  for (const name of first) {
+    for (const { path, kind } of metafile.outputs[name].imports) if (kind === "import-statement") first.add(path);
+  }
+  const parts = outputs.map(([name], at) => ({ isFirst: first.has(name), bytes: outputFiles[at].contents }));
+  return { first: parts.filter((part) => part.isFirst), later: parts.filter((part) => !part.isFirst) };
 }

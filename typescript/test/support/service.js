@@ -9,14 +9,14 @@ export const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 
 const TARGET = process.env.CARGO_TARGET_DIR ?? `${ROOT}target`;
 
-/** The program of this repository at `path` below the target folder. */
-export function program(path) {
-  return `${TARGET}/debug/${path}`;
+/** The program of this repository at `path` below the folder of a profile. */
+export function program(path, profile = "debug") {
+  return `${TARGET}/${profile}/${path}`;
 }
 
 /** A running service: the addresses of the node and of its gateway, and `stop`. */
-export async function startService({ heartbeat = 1_000, key } = {}) {
-  const child = spawn(program("examples/typescript_service"), [String(heartbeat), ...(key ? [key] : [])], {
+export async function startService({ heartbeat = 1_000, key, profile } = {}) {
+  const child = spawn(program("examples/typescript_service", profile), [String(heartbeat), ...(key ? [key] : [])], {
     stdio: ["pipe", "pipe", "inherit"],
   });
   const ended = new Promise((resolve) => child.on("close", resolve));
