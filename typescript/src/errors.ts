@@ -54,35 +54,35 @@ function define(code: string, fault: Fault, message: string, mayBeHandled = fals
 }
 
 export class Timeout extends /* @__PURE__ */ define("Timeout", "actor",
-  "there was no answer in time; allow more time, or look at what the actor waits for", true) {}
+  "no answer in time; allow more, or look at what the actor waits for", true) {}
 
 /** The caller has aborted its signal. `cause` is the reason of the signal. */
 export class Cancelled extends /* @__PURE__ */ define("Cancelled", "caller",
   "the caller has cancelled the call", true) {}
 
 export class NoSuchActor extends /* @__PURE__ */ define("NoSuchActor", "caller",
-  "the node has no actor of that name, or does not let this client call it; list the names with `wigwag describe`") {}
+  "the node has no such actor for this client; `wigwag describe` lists those it has") {}
 
 export class NoSuchMethod extends /* @__PURE__ */ define("NoSuchMethod", "caller",
-  "the actor has no such method; compare the interface with `wigwag describe --ts`") {}
+  "the actor has no such method; compare with `wigwag describe --ts`") {}
 
 export class BadArguments extends /* @__PURE__ */ define("BadArguments", "caller",
-  "the arguments are not those of the method; compare the interface with `wigwag describe --ts`") {}
+  "the arguments are not those of the method; compare with `wigwag describe --ts`") {}
 
 /** The value has no form on the wire. */
 export class NotSerializable extends /* @__PURE__ */ define("NotSerializable", "caller",
   "a value cannot be sent to another process") {}
 
 export class TooLarge extends /* @__PURE__ */ define("TooLarge", "caller",
-  "the message is longer than its receiver accepts; send it in pieces, or raise the limit there") {}
+  "the message is too long for its receiver; send pieces, or raise the limit there") {}
 
 /** Calls are made faster than they are accepted, without waiting for the promises of earlier ones. */
 export class Backlog extends /* @__PURE__ */ define("Backlog", "caller",
-  "too many calls wait for their turn; await each tell before the next") {}
+  "too many calls wait; await each tell before the next") {}
 
 /** The session has ended, and the call was never handled. */
 export class NotDelivered extends /* @__PURE__ */ define("NotDelivered", "network",
-  "the session has ended before the call was delivered; connect again and repeat it") {}
+  "the session has ended before the call was sent; connect again and repeat it") {}
 
 /** The session has ended, and nobody knows whether the call was handled. */
 export class Unknown extends /* @__PURE__ */ define("Unknown", "network",
@@ -94,22 +94,22 @@ export class Closed extends /* @__PURE__ */ define("Closed", "network",
 
 /** The node could not be reached, or has refused this client. */
 export class ConnectFailed extends /* @__PURE__ */ define("ConnectFailed", "network",
-  "the node could not be reached; look at the address and whether the node is up") {}
+  "the node was not reached; look at the address and whether the node is up") {}
 
 /** The node demands an identity, or does not accept the one of this client. */
 export class AccessDenied extends /* @__PURE__ */ define("AccessDenied", "caller",
-  "the node does not accept this client; give it the key or token that the node knows") {}
+  "the node does not accept this client; connect with a key or token that it knows") {}
 
 /** The two sides do not speak the same protocol, or one of them has broken a rule of it. */
 export class ProtocolMismatch extends /* @__PURE__ */ define("ProtocolMismatch", "node",
-  "the two sides do not agree about the protocol; compare the versions of both") {}
+  "the sides do not agree about the protocol; compare the versions of both") {}
 
 export class ActorStopped extends /* @__PURE__ */ define("ActorStopped", "actor",
   "the actor has stopped; get a new one from the node") {}
 
 /** The actor's handler has failed, or has ended without an answer. `number` has the code. */
 export class Remote extends /* @__PURE__ */ define("Remote", "actor",
-  "the actor has failed to answer; its own log has the reason", true) {}
+  "the actor has failed to answer; its log has the reason", true) {}
 
 /** The other side has no room for the call at the moment. */
 export class Overloaded extends /* @__PURE__ */ define("Overloaded", "node",
@@ -117,7 +117,7 @@ export class Overloaded extends /* @__PURE__ */ define("Overloaded", "node",
 
 /** The answer has another form than its type says. */
 export class BadReply extends /* @__PURE__ */ define("BadReply", "actor",
-  "the answer is not of the type that the interface says; compare the versions of both sides", true) {}
+  "the answer is not that of the interface; compare the versions of both", true) {}
 
 type Class = new (detail?: ErrorDetail) => WigwagError;
 

@@ -17,9 +17,8 @@ export class Channel {
   end: { code: number; text: string } | undefined;
   /** Calls that wait for credit, for room, or for their turn behind a long one. */
   readonly calls: Call[] = [];
-  /** The hash and the id of the actor, from ATTACHED on. */
+  /** The hash of the actor, from ATTACHED on. */
   schemaHash = 0n;
-  reference: Uint8Array = new Uint8Array(0);
 
   constructor(
     /** 0 for a name, 1 for a reference, 2 for a reference that the peer relays, 3 for an answer to come. */

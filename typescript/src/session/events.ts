@@ -35,7 +35,7 @@ export type SessionEvent =
   | { kind: "resumed" }
   /** The connection is of no more use. */
   | { kind: "cut"; why: string }
-  | { kind: "ended"; code: number; text: string; isOurs: boolean }
+  | { kind: "ended"; code: number; text: string }
   | { kind: "attached"; channel: Channel }
   | { kind: "detached"; channel: Channel; code: number; text: string }
   | { kind: "accepted"; call: Call }

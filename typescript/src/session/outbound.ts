@@ -83,10 +83,10 @@ export class Outbound {
     if (at >= 0) {
       call.channel.calls.splice(at, 1);
       this.#left(call);
-      this.#fail(call, Local.Withdrawn, "the caller has left before the call was sent");
+      this.#fail(call, Local.Withdrawn, LEFT);
     } else if (this.long.drop(call)) {
       if (call.asker) this.slots.complete(call);
-      this.#fail(call, Local.Withdrawn, "the caller has left before the call was sent whole");
+      this.#fail(call, Local.Withdrawn, LEFT);
     } else if (call.asker && !call.isCancelled) {
       call.isCancelled = true;
       const { slot, generation } = call.asker;
@@ -217,7 +217,6 @@ export class Outbound {
     if (channel.state !== "attaching") return;
     channel.state = "attached";
     channel.schemaHash = fields.all[2] as bigint;
-    channel.reference = fields.bytes(4);
     this.context.events.push({ kind: "attached", channel });
   }
 
@@ -325,6 +324,8 @@ export class Outbound {
     this.#waiting = [];
   }
 }
+
+const LEFT = "the caller has left before the call was sent";
 
 /** The type and the body of a call's frame; without a slot yet, those of the same length. */
 function encoded(call: Call): [number, Uint8Array] {

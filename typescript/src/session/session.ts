@@ -123,7 +123,7 @@ export class Session implements SessionContext {
   }
 
   closed(code: number, why: string): void {
-    this.#end(code, why, false);
+    this.#end(code, why);
   }
 
 
@@ -175,7 +175,7 @@ export class Session implements SessionContext {
     this.#state = "idle";
     this.#handshake = undefined;
     if (this.#peer && this.#giveUpAt === Infinity) this.#giveUpAt = now + this.#ttlMs + GIVE_UP_AFTER_MS;
-    if (this.#peer && this.#ttlMs === 0) this.#end(Local.Lost, "the connection was lost, and the node keeps no session", true);
+    if (this.#peer && this.#ttlMs === 0) this.#end(Local.Lost, "the connection was lost, and the node keeps no session");
   }
 
   /** Says goodbye behind everything that was published. */
@@ -185,10 +185,10 @@ export class Session implements SessionContext {
 
   /** Ends the session at once, without a goodbye. */
   abandon(why: string): void {
-    this.#end(Local.Lost, why, true);
+    this.#end(Local.Lost, why);
   }
 
-  #end(code: number, why: string, isOurs: boolean): void {
+  #end(code: number, why: string): void {
     if (this.#state === "ended") return;
     this.#state = "ended";
     // Tells among them have no caller any more that could be told.
@@ -197,7 +197,7 @@ export class Session implements SessionContext {
     this.outbound.end(this.#outbox.written, why);
     this.#inbound.end();
     this.outgoing?.end();
-    this.events.push({ kind: "ended", code, text: why, isOurs });
+    this.events.push({ kind: "ended", code, text: why });
   }
 
   // Time.
@@ -214,7 +214,7 @@ export class Session implements SessionContext {
     this.#now = now;
     if (this.#state === "ended") return;
     if (now >= this.#giveUpAt) {
-      this.#end(Local.Lost, "the node was out of reach for longer than it keeps the session", true);
+      this.#end(Local.Lost, "the node was out of reach for longer than it keeps the session");
     } else if (this.#state === "opening" && now >= this.#openingEnds) {
       this.#cut("the opening took longer than 5 s");
     } else if (this.#state === "open" && this.#heartbeat!.isPeerSilent(now)) {
@@ -257,7 +257,7 @@ export class Session implements SessionContext {
   #refused(refused: Refused): void {
     // A first opening has nothing to lose: its caller learns why.
     if (refused.isPassing && this.#peer) this.#cut(refused.message);
-    else this.#end(refused.code, refused.message, false);
+    else this.#end(refused.code, refused.message);
   }
 
   #openingCame(content: Uint8Array): void {
@@ -341,7 +341,7 @@ export class Session implements SessionContext {
   #goodbye(): void {
     const { code, rule } = this.#closing!;
     const why = code === Code.Bye ? "the session was closed" : `the node has broken a rule: ${rule}`;
-    this.#end(code, why, code === Code.Bye);
+    this.#end(code, why);
   }
 
   /** The frames without numbers that are due. They are few, so they fit in front of any frame. */

@@ -81,7 +81,7 @@ export class Converter {
   #anyToWire(value: unknown): Wire {
     if (value === undefined || value === null) return null;
     if (typeof value === "function" || typeof value === "symbol") {
-      throw new TypeError(`a ${typeof value} cannot be sent; \`reference\` makes a value of a function`);
+      throw new TypeError(`a ${typeof value} ${UNSENT}`);
     }
     if (typeof value !== "object") return value as Wire;
     if (value instanceof SessionValue) return this.toWire(value, undefined);
@@ -92,7 +92,7 @@ export class Converter {
     }
     if (isIterable(value)) return Array.from(value, (one) => this.#anyToWire(one));
     if (![null, Object.prototype].includes(Object.getPrototypeOf(value))) {
-      throw new TypeError("an object of a class cannot be sent; `reference` makes a value of it, and `items` of a stream");
+      throw new TypeError(`an object of a class ${UNSENT}`);
     }
     return new Map(Object.entries(value).map(([key, one]) => [key, this.#anyToWire(one)]));
   }
@@ -147,6 +147,8 @@ export class Converter {
     return entries.every(([key]) => typeof key === "string") ? record(entries) : new Map(entries);
   }
 }
+
+const UNSENT = "cannot be sent; `reference` makes a value of an object or a function, `items` of a stream";
 
 /** An object with these entries; `__proto__` is a name like any other. */
 function record(entries: readonly (readonly [unknown, unknown])[]): Record<string, unknown> {
