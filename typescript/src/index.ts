@@ -4,7 +4,7 @@ export { connect, type ConnectOptions } from "./api/connect.js";
 export { WigwagNode, type NodeEvents, type Rejected } from "./api/node.js";
 export { Reference } from "./api/reference.js";
 export { items, Items } from "./items/items.js";
-export { SharedKey } from "./session/shared_key.js";
+export { SharedKey } from "./api/shared_key.js";
 export { reference, type Signatures } from "./host/local_reference.js";
 export { pipe } from "./api/pipe.js";
 export type { Actor, Ask, CallOptions, Piped, Schema, Stream, Streams, Tell } from "./api/types.js";

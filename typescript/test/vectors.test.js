@@ -9,7 +9,7 @@ import * as Code from "../dist/wire/code.js";
 import * as Frame from "../dist/wire/frame.js";
 import { body, fieldsOf, frameOf, isKnown, MAY_BE_SKIPPED, runItems } from "../dist/wire/frames.js";
 import * as opening from "../dist/wire/opening.js";
-import { SharedKey } from "../dist/session/shared_key.js";
+import { SharedKey } from "../dist/api/shared_key.js";
 import { ROOT } from "./support/service.js";
 
 const read = (name) => JSON.parse(readFileSync(`${ROOT}docs/vectors/link/${name}.json`, "utf8"));

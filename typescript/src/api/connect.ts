@@ -3,7 +3,7 @@
 import * as errors from "../errors.js";
 import { Choice } from "../carrier/choice.js";
 import type { SocketClass } from "../carrier/carrier.js";
-import type { SharedKey } from "../session/shared_key.js";
+import type { SharedKey } from "./shared_key.js";
 import { type FirstConnection, WigwagNode } from "./node.js";
 
 export interface ConnectOptions {

@@ -3,7 +3,7 @@
 import { isSame, Reader, text } from "../wire/bytes.js";
 import * as Code from "../wire/code.js";
 import { Broken, nameOf } from "../wire/codes.js";
-import type { SharedKey } from "./shared_key.js";
+import type { SharedKey } from "../api/shared_key.js";
 import * as wire from "../wire/opening.js";
 import * as Opening from "../wire/opening_type.js";
 

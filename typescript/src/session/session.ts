@@ -22,7 +22,7 @@ import { Outbound } from "./outbound.js";
 import type { LongMessages } from "./long.js";
 import { Outbox } from "./outbox.js";
 import { type InboundSide, Refusing } from "./refusing.js";
-import type { SharedKey } from "./shared_key.js";
+import type { SharedKey } from "../api/shared_key.js";
 
 /** The opening of a connection is complete within this time. */
 const OPENING_MS = 5_000;
