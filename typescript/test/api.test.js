@@ -181,7 +181,7 @@ const BANK = { hash: 0n, description: ["Bank", 0, [["branch", [["pause", "u64"]]
 const ACCOUNT = { hash: 0n, description: ["Account", 0, [["pay_in", [["amount", "i64"]], "i64"], ["owner", [], "String"]]] };
 
 for (const isEarly of [true, false]) {
-  test(`calls go through an answer that has not come, ${isEarly ? "and are sent in front of it" : "also at a node that knows no pipes"}`, async () => {
+  test(`calls go through an answer that has not come, ${isEarly ? "and are sent in front of it" : "also at a node that knows no pipes"}`, { timeout: 20_000 }, async () => {
     const other = await connect(service.ws);
     const { session } = other;
     if (!isEarly) session.peer.offered &= ~BigInt(PIPES);
@@ -210,7 +210,16 @@ for (const isEarly of [true, false]) {
   });
 }
 
-test("an ask that is given up before its turn ends the calls behind it, and a session its pipes", async () => {
+test("more calls wait for answers than a node holds channels for, and each gets its turn", { timeout: 30_000 }, async () => {
+  const bank = await node.actor("bank");
+  const slow = await (await bank.ask.branch(100)).actor();
+  // The first one keeps the branch busy.
+  const owners = Array.from({ length: 1_100 }, (_, at) => pipe(at === 0 ? slow : bank, ACCOUNT).account(`${at}`).ask.owner());
+  assert.deepEqual(await Promise.all(owners), Array.from({ length: 1_100 }, (_, at) => `${at}`));
+  assert.equal(node.session.outbound.piped, 0);
+});
+
+test("an ask that is given up before its turn ends the calls behind it, and a session its pipes", { timeout: 20_000 }, async () => {
   const own = await startService({ heartbeat: 50 });
   const other = await connect(own.ws, { heartbeat: 50 });
   const slow = pipe(await other.actor("bank"), BANK).branch(60_000);

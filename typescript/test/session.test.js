@@ -260,6 +260,7 @@ const BREACHES = [
     peer.send([Frame.ASK, 0, 0, 0, 1, NIL], [Frame.ASK, 0, 0, 0, 1, NIL]);
   }],
   ["the end of a stream never sent", Code.Protocol, (peer) => peer.send([Frame.ITEM_END, 0, 1, Code.Ok, NONE])],
+  ["the end of another stream than those that were sent", Code.Protocol, (peer) => (outgoing(peer, 1), peer.send([Frame.ITEM_END, 1, 1, Code.Ok, NONE]))],
   ["the end of a stream that is not the reader's", Code.Protocol, (peer) => (outgoing(peer, 1), peer.send([Frame.ITEM_END, 0, 0, Code.Ok, NONE]))],
   ["an item of a stream never opened", Code.Protocol, (peer) => peer.send([Frame.ITEM, 0, 0, 0, NIL])],
   ["a release of what was never lent", Code.Protocol, (peer) => peer.send([Frame.RELEASE, lent, 1])],
