@@ -25,6 +25,7 @@ use crate::options::GatewayOptions;
 use crate::routes::Routes;
 use crate::server;
 use crate::shared::{Inner, Stage};
+use crate::snapshots::Snapshots;
 
 /// A gateway from HTTP to the actors of a node. Clones are the same gateway.
 ///
@@ -32,7 +33,7 @@ use crate::shared::{Inner, Stage};
 /// clone.
 #[derive(Clone)]
 pub struct Gateway {
-    inner: Arc<Inner>,
+    pub(crate) inner: Arc<Inner>,
     /// Ends the servers with the last clone.
     _owner: Arc<Owner>,
 }
@@ -65,6 +66,7 @@ impl Gateway {
                 routes: Routes::default(),
                 forms: FormsTable::default(),
                 sessions: Sessions::default(),
+                snapshots: Snapshots::default(),
                 stage: watch::Sender::new(Stage::Open),
                 mounted: Arc::new(Client::mounted()),
                 servers: Mutex::default(),

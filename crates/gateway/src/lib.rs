@@ -56,6 +56,7 @@ mod http;
 mod client;
 mod routes;
 mod carriers;
+mod snapshots;
 mod shared;
 mod request;
 mod server;

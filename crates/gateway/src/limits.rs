@@ -48,6 +48,17 @@ pub const ITEMS_AHEAD: usize = 64;
 /// The pause after which a stream without items sends a comment, so that proxies keep it open.
 pub const EVENT_PAUSE: Duration = Duration::from_secs(15);
 
+/// The time between two snapshots that a live page is sent.
+pub const SNAPSHOT_TIME: Duration = Duration::from_secs(1);
+
+/// How old a snapshot may be that was taken for another live page. Each takes every lock of the node
+/// once, so the node pays for two a second at most, however many pages watch.
+pub const SNAPSHOT_AGE_MAX: Duration = Duration::from_millis(500);
+
+/// Live pages that watch at a time. A snapshot of a large node has 1 MiB, so all of them together are
+/// sent 32 MiB a second at most.
+pub const WATCHERS_MAX: usize = 32;
+
 /// Identities of one connection: those of a proxy that passes on the requests of several users. With
 /// one more, the oldest is forgotten.
 pub const IDENTITIES_MAX: usize = 16;

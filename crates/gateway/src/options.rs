@@ -33,6 +33,7 @@ pub struct GatewayOptions {
     pub(crate) allows_anonymous: bool,
     pub(crate) is_insecure: bool,
     pub(crate) has_no_sessions: bool,
+    pub(crate) has_live_page: bool,
     pub(crate) origins: Origins,
     pub(crate) repeated: Arc<Vec<HeaderName>>,
     hosts: Arc<Vec<String>>,
@@ -179,6 +180,17 @@ impl GatewayOptions {
     #[must_use]
     pub fn sessions(mut self, on: bool) -> GatewayOptions {
         self.has_no_sessions = !on;
+        self
+    }
+
+    /// Sets whether the gateway serves the live page at `/ui/`, which it does not by default: what the
+    /// node does, once a second, and a form for each method. The page itself is for everyone that
+    /// reaches the gateway, and holds nothing of the node. What it shows is for clients that may call
+    /// `snapshot` of `/metrics`, as for `wigwag top`, of a node that is
+    /// [observable](wigwag::NodeOptions::observable); its forms call as any other client does.
+    #[must_use]
+    pub fn live_page(mut self, on: bool) -> GatewayOptions {
+        self.has_live_page = on;
         self
     }
 

@@ -13,6 +13,7 @@ use crate::client::call::FormsTable;
 use crate::counters::Counters;
 use crate::options::GatewayOptions;
 use crate::routes::Routes;
+use crate::snapshots::Snapshots;
 
 /// How far the end of a gateway has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,6 +36,8 @@ pub(crate) struct Inner {
     pub(crate) routes: Routes,
     pub(crate) forms: FormsTable,
     pub(crate) sessions: Sessions,
+    /// What live pages are sent.
+    pub(crate) snapshots: Snapshots,
     pub(crate) stage: watch::Sender<Stage>,
     /// The client of requests that come through a router of the program, without a connection of ours.
     pub(crate) mounted: Arc<Client>,

@@ -96,6 +96,12 @@ impl Problem {
         problem
     }
 
+    /// The problem with another remedy.
+    pub(crate) fn hint(mut self, hint: &str) -> Problem {
+        hint.clone_into(&mut self.0.hint);
+        self
+    }
+
     pub(crate) fn header(mut self, name: hyper::header::HeaderName, value: HeaderValue) -> Problem {
         self.0.header = Some((name, value));
         self

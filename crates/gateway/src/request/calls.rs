@@ -4,12 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use hyper::{Method, Response, StatusCode};
 use serde_json::{Map, Value};
 use wigwag::proxy::ProxyMethod;
 
-use super::events::Events;
+use super::events::{self, ActorItems};
 use crate::client::call::{KnownCall, bad_arguments};
 use crate::client::{Client, Identity};
 use crate::http::body::Body;
@@ -73,12 +72,8 @@ impl Inner {
             }
             _ => {
                 let stream = arguments.stream(ITEMS_AHEAD).await?;
-                let events = Events::new(self, stream, known.forms.reply.clone());
-                let mut response = Response::new(Body::other(axum::body::Body::new(events)));
-                let headers = response.headers_mut();
-                headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-                headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-                Ok(response)
+                let form = known.forms.reply.clone();
+                Ok(events::response(self, ActorItems { stream, form }))
             }
         }
     }
@@ -146,7 +141,7 @@ impl Inner {
         client.session_identity(&self.node, &self.options, request)
     }
 
-    fn admit(&self, identity: &Identity) -> Result<(), Problem> {
+    pub(crate) fn admit(&self, identity: &Identity) -> Result<(), Problem> {
         match identity.proxy.admits_call() {
             true => Ok(()),
             false => Err(Problem::too_many("the client makes more calls a second than it may")),

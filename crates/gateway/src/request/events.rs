@@ -8,38 +8,63 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http_body::Frame;
+use hyper::Response;
+use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use tokio::time::{Instant, Sleep, sleep};
 use wigwag::proxy::ProxyStream;
 
 use crate::client::call::ReplyForm;
+use crate::http::body::Body;
 use crate::http::problem::Problem;
 use crate::limits::EVENT_PAUSE;
 use crate::shared::{Inner, Stage};
 
-/// Writes a stream as events: `data: item` for each item, `event: end` behind the last one, and
-/// `event: error` with a problem if the stream ends with an error.
-pub(crate) struct Events {
-    stream: Option<ProxyStream>,
-    form: ReplyForm,
+/// What events are made of: JSON until the end, or until an error.
+pub(crate) trait Items: Send + Unpin + 'static {
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<String, Problem>>>;
+}
+
+/// The items of a stream of an actor.
+pub(crate) struct ActorItems {
+    pub(crate) stream: ProxyStream,
+    pub(crate) form: ReplyForm,
+}
+
+impl Items for ActorItems {
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<String, Problem>>> {
+        let next = self.stream.poll_next(context);
+        next.map(|item| Some(item?.and_then(|item| self.form.json(&item)).map_err(Problem::from)))
+    }
+}
+
+/// Writes items as events: `data: item` for each of them, `event: end` behind the last one, and
+/// `event: error` with a problem if they end with an error.
+struct Events<I> {
+    items: Option<I>,
     pause: Pin<Box<Sleep>>,
     closing: Pin<Box<dyn Future<Output = ()> + Send>>,
 }
 
-impl Events {
-    pub(crate) fn new(gateway: &Arc<Inner>, stream: ProxyStream, form: ReplyForm) -> Events {
-        let gateway = gateway.clone();
-        let closing = Box::pin(async move { gateway.reached(Stage::Closing).await });
-        Events { stream: Some(stream), form, pause: Box::pin(sleep(EVENT_PAUSE)), closing }
-    }
+/// The response that sends the items as they come, until the gateway closes.
+pub(crate) fn response(gateway: &Arc<Inner>, items: impl Items) -> Response<Body> {
+    let gateway = gateway.clone();
+    let closing = Box::pin(async move { gateway.reached(Stage::Closing).await });
+    let events = Events { items: Some(items), pause: Box::pin(sleep(EVENT_PAUSE)), closing };
+    let mut response = Response::new(Body::other(axum::body::Body::new(events)));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
 
-    pub(crate) fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
-        let Some(stream) = &mut self.stream else { return Poll::Ready(None) };
-        if let Poll::Ready(next) = stream.poll_next(context) {
+impl<I: Items> Events<I> {
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        let Some(items) = &mut self.items else { return Poll::Ready(None) };
+        if let Poll::Ready(next) = items.poll_next(context) {
             self.pause.as_mut().reset(Instant::now() + EVENT_PAUSE);
-            let item = next.map(|item| self.form.json(&item?));
-            return Poll::Ready(Some(match item {
+            return Poll::Ready(Some(match next {
                 Some(Ok(json)) => event("", &json),
-                Some(Err(error)) => self.fail(&error.into()),
+                Some(Err(problem)) => self.fail(&problem),
                 None => self.end("end", "null"),
             }));
         }
@@ -60,12 +85,12 @@ impl Events {
     }
 
     fn end(&mut self, name: &str, data: &str) -> Bytes {
-        self.stream = None;
+        self.items = None;
         event(name, data)
     }
 }
 
-impl http_body::Body for Events {
+impl<I: Items> http_body::Body for Events<I> {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -75,12 +100,6 @@ impl http_body::Body for Events {
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         let next = self.poll_next(context);
         next.map(|next| next.map(|bytes| Ok(Frame::data(bytes))))
-    }
-}
-
-impl std::fmt::Debug for Events {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Events").finish_non_exhaustive()
     }
 }
 

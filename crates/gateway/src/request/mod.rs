@@ -8,6 +8,7 @@ mod pages;
 mod compression;
 mod session;
 mod long_poll;
+mod live_page;
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -132,6 +133,7 @@ impl Inner {
                 "" => self.index(client, request),
                 "openapi.json" => self.openapi(client, request),
                 "metrics" => self.metrics(client, request),
+                "ui" if self.options.has_live_page => live_page::redirect(request),
                 // Boxed, so that other requests have no room for it.
                 "session" => Box::pin(self.session(client, request, None, body)).await,
                 actor => self.schema(client, request, &decoded(actor)?),
@@ -140,6 +142,9 @@ impl Inner {
                 Some((call @ ("ask" | "tell" | "stream"), method)) if !method.contains('/') => {
                     self.call(client, request, calls::Path { path, actor, call, method }, body)
                         .await
+                }
+                None if actor == "ui" && self.options.has_live_page => {
+                    self.live_page(client, request, rest)
                 }
                 None if actor == "session" => {
                     Box::pin(self.session(client, request, Some(rest), body)).await

@@ -10,7 +10,7 @@ use wigwag_describe::definitions::Definitions;
 use wigwag_describe::forms::Dialect;
 use wigwag_describe::openapi::{self, Actor};
 
-use crate::client::Client;
+use crate::client::{Client, Identity};
 use crate::http::body::Body;
 use crate::http::head::Parts;
 use crate::http::problem::Problem;
@@ -19,6 +19,9 @@ use crate::shared::Inner;
 
 /// The name under which a node that may be observed exports its counters.
 const METRICS: &str = "/metrics";
+
+/// The method that hands them out.
+const SNAPSHOT: &str = "snapshot";
 
 /// Whether the gateway takes requests.
 pub(crate) fn health(is_closing: bool) -> Outcome {
@@ -100,13 +103,22 @@ impl Inner {
         Ok(json_response(openapi::document(title, &actors).to_string()))
     }
 
+    /// Refuses clients to which the node would not hand a snapshot, if they asked it by a session.
+    pub(crate) fn check_may_observe(&self, identity: &Identity) -> Result<(), Problem> {
+        let found = identity.proxy.actor(METRICS).and_then(|actor| actor.method(SNAPSHOT));
+        found.map(drop).map_err(|_| {
+            Problem::not_found("the node may not be observed, or not by this client").hint(
+                "create it with `NodeOptions::observable(true)`, and let the client call \
+                 `snapshot` of `/metrics`",
+            )
+        })
+    }
+
     /// The counters of the node and of the gateway, for clients that may call the actor `/metrics`.
     pub(crate) fn metrics(self: &Arc<Inner>, client: &Arc<Client>, request: &Parts) -> Outcome {
         request.takes(&Method::GET)?;
         let identity = self.identity(client, request)?;
-        if identity.proxy.actor(METRICS).is_err() {
-            return Err(Problem::not_found("the node may not be observed, or not by this client"));
-        }
+        self.check_may_observe(&identity)?;
         let page = self.node.metrics().to_prometheus() + &self.counters.page();
         let mut response = Response::new(Body::from(page));
         let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
