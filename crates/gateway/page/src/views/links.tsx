@@ -45,7 +45,8 @@ const nameOf = (session: Session): string => session.name ?? session.identity ??
 function Peer({ session }: { session: Session }) {
   if (session.session === 0) return <span class="muted">all others</span>;
   const name = nameOf(session);
-  const others = [session.identity, session.peer].filter((text) => text !== null && text !== name);
+  // That a peer has proved nothing is no name.
+  const others = [session.identity, session.peer].filter((text) => text !== null && text !== name && text !== "anonymous");
   return (
     <span class="peer" title={session.dialed ? "this node has dialed" : "the peer has dialed"}>
       <span>{clean(name)}</span>

@@ -20,7 +20,7 @@ export function Losses({ history: { latest, previous } }: { history: History }) 
       <div class="head">
         <h2 id="losses-title">Dead letters <span class="count">{whole(total)}</span></h2>
       </div>
-      <dl class="losses" id="losses">
+      <dl class="loss-list" id="losses">
         {MEANINGS.map(([key, name, meaning]) => {
           const count = latest.lost_tells[key];
           const growth = previous === undefined ? 0 : (count - previous.lost_tells[key]) / seconds;

@@ -33,16 +33,16 @@ export function ProblemText({ problem }: { problem: Problem }) {
 }
 
 /** Asks for a token. It is kept in the memory of the page only. */
-export function TokenForm({ problem, onToken }: { problem: Problem; onToken: (token: string) => void }) {
+export function TokenForm({ problem, onToken }: { problem: Problem | undefined; onToken: (token: string) => void }) {
   const [token, setToken] = useState("");
   const submit = (event: Event) => {
     event.preventDefault();
     if (token.trim() !== "") onToken(token.trim());
   };
   return (
-    <form class="token" onSubmit={submit}>
+    <form class="token-form" onSubmit={submit}>
       <h2>The gateway asks for a token</h2>
-      <p role="alert">{problem.detail}</p>
+      {problem !== undefined && <p role="alert" class="bad">{problem.detail}</p>}
       <label for="token">Token</label>
       <div class="row">
         <input

@@ -1,6 +1,6 @@
 /** The page: it follows the node, and shows the latest snapshot. */
 
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Panel } from "../ask/panel.js";
 import { Client } from "../data/client.js";
 import { follow, type State } from "../data/feed.js";
@@ -41,7 +41,7 @@ export function Page() {
   const shown = frozen ?? history;
   const rates = useMemo(() => shown && new Rates(shown), [shown]);
   const name = shown?.latest.node ?? "node";
-  useEffect(() => {
+  useLayoutEffect(() => {
     document.title = `${state.kind === "live" ? "" : "(not connected) "}${name} – wigwag`;
   }, [name, state.kind]);
 
@@ -53,10 +53,10 @@ export function Page() {
         metrics={shown?.latest}
         isPaused={frozen !== undefined}
         onPause={() => setFrozen(frozen === undefined ? history : undefined)}
-        onLeave={client.hasToken ? () => enter(undefined) : undefined}
+        onLeave={client.hasToken && state.kind !== "token" ? () => enter(undefined) : undefined}
       />
       <main id="main" tabIndex={-1}>
-        {state.kind === "token" ? <TokenForm problem={state.problem} onToken={enter} /> : <Notice state={state} />}
+        {state.kind === "token" ? <TokenForm problem={client.hasToken ? state.problem : undefined} onToken={enter} /> : <Notice state={state} />}
         {shown !== undefined && rates !== undefined && (
           <div class={state.kind === "live" ? "content" : "content stale"}>
             <Tiles history={shown} />

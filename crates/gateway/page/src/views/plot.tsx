@@ -8,6 +8,11 @@ import { rate } from "../data/format.js";
 const HEIGHT = 84;
 const FONT = "11px system-ui, sans-serif";
 
+/** A plot that has just begun shows this many seconds, and more as they come. */
+const SECONDS_MIN = 60;
+/** Half the widths of the first and the last label, which lie within the plot. */
+const LABELS = [24, 14] as const;
+
 /** Seconds between two pictures where the system asks for little motion, and elsewhere. */
 const stepOf = (): number => (matchMedia("(prefers-reduced-motion: reduce)").matches ? 5 : 1);
 
@@ -58,6 +63,7 @@ function optionsOf(
   // Read at each drawing, so that they follow the scheme.
   const color = (name: string) => () => getComputedStyle(element).getPropertyValue(name);
   const end = () => shown.current.at(-1)?.at ?? 0;
+  const seconds = () => Math.min(POINTS_MAX, Math.max(SECONDS_MIN, end() - (shown.current[0]?.at ?? 0)));
   const quiet = { stroke: color("--muted"), font: FONT, ticks: { show: false } };
   return {
     width: element.clientWidth,
@@ -66,7 +72,7 @@ function optionsOf(
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false }, points: { size: 7 } },
     scales: {
-      x: { range: () => [end() - POINTS_MAX, end()] },
+      x: { range: () => [end() - seconds(), end()] },
       // A rate of nothing lies at the bottom, and little of it is not blown up.
       y: { range: (_, __, most) => [0, Math.max(1, (most ?? 0) * 1.1)] },
     },
@@ -76,8 +82,11 @@ function optionsOf(
         size: 20,
         gap: 4,
         grid: { show: false },
-        splits: () => [end() - POINTS_MAX + 30, end() - POINTS_MAX / 2, end() - 10],
-        values: () => ["−5 min", "−2.5", "now"],
+        splits: ({ bbox }, _, first, last) => {
+          const pixel = (last - first) / Math.max(1, bbox.width / devicePixelRatio);
+          return [first + LABELS[0] * pixel, last - LABELS[1] * pixel];
+        },
+        values: () => [seconds() >= POINTS_MAX ? "−5 min" : `−${Math.round(seconds())} s`, "now"],
       },
       {
         ...quiet,

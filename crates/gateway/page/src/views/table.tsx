@@ -54,7 +54,7 @@ export function Table<Row>({ id, title, columns, rows, isSum, keyOf, count, empt
       {rows.length === 0 ? (
         <p class="empty">{count === 0 ? empty : "Nothing has what is searched for."}</p>
       ) : (
-        <div class="scroll" role="region" aria-labelledby={`${id}-title`} tabIndex={0}>
+        <div class="scroll">
           <table id={id} role="table">
             <thead role="rowgroup">
               <tr role="row">
@@ -67,7 +67,7 @@ export function Table<Row>({ id, title, columns, rows, isSum, keyOf, count, empt
               {shown.map((row) => (
                 <tr role="row" key={keyOf(row)}>
                   {columns.map((column) => (
-                    <td role="cell" key={column.name} class={column.kind} data-label={column.name}>{column.cell(row)}</td>
+                    <td role="cell" key={column.name} class={column.kind} data-label={column.name}><span>{column.cell(row)}</span></td>
                   ))}
                 </tr>
               ))}
