@@ -3,7 +3,8 @@
 //! The shop takes orders; a press prints them, one after the other. The foreman can make work: calls of
 //! the office, orders that the press of another node is too slow for, letters to somebody who has left.
 //! The tests of the page in `page/test` drive it. Arguments: the port of the page, or 0 for a free one,
-//! and a token that clients must have. The program ends when its standard input does.
+//! and a token that clients must have; with `-guest` behind it, it is one for the shop alone. The program
+//! ends when its standard input does.
 
 #![expect(clippy::print_stdout, reason = "the program says where its page is")]
 
@@ -11,6 +12,7 @@ use std::error::Error;
 use std::time::Duration;
 
 use tokio::io::AsyncReadExt;
+use wigwag::access::{Access, Principal};
 use wigwag::lifecycle::Alive;
 use wigwag::{Actor, ActorOptions, Message, Node, NodeOptions, Yield};
 use wigwag_gateway::{Gateway, GatewayOptions};
@@ -171,7 +173,14 @@ async fn main() -> Result<(), Box<dyn Error>> {
     branch.export("press", &Press.spawn())?;
     let bound = branch.listen("tcp://127.0.0.1:0").await?;
 
-    let node = Node::with(NodeOptions::default().name("print shop").observable(true));
+    let mut node = NodeOptions::default().name("print shop").observable(true);
+    let mut page = GatewayOptions::default().live_page(true);
+    if let Some(token) = token {
+        let (owner, guest) = (Principal::key("owner"), Principal::key("guest"));
+        node = node.access(Access::new().allow_all_actors(owner).allow(guest, "shop"));
+        page = page.token(&token, "owner").token(&format!("{token}-guest"), "guest");
+    }
+    let node = Node::with(node);
     let press = Press.spawn_with(ActorOptions::default().mailbox_calls(PRESS_CALLS));
     let office = Office::default().spawn();
     let gone = Office::default().spawn();
@@ -189,11 +198,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     node.export("office", &office)?;
     node.export("foreman", &foreman.spawn())?;
 
-    let mut options = GatewayOptions::default().live_page(true);
-    if let Some(token) = token {
-        options = options.token(&token, "owner");
-    }
-    let gateway = Gateway::with(&node, options);
+    let gateway = Gateway::with(&node, page);
     println!("{}/ui/", gateway.listen(&format!("http://127.0.0.1:{port}")).await?);
     tokio::io::stdin().read_to_end(&mut Vec::new()).await?;
     gateway.close(Duration::from_millis(100)).await;

@@ -250,3 +250,20 @@ test("a link that is cut and goes on is seen as a resume", TIMEOUT, async () => 
     }
   });
 });
+
+test("a client that may not observe the node sees the actors that it may call, and no more", TIMEOUT, async () => {
+  await inPage({ token: "t" }, async (page) => {
+    await page.getByLabel("Token").fill("t-guest");
+    await page.keyboard.press("Enter");
+    await page.getByText("The gateway refuses, trying again.").waitFor();
+    await page.getByText("observable(true)").waitFor();
+    await page.getByText("Actors that may be called").waitFor();
+    assert.deepEqual(await page.locator(".index button").allTextContents(), ["shop"]);
+    assert.ok(!(await page.locator("body").textContent()).includes("print shop"));
+    const panel = await openPanel(page, "shop");
+    const greet = await openForm(panel, "greet");
+    await greet.getByLabel("name").fill("guest");
+    await greet.getByRole("button", { name: "Ask" }).click();
+    await greet.getByText("Good morning, guest").waitFor();
+  });
+});

@@ -5,13 +5,17 @@ const NONE = "–";
 /** A whole number with groups of three digits. */
 export const whole = (value: number): string => Math.round(value).toLocaleString("en");
 
-/** A rate in three digits: `0`, `0.4`, `12.5`, `431`, `12.3k`, `4.56M`. */
+/** A rate in three or four digits: `0`, `0.4`, `12.5`, `4,321`, `12.3k`, `4.56M`. */
 export function rate(value: number | null): string {
   if (value === null) return NONE;
-  for (const [least, unit] of [[1e9, "G"], [1e6, "M"], [1e4, "k"]] as const) {
-    if (value >= least) return `${digits(value / (least === 1e4 ? 1e3 : least))}${unit}`;
+  return value >= 1e3 && value < 1e4 ? whole(value) : compact(value);
+}
+
+/** A number in three digits. */
+export function compact(value: number): string {
+  for (const [unit, letter] of [[1e9, "G"], [1e6, "M"], [1e3, "k"]] as const) {
+    if (value >= unit) return `${digits(value / unit)}${letter}`;
   }
-  if (value >= 1000) return whole(value);
   return digits(value);
 }
 

@@ -72,5 +72,5 @@ function PerSecond({ value }: { value: number | null }) {
 
 /** A count that is better zero. */
 export function Bad({ count, title }: { count: number; title?: string }) {
-  return <span class={count === 0 ? "muted" : "bad"} title={title ?? ""}>{whole(count)}</span>;
+  return <span class={count === 0 ? "zero muted" : "bad"} title={title ?? ""}>{whole(count)}</span>;
 }

@@ -14,6 +14,7 @@ const STATES: Record<State["kind"], string> = {
 };
 
 interface Properties {
+  name: string;
   state: State;
   metrics: Metrics | undefined;
   isPaused: boolean;
@@ -21,14 +22,14 @@ interface Properties {
   onLeave: (() => void) | undefined;
 }
 
-export function Header({ state, metrics, isPaused, onPause, onLeave }: Properties) {
+export function Header({ name, state, metrics, isPaused, onPause, onLeave }: Properties) {
   const isShownPaused = isPaused && state.kind === "live";
   return (
     <header>
       <div class="bar">
         <img src="icon.svg" alt="" width="32" height="32" />
         <div class="title">
-          <h1>{clean(metrics?.node ?? "node")}</h1>
+          <h1>{clean(name)}</h1>
           {metrics !== undefined && <p>up {duration(metrics.uptime_ms)}</p>}
         </div>
         <p class={`state ${isShownPaused ? "paused" : state.kind}`} id="state">

@@ -7,6 +7,7 @@ import { follow, type State } from "../data/feed.js";
 import { Rates, withSnapshot, type History } from "../data/history.js";
 import { Actors } from "./actors.js";
 import { Header } from "./header.js";
+import { Index } from "./index.js";
 import { Links } from "./links.js";
 import { Losses } from "./losses.js";
 import { Notice, TokenForm } from "./notice.js";
@@ -40,7 +41,7 @@ export function Page() {
   };
   const shown = frozen ?? history;
   const rates = useMemo(() => shown && new Rates(shown), [shown]);
-  const name = shown?.latest.node ?? "node";
+  const name = shown?.latest.node ?? location.host;
   useLayoutEffect(() => {
     document.title = `${state.kind === "live" ? "" : "(not connected) "}${name} – wigwag`;
   }, [name, state.kind]);
@@ -49,6 +50,7 @@ export function Page() {
     <>
       <a class="skip" href="#main">Skip to the actors</a>
       <Header
+        name={name}
         state={state}
         metrics={shown?.latest}
         isPaused={frozen !== undefined}
@@ -57,6 +59,7 @@ export function Page() {
       />
       <main id="main" tabIndex={-1}>
         {state.kind === "token" ? <TokenForm problem={client.hasToken ? state.problem : undefined} onToken={enter} /> : <Notice state={state} />}
+        {state.kind === "refused" && shown === undefined && <Index client={client} onOpen={setOpen} />}
         {shown !== undefined && rates !== undefined && (
           <div class={state.kind === "live" ? "content" : "content stale"}>
             <Tiles history={shown} />

@@ -3,7 +3,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import { POINTS_MAX, type Point, type Series } from "../data/history.js";
-import { rate } from "../data/format.js";
+import { compact } from "../data/format.js";
 
 const HEIGHT = 84;
 const FONT = "11px system-ui, sans-serif";
@@ -94,7 +94,7 @@ function optionsOf(
         gap: 6,
         space: 26,
         grid: { stroke: color("--line"), width: 1 },
-        values: (_, splits) => splits.map((value) => rate(value)),
+        values: (_, splits) => splits.map((value) => compact(value)),
       },
     ],
     series: [{}, { stroke: color("--series"), fill: color("--series-fill"), width: 1.75, points: { show: false } }],
