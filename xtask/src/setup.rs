@@ -23,7 +23,7 @@ const REQUIRED_PROGRAMS: &[RequiredProgram] = &[
     RequiredProgram {
         program: "chromium",
         package: "chromium",
-        why: "checks the lab's page on phone and desktop sizes, and runs the TypeScript client",
+        why: "checks the lab's page and the live page, and runs the TypeScript client",
     },
     RequiredProgram {
         program: "curl",
@@ -63,12 +63,12 @@ const REQUIRED_PROGRAMS: &[RequiredProgram] = &[
     RequiredProgram {
         program: "node",
         package: "nodejs",
-        why: "runs the TypeScript client and its tests",
+        why: "runs the TypeScript client, and the tests of it and of the live page",
     },
     RequiredProgram {
         program: "npm",
         package: "npm",
-        why: "installs the packages that the tests of the TypeScript client need",
+        why: "installs what the tests of the TypeScript client and of the live page need",
     },
     RequiredProgram {
         program: "python3",

@@ -1,7 +1,7 @@
 //! `cargo xtask test`: runs every test and prints one line with the total.
 //!
 //! The tests of the workspace run with `WIGWAG_OUTSIDE=1`, so tests that need other programs start
-//! them, and fail if a program is missing. The tests of the TypeScript client run behind them.
+//! them, and fail if a program is missing. The tests of what is written in TypeScript run behind them.
 //!
 //! The models run with `cargo xtask nightly`: each crate that depends on loom or shuttle is built again
 //! with `--cfg wigwag_loom` or `--cfg wigwag_shuttle`. The cfg applies to that crate alone; `RUSTFLAGS`

@@ -1,7 +1,7 @@
-//! The tests of the TypeScript client, in Node and in Chromium, as a part of `cargo xtask test`.
+//! The tests of what is written in TypeScript, in Node and in Chromium, as a part of `cargo xtask test`.
 //!
-//! They start programs that the build of the workspace has left in the target folder: the service of
-//! `crates/gateway/examples/typescript_service`, and the command.
+//! They start programs that the build of the workspace has left in the target folder: examples of
+//! `crates/gateway`, and the command.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -18,51 +18,79 @@ const INSTALLED: &str = "node_modules/installed-lock.json";
 /// 100 s, and three at a time 50 s.
 const TESTS: &[&str] = &["--test", "--test-reporter=tap", "--test-concurrency=3"];
 
-/// Installs the packages, compiles the client, and runs and counts its tests.
+/// A package of npm.
+struct Package {
+    /// Its folder, from the root of the workspace on.
+    folder: &'static str,
+    /// What its tests need to have run: a script of its `package.json`.
+    script: &'static str,
+}
+
+/// The client first, with which the tests of the live page open a session. The script of the page fails
+/// if its committed bundle is not what its sources make.
+const PACKAGES: [Package; 2] = [
+    Package { folder: "typescript", script: "build" },
+    Package { folder: "crates/gateway/page", script: "check" },
+];
+
+/// Installs the packages that each one needs, compiles it, and runs and counts its tests.
 pub(crate) fn test() -> Tally {
-    match prepare().and_then(|()| run(Command::new("node").args(TESTS).args(files()?))) {
-        Ok(tally) => tally,
-        Err(error) => {
+    let mut tally = Tally::default();
+    for package in &PACKAGES {
+        tally += package.test().unwrap_or_else(|error| {
             println!("{error}");
             Tally::BROKEN
+        });
+    }
+    tally
+}
+
+impl Package {
+    fn folder(&self) -> PathBuf {
+        workspace::root().join(self.folder)
+    }
+
+    fn test(&self) -> Result<Tally, String> {
+        self.prepare()?;
+        let mut tests = Command::new("node");
+        run(tests.args(TESTS).args(self.files()?).current_dir(self.folder()))
+    }
+
+    fn prepare(&self) -> Result<(), String> {
+        let folder = self.folder();
+        let read = |name: &str| fs::read(folder.join(name));
+        let list =
+            read("package-lock.json").map_err(|error| format!("package-lock.json: {error}"))?;
+        let npm = |arguments: &[&str]| {
+            setup::run(Command::new("npm").args(arguments).current_dir(&folder))
+        };
+        if read(INSTALLED).ok().as_ref() != Some(&list) {
+            npm(&["ci", "--no-audit", "--no-fund"])?;
+            fs::write(folder.join(INSTALLED), list)
+                .map_err(|error| format!("{INSTALLED}: {error}"))?;
         }
+        npm(&["run", self.script])
     }
-}
 
-fn folder() -> PathBuf {
-    workspace::root().join("typescript")
-}
-
-fn prepare() -> Result<(), String> {
-    let read = |name: &str| fs::read(folder().join(name));
-    let list = read("package-lock.json").map_err(|error| format!("package-lock.json: {error}"))?;
-    let npm =
-        |arguments: &[&str]| setup::run(Command::new("npm").args(arguments).current_dir(folder()));
-    if read(INSTALLED).ok().as_ref() != Some(&list) {
-        npm(&["ci", "--no-audit", "--no-fund"])?;
-        fs::write(folder().join(INSTALLED), list)
-            .map_err(|error| format!("{INSTALLED}: {error}"))?;
+    /// The files with tests, in the order of their names.
+    fn files(&self) -> Result<Vec<String>, String> {
+        let entries =
+            fs::read_dir(self.folder().join("test")).map_err(|error| error.to_string())?;
+        let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        let mut files: Vec<String> = names
+            .filter(|name| name.ends_with(".test.js"))
+            .map(|name| format!("test/{name}"))
+            .collect();
+        files.sort();
+        Ok(files)
     }
-    npm(&["run", "build"])
-}
-
-/// The files with tests, in the order of their names.
-fn files() -> Result<Vec<String>, String> {
-    let entries = fs::read_dir(folder().join("test")).map_err(|error| error.to_string())?;
-    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    let mut files: Vec<String> = names
-        .filter(|name| name.ends_with(".test.js"))
-        .map(|name| format!("test/{name}"))
-        .collect();
-    files.sort();
-    Ok(files)
 }
 
 /// Runs a command that prints TAP, prints its output as it arrives, and counts the tests.
 fn run(command: &mut Command) -> Result<Tally, String> {
     let line = step::line_of(command);
     let failed = |error: std::io::Error| format!("{line} failed: {error}");
-    command.current_dir(folder()).stdin(Stdio::null()).stdout(Stdio::piped());
+    command.stdin(Stdio::null()).stdout(Stdio::piped());
     let mut child = command.spawn().map_err(failed)?;
     let output = BufReader::new(child.stdout.take().expect("piped two lines above"));
     let mut totals = Totals::default();
@@ -144,6 +172,9 @@ mod tests {
 
     #[test]
     fn there_are_files_with_tests() {
-        assert!(files().unwrap().iter().any(|name| name == "test/chromium.test.js"));
+        let browsers = PACKAGES.iter().zip(["test/chromium.test.js", "test/page.test.js"]);
+        for (package, file) in browsers {
+            assert!(package.files().unwrap().iter().any(|name| name == file), "{file}");
+        }
     }
 }
