@@ -7,9 +7,10 @@ use std::time::Duration;
 use clap::Args;
 use indicatif::ProgressBar;
 use tokio::runtime::Builder;
+use tokio::time::{MissedTickBehavior, interval};
 use wigwag::{Actor, Node, NodeOptions};
-use wigwag_gateway::Gateway;
-use wigwag_lab::demo::actors::{Counter, Sum};
+use wigwag_gateway::{Gateway, GatewayOptions};
+use wigwag_lab::demo::actors::{Counter, CounterRef, SENDERS_MAX, Sum};
 use wigwag_lab::demo::{ROUNDS, Rate, Report, options};
 use wigwag_lab::digest::Verified;
 use wigwag_lab::run::run;
@@ -17,6 +18,12 @@ use wigwag_lab::run::run;
 use crate::exit::{Code, Failed};
 use crate::lab::{progress, raise_on_interrupt};
 use crate::print;
+
+/// The pause between two bursts of the load.
+const LOAD_PAUSE: Duration = Duration::from_millis(100);
+
+/// The sender that the counter knows the load by: the last one, so that 0 is free for those that try it.
+const LOAD_SENDER: u64 = SENDERS_MAX - 1;
 
 #[derive(Args)]
 pub(crate) struct Demo {
@@ -26,6 +33,9 @@ pub(crate) struct Demo {
     /// Keep a service up until Ctrl-C, to try calls on; any program of this machine may observe it
     #[arg(long, conflicts_with = "json")]
     serve: bool,
+    /// As --serve, with load that comes and goes, to watch on the live page
+    #[arg(long, conflicts_with = "json")]
+    ui: bool,
     /// Rounds to measure
     #[arg(long, default_value_t = ROUNDS, value_name = "N")]
     rounds: usize,
@@ -33,8 +43,8 @@ pub(crate) struct Demo {
 
 impl Demo {
     pub(crate) fn run(self) -> Result<Code, Failed> {
-        if self.serve {
-            return Builder::new_current_thread().enable_all().build()?.block_on(serve());
+        if self.serve || self.ui {
+            return Builder::new_current_thread().enable_all().build()?.block_on(serve(self.ui));
         }
         let seed = u64::from(std::process::id());
         let options = options(&std::env::current_exe()?, self.rounds.max(1), seed);
@@ -70,23 +80,44 @@ fn verdict(report: &Report) -> Code {
 }
 
 /// Two actors until Ctrl-C, and lines that call them.
-async fn serve() -> Result<Code, Failed> {
+async fn serve(has_load: bool) -> Result<Code, Failed> {
     let node = Node::with(NodeOptions::default().observable(true));
-    node.export("counter", &Counter::default().spawn())?;
+    let counter = Counter::default().spawn();
+    node.export("counter", &counter)?;
     node.export("sum", &Sum.spawn())?;
     let bound = node.listen("tcp://127.0.0.1:0").await?;
-    let gateway = Gateway::new(&node);
+    let gateway = Gateway::with(&node, GatewayOptions::default().live_page(true));
     let http = gateway.listen("http://127.0.0.1:0").await;
     let http = http.map_err(|error| Failed::new(Code::CannotConnect, error))?;
     print::line(&format!("counter and sum are up at {bound} and {http} until Ctrl-C. Try:"));
     print::line(&format!("wigwag ask {bound}/sum add 2 3"));
     print::line(&format!("wigwag describe {bound}/counter"));
     print::line(&format!("wigwag top {bound}"));
+    print::line(&format!("{http}/ui/  in a browser: the live page"));
     print::line(&format!("curl {http}/sum/ask/add -d '[2,3]'"));
-    tokio::signal::ctrl_c().await?;
+    tokio::select! {
+        interrupted = tokio::signal::ctrl_c() => interrupted?,
+        () = load(&counter), if has_load => {}
+    }
     gateway.close(Duration::from_secs(1)).await;
     node.close(Duration::from_secs(1)).await;
     Ok(Code::Ok)
+}
+
+/// Counts up to 2,000 times a second, more and less in turn. Ends with the counter.
+async fn load(counter: &CounterRef) {
+    let mut ticks = interval(LOAD_PAUSE);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut numbers = 0_u64..;
+    for tick in 0_u32.. {
+        ticks.tick().await;
+        let wave = 1.0 + (f64::from(tick) / 50.0).sin();
+        for number in numbers.by_ref().take((100.0 * wave) as usize) {
+            if counter.count(1, LOAD_SENDER, number).tell().await.is_err() {
+                return;
+            }
+        }
+    }
 }
 
 fn tell(report: &Report) {

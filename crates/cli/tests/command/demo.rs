@@ -113,7 +113,8 @@ fn a_demo_that_is_killed_takes_its_programs_along() {
     all_end(&programs);
 }
 
-/// Each line that `--serve` suggests works as it stands: those of the command, and that of curl.
+/// Each line that `--serve` suggests works as it stands: those of the command, that of curl, and the
+/// address of the live page.
 #[test]
 fn the_lines_that_serve_suggests_work() {
     let service = Running::start(&["demo", "--serve"], b"");
@@ -122,9 +123,12 @@ fn the_lines_that_serve_suggests_work() {
     let mut lines = printed.lines();
     let about = lines.next().unwrap_or_default();
     assert!(about.contains("tcp://") && about.contains("http://"), "{about}");
-    let (mut worked, mut curls) = (0, 0);
+    let (mut worked, mut curls, mut pages) = (0, 0, 0);
     for line in lines {
         let line = match line.split_once(' ') {
+            Some((address, _)) if address.starts_with("http://") => {
+                format!("curl {address} --silent --fail")
+            }
             Some(("wigwag", rest)) if rest.starts_with("top ") => {
                 format!("{} {rest} --count 1", env!("CARGO_BIN_EXE_wigwag"))
             }
@@ -135,11 +139,29 @@ fn the_lines_that_serve_suggests_work() {
         assert!(output.status.success(), "{line}: {output:?}");
         let text = String::from_utf8_lossy(&output.stdout);
         worked += 1;
-        if line.starts_with("curl ") {
-            assert_eq!(text.trim(), "5");
-            curls += 1;
+        match line.starts_with("curl ") {
+            true if text.contains("<title>wigwag</title>") => pages += 1,
+            true => {
+                assert_eq!(text.trim(), "5");
+                curls += 1;
+            }
+            false => {}
         }
     }
-    assert!((worked, curls) >= (4, 1), "{printed}");
+    assert!(worked >= 5 && (curls, pages) == (1, 1), "{printed}");
+    assert_eq!(service.interrupt().code, Some(0));
+}
+
+/// With `--ui` there is something to see on the page.
+#[test]
+fn the_load_of_the_live_page_counts() {
+    let service = Running::start(&["demo", "--ui"], b"");
+    service.until_out("curl ");
+    let printed = service.out();
+    let page = printed.lines().find_map(|line| line.split_once("ui/  ")).expect("a page").0;
+    let events = format!("curl --silent --no-buffer --max-time 30 {page}ui/events | grep -m 1");
+    let counted = format!("{events} '\"kind\":\"Counter\"[^}}]*\"taken\":[1-9]'");
+    let output = Command::new("sh").args(["-c", &counted]).output().expect("a shell");
+    assert!(output.status.success(), "{output:?}");
     assert_eq!(service.interrupt().code, Some(0));
 }
