@@ -9,6 +9,9 @@ import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
 const FOLDER = fileURLToPath(new URL(".", import.meta.url));
+/** What is in the bundle; its licences ask that their text goes with it. */
+const PARTS = ["preact", "uplot"];
+const licences = PARTS.map((name) => `${name}\n\n${readFileSync(`${FOLDER}node_modules/${name}/LICENSE`, "utf8").trim()}`);
 const isCheck = process.argv.includes("--check");
 
 const { outputFiles } = await build({
@@ -21,8 +24,7 @@ const { outputFiles } = await build({
   jsx: "automatic",
   jsxImportSource: "preact",
   legalComments: "none",
-  // The licences of what is in the bundle ask that their notice goes with it.
-  banner: { js: "/*! preact, MIT, (c) Jason Miller; uPlot, MIT, (c) Leon Sorokin */" },
+  banner: { js: `/*\n${licences.join("\n\n")}\n*/` },
   outdir: `${FOLDER}bundle`,
   write: false,
 });

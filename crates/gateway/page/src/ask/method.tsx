@@ -1,6 +1,6 @@
 /** The form of a method, and what has come of its calls. */
 
-import { useId, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { pathOf, type Client, type Problem } from "../data/client.js";
 import { ProblemText } from "../views/notice.js";
 import { clean } from "../views/text.js";
@@ -31,7 +31,12 @@ export function MethodForm({ client, actor, name, method, types }: Properties) {
   const [wrong, setWrong] = useState(new Map<string, string>());
   const [outcome, setOutcome] = useState<Outcome>({ kind: "none" });
   const form = useRef<HTMLFormElement>(null);
+  const answer = useRef<HTMLDivElement>(null);
   const id = useId();
+  useEffect(() => {
+    // On a narrow screen it comes below the edge.
+    if (outcome.kind === "answered" || outcome.kind === "failed") answer.current?.scrollIntoView({ block: "nearest" });
+  }, [outcome]);
 
   /** The arguments, or nothing if a field is wrong, which then has the focus. */
   const collect = (): [string, string][] | undefined => {
@@ -81,7 +86,7 @@ export function MethodForm({ client, actor, name, method, types }: Properties) {
         <button type="submit" class="primary" disabled={outcome.kind === "waiting"}>{method.stream ? "Read" : "Ask"}</button>
         {!method.stream && <button type="button" disabled={outcome.kind === "waiting"} onClick={() => void tell()}>Tell</button>}
       </div>
-      <div role="status" class="outcome"><OutcomeText outcome={outcome} /></div>
+      <div ref={answer} role="status" class="outcome"><OutcomeText outcome={outcome} /></div>
     </form>
   );
 }
