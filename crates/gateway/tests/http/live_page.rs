@@ -49,7 +49,8 @@ async fn nothing_of_the_page_is_served_unless_it_was_asked_for() {
     let service = Service::with(observable(), GatewayOptions::default()).await;
     let mut client = Client::connect(&service.host).await;
     for path in ["/ui", "/ui/events"].into_iter().chain(FILES.map(|(path, _)| path)) {
-        let answer = client.request(&format!("GET {path}"), "", "").await;
+        // Without a body, since that of the events would have no end.
+        let answer = client.request(&format!("HEAD {path}"), "", "").await;
         assert_eq!(answer.status, 404, "{path}");
     }
 }
@@ -170,7 +171,7 @@ async fn the_files_need_no_token_and_the_snapshots_do() {
         (String::new(), "/ui/events?access_token=1234", 401),
         (bearer("5678"), "/ui/events", 404),
     ] {
-        let answer = client.request(&format!("GET {path}"), &headers, "").await;
+        let answer = client.request(&format!("HEAD {path}"), &headers, "").await;
         assert_eq!(answer.status, status, "{headers}{path}");
     }
     let request = "GET /ui/events HTTP/1.1\r\nhost: localhost\r\n".to_owned() + &bearer("1234");
@@ -178,8 +179,8 @@ async fn the_files_need_no_token_and_the_snapshots_do() {
     client.text_until("data: {\"node\":").await;
     // To begin to watch is a call, for which the identity has a limit.
     let mut second = Client::connect(&service.host).await;
-    let answer = second.request("GET /ui/events", &bearer("1234"), "").await;
-    assert_eq!((answer.status, &*answer.code()), (429, "TooManyRequests"));
+    let answer = second.request("HEAD /ui/events", &bearer("1234"), "").await;
+    assert_eq!(answer.status, 429);
 }
 
 #[tokio::test]
@@ -192,6 +193,7 @@ async fn pages_beyond_the_limit_are_refused_until_one_leaves() {
         watchers.push(client);
     }
     let mut newcomer = Client::connect(&service.host).await;
+    assert_eq!(newcomer.request("HEAD /ui/events", "", "").await.status, 503);
     let answer = newcomer.request("GET /ui/events", "", "").await;
     assert_eq!((answer.status, &*answer.code()), (503, "Overloaded"));
     assert_eq!(answer.headers["retry-after"], "1");
