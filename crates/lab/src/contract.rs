@@ -62,6 +62,8 @@ pub(crate) struct Orders {
     pub(crate) fixed: bool,
     /// Whether it delays its end after the clock has stopped.
     pub(crate) lingers: bool,
+    /// The time for which a client asks before its clock runs.
+    pub(crate) warm_up: Duration,
     /// The time to wait for an answer: long enough for a stall of the server's runtime, and short
     /// enough for a quick run to end in time.
     pub(crate) answer_max: Duration,
@@ -96,6 +98,7 @@ impl Orders {
             receivers: (number("RECEIVERS") as usize).max(1),
             fixed: text("PAYLOAD") == "fixed",
             lingers: number("LINGER") != 0,
+            warm_up: Duration::from_millis(number("WARM_MS")),
             answer_max: match number("ANSWER_MS") {
                 0 => Duration::from_secs(3),
                 given => Duration::from_millis(given),

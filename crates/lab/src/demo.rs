@@ -50,6 +50,7 @@ pub fn options(program: &Path, rounds: usize, seed: u64) -> Options {
         program: program.to_owned(),
         rounds,
         effort: Effort::Demo,
+        http_rate: None,
         seed,
     }
 }

@@ -3,6 +3,7 @@
 //! The verdict stands before the number: a row that is `Void` has no number at all.
 
 pub mod cpu_by_side;
+pub mod workers;
 pub mod reasons;
 pub mod schema;
 pub mod environment;
@@ -171,6 +172,12 @@ pub struct Run {
     /// Processor time between the account and the end; in no figure.
     #[serde(default)]
     pub cpu_seconds_after: f64,
+    /// Processor time of the lab's own client, where that is a figure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub generator_cpu_seconds: Option<f64>,
+    /// Bytes of the head of an answer, where the lab's own client read each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub header_bytes: Option<f64>,
     /// Processor time of everything else, as a share of what there was.
     pub foreign_cpu_share: f64,
     /// Resident memory of the process tree.

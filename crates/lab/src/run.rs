@@ -21,6 +21,7 @@ use crate::results::{Environment, Results, Row, SCHEMA};
 use crate::run::quiet::QuietestTrial;
 use crate::run::series::Series;
 use crate::trial::{CONTRACT, Deadlines, Outcome, QUICK, TrialError, run_trial};
+use crate::workload::http::cell::HttpCell;
 use crate::workload::{Cell, Entry, Judgement, Order, Workload, relayed};
 
 /// The number of rounds of a run, by default.
@@ -38,6 +39,8 @@ const NAIVE_MAX: Duration = Duration::from_secs(300);
 /// Fixed payloads begin with the million round trips of 2016, one after the other as a rule; and
 /// what is not cut to the window's length may take longer than it.
 const FIXED_MAX: Duration = Duration::from_secs(120);
+/// A server of http is asked for so long before its clock runs: its runtime compiles meanwhile.
+const WARM_UP: Duration = Duration::from_secs(2);
 /// How often a window that was not quiet is tried again.
 const RETRIES: usize = 2;
 /// The least number of asks of a window at a fixed rate, for a very slow participant.
@@ -77,6 +80,8 @@ pub struct Options {
     pub rounds: usize,
     /// A quick run that names no cells has one cell a workload.
     pub effort: Effort,
+    /// Requests a second of http at a fixed rate, if there is to be such a cell.
+    pub http_rate: Option<u64>,
     /// The seed of order and payloads.
     pub seed: u64,
 }
@@ -130,8 +135,8 @@ pub fn run(
     };
     let mut series: Vec<Series<'_>> = entries.into_iter().map(Series::new).collect();
     // A share of a rate is ordered when the rate is known.
-    let (paced, others): (Vec<usize>, Vec<usize>) = (0..series.len())
-        .partition(|index| matches!(series[*index].entry.cell, Cell::Paced { .. }));
+    let (paced, others): (Vec<usize>, Vec<usize>) =
+        (0..series.len()).partition(|index| series[*index].entry.cell.share().is_some());
     for mut order in [others, paced] {
         for index in order.iter().copied() {
             lab.prepare(&mut series, index);
@@ -171,7 +176,11 @@ fn entries(options: &Options) -> (Vec<Entry<'_>>, Vec<Row>) {
     let quick = options.effort.is_short() && options.cells.is_empty();
     let brief = |workload: Workload| workload.is_brief(quick, options.workloads.len());
     let cells = options.workloads.iter().flat_map(|workload| workload.cells(brief(*workload)));
-    for cell in cells.filter(|cell| !quick || !cell.begins_slowly()) {
+    let has_http = options.workloads.contains(&Workload::Http);
+    let at_rate = options.http_rate.filter(|_| has_http).map(HttpCell::at_rate);
+    for cell in
+        cells.chain(at_rate.map(Cell::HttpServer)).filter(|cell| !quick || !cell.begins_slowly())
+    {
         for (participant, reason) in options.participants.iter().zip(&reasons) {
             // A bad one of ours is found out once; a peer that is bad stands in every cell, since
             // what it does to the others is what there is to see. The second cell of a quick run
@@ -216,8 +225,8 @@ fn entries(options: &Options) -> (Vec<Entry<'_>>, Vec<Row>) {
 }
 
 struct Coordinator<'a> {
-    /// Of participants that have no row of asks.
-    capacities: BTreeMap<String, Result<f64, String>>,
+    /// Of participants that have no row in the cell whose rate is asked for.
+    capacities: BTreeMap<(String, Cell), Result<f64, String>>,
     options: &'a Options,
     stop: &'a AtomicBool,
     random: SplitMix64,
@@ -233,10 +242,10 @@ impl Coordinator<'_> {
         if let Some(rate) = series[index].entry.cell.rate() {
             return self.order_rate(&mut series[index], rate as f64, 100);
         }
-        let Cell::Paced { percent } = series[index].entry.cell else {
+        let Some((percent, of)) = series[index].entry.cell.share() else {
             return self.calibrate(&mut series[index]);
         };
-        let capacity = self.capacity(series, series[index].entry);
+        let capacity = self.capacity(series, Entry { cell: of, ..series[index].entry });
         let paced = &mut series[index];
         match capacity {
             Ok(capacity) => self.order_rate(paced, capacity, percent),
@@ -254,26 +263,29 @@ impl Coordinator<'_> {
         series.messages = (messages as u64).clamp(PACED_MIN, size.most);
     }
 
-    /// Asks a second that a participant answers: as its row has it, or as its trials come to if
-    /// there is none.
+    /// Messages a second that a participant comes to in a cell: as its row has it, or as its trials
+    /// come to if there is none.
     fn capacity(&mut self, series: &[Series<'_>], entry: Entry<'_>) -> Result<f64, String> {
-        let name = entry.participant.name();
+        let (name, cell) = (entry.participant.name(), entry.cell_name());
         let is_row =
-            |it: &&Series<'_>| it.entry.cell == Cell::Ask && it.entry.participant.name() == name;
+            |it: &&Series<'_>| it.entry.cell == entry.cell && it.entry.participant.name() == name;
         if let Some(row) = series.iter().find(is_row) {
-            return row.median_rate().ok_or_else(|| format!("ask: {}", row.reasons().join("; ")));
+            return row
+                .median_rate()
+                .ok_or_else(|| format!("{cell}: {}", row.reasons().join("; ")));
         }
-        if let Some(known) = self.capacities.get(name) {
+        let place = (name.to_owned(), entry.cell);
+        if let Some(known) = self.capacities.get(&place) {
             return known.clone();
         }
-        let mut asks = Series::new(Entry { cell: Cell::Ask, ..entry });
+        let mut asks = Series::new(entry);
         self.calibrate(&mut asks);
         let window = self.window_length(&asks.entry).as_secs_f64();
         let found = match asks.is_void() || asks.messages == 0 {
-            true => Err(format!("ask: {}", asks.reasons().join("; "))),
+            true => Err(format!("{cell}: {}", asks.reasons().join("; "))),
             false => Ok(asks.messages as f64 / window),
         };
-        self.capacities.insert(name.to_owned(), found.clone());
+        self.capacities.insert(place, found.clone());
         found
     }
 
@@ -361,7 +373,8 @@ impl Coordinator<'_> {
         let is_first = series.begin_trial();
         let deadlines = self.deadlines(&series.entry);
         let answer_max = deadlines.answer;
-        let order = Order { messages, seed, rate, cut_bytes, is_first, answer_max };
+        let warm_up = if self.is_short() { Duration::ZERO } else { WARM_UP };
+        let order = Order { messages, seed, rate, cut_bytes, is_first, answer_max, warm_up };
         let Some(cast) = series.entry.programs(order) else {
             series.make_void("it has no command for the role".to_owned());
             return None;

@@ -17,10 +17,11 @@ use wigwag_lab::report::text;
 use wigwag_lab::results::reasons::has_escaped;
 use wigwag_lab::results::{Results, Verdict};
 use wigwag_lab::run::{Effort, Options, ROUNDS, ROUNDS_QUICK, run};
+use wigwag_lab::workload::Workload;
 
 use crate::exit::{Code, Failed};
 use crate::lab::gate::Gate;
-use crate::lab::roster::{Roster, are_cells, workloads};
+use crate::lab::roster::{Roster, are_cells, usage, workloads};
 use crate::print;
 
 #[derive(Args)]
@@ -34,6 +35,9 @@ pub(super) struct Measure {
     /// Only this cell, as the tables name it; may be said again
     #[arg(long = "cell", value_name = "CELL")]
     cells: Vec<String>,
+    /// Adds a cell to http: every server at so many requests a second, each at its time
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    rate: Option<u64>,
     /// Rounds
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
     runs: Option<u32>,
@@ -67,8 +71,12 @@ impl Measure {
                 (None, false) => ROUNDS,
             },
             effort: if self.quick { Effort::Quick } else { Effort::Full },
+            http_rate: self.rate,
             seed: self.seed,
         };
+        if self.rate.is_some() && !options.workloads.contains(&Workload::Http) {
+            return Err(usage("--rate is for the workload http".to_owned()));
+        }
         are_cells(&self.cells, &options.cell_names())?;
         let stop = Arc::new(AtomicBool::new(false));
         raise_on_interrupt(stop.clone())?;

@@ -18,7 +18,7 @@ use crate::figures::times::Times;
 /// a processor, and no ask waits longer for it.
 const NAP: Duration = Duration::from_micros(50);
 /// An ask that is sent later than this is late.
-const LATE: Duration = Duration::from_millis(1);
+pub(crate) const LATE: Duration = Duration::from_millis(1);
 
 /// The schedule of the asks of a run.
 #[derive(Clone, Copy)]

@@ -219,7 +219,7 @@ pub const ALL: [Embedded; 49] = [
 ];
 
 /// The participants of http alone.
-const HTTP: [Embedded; 19] = [
+const HTTP: [Embedded; 20] = [
     Embedded {
         name: "reference",
         known_bad: false,
@@ -253,6 +253,7 @@ const HTTP: [Embedded; 19] = [
     broken("broken-open", HTTP_SERVER),
     broken("broken-forget", HTTP_SERVER),
     broken("broken-halves", HTTP_SERVER),
+    broken("broken-swap", HTTP_SERVER),
     broken("broken-ahead", HTTP_CLIENT),
     broken("broken-boast", HTTP_CLIENT),
 ];

@@ -8,6 +8,7 @@ pub(crate) use crate::figures::numbers::{bytes, grouped, microseconds, rate, sig
 use crate::figures::statistics::Spread;
 use crate::results::cpu_by_side::SideCpu;
 use crate::results::reasons::is_lower_bound;
+use crate::results::workers;
 use crate::results::{Interval, Row, Run, Verdict};
 use crate::workload::counter::{FLAT_BYTES, ONE_BY_ONE, SLOW, SPAWN};
 use crate::workload::sp::fan_out::is_published;
@@ -150,6 +151,41 @@ const COLUMNS: &[Column] = &[
                   to it. One program: both sides are within it and cannot be told apart.",
         terminal: TerminalDetail::Figure,
         value: |row| Figure::plain(cpu_of_sides(row)?),
+    },
+    Column {
+        title: "generator CPU",
+        meaning: "Processor seconds of the lab's own client for a million answers.",
+        terminal: TerminalDetail::Figure,
+        value: |row| {
+            let each = |run: &Run| Some(run.per_million(run.generator_cpu_seconds?));
+            over_rounds(row, each, significant)
+        },
+    },
+    Column {
+        title: "busiest ÷ mean",
+        meaning: "Processor time of the server's busiest worker, divided by the mean of its workers: \
+                  threads that took a tenth of the busiest one's or more.",
+        terminal: TerminalDetail::Figure,
+        value: |row| {
+            let unevenness = |run: &Run| workers::busiest_to_mean(run).filter(|_| has_workers(run));
+            over_rounds(row, unevenness, significant)
+        },
+    },
+    Column {
+        title: "workers",
+        meaning: "Shares of the server's processor time that its workers took in the last round, in \
+                  per cent.",
+        terminal: TerminalDetail::Figure,
+        value: |row| {
+            let run = row.runs.last().filter(|run| has_workers(run))?;
+            Figure::plain(workers::shares(run)?)
+        },
+    },
+    Column {
+        title: "header B",
+        meaning: "Bytes of the head of an answer: status line, headers, and the empty line.",
+        terminal: TerminalDetail::Figure,
+        value: |row| over_rounds(row, |run| run.header_bytes, significant),
     },
     Column {
         title: "rate",
@@ -365,6 +401,11 @@ fn short(time: f64) -> String {
     if time < 1.0 { format!("{} ns", significant(time * 1e3)) } else { microseconds(time) }
 }
 
+/// Workers are a question of servers that share the work of the lab's own client.
+fn has_workers(run: &Run) -> bool {
+    run.generator_cpu_seconds.is_some()
+}
+
 /// The processor time of each side with its name; `None` if the row does not tell.
 fn cpu_of_sides(row: &Row) -> Option<String> {
     let by_side = row.cpu_by_side.as_ref()?;
@@ -473,6 +514,26 @@ mod tests {
         assert_eq!(of("counter", "1 sender").unwrap(), "one program");
         assert_eq!(of("pingpong", "server"), None, "the lab's own client stood beside it");
         assert!(column.terminal != TerminalDetail::None, "a terminal shows it too");
+    }
+
+    /// A worker's share, the generator's cost and the heads of answers are figures of http alone.
+    #[test]
+    fn a_server_of_http_shows_its_workers_its_heads_and_what_asking_cost() {
+        let results: crate::results::Results =
+            serde_json::from_str(include_str!("../../tests/fixtures/lab-1.json")).unwrap();
+        let of = |workload: &str, title: &str| {
+            let here =
+                |row: &&Row| (row.workload.as_str(), row.cell.as_str()) == (workload, "server");
+            let column = Column::all().iter().find(|column| column.title == title).unwrap();
+            column.of(results.rows.iter().find(here).unwrap()).map(|figure| figure.main)
+        };
+        assert_eq!(of("http", "busiest ÷ mean").unwrap(), "1.09");
+        assert_eq!(of("http", "workers").unwrap(), "51 + 42");
+        assert_eq!(of("http", "header B").unwrap(), "137");
+        assert_eq!(of("http", "generator CPU").unwrap(), "4.14");
+        for title in ["busiest ÷ mean", "workers", "header B", "generator CPU"] {
+            assert_eq!(of("pingpong", title), None, "{title}");
+        }
     }
 
     #[test]

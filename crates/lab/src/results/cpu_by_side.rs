@@ -58,7 +58,8 @@ impl Run {
         self.per_million(self.cpu_seconds)
     }
 
-    fn per_million(&self, seconds: f64) -> f64 {
+    /// Seconds of this run for a million messages.
+    pub(crate) fn per_million(&self, seconds: f64) -> f64 {
         seconds * 1e6 / self.messages as f64
     }
 }

@@ -4,7 +4,8 @@ use crate::results::{Row, Verdict};
 
 /// How reasons begin that say nothing against the participant: the machine was not quiet, the lab's
 /// own side was the limit.
-pub const INNOCENT: [&str; 3] = ["no quiet window", "at least this", "the wire was not counted"];
+pub const INNOCENT: [&str; 4] =
+    ["no quiet window", "at least this", "the wire was not counted", "generator-bound"];
 
 /// Whether the reasons contain a fault of the participant.
 pub fn is_found_out(row: &Row) -> bool {
@@ -23,7 +24,9 @@ pub fn has_escaped(row: &Row) -> bool {
 
 /// Whether the lab's own side was the limit, so that a rate is a lower bound.
 pub fn is_lower_bound(row: &Row) -> bool {
-    row.verdict == Verdict::Flagged && row.reasons.iter().any(|it| it.starts_with(INNOCENT[1]))
+    let is_limit =
+        |reason: &String| [INNOCENT[1], INNOCENT[3]].iter().any(|it| reason.starts_with(it));
+    row.verdict == Verdict::Flagged && row.reasons.iter().any(is_limit)
 }
 
 /// Whether one of the reasons is a fault of the participant.

@@ -160,6 +160,8 @@ mod tests {
             cpu_seconds: 1.0,
             cpu_seconds_before: 0.0,
             cpu_seconds_after: 0.0,
+            generator_cpu_seconds: None,
+            header_bytes: None,
             foreign_cpu_share: 0.0,
             peak_rss_bytes: 1,
             grown_bytes: None,

@@ -11,7 +11,7 @@ use crate::results::{Cuts, Row, RttPercentiles, Run, Verdict};
 use crate::trial::Outcome;
 use crate::workload::account::latency::LatencyHistogram;
 use crate::workload::outside_clock::StartupCosts;
-use crate::workload::{Entry, Judgement};
+use crate::workload::{Cell, Entry, Judgement};
 
 /// The most reasons of a row; usually the same fault occurs in every round.
 const REASONS_MAX: usize = 8;
@@ -167,6 +167,9 @@ impl<'a> Series<'a> {
             cpu_seconds: cost.cpu_seconds,
             cpu_seconds_before: outcome.before_cpu_seconds,
             cpu_seconds_after: outcome.after_cpu_seconds,
+            generator_cpu_seconds: matches!(self.entry.cell, Cell::HttpServer(_))
+                .then_some(outcome.witness_cpu_seconds),
+            header_bytes: judged.header_bytes,
             foreign_cpu_share: outcome.foreign_cpu_share,
             peak_rss_bytes: cost.peak_rss_bytes,
             grown_bytes: cost.grown_bytes.filter(|_| self.entry.cell.asks_memory()),

@@ -4,12 +4,13 @@ use crate::contract::role::Role;
 use crate::participants::Participant;
 use crate::results::Witness;
 use crate::trial::transport::Transport;
+use crate::workload::http::cell::{self as http, HttpCell};
 use crate::workload::remote::far::{self, Far};
 use crate::workload::remote::over::{self, Exchange};
 use crate::workload::remote::overload;
 use crate::workload::remote::shape::{self, Origin, Shape};
 use crate::workload::sp::SpCell;
-use crate::workload::{counter, http, pingpong, relayed, sp};
+use crate::workload::{counter, pingpong, relayed, sp};
 
 /// A workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,7 +55,9 @@ impl Workload {
             Workload::Remote => {
                 "two processes: tells, naive loops, asks in flight, at fixed rates, delayed, cut"
             }
-            Workload::Http => "GET / over 100 kept-alive connections, {\"id\": 1} each time",
+            Workload::Http => {
+                "GET / over 1 to 1,000 kept-alive connections, {\"id\": 1} each time, pipelined, paced"
+            }
             Workload::Sp => {
                 "sockets: round trips, 16 B to 1 MiB one way over tcp, ipc, inproc, up to 1,000 of them"
             }
@@ -105,7 +108,11 @@ impl Workload {
                 cells.extend(overload::PERCENTS.map(|percent| Cell::Overload { percent }));
                 cells
             }
-            (Workload::Http, _) => vec![Cell::HttpServer, Cell::HttpClient],
+            (Workload::Http, true) => vec![Cell::HttpServer(http::SERVER), Cell::HttpClient],
+            (Workload::Http, false) => {
+                let servers = http::cells().into_iter().map(Cell::HttpServer);
+                servers.chain([Cell::HttpClient]).collect()
+            }
             (Workload::Sp, brief) => sp::cells(brief).into_iter().map(Cell::Sp).collect(),
         }
     }
@@ -214,7 +221,7 @@ pub enum Cell {
     /// Remote: one way, through the lab's relay, which resets the connection again and again.
     Cuts,
     /// Http: the participant serves, the lab drives.
-    HttpServer,
+    HttpServer(HttpCell),
     /// Http: the participant drives, the lab serves.
     HttpClient,
     /// Sp: one of its patterns, over a transport.
@@ -303,7 +310,7 @@ impl Cell {
             Cell::Far(_) => Workload::Remote,
             Cell::Callers { .. } | Cell::Shape { .. } | Cell::Blob => Workload::Remote,
             Cell::Over { .. } | Cell::Callback => Workload::Remote,
-            Cell::HttpServer | Cell::HttpClient => Workload::Http,
+            Cell::HttpServer(_) | Cell::HttpClient => Workload::Http,
             Cell::Sp(_) => Workload::Sp,
         }
     }
@@ -393,6 +400,18 @@ impl Cell {
         match self {
             Cell::Overload { percent } => Some(overload::CAPACITY * u64::from(percent) / 100),
             Cell::Sp(cell) => cell.rate(),
+            Cell::HttpServer(cell) => cell.rate(),
+            _ => None,
+        }
+    }
+
+    /// The percent that is ordered of the rate that another cell came to, and that cell.
+    pub fn share(self) -> Option<(u32, Cell)> {
+        match self {
+            Cell::Paced { percent } => Some((percent, Cell::Ask)),
+            Cell::HttpServer(cell) => {
+                cell.share().map(|(percent, of)| (percent, Cell::HttpServer(of)))
+            }
             _ => None,
         }
     }
@@ -435,7 +454,7 @@ impl Cell {
             Cell::Relayed { .. } | Cell::Cuts | Cell::Overload { .. } | Cell::Far(_) => REMOTE,
             Cell::Callers { .. } | Cell::Shape { .. } | Cell::Blob => REMOTE,
             Cell::Over { .. } | Cell::Callback => REMOTE,
-            Cell::HttpServer => &[Role::HttpServer],
+            Cell::HttpServer(_) => &[Role::HttpServer],
             Cell::HttpClient => &[Role::HttpClient],
             Cell::Sp(cell) => cell.roles(),
         }
@@ -498,7 +517,8 @@ impl Cell {
             Cell::RoundTrip | Cell::Blob => up_to(1_000, 1_000_000),
             Cell::Far(far) => far.size(),
             Cell::Over { exchange, .. } => exchange.over_tcp().size(quick),
-            Cell::HttpServer | Cell::HttpClient => Size {
+            Cell::HttpServer(cell) => cell.size(),
+            Cell::HttpClient => Size {
                 step: http::CONNECTIONS,
                 ..up_to(50 * http::CONNECTIONS, 50_000 * http::CONNECTIONS)
             },

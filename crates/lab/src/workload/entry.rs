@@ -44,6 +44,8 @@ pub struct Order {
     pub is_first: bool,
     /// Time that the lab's own client grants a server for each answer.
     pub answer_max: Duration,
+    /// Time for which the lab's own client asks a server of http before the clock runs.
+    pub warm_up: Duration,
 }
 
 /// The judgement of a trial's accounts.
@@ -61,13 +63,16 @@ pub struct Judgement {
     pub latency: Option<LatencyHistogram>,
     /// The messages that count for the rate, where these are not all.
     pub answered: Option<u64>,
+    /// Bytes of the head of an answer, where each answer is read.
+    pub header_bytes: Option<f64>,
 }
 
 impl Entry<'_> {
     /// The cell as the tables name it.
     pub fn cell_name(&self) -> String {
         match self.cell {
-            Cell::Server | Cell::HttpServer => "server".to_owned(),
+            Cell::Server => "server".to_owned(),
+            Cell::HttpServer(cell) => cell.name(),
             Cell::Client | Cell::HttpClient => "client".to_owned(),
             Cell::Pair | Cell::Mixed => {
                 let partner = self.partner.unwrap_or(self.participant);

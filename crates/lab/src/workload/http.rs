@@ -1,5 +1,7 @@
-//! One small document over HTTP/1.1, kept-alive connections, one request in flight on each. The
-//! lab's own client stands opposite every server, and its own server opposite every client.
+//! One small document over HTTP/1.1, kept-alive connections, one request in flight on each or many.
+//! The lab's own client stands opposite every server, and its own server opposite every client.
+
+pub mod cell;
 
 use serde::Deserialize;
 
@@ -7,12 +9,12 @@ use crate::contract::role::Role;
 use crate::figures::digest::Verified;
 use crate::results::reasons::INNOCENT;
 use crate::trial::{MEMORY_MAX, Outcome, ProgramSpec, TrialPrograms};
-use crate::workload::account::{RoundTripTimes, SenderCounts, verify_unordered};
+use crate::workload::account::latency::LatencyHistogram;
+use crate::workload::account::{LatencyBins, RoundTripTimes, SenderCounts, verify_unordered};
 use crate::workload::entry::parse_account;
-use crate::workload::{Cell, Entry, Judgement, Order};
+use crate::workload::{Cell, Entry, Judgement, Order, paced};
+use cell::{CONNECTIONS, HttpCell, Pace};
 
-/// Connections, all open and at work together.
-pub const CONNECTIONS: u64 = 100;
 /// A counterpart that takes this share of a processor is what limits the rate.
 const BUSY: f64 = 0.9;
 /// A round trip on a connection that is alone, and that takes so long, waits for a delayed
@@ -33,7 +35,15 @@ struct HttpWitnessAccount {
     replies: u64,
     wrong: u64,
     faults: Vec<CountedFault>,
-    rtt_us: RoundTripTimes,
+    /// Answers with the document, and the bytes of all their heads.
+    documents: u64,
+    head_bytes: u64,
+    /// Where one request is in flight on each connection.
+    rtt_us: Option<RoundTripTimes>,
+    /// Where requests were sent at their time; `late` of them were not.
+    latency_us: Option<LatencyBins>,
+    #[serde(default)]
+    late: u64,
 }
 
 /// And what it says when it has looked again, without the clock.
@@ -62,48 +72,67 @@ struct HttpServed {
     resets: u64,
 }
 
+/// A program of the lab's own.
+fn ours(entry: &Entry<'_>, name: &str, role: Role, accounts: usize) -> ProgramSpec {
+    let mut command = std::process::Command::new(entry.program);
+    command.args(["lab-participant", name, role.name()]);
+    ProgramSpec {
+        title: format!("the lab's own {}", role.name()),
+        side: role.side(),
+        command,
+        orders: Vec::new(),
+        measured: false,
+        stops_clock: role == Role::HttpClient,
+        accounts,
+        memory_max: MEMORY_MAX,
+    }
+}
+
+/// What the lab's own client is told of the cell.
+fn client_orders(cell: HttpCell, order: Order) -> Vec<(&'static str, String)> {
+    let is_paced = cell.is_paced();
+    let messages = if is_paced { order.messages } else { order.messages / cell.connections };
+    vec![
+        ("CELL", if is_paced { "paced" } else { "server" }.to_owned()),
+        // For each connection, or in all where it does not matter which one is free.
+        ("MESSAGES", messages.to_string()),
+        ("WINDOW", cell.depth.to_string()),
+        ("RATE", order.rate.to_string()),
+        ("WARM_MS", order.warm_up.as_millis().to_string()),
+        ("ANSWER_MS", order.answer_max.as_millis().to_string()),
+        // The first trial of a series takes the time in which a Date grows old.
+        ("LINGER", u8::from(order.is_first).to_string()),
+    ]
+}
+
 pub(super) fn programs(entry: &Entry<'_>, order: Order) -> Option<TrialPrograms> {
-    let ours = |name: &str, role: Role, accounts| {
-        let mut command = std::process::Command::new(entry.program);
-        command.args(["lab-participant", name, role.name()]);
-        let title = format!("the lab's own {}", role.name());
-        let orders = Vec::new();
-        let stops_clock = role == Role::HttpClient;
-        ProgramSpec {
-            title,
-            side: role.side(),
-            command,
-            orders,
-            measured: false,
-            stops_clock,
-            accounts,
-            memory_max: MEMORY_MAX,
-        }
+    let connections = match entry.cell {
+        Cell::HttpServer(cell) => cell.connections,
+        _ => CONNECTIONS,
     };
+    let common = [
+        ("CONNECTIONS", connections.to_string()),
+        ("MESSAGES", (order.messages / connections).to_string()),
+    ];
     let (mut server, mut worker) = match entry.cell {
-        Cell::HttpClient => {
-            let mut server = ours("reference", Role::HttpServer, 1);
-            server.orders.push(("CELL", "client".to_owned()));
-            (server, entry.launch(Role::HttpClient, true)?)
-        }
-        _ => {
+        Cell::HttpServer(cell) => {
             // A server of HTTP is none that counts for us: the client sees all that matters.
             let server = ProgramSpec { accounts: 0, ..entry.launch(Role::HttpServer, false)? };
-            let mut worker = ours("raw", Role::HttpClient, 2);
-            worker.orders.push(("CELL", "server".to_owned()));
-            // The first trial of a series takes the time in which a Date grows old.
-            worker.orders.push(("ANSWER_MS", order.answer_max.as_millis().to_string()));
-            worker.orders.push(("LINGER", u8::from(order.is_first).to_string()));
+            let mut worker = ours(entry, "raw", Role::HttpClient, 2);
+            worker.orders.extend(common.clone());
+            worker.orders.extend(client_orders(cell, order));
+            (server, worker)
+        }
+        _ => {
+            let mut server = ours(entry, "reference", Role::HttpServer, 1);
+            server.orders.push(("CELL", "client".to_owned()));
+            let mut worker = entry.launch(Role::HttpClient, true)?;
+            worker.orders.extend(common.clone());
             (server, worker)
         }
     };
-    let common = [
-        ("CONNECTIONS", CONNECTIONS.to_string()),
-        ("MESSAGES", (order.messages / CONNECTIONS).to_string()),
-    ];
-    server.orders.extend(common.clone());
+    server.orders.extend(common);
     server.orders.push(("PORT", "0".to_owned()));
-    worker.orders.extend(common);
     worker.orders.push(("SEED", order.seed.to_string()));
     Some(TrialPrograms { server: Some(server), ..TrialPrograms::of(worker) })
 }
@@ -114,7 +143,18 @@ pub(super) fn judge(
     outcome: &Outcome,
 ) -> Result<Judgement, String> {
     let mut judged = match entry.cell {
-        Cell::HttpClient => {
+        Cell::HttpServer(cell) => {
+            let mut witness: HttpWitnessAccount = parse_account("witness", &outcome.worker)?;
+            let afterwards = parse_account("witness", &outcome.afterword)?;
+            let latency = witness.latency_us.take();
+            let late = witness.late;
+            let mut judged = of_server(order, witness, afterwards);
+            if cell.is_paced() {
+                judge_pace(&mut judged, order, outcome, late, latency.unwrap_or_default());
+            }
+            judged
+        }
+        _ => {
             let mut judged = of_client(order, &parse_account("witness", &outcome.server)?);
             let client: HttpClientAccount = parse_account("client", &outcome.worker)?;
             judged.demand(client.replies == order.messages && client.wrong == 0, || {
@@ -125,21 +165,47 @@ pub(super) fn judge(
             });
             judged
         }
-        _ => of_server(
-            order,
-            parse_account("witness", &outcome.worker)?,
-            parse_account("witness", &outcome.afterword)?,
-        ),
     };
-    let busy = outcome.witness_cpu_seconds / outcome.seconds.max(1e-9);
-    if busy >= BUSY {
-        judged.flags.push(format!(
-            "{}: the lab's own side took {:.0} % of a processor",
-            INNOCENT[1],
-            busy * 100.0
+    judged.flags.extend(our_limit(entry, order, outcome));
+    Ok(judged)
+}
+
+/// Whether the lab's own side may have limited the rate: it was busy all the time, or its client
+/// needed more for an answer than the server.
+fn our_limit(entry: &Entry<'_>, order: Order, outcome: &Outcome) -> Option<String> {
+    let (own, theirs) = (outcome.witness_cpu_seconds, outcome.cost.cpu_seconds);
+    let is_unpaced = matches!(entry.cell, Cell::HttpServer(cell) if cell.pace == Pace::Unpaced);
+    if is_unpaced && own > theirs {
+        let million = |seconds: f64| seconds * 1e6 / order.messages.max(1) as f64;
+        return Some(format!(
+            "{}: a million answers cost the lab's own client {:.1} s of a processor, and the \
+             server {:.1} s",
+            INNOCENT[3],
+            million(own),
+            million(theirs)
         ));
     }
-    Ok(judged)
+    let busy = own / outcome.seconds.max(1e-9);
+    (busy >= BUSY).then(|| {
+        format!("{}: the lab's own side took {:.0} % of a processor", INNOCENT[1], busy * 100.0)
+    })
+}
+
+/// Requests of the unusual kinds are not timed, so as many latencies are due as there are.
+fn judge_pace(
+    judged: &mut Judgement,
+    order: Order,
+    outcome: &Outcome,
+    late: u64,
+    latency: LatencyBins,
+) {
+    let timed = latency.bins.iter().map(|(_, count)| count).sum();
+    match LatencyHistogram::read(latency, late.min(timed), timed) {
+        Ok(histogram) => paced::judge_latency(judged, order, outcome.seconds, histogram),
+        Err(why) => {
+            judged.void.push(format!("what the lab's own client tells of latencies: {why}"))
+        }
+    }
 }
 
 fn of_server(order: Order, witness: HttpWitnessAccount, afterwards: Afterwards) -> Judgement {
@@ -151,8 +217,10 @@ fn of_server(order: Order, witness: HttpWitnessAccount, afterwards: Afterwards) 
         reordered: 0,
         corrupt: witness.wrong,
     };
-    let times = Some(witness.rtt_us);
-    let mut judged = Judgement { verified, times, ..Judgement::default() };
+    let header_bytes =
+        (witness.documents > 0).then(|| witness.head_bytes as f64 / witness.documents as f64);
+    let times = witness.rtt_us;
+    let mut judged = Judgement { verified, times, header_bytes, ..Judgement::default() };
     let told =
         |fault: &CountedFault| format!("{} × {}, such as {}", fault.count, fault.what, fault.saw);
     judged.void.extend(witness.faults.iter().map(told));

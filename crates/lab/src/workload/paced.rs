@@ -41,7 +41,17 @@ pub(super) fn judge(
     {
         judged.void.push(hidden);
     }
-    judge_rate(judged, order, outcome.seconds);
+    judge_latency(judged, order, outcome.seconds, histogram);
+}
+
+/// Takes latencies that are what they are said to be, and says how far the rate was held.
+pub(super) fn judge_latency(
+    judged: &mut Judgement,
+    order: Order,
+    seconds: f64,
+    histogram: LatencyHistogram,
+) {
+    judge_rate(judged, order, seconds);
     if histogram.late_share() > LATE_SHARE_MAX {
         judged.flags.push(format!(
             "{:.1} % of its asks were sent more than 1 ms after they were due: its latency is in \

@@ -1,9 +1,10 @@
 //! The lab's own client of http, which is the witness of every server: one thread and epoll, many
-//! connections, one request in flight on each but for the odd pipelined pair.
+//! connections, `WINDOW` requests in flight on each, and now and then a pipelined pair where that
+//! is one.
 //!
 //! Every answer is read as HTTP and held against its request. Beside a participant's server
-//! (`CELL=server`) it asks every kind of question before the clock runs and mixes them in while it
-//! runs; beside the lab's own server it does as any client is told.
+//! (`CELL=server`, or `paced` with a `RATE`) it asks every kind of question before the clock runs
+//! and mixes them in while it runs; beside the lab's own server it does as any client is told.
 
 mod faults;
 mod response;
@@ -11,6 +12,9 @@ mod check;
 mod requests;
 mod connection;
 mod visit;
+mod visits;
+mod lanes;
+mod paced;
 mod probes;
 
 use std::time::{Duration, Instant};
@@ -18,26 +22,19 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::contract::Failure;
-use crate::contract::poller::Poller;
 use crate::contract::{Orders, PayloadDraws, print_line, ready_and_go};
 use crate::figures::statistics::SplitMix64;
 use crate::figures::times::Times;
 use check::ResponseCheck;
 use connection::{ClientConnection, ClientState};
 use faults::FaultLog;
+use lanes::Lanes;
 use requests::Shapes;
-use visit::{Visit, VisitProgress};
 
 /// The visit's place among the connections.
 const VISIT: u64 = u64::MAX;
-/// Visits of a run, about.
-const VISITS: u64 = 8;
 /// Bytes that are read at once.
 const INBOX: usize = 16 * 1_024;
-/// Connections that wait in vain are looked for so often.
-const SWEEP_EVERY: Duration = Duration::from_millis(100);
-/// The second packet of a request follows so soon if nothing else happens.
-const PIECE_WAIT: Duration = Duration::from_millis(1);
 
 pub(crate) fn drive(orders: &Orders) -> Result<(), Failure> {
     let began = Instant::now();
@@ -49,36 +46,49 @@ pub(crate) fn drive(orders: &Orders) -> Result<(), Failure> {
         shapes: Shapes::new(&mut random),
         random,
         answer_max: orders.answer_max,
-        mixes: orders.cell == "server",
+        mixes: ["server", "paced"].contains(&orders.cell.as_str()),
+        depth: 1,
+        asks_on: true,
+        batch: Vec::new(),
         replies: 0,
         wrong: 0,
+        documents: 0,
+        head_bytes: 0,
     };
     if desk.mixes {
         let draw = desk.random.draw() as u32;
         let asked = probes::ask_everything(orders.port, draw, &mut desk);
         desk.note_failed(asked);
-        (desk.replies, desk.wrong, desk.times) = (0, 0, Times::new());
+        desk.forget_counts();
     }
+    warm_up(orders, &mut desk)?;
     // A server that failed there is not measured.
-    let connections = if desk.faults.is_empty() { orders.connections } else { 0 };
-    let open = |sender| {
-        ClientConnection::open(
-            orders.port,
-            PayloadDraws::of(orders.seed, sender as u32),
-            orders.messages,
-        )
+    let mut lanes = match desk.faults.is_empty() {
+        true => open(orders, orders.seed, &mut desk),
+        false => Vec::new(),
     };
-    let opened = (0..connections).map(open).collect::<Result<Vec<ClientConnection>, _>>();
-    let mut lanes = desk.note_failed(opened).unwrap_or_default();
     ready_and_go()?;
-    run(orders, &mut lanes, &mut desk)?;
+    let is_paced = orders.cell == "paced";
+    (desk.depth, desk.asks_on) = (orders.window, !is_paced);
+    let late = match is_paced {
+        true => paced::run(orders, &mut lanes, &mut desk)?,
+        false => run(orders, &mut lanes, &mut desk).map(|()| 0)?,
+    };
     let mut account = json!({ "replies": desk.replies, "wrong": desk.wrong });
     if !desk.mixes {
         return Ok(print_line(&account.to_string())?);
     }
     account["faults"] = desk.faults.to_json();
-    account["rtt_us"] = desk.times.to_json();
+    account["documents"] = desk.documents.into();
+    account["head_bytes"] = desk.head_bytes.into();
+    if is_paced {
+        account["late"] = late.into();
+        account["latency_us"] = desk.times.to_bins();
+    } else if desk.depth == 1 {
+        account["rtt_us"] = desk.times.to_json();
+    }
     print_line(&account.to_string())?;
+    (desk.depth, desk.asks_on) = (1, true);
     afterwards(orders, began, &mut lanes, desk)
 }
 
@@ -110,106 +120,56 @@ fn afterwards(
     Ok(print_line(&afterword.to_string())?)
 }
 
-/// The timed run.
+/// Asks on connections of its own for as long as was ordered, outside the clock: what compiles or
+/// caches as it goes has done so then. Answers are checked as in the timed run.
+fn warm_up(orders: &Orders, desk: &mut ClientState) -> Result<(), Failure> {
+    if orders.warm_up.is_zero() || !desk.faults.is_empty() {
+        return Ok(());
+    }
+    let draw = desk.random.draw() as u32;
+    let endless = Orders { messages: u64::MAX / 2, ..orders.clone() };
+    let mut lanes = open(&endless, draw, desk);
+    desk.depth = orders.window;
+    let all = lanes.len();
+    let mut lanes = Lanes::new(&mut lanes, orders, u64::MAX, desk)?;
+    for lane in 0..all {
+        lanes.ask(lane, desk, ClientConnection::ask);
+    }
+    let begun = Instant::now();
+    while lanes.are_working() {
+        if begun.elapsed() >= orders.warm_up {
+            lanes.ask_no_more();
+        }
+        lanes.take(Duration::MAX, desk, |_| {})?;
+    }
+    desk.depth = 1;
+    desk.forget_counts();
+    Ok(())
+}
+
+/// The ordered connections; none if one cannot be had, which is a fault.
+fn open(orders: &Orders, draw: u32, desk: &mut ClientState) -> Vec<ClientConnection> {
+    let open = |sender| {
+        let draws = PayloadDraws::of(draw, sender as u32);
+        ClientConnection::open(orders.port, draws, orders.messages)
+    };
+    let opened = (0..orders.connections).map(open).collect();
+    desk.note_failed(opened).unwrap_or_default()
+}
+
+/// The timed run as fast as it goes.
 fn run(
     orders: &Orders,
     lanes: &mut [ClientConnection],
     desk: &mut ClientState,
 ) -> Result<(), Failure> {
-    let mut poll = Poller::new()?;
-    let mut inbox = [0; INBOX];
-    let mut visits = Visits::new(orders, lanes.len(), desk);
-    let mut torn = Vec::new();
-    for (index, lane) in lanes.iter_mut().enumerate() {
-        poll.add(&lane.stream, index as u64)?;
-        lane.begin(desk, Instant::now())?;
-        if lane.is_torn() {
-            torn.push(index);
-        }
+    let all = lanes.len();
+    let mut lanes = Lanes::new(lanes, orders, orders.messages * all as u64, desk)?;
+    for lane in 0..all {
+        lanes.ask(lane, desk, ClientConnection::ask);
     }
-    let mut working = lanes.iter().filter(|lane| !lane.over).count();
-    let mut swept = Instant::now();
-    while working > 0 || visits.visit.is_some() {
-        let wait = if torn.is_empty() { SWEEP_EVERY } else { PIECE_WAIT };
-        let waiting = torn.len();
-        for index in poll.wait(Some(wait))? {
-            if index == VISIT {
-                visits.take(&mut inbox, desk);
-                continue;
-            }
-            let lane = &mut lanes[index as usize];
-            lane.take(&mut inbox, desk, Instant::now());
-            if lane.is_torn() {
-                torn.push(index as usize);
-            }
-            if lane.over {
-                working -= 1;
-                poll.remove(&lane.stream)?;
-            }
-        }
-        // Those that were torn before this wait; a connection is torn once at a time.
-        for index in torn.drain(..waiting) {
-            lanes[index].send_rest();
-        }
-        desk.check.check_clock();
-        visits.begin_if_due(&poll, working, desk)?;
-        if swept.elapsed() >= SWEEP_EVERY {
-            swept = Instant::now();
-            visits.sweep(desk);
-            for lane in lanes.iter_mut().filter(|lane| !lane.over) {
-                lane.give_up(desk, swept);
-                if lane.over {
-                    working -= 1;
-                    poll.remove(&lane.stream)?;
-                }
-            }
-        }
+    while lanes.are_working() || lanes.is_visit_under_way() {
+        lanes.take(Duration::MAX, desk, |_| {})?;
     }
     Ok(())
-}
-
-/// Visits by HTTP/1.0 at random places of the run, one at a time.
-struct Visits {
-    visit: Option<Visit>,
-    port: u16,
-    /// Replies from which on the next one is due.
-    due: u64,
-    every: u64,
-}
-
-impl Visits {
-    fn new(orders: &Orders, lanes: usize, desk: &mut ClientState) -> Visits {
-        let every = (orders.messages * lanes as u64 / VISITS).max(1);
-        let due = if desk.mixes { desk.random.draw() % every } else { u64::MAX };
-        Visits { visit: None, port: orders.port, due, every }
-    }
-
-    fn begin_if_due(
-        &mut self,
-        poll: &Poller,
-        working: usize,
-        desk: &mut ClientState,
-    ) -> Result<(), Failure> {
-        if self.visit.is_none() && working > 0 && desk.replies >= self.due {
-            let visit = Visit::begin(self.port, desk);
-            if let Some(visit) = desk.note_failed(visit) {
-                visit.stream.set_nonblocking(true)?;
-                poll.add(&visit.stream, VISIT)?;
-                self.visit = Some(visit);
-            }
-            self.due = desk.replies + self.every / 2 + desk.random.draw() % self.every;
-        }
-        Ok(())
-    }
-
-    fn take(&mut self, inbox: &mut [u8], desk: &mut ClientState) {
-        // Dropping it closes it, which takes it off the poll too.
-        self.visit.take_if(|visit| visit.take(inbox, desk) == VisitProgress::Done);
-    }
-
-    fn sweep(&mut self, desk: &mut ClientState) {
-        if let Some(late) = self.visit.take_if(|visit| visit.is_late(desk)) {
-            late.give_up(desk);
-        }
-    }
 }

@@ -17,6 +17,7 @@ const ORDER: Order = Order {
     cut_bytes: 0,
     is_first: false,
     answer_max: Duration::ZERO,
+    warm_up: Duration::ZERO,
 };
 
 fn judged(cell: Cell, payload: Payload, server: &Value, client: &Value, busy: f64) -> Judgement {

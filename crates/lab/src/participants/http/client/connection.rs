@@ -1,4 +1,5 @@
-//! One connection of the generator: a request, its answer, the next request.
+//! One connection of the generator: requests as many as may be in flight, their answers, and as
+//! many requests as there is room for again.
 //!
 //! Now and then the request is another one than usual: for a path that is not there, in two
 //! packets, or two at once. A server that does not read what it is asked gives itself away there,
@@ -31,11 +32,37 @@ pub(super) struct ClientState {
     pub(super) answer_max: Duration,
     /// Unusual requests are mixed in.
     pub(super) mixes: bool,
+    /// Requests that a connection may have in flight; a pair among single ones is one more.
+    pub(super) depth: usize,
+    /// A connection asks again when it was answered; otherwise its driver decides when it asks.
+    pub(super) asks_on: bool,
+    /// The requests of one write, which all connections make up in turn.
+    pub(super) batch: Vec<u8>,
     pub(super) replies: u64,
     pub(super) wrong: u64,
+    /// Answers with the document, and the bytes of their heads.
+    pub(super) documents: u64,
+    pub(super) head_bytes: u64,
 }
 
 impl ClientState {
+    /// Forgets what was counted and timed; the faults stay.
+    pub(super) fn forget_counts(&mut self) {
+        (self.replies, self.wrong, self.times) = (0, 0, Times::new());
+        (self.documents, self.head_bytes) = (0, 0);
+    }
+
+    /// The kind of the next request, of which so many are left on its connection. Where many are in
+    /// flight, every request is one of a pair already.
+    pub(super) fn draw_kind(&mut self, left: u64) -> RequestKind {
+        match self.random.draw() % UNUSUAL_ONE_IN {
+            0 if self.mixes => RequestKind::Unknown,
+            1 if self.mixes => RequestKind::Pieces,
+            2 if self.mixes && left >= 2 && self.depth == 1 => RequestKind::Pair,
+            _ => RequestKind::Plain,
+        }
+    }
+
     /// A connection that cannot be had is the server's fault too.
     pub(super) fn note_failed<T>(&mut self, result: std::io::Result<T>) -> Option<T> {
         let failed = |error: std::io::Error| {
@@ -49,7 +76,7 @@ impl ClientState {
 pub(super) struct ClientConnection {
     pub(super) stream: TcpStream,
     draws: PayloadDraws,
-    /// Requests that were not asked yet.
+    /// Requests that were not asked yet; each is asked as soon as there is room for it.
     left: u64,
     due: VecDeque<(Expected, RequestKind)>,
     /// The first bytes of an answer whose rest has not come.
@@ -57,6 +84,8 @@ pub(super) struct ClientConnection {
     /// The second packet of a request in pieces.
     rest: Vec<u8>,
     asked: Instant,
+    /// The time from which the answer to a plain request is timed.
+    pub(super) timed_from: Instant,
     /// The connection has finished or cannot continue.
     pub(super) over: bool,
 }
@@ -69,6 +98,7 @@ impl ClientConnection {
     ) -> std::io::Result<ClientConnection> {
         let stream = TcpStream::connect(("127.0.0.1", port))?;
         stream.set_nodelay(true)?;
+        let now = Instant::now();
         let (due, got, rest) = (VecDeque::with_capacity(2), Vec::new(), Vec::new());
         Ok(ClientConnection {
             stream,
@@ -77,13 +107,14 @@ impl ClientConnection {
             due,
             got,
             rest,
-            asked: Instant::now(),
+            asked: now,
+            timed_from: now,
             over: left == 0,
         })
     }
 
-    /// The first request, unless the server has answered it already.
-    pub(super) fn begin(&mut self, desk: &mut ClientState, now: Instant) -> std::io::Result<()> {
+    /// Reads without waiting from now on; a server that has answered already is at fault.
+    pub(super) fn begin(&mut self, desk: &mut ClientState) -> std::io::Result<()> {
         self.stream.set_nonblocking(true)?;
         let mut early = [0; 512];
         if let Ok(read @ 1..) = self.stream.read(&mut early) {
@@ -91,49 +122,67 @@ impl ClientConnection {
                 shown(&early[..read])
             });
             self.over = true;
-        } else {
-            self.ask(desk, now);
         }
         Ok(())
     }
 
-    fn ask(&mut self, desk: &mut ClientState, now: Instant) {
-        let how = match desk.random.draw() % UNUSUAL_ONE_IN {
-            0 if desk.mixes => RequestKind::Unknown,
-            1 if desk.mixes => RequestKind::Pieces,
-            2 if desk.mixes && self.left >= 2 => RequestKind::Pair,
-            _ => RequestKind::Plain,
-        };
-        self.ask_as(how, desk, now);
+    /// Asks as much as may be in flight, in one write.
+    pub(super) fn ask(&mut self, desk: &mut ClientState, now: Instant) {
+        let mut batch = std::mem::take(&mut desk.batch);
+        batch.clear();
+        // Behind the first half of a request only its second one may be sent.
+        while self.left > 0 && self.due.len() < desk.depth && self.rest.is_empty() {
+            let how = desk.draw_kind(self.left);
+            self.append(how, desk, &mut batch);
+        }
+        self.send_batch(batch, desk, now);
     }
 
     /// The next request, of a certain kind; of a pair, the next two.
     pub(super) fn ask_as(&mut self, how: RequestKind, desk: &mut ClientState, now: Instant) {
-        self.asked = now;
-        self.left -= 1;
-        let token = written(self.draws.next());
-        let choice = desk.random.draw();
-        if how == RequestKind::Plain {
-            self.due.push_back((Expected::Document { token }, how));
-            return send(&self.stream, desk.shapes.document(choice, token));
+        let mut batch = std::mem::take(&mut desk.batch);
+        batch.clear();
+        self.append(how, desk, &mut batch);
+        self.send_batch(batch, desk, now);
+    }
+
+    pub(super) fn ask_no_more(&mut self) {
+        self.left = 0;
+    }
+
+    /// Nothing is in flight.
+    pub(super) fn is_free(&self) -> bool {
+        !self.over && self.due.is_empty() && self.rest.is_empty()
+    }
+
+    fn send_batch(&mut self, batch: Vec<u8>, desk: &mut ClientState, now: Instant) {
+        if !batch.is_empty() {
+            (self.asked, self.timed_from) = (now, now);
+            send(&self.stream, &batch);
         }
-        if how == RequestKind::Unknown {
-            self.due.push_back((Expected::NotFound, how));
-            return send(&self.stream, &unknown(token, &mut desk.random));
-        }
-        let mut bytes = desk.shapes.document(choice, token).to_vec();
-        self.due.push_back((Expected::Document { token }, how));
-        if how == RequestKind::Pieces {
-            let cut = 1 + (desk.random.draw() % (bytes.len() as u64 - 1)) as usize;
-            self.rest = bytes.split_off(cut);
-        }
-        if how == RequestKind::Pair && self.left > 0 {
-            self.left -= 1;
+        desk.batch = batch;
+    }
+
+    fn append(&mut self, how: RequestKind, desk: &mut ClientState, batch: &mut Vec<u8>) {
+        let begins = batch.len();
+        let requests = if how == RequestKind::Pair { 2 } else { 1 };
+        for _ in 0..requests {
+            self.left = self.left.saturating_sub(1);
             let token = written(self.draws.next());
-            bytes.extend_from_slice(desk.shapes.document(choice >> 32, token));
-            self.due.push_back((Expected::Document { token }, how));
+            if how == RequestKind::Unknown {
+                batch.extend_from_slice(&unknown(token, &mut desk.random));
+                self.due.push_back((Expected::NotFound, how));
+            } else {
+                let choice = desk.random.draw();
+                batch.extend_from_slice(desk.shapes.document(choice, token));
+                self.due.push_back((Expected::Document { token }, how));
+            }
         }
-        send(&self.stream, &bytes);
+        if how == RequestKind::Pieces {
+            let bytes = (batch.len() - begins) as u64;
+            let cut = begins + 1 + (desk.random.draw() % (bytes - 1)) as usize;
+            self.rest = batch.split_off(cut);
+        }
     }
 
     /// The second packet, when the first one has certainly been a packet of its own.
@@ -163,12 +212,15 @@ impl ClientConnection {
             got.extend_from_slice(&inbox[..read]);
             &got
         };
-        if !self.rest.is_empty() {
-            desk.faults.note(how, "an answer before the request was whole", || shown(bytes));
+        // The request in pieces is the last one: answers to those ahead of it may come.
+        let (torn, ahead) = (!self.rest.is_empty(), self.due.len());
+        let used = if torn && ahead <= 1 { 0 } else { self.hold(bytes, desk, now) };
+        if torn && (ahead <= 1 || self.due.is_empty()) {
+            let what = "an answer before the request was whole";
+            desk.faults.note(RequestKind::Pieces, what, || shown(bytes));
             self.over = true;
             return true;
         }
-        let used = self.hold(bytes, desk, now);
         let more = &bytes[used..];
         if self.due.is_empty() && !more.is_empty() && !self.over {
             // A server that sends bytes nobody asked for will not answer a request: the connection
@@ -176,13 +228,12 @@ impl ClientConnection {
             desk.faults.note(how, "bytes that nobody had asked for", || shown(more));
             self.over = true;
         }
-        if !self.over && self.due.is_empty() {
-            match self.left {
-                0 => self.over = true,
-                _ => self.ask(desk, now),
-            }
-        } else if !self.over {
+        if !self.over {
             self.got = more.to_vec();
+            if desk.asks_on {
+                self.ask(desk, now);
+                self.over = self.due.is_empty();
+            }
         }
         true
     }
@@ -208,8 +259,13 @@ impl ClientConnection {
             if !desk.check.hold(&answer, due, how, &mut desk.faults) {
                 desk.wrong += 1;
             }
-            if how == RequestKind::Plain {
-                desk.times.take(now.duration_since(self.asked));
+            if let Expected::Document { .. } = due {
+                desk.documents += 1;
+                desk.head_bytes += (answer.bytes - answer.body.len()) as u64;
+            }
+            // With others ahead of it, an answer is as late as they are.
+            if how == RequestKind::Plain && desk.depth == 1 {
+                desk.times.take(now.saturating_duration_since(self.timed_from));
             }
             self.over |= answer.closes;
         }
@@ -226,8 +282,7 @@ impl ClientConnection {
 
     /// Bytes that came when all was done.
     pub(super) fn afterwards(&mut self, inbox: &mut [u8], desk: &mut ClientState) {
-        if self.left == 0
-            && self.due.is_empty()
+        if self.due.is_empty()
             && let Ok(read @ 1..) = self.stream.read(inbox)
         {
             let late = &inbox[..read];
