@@ -12,7 +12,7 @@ const ORDER: Order = Order {
     cut_bytes: 0,
     is_first: false,
     answer_max: Duration::ZERO,
-    warm_up: std::time::Duration::ZERO,
+    warm_up: Duration::ZERO,
 };
 
 /// A wire that carries 100 bytes for each ask, but nothing within `silent`, in milliseconds.

@@ -17,7 +17,7 @@ const ORDER: Order = Order {
     cut_bytes: 0,
     is_first: false,
     answer_max: Duration::ZERO,
-    warm_up: std::time::Duration::ZERO,
+    warm_up: Duration::ZERO,
 };
 
 fn judged(cell: Cell, seen: SenderCounts, drove: &Value) -> Judgement {

@@ -10,7 +10,7 @@ const ORDER: Order = Order {
     cut_bytes: 0,
     is_first: false,
     answer_max: Duration::ZERO,
-    warm_up: std::time::Duration::ZERO,
+    warm_up: Duration::ZERO,
 };
 
 /// A receiver that saw the numbers for which `saw` holds.
