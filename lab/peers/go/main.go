@@ -30,6 +30,8 @@ func main() {
 		remoteServer()
 	case "remote-client":
 		remoteClient()
+	case "http-server":
+		httpServer()
 	default:
 		log.Fatalf("no such role: %q", role)
 	}
