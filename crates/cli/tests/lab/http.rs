@@ -151,7 +151,8 @@ fn honest_ones_get_numbers_under_any_name_and_one_that_stalls_is_flagged() {
     for words in [["raw", "--quick", ""], [&listed, "--quick", ""], ["raw", "--runs", "1"]] {
         let words = words.iter().filter(|word| !word.is_empty());
         let cells = ["--cell", "server", "--cell", "client"];
-        let cells = cells.iter().filter(|_| !words.clone().any(|word| *word == "--quick"));
+        let is_quick = words.clone().any(|word| *word == "--quick");
+        let cells = cells.iter().filter(|_| !is_quick);
         let said = run(["lab", "--peers-folder", peers.path(), "run", "http", "--json", "-"]
             .into_iter()
             .chain(["--peers"])

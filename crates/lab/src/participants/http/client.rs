@@ -33,6 +33,10 @@ use requests::Shapes;
 
 /// The visit's place among the connections.
 const VISIT: u64 = u64::MAX;
+/// After so many connections a request must have been answered: a server that has not accepted
+/// those before it has not taken that one either. Fewer than the shortest queue of a listener, 50,
+/// for a connection beyond that is tried again only after a second.
+const ACCEPTED_EVERY: usize = 32;
 /// Bytes that are read at once.
 const INBOX: usize = 16 * 1_024;
 
@@ -149,11 +153,15 @@ fn warm_up(orders: &Orders, desk: &mut ClientState) -> Result<(), Failure> {
 
 /// The ordered connections; none if one cannot be had, which is a fault.
 fn open(orders: &Orders, draw: u32, desk: &mut ClientState) -> Vec<ClientConnection> {
-    let open = |sender| {
+    let opened = (0..orders.connections).map(|sender| {
+        if desk.mixes && sender % ACCEPTED_EVERY == ACCEPTED_EVERY - 1 {
+            probes::ask_once(orders.port, draw, desk)?;
+        }
         let draws = PayloadDraws::of(draw, sender as u32);
         ClientConnection::open(orders.port, draws, orders.messages)
-    };
-    let opened = (0..orders.connections).map(open).collect();
+    });
+    let opened = opened.collect();
+    desk.forget_counts();
     desk.note_failed(opened).unwrap_or_default()
 }
 

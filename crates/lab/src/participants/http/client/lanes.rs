@@ -87,7 +87,10 @@ impl<'a> Lanes<'a> {
     ) -> Result<(), Failure> {
         let wait = if self.torn.is_empty() { SWEEP_EVERY } else { PIECE_WAIT };
         let waiting = self.torn.len();
-        for index in self.poll.wait(Some(wait.min(most)))? {
+        let ready = self.poll.wait(Some(wait.min(most)))?;
+        // Seconds may have passed since anybody looked: a thousand connections were made.
+        desk.check.check_clock();
+        for index in ready {
             if index == VISIT {
                 self.visits.take(&mut self.inbox, desk);
                 continue;
@@ -109,7 +112,6 @@ impl<'a> Lanes<'a> {
         for index in self.torn.drain(..waiting) {
             self.lanes[index].send_rest();
         }
-        desk.check.check_clock();
         if self.are_working() {
             self.visits.begin_if_due(&self.poll, desk)?;
         }

@@ -74,6 +74,16 @@ pub(super) fn time_alone(port: u16, draw: u32, desk: &mut ClientState) -> io::Re
     Ok(desk.times.at(0.5) as f64 / 1e3)
 }
 
+/// One plain request on a connection of its own, without a look at what comes before and behind.
+pub(super) fn ask_once(port: u16, draw: u32, desk: &mut ClientState) -> io::Result<()> {
+    desk.check.check_clock();
+    let mut lane = ClientConnection::open(port, PayloadDraws::of(draw, 0), 1)?;
+    lane.stream.set_read_timeout(Some(desk.answer_max))?;
+    lane.ask_as(RequestKind::Plain, desk, Instant::now());
+    finish(&mut lane, desk);
+    Ok(())
+}
+
 fn ask(port: u16, how: RequestKind, draws: PayloadDraws, desk: &mut ClientState) -> io::Result<()> {
     desk.check.check_clock();
     let requests = if how == RequestKind::Pair { 2 } else { 1 };
