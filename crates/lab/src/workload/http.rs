@@ -13,7 +13,7 @@ use crate::workload::account::latency::LatencyHistogram;
 use crate::workload::account::{LatencyBins, RoundTripTimes, SenderCounts, verify_unordered};
 use crate::workload::entry::parse_account;
 use crate::workload::{Cell, Entry, Judgement, Order, paced};
-use cell::{CONNECTIONS, HttpCell, Pace};
+use cell::{CONNECTIONS, HttpCell, Pace, SERVER};
 
 /// A counterpart that takes this share of a processor is what limits the rate.
 const BUSY: f64 = 0.9;
@@ -100,8 +100,8 @@ fn client_orders(cell: HttpCell, order: Order) -> Vec<(&'static str, String)> {
         ("RATE", order.rate.to_string()),
         ("WARM_MS", order.warm_up.as_millis().to_string()),
         ("ANSWER_MS", order.answer_max.as_millis().to_string()),
-        // The first trial of a series takes the time in which a Date grows old.
-        ("LINGER", u8::from(order.is_first).to_string()),
+        // The first trial of the plain cell takes the time in which a Date grows old.
+        ("LINGER", u8::from(order.is_first && cell == SERVER).to_string()),
     ]
 }
 
