@@ -35,7 +35,7 @@ pub fn shares(run: &Run) -> Option<String> {
         times.iter().take(SHOWN_MAX).map(|time| share(*time)).collect::<Vec<_>>().join(" + ");
     match times.len() {
         0 => None,
-        ..=SHOWN_MAX => Some(shown),
+        1..=SHOWN_MAX => Some(shown),
         count => Some(format!("{shown} + {} more", count - SHOWN_MAX)),
     }
 }

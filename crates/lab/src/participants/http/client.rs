@@ -23,13 +23,9 @@ use serde_json::json;
 
 use crate::contract::Failure;
 use crate::contract::{Orders, PayloadDraws, print_line, ready_and_go};
-use crate::figures::statistics::SplitMix64;
-use crate::figures::times::Times;
-use check::ResponseCheck;
 use connection::{ClientConnection, ClientState};
 use faults::FaultLog;
 use lanes::Lanes;
-use requests::Shapes;
 
 /// The visit's place among the connections.
 const VISIT: u64 = u64::MAX;
@@ -42,23 +38,7 @@ const INBOX: usize = 16 * 1_024;
 
 pub(crate) fn drive(orders: &Orders) -> Result<(), Failure> {
     let began = Instant::now();
-    let mut random = SplitMix64::new(u64::from(orders.seed) << 8);
-    let mut desk = ClientState {
-        check: ResponseCheck::new(),
-        faults: FaultLog::default(),
-        times: Times::new(),
-        shapes: Shapes::new(&mut random),
-        random,
-        answer_max: orders.answer_max,
-        mixes: ["server", "paced"].contains(&orders.cell.as_str()),
-        depth: 1,
-        asks_on: true,
-        batch: Vec::new(),
-        replies: 0,
-        wrong: 0,
-        documents: 0,
-        head_bytes: 0,
-    };
+    let mut desk = ClientState::new(orders);
     if desk.mixes {
         let draw = desk.random.draw() as u32;
         let asked = probes::ask_everything(orders.port, draw, &mut desk);

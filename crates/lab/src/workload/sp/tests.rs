@@ -12,7 +12,7 @@ const ORDER: Order = Order {
     cut_bytes: 0,
     is_first: false,
     answer_max: std::time::Duration::ZERO,
-    warm_up: Duration::ZERO,
+    warm_up: std::time::Duration::ZERO,
 };
 
 const PUSH: SpCell = SpCell { pattern: Pattern::Push, transport: Transport::Ipc, size: 4 << 10 };

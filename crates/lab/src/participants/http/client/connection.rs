@@ -14,7 +14,7 @@ use super::check::{Expected, ResponseCheck};
 use super::faults::{FaultLog, RequestKind, shown};
 use super::requests::{Shapes, unknown, written};
 use super::response::{self, Framing};
-use crate::contract::PayloadDraws;
+use crate::contract::{Orders, PayloadDraws};
 use crate::figures::statistics::SplitMix64;
 use crate::figures::times::Times;
 
@@ -46,6 +46,27 @@ pub(super) struct ClientState {
 }
 
 impl ClientState {
+    /// One request in flight on each connection, which asks on by itself.
+    pub(super) fn new(orders: &Orders) -> ClientState {
+        let mut random = SplitMix64::new(u64::from(orders.seed) << 8);
+        ClientState {
+            check: ResponseCheck::new(),
+            faults: FaultLog::default(),
+            times: Times::new(),
+            shapes: Shapes::new(&mut random),
+            random,
+            answer_max: orders.answer_max,
+            mixes: ["server", "paced"].contains(&orders.cell.as_str()),
+            depth: 1,
+            asks_on: true,
+            batch: Vec::new(),
+            replies: 0,
+            wrong: 0,
+            documents: 0,
+            head_bytes: 0,
+        }
+    }
+
     /// Forgets what was counted and timed; the faults stay.
     pub(super) fn forget_counts(&mut self) {
         (self.replies, self.wrong, self.times) = (0, 0, Times::new());

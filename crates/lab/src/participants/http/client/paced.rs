@@ -57,3 +57,63 @@ pub(super) fn run(
         lanes.take(wait, desk, |lane| free.push_back((lane, Instant::now())))?;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream};
+    use std::thread;
+
+    use super::*;
+    use crate::contract::PayloadDraws;
+    use crate::participants::http::date::{seconds, written};
+
+    /// A stall: as long as two hundred requests are apart.
+    const STALL: Duration = Duration::from_millis(200);
+
+    /// Answers one request after the other, and stalls once before the hundredth.
+    fn serve(mut stream: TcpStream) -> std::io::Result<()> {
+        let (mut got, mut inbox) = (String::new(), [0; 4_096]);
+        for number in 1.. {
+            let end = loop {
+                if let Some(end) = got.find("\r\n\r\n") {
+                    break end + 4;
+                }
+                match stream.read(&mut inbox)? {
+                    0 => return Ok(()),
+                    read => got.push_str(&String::from_utf8_lossy(&inbox[..read])),
+                }
+            };
+            let request = got.drain(..end).collect::<String>().to_lowercase();
+            let token = request.split_once("token:").map_or("", |(_, rest)| rest);
+            let token = token.lines().next().unwrap_or_default().trim();
+            if number == 100 {
+                thread::sleep(STALL);
+            }
+            let date = written(seconds());
+            let head = format!("HTTP/1.1 200 OK\r\nDate: {date}\r\nToken: {token}\r\n");
+            let kind = "Content-Type: application/json\r\nContent-Length: 9\r\n\r\n";
+            stream.write_all(format!("{head}{kind}{{\"id\": 1}}").as_bytes())?;
+        }
+        Ok(())
+    }
+
+    /// Two hundred of four hundred requests were due during the stall. A client that measures from
+    /// when it sent them would tell of one.
+    #[test]
+    fn a_stall_counts_for_every_request_that_was_due_in_it() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        thread::spawn(move || serve(listener.accept().unwrap().0));
+        let orders = Orders { port, connections: 1, messages: 400, rate: 1_000, ..Orders::read() };
+        let mut desk = ClientState::new(&orders);
+        desk.asks_on = false;
+        let lane = ClientConnection::open(port, PayloadDraws::of(1, 0), orders.messages).unwrap();
+        run(&orders, &mut [lane], &mut desk).unwrap();
+        assert!(desk.faults.is_empty(), "{}", desk.faults.to_json());
+        assert_eq!((desk.replies, desk.wrong), (400, 0));
+        // More than half of those waited for a third of the stall or longer.
+        let waited = Duration::from_nanos(desk.times.at(0.7));
+        assert!(waited >= STALL / 3, "{waited:?}");
+    }
+}
