@@ -139,10 +139,67 @@ pub struct Calls<'a> {
     generation: u32,
 }
 
+/// A place among encoded calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CallsPosition {
+    /// Bytes behind the current run, and those of the run that are left.
+    rest: usize,
+    items: usize,
+    method: Option<u32>,
+    asks: bool,
+    slot: u32,
+    generation: u32,
+}
+
 impl<'a> Calls<'a> {
     /// The calls in `bytes`.
     pub fn new(bytes: &'a [u8]) -> Calls<'a> {
         Calls { rest: bytes, ..Calls::default() }
+    }
+
+    /// The calls in `bytes` from a place on that [`position`](Self::position) has returned for the same
+    /// bytes.
+    pub fn at(bytes: &'a [u8], position: &CallsPosition) -> Calls<'a> {
+        let CallsPosition { rest, items, method, asks, slot, generation } = *position;
+        let (before, rest) = bytes.split_at(bytes.len().saturating_sub(rest));
+        // A run ends where the frame behind it begins.
+        let items = RunItems::new(&before[before.len().saturating_sub(items)..]);
+        Calls { rest, items, method, asks, slot, generation }
+    }
+
+    /// The place of the next call.
+    pub fn position(&self) -> CallsPosition {
+        CallsPosition {
+            rest: self.rest.len(),
+            items: self.items.rest().len(),
+            method: self.method,
+            asks: self.asks,
+            slot: self.slot,
+            generation: self.generation,
+        }
+    }
+
+    /// True if no call is left.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.rest.is_empty() && self.items.rest().is_empty()
+    }
+
+    /// The calls that were taken since `start`, an earlier state of this iterator, and the asks among
+    /// them.
+    pub fn taken_since(&self, start: &Calls<'a>) -> (usize, usize) {
+        let is_here = |it: &Calls<'a>| {
+            it.rest.len() == self.rest.len() && it.items.rest().len() == self.items.rest().len()
+        };
+        let (mut calls, mut asks) = (0, 0);
+        let mut at = start.clone();
+        while !is_here(&at)
+            && let Some(call) = at.next()
+        {
+            calls += 1;
+            asks += usize::from(call.asker.is_some());
+        }
+        (calls, asks)
     }
 
     /// The rest of the current run, to be taken call by call.
@@ -513,6 +570,25 @@ mod tests {
         assert_eq!(calls[0].trace, Some(&[7; TRACE_BYTES]));
         assert_eq!(calls[0].extra, Some(CallExtra::Deadline(Time::from_nanos(9))));
         assert_eq!((calls[0].asker, calls[1].trace), (Some((9, 10)), None));
+    }
+
+    #[test]
+    fn calls_go_on_from_every_place_among_them() {
+        let mut bytes = Buffer::new();
+        put(&mut bytes, TELL, &[5, 16], &[1, 2]);
+        put(&mut bytes, ASKS, &[5, 9, 10, 17], &[1, 1, 1, 2, 1, 3]);
+        put(&mut bytes, MIXED_TELLS, &[5], &[2, 16, 1, 3, 0x81, 1, 2]);
+        put(&mut bytes, ASK, &[5, 9, 10, 17], &[4]);
+        let start = Calls::new(bytes.as_slice());
+        let all: Vec<_> = start.clone().collect();
+        let mut calls = start.clone();
+        for taken in 0..=all.len() {
+            let later = Calls::at(bytes.as_slice(), &calls.position());
+            assert_eq!(later.collect::<Vec<_>>(), all[taken..]);
+            let asks = all[..taken].iter().filter(|call| call.asker.is_some()).count();
+            assert_eq!(calls.taken_since(&start), (taken, asks));
+            calls.next();
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! session.
 
 use bytes::Bytes;
-use wigwag_wire::call::{ASK, ASK_BY, ASK_ITEMS, ASKS, Calls, MIXED_ASKS};
+use wigwag_wire::call::{ASK, ASK_BY, ASK_ITEMS, ASKS, Calls, CallsPosition, MIXED_ASKS};
 
 use crate::limits::{INBOUND_CHUNK_CALLS_MAX, SPARE_BYTES_MAX};
 use crate::mailbox::mail_batch::MailBatch;
@@ -20,8 +20,10 @@ pub(crate) struct Frames {
     pub(crate) asks: usize,
     /// Credit that the calls have used.
     pub(crate) units: u64,
-    /// The number of calls at the front that were handled before the chunk was put back.
+    /// The number of calls at the front that were handled before the chunk was put back, and the place
+    /// of the next one.
     pub(crate) skip: usize,
+    pub(crate) position: Option<Box<CallsPosition>>,
     /// The calls, if they were not copied into `bytes`.
     pub(crate) shared: Option<Bytes>,
 }
@@ -50,9 +52,11 @@ impl Frames {
 
     /// The calls that were not handled yet.
     pub(crate) fn left(&self) -> Calls<'_> {
-        let mut calls = Calls::new(self.shared.as_deref().unwrap_or(&self.bytes));
-        calls.by_ref().take(self.skip).for_each(drop);
-        calls
+        let bytes = self.shared.as_deref().unwrap_or(&self.bytes);
+        match &self.position {
+            None => Calls::new(bytes),
+            Some(position) => Calls::at(bytes, position),
+        }
     }
 }
 
@@ -91,6 +95,7 @@ impl<M> Chunk<M> {
             Chunk::Frames(frames) => {
                 frames.bytes.clear();
                 (frames.calls, frames.asks, frames.units, frames.skip) = (0, 0, 0, 0);
+                frames.position = None;
                 frames.shared = None;
                 frames.bytes.capacity() <= SPARE_BYTES_MAX
             }

@@ -93,10 +93,14 @@ impl<M> Unhandled<M> {
                 mailbox.give_back(chunk, &self.source);
                 Some(Chunk::Mails(mails))
             }
-            Remaining::Frames { calls, asks } => {
+            Remaining::Frames { calls, asks, position } => {
                 if let Chunk::Frames(frames) = &mut chunk {
                     frames.skip = frames.calls - calls.min(frames.calls);
                     frames.asks = asks;
+                    match (frames.position.as_deref_mut(), position) {
+                        (Some(place), Some(position)) => *place = position,
+                        (_, position) => frames.position = position.map(Box::new),
+                    }
                 }
                 Some(chunk)
             }
@@ -145,7 +149,9 @@ pub(crate) fn handle_chunk<A: Actor>(
                 handle_run(actor, run, spans, &mut reply, || control.is_marked())
             }
         }
-        (Chunk::Frames(_), None) => (Ok(RunPause::End), Remaining::Frames { calls: 0, asks: 0 }),
+        (Chunk::Frames(_), None) => {
+            (Ok(RunPause::End), Remaining::Frames { calls: 0, asks: 0, position: None })
+        }
         (Chunk::Mails(mails), _) => {
             let count = (mails.len(), 0);
             let run = ChunkRun::new(mails.drain(), count, provenance);

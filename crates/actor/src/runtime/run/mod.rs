@@ -13,6 +13,8 @@ pub(crate) mod sources;
 pub(crate) mod spans;
 pub mod trace;
 
+use wigwag_wire::call::CallsPosition;
+
 use crate::mailbox::mail_batch::MailBatch;
 use crate::mailbox::ready_queues::Provenance;
 use crate::reply::Reply;
@@ -34,10 +36,12 @@ pub(crate) enum RunPause<M> {
 /// Calls that have not begun and are to be put back.
 pub(crate) enum Remaining<M> {
     Mails(MailBatch<M>),
-    /// The calls left at the end of the frames that the run was made from, and the asks among them.
+    /// The calls left at the end of the frames that the run was made from, the asks among them, and the
+    /// place of the first.
     Frames {
         calls: usize,
         asks: usize,
+        position: Option<CallsPosition>,
     },
 }
 
