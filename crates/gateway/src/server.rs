@@ -18,7 +18,7 @@ use wigwag_net::source::Source;
 use crate::client::Client;
 use crate::client::steal::{ConnectionIo, Stealable};
 use crate::error::GatewayError;
-use crate::limits::{HEAD_BYTES_MAX, HEAD_TIME, HEADERS_MAX, STREAMS_MAX};
+use crate::limits::{HEAD_BYTES_MAX, HEAD_TIME, STREAMS_MAX};
 use crate::shared::{Inner, Stage};
 
 /// Listens at an address, and returns it as the gateway spells it.
@@ -167,8 +167,8 @@ fn builder() -> Builder<TokioExecutor> {
         .http1()
         // The client's own time for a head stands in place of a timer for each request.
         .header_read_timeout(None)
+        // `HEADERS_MAX` is the default.
         .max_buf_size(HEAD_BYTES_MAX)
-        .max_headers(HEADERS_MAX)
         .pipeline_flush(true);
     builder
         .http2()

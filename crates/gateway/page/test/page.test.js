@@ -136,12 +136,12 @@ test("a page that loses the server says so, and goes on when it is back", TIMEOU
   try {
     await live(page);
     await first.ask("foreman", "work", 5_000);
-    await row(page, "actors", "office").getByText("5,000").waitFor();
+    await row(page, "actors", "office").getByText("5,000", { exact: true }).waitFor();
     await first.kill();
     await page.getByText("Connection lost, trying again.").waitFor();
     await page.locator("#state", { hasText: "Connection lost" }).waitFor();
     assert.match(await page.title(), /not connected/);
-    assert.equal(await row(page, "actors", "office").getByText("5,000").count(), 1, "the last that came is still there");
+    assert.equal(await row(page, "actors", "office").getByText("5,000", { exact: true }).count(), 1, "the last that came is still there");
     const second = await startProgram({ port: first.port });
     try {
       await live(page);

@@ -6,11 +6,13 @@
 use std::io::Write;
 use std::process::Stdio;
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::Bytes;
 use axum::routing::any;
 use tokio::process::Command;
+use tokio::time::sleep;
 use wigwag::NodeOptions;
 use wigwag::transport::{TlsServerConfig, TlsSource};
 use wigwag_gateway::{Gateway, GatewayOptions};
@@ -49,18 +51,26 @@ fn program() -> &'static str {
     })
 }
 
-/// A path that answers with a body, as the cases of flow control need it, and when the request has come
-/// whole: an answer that is faster than the fault at the end of its request would be no fault, but is
-/// one to h2spec.
+/// Where the requests of the cases go.
+const PATH: &str = "/whole";
+
+/// How long an answer takes. A case that ends a request and breaks a rule behind it, in one write, expects
+/// an error; if the answer was faster, the stream has ended without one.
+const ANSWER_TIME: Duration = Duration::from_millis(100);
+
+/// A path that answers with a body, as the cases of flow control need it, when the request has come whole
+/// and what the case sends behind it has been read.
 fn options() -> GatewayOptions {
-    let whole = |request: Bytes| async move { format!("{} bytes of a request", request.len()) };
-    GatewayOptions::default().router(Router::new().route("/whole", any(whole)))
+    let whole = |request: Bytes| async move {
+        sleep(ANSWER_TIME).await;
+        format!("{} bytes of a request", request.len())
+    };
+    GatewayOptions::default().router(Router::new().route(PATH, any(whole)))
 }
 
 /// Runs all cases against a port of this machine; every one must pass.
 async fn assert_conforms(port: &str, options: &[&str]) {
     let mut h2spec = Command::new(program());
-    // Its requests go to a path that answers with a body, which the cases of flow control need.
     h2spec.args([
         "--strict",
         "--timeout",
@@ -68,7 +78,7 @@ async fn assert_conforms(port: &str, options: &[&str]) {
         "--host",
         "localhost",
         "--path",
-        "/",
+        PATH,
         "--port",
         port,
     ]);
