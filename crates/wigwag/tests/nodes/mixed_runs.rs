@@ -299,8 +299,8 @@ async fn calls_of_a_mixed_run_that_were_not_sent_are_counted_as_not_delivered() 
             }
             told.send(()).unwrap();
             // The poll lasts until the session is over; another thread has to end the session.
-            let end = std::time::Instant::now() + PATIENCE;
-            while !node.statistics().is_empty() && std::time::Instant::now() < end {
+            let end = Instant::now() + PATIENCE;
+            while !node.statistics().is_empty() && Instant::now() < end {
                 std::thread::yield_now();
             }
         }
