@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::time::timeout;
 use wigwag_net::socket::{Pull, Push};
 
-use super::{ALONE, Folder, descriptors, segments};
+use super::{Folder, alone, descriptors, segments};
 
 const DEATHS: u64 = 1000;
 
@@ -63,7 +63,7 @@ fn parse(message: &[u8]) -> (u64, u64) {
 
 #[tokio::test]
 async fn a_killed_peer_leaves_nothing_behind() {
-    let _alone = ALONE.lock().await;
+    let _alone = alone().await;
     let folder = Folder::new("deaths");
     let pull = Pull::new();
     let address = pull.listen(&folder.address()).await.unwrap().to_string();

@@ -35,7 +35,16 @@ impl Drop for Folder {
 }
 
 /// Held by a test that counts or overwrites what the process has mapped.
-static ALONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
+async fn alone() -> tokio::sync::MutexGuard<'static, ()> {
+    static ALONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
+    let alone = ALONE.lock().await;
+    // The runtime of the test before this one ends after its guard, and the last sockets with it. The
+    // kernel sends no event when a mapping goes.
+    while segments() + descriptors() > 0 {
+        tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+    }
+    alone
+}
 
 /// The lines of a file of this process in /proc.
 fn of_process(file: &str) -> String {

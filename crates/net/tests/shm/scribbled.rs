@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::time::timeout;
 use wigwag_net::socket::{Pull, Push};
 
-use super::{ALONE, Folder};
+use super::{Folder, alone};
 
 /// Connections that are broken.
 const CONNECTIONS: u64 = 40;
@@ -25,7 +25,7 @@ fn memory() -> Option<File> {
 /// The connection ends with an error or goes on; the sockets and the process stay of use.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_connection_whose_memory_is_overwritten_harms_nothing_else() {
-    let _alone = ALONE.lock().await;
+    let _alone = alone().await;
     let folder = Folder::new("scribbled");
     let mut hits = 0_u64;
     for seed in 1..=CONNECTIONS {

@@ -14,7 +14,7 @@ use wigwag_net::socket::{Pull, Push};
 use wigwag_net::{ListenOptions, NetErrorKind, Permissions};
 use wigwag_shm::{Segment, pass};
 
-use super::{ALONE, Folder, segments};
+use super::{Folder, alone, segments};
 
 const LIMIT: Duration = Duration::from_secs(30);
 
@@ -38,7 +38,7 @@ fn bad_offers() -> Vec<(&'static str, Vec<u8>, bool)> {
 /// Each is refused without an end of the listener, whatever it was.
 #[tokio::test]
 async fn an_offer_that_would_harm_is_refused_and_the_listener_goes_on() {
-    let _alone = ALONE.lock().await;
+    let _alone = alone().await;
     let folder = Folder::new("offers");
     let pull = Pull::new();
     pull.listen(&folder.address()).await.unwrap();
@@ -73,7 +73,7 @@ async fn an_offer_that_would_harm_is_refused_and_the_listener_goes_on() {
 /// Of a dialer at an ipc address, and of one from there, both are told what is wrong.
 #[tokio::test]
 async fn the_other_transport_on_a_socket_file_is_named() {
-    let _alone = ALONE.lock().await;
+    let _alone = alone().await;
     let folder = Folder::new("ipc");
     let pull = Pull::new();
     pull.listen(&format!("ipc://{}", folder.socket().display())).await.unwrap();
@@ -87,7 +87,7 @@ async fn the_other_transport_on_a_socket_file_is_named() {
 /// the same is refused by its number, which the kernel tells.
 #[tokio::test]
 async fn a_process_of_another_user_is_not_let_in() {
-    let _alone = ALONE.lock().await;
+    let _alone = alone().await;
     let folder = Folder::new("users");
     // The directory is open to all, so that the permissions of the socket decide.
     std::fs::set_permissions(&folder.0, std::fs::Permissions::from_mode(0o755)).unwrap();

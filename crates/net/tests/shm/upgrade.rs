@@ -13,7 +13,7 @@ use wigwag_net::{DialOptions, ListenOptions, Permissions, ShmOptions};
 use wigwag_shm::{Segment, pass};
 
 use super::strangers::dials_as_nobody;
-use super::{ALONE, Folder, descriptors, segments};
+use super::{Folder, alone, descriptors, segments};
 
 const LIMIT: Duration = Duration::from_secs(30);
 
@@ -30,7 +30,7 @@ fn ipc(folder: &Folder) -> String {
 /// The message has come, and both ends know how.
 #[tokio::test]
 async fn a_connection_moves_if_both_ends_allow_it() {
-    let _alone = ALONE.lock().await;
+    let _alone = alone().await;
     for (dials, listens) in [(true, true), (false, true), (true, false), (false, false)] {
         let folder = Folder::new(&format!("both-{dials}-{listens}"));
         let named = format!("abstract://{}", folder.0.file_name().unwrap().display());
@@ -61,7 +61,7 @@ async fn a_connection_moves_if_both_ends_allow_it() {
 
 #[tokio::test]
 async fn requests_and_replies_go_both_ways_through_the_memory_in_order() {
-    let _alone = ALONE.lock().await;
+    let _alone = alone().await;
     let folder = Folder::new("order");
     let (rep, req) = (Rep::new(), Req::new());
     rep.listen(&ipc(&folder)).await.unwrap();
@@ -85,7 +85,7 @@ async fn requests_and_replies_go_both_ways_through_the_memory_in_order() {
 /// none.
 #[tokio::test]
 async fn a_dialer_without_a_usable_offer_stays_on_the_socket() {
-    let _alone = ALONE.lock().await;
+    let _alone = alone().await;
     let folder = Folder::new("dialers");
     let pull = Pull::new();
     pull.listen(&ipc(&folder)).await.unwrap();
@@ -127,7 +127,7 @@ async fn a_dialer_without_a_usable_offer_stays_on_the_socket() {
 /// its header before.
 #[tokio::test]
 async fn a_listener_that_knows_nothing_of_the_offer_gets_the_bytes_of_ipc() {
-    let _alone = ALONE.lock().await;
+    let _alone = alone().await;
     let folder = Folder::new("listeners");
     for sends_first in [true, false] {
         let listener = UnixListener::bind(folder.socket()).unwrap();
@@ -159,7 +159,7 @@ async fn a_listener_that_knows_nothing_of_the_offer_gets_the_bytes_of_ipc() {
 /// An offer that is accepted, of a dialer that then speaks another protocol over the socket.
 #[tokio::test]
 async fn bytes_on_the_socket_behind_an_accepted_offer_end_the_connection() {
-    let _alone = ALONE.lock().await;
+    let _alone = alone().await;
     let folder = Folder::new("behind");
     let pull = Pull::new();
     pull.listen(&ipc(&folder)).await.unwrap();
@@ -197,7 +197,7 @@ impl PipeWatcher for Moved {
 /// memory it maps.
 #[tokio::test]
 async fn the_memory_of_another_user_is_used_only_if_the_listener_admits_others() {
-    let _alone = ALONE.lock().await;
+    let _alone = alone().await;
     let folder = Folder::new("others");
     std::fs::set_permissions(&folder.0, std::fs::Permissions::from_mode(0o755)).unwrap();
     let moved = Arc::<Mutex<Vec<bool>>>::default();
@@ -217,7 +217,7 @@ async fn the_memory_of_another_user_is_used_only_if_the_listener_admits_others()
 /// The memory of all connections is bounded: one more than fit stays on its socket.
 #[tokio::test]
 async fn connections_beyond_the_limit_of_memory_stay_on_their_socket() {
-    let _alone = ALONE.lock().await;
+    let _alone = alone().await;
     let folder = Folder::new("bound");
     let (one, other) = (Pair::new(), Pair::new());
     let (server, client) = (Rep::new(), Req::new());
