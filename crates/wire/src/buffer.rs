@@ -56,6 +56,16 @@ impl Buffer {
         self.written()
     }
 
+    /// The written bytes, which are all, in the memory of the buffer.
+    pub fn into_vec(mut self) -> Vec<u8> {
+        debug_assert!(
+            !self.has_gathered(),
+            "the vector lacks the bytes that are kept by reference"
+        );
+        self.memory.truncate(self.length);
+        self.memory
+    }
+
     /// The bytes in its own memory.
     pub(crate) fn written(&self) -> &[u8] {
         &self.memory[..self.length]

@@ -5,9 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use hyper::StatusCode;
 use serde_json::Value;
-use wigwag::CallError;
 use wigwag::proxy::{ProxyCall, ProxyMethod, ProxyReply};
-use wigwag_describe::named::{Mismatch, Names};
+use wigwag_describe::named::{Form, Mismatch, Names, Reply};
 
 use crate::http::problem::Problem;
 use crate::http::{Outcome, json_response};
@@ -24,16 +23,8 @@ pub(crate) struct KnownCall {
 pub(crate) struct Forms {
     /// The names of the structs and enums of the actor, if an argument has any.
     arguments: Option<Arc<Names>>,
-    pub(crate) reply: ReplyForm,
-}
-
-/// How the replies of a method become JSON.
-#[derive(Clone)]
-pub(crate) struct ReplyForm {
-    /// The names of the structs and enums within it, if there are any.
-    names: Option<Arc<Names>>,
-    /// The type of the reply; of a stream, that of its items.
-    kind: &'static str,
+    /// Of the reply; of a stream, that of its items.
+    reply: Form,
 }
 
 /// The forms of all methods that were called, by the addresses of their schemas: as many as the program
@@ -57,9 +48,25 @@ impl Forms {
         let names = Arc::new(Names::new(&method.described().types));
         let item = schema.reply.strip_prefix("Stream<").and_then(|rest| rest.strip_suffix('>'));
         let kind = item.filter(|_| schema.is_stream).unwrap_or(schema.reply);
-        let reply = ReplyForm { names: names.differ(kind).then(|| names.clone()), kind };
+        let reply = names.form(kind);
         let differ = schema.arguments.iter().any(|argument| names.differ(argument.kind));
         Forms { arguments: differ.then_some(names), reply }
+    }
+
+    /// The answer to an ask: that of a `Result` is its value, or a problem with its error.
+    pub(crate) fn answer(&self, reply: &ProxyReply) -> Outcome {
+        match self.reply.reply(reply.message_pack()).map_err(no_json)? {
+            Reply::Value(json) => Ok(json_response(json)),
+            // What was written is JSON.
+            Reply::Error(json) => {
+                Err(Problem::returned(serde_json::from_str(&json).unwrap_or_default()))
+            }
+        }
+    }
+
+    /// An item of a stream as a text of JSON.
+    pub(crate) fn item(&self, item: &ProxyReply) -> Result<String, Problem> {
+        self.reply.text(item.message_pack()).map_err(no_json)
     }
 }
 
@@ -89,32 +96,9 @@ impl KnownCall {
     }
 }
 
-impl ReplyForm {
-    /// The value as a text of JSON.
-    pub(crate) fn json(&self, reply: &ProxyReply) -> Result<String, CallError> {
-        match &self.names {
-            None => reply.json(),
-            Some(names) => Ok(names.name(self.kind, reply.value()?).to_string()),
-        }
-    }
-
-    /// The answer to an ask: that of a `Result` is its value, or a problem with its error.
-    pub(crate) fn answer(&self, reply: &ProxyReply) -> Outcome {
-        let json = match &self.names {
-            None => reply.json()?,
-            Some(names) => match names.name(self.kind, reply.value()?) {
-                Value::Object(mut tags) if self.kind.starts_with("Result<") && tags.len() == 1 => {
-                    match (tags.remove("Ok"), tags.remove("Err")) {
-                        (Some(value), _) => value.to_string(),
-                        (_, Some(error)) => return Err(Problem::returned(error)),
-                        _ => Value::Object(tags).to_string(),
-                    }
-                }
-                value => value.to_string(),
-            },
-        };
-        Ok(json_response(json))
-    }
+/// The problem of a reply that cannot be written, with the reason in words.
+fn no_json(why: String) -> Problem {
+    Problem::service("BadReply", &format!("the reply has no form in JSON: {why}"))
 }
 
 pub(crate) fn bad_arguments(detail: &str) -> Problem {

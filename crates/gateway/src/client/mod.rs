@@ -3,7 +3,6 @@
 pub(crate) mod call;
 pub(crate) mod steal;
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hyper::HeaderMap;
@@ -38,7 +37,8 @@ pub(crate) struct Client {
 pub(crate) struct Identity {
     principal: Principal,
     pub(crate) proxy: Proxy,
-    known: Mutex<HashMap<Box<str>, Arc<KnownCall>>>,
+    /// By their paths. A search compares lengths, and costs less than a hash.
+    known: Mutex<Vec<(Box<str>, Arc<KnownCall>)>>,
 }
 
 impl Client {
@@ -167,20 +167,22 @@ impl Client {
 impl Identity {
     /// What this path has led to before, if it still does.
     pub(crate) fn known(&self, path: &str, version: u64) -> Option<Arc<KnownCall>> {
-        let known = self.paths().get(path).cloned();
-        known.filter(|known| known.holds(version))
+        let paths = self.paths();
+        let (_, known) = paths.iter().find(|(known, _)| **known == *path)?;
+        known.holds(version).then(|| known.clone())
     }
 
     /// Remembers what a path leads to.
     pub(crate) fn remember(&self, path: &str, call: &Arc<KnownCall>) {
         let mut known = self.paths();
+        known.retain(|(other, _)| **other != *path);
         if known.len() >= PATHS_MAX {
             known.clear();
         }
-        known.insert(path.into(), call.clone());
+        known.push((path.into(), call.clone()));
     }
 
-    fn paths(&self) -> MutexGuard<'_, HashMap<Box<str>, Arc<KnownCall>>> {
+    fn paths(&self) -> MutexGuard<'_, Vec<(Box<str>, Arc<KnownCall>)>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use hyper::Method;
-use hyper::header::{HOST, HeaderName};
+use hyper::header::HeaderName;
 use percent_encoding::percent_decode_str;
 
 use super::problem::Problem;
@@ -17,12 +17,6 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    /// The host that the client calls: the header, or in HTTP/2 the authority.
-    pub(crate) fn host(&self) -> &str {
-        let header = self.parts.headers.get(HOST).and_then(|host| host.to_str().ok());
-        header.or(self.parts.uri.authority().map(|it| it.as_str())).unwrap_or_default()
-    }
-
     /// Refuses methods of HTTP that the path does not take.
     pub(crate) fn takes(&self, method: &Method) -> Result<(), Problem> {
         let taken = &self.parts.method;

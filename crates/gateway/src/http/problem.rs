@@ -78,6 +78,13 @@ impl Problem {
             .header(RETRY_AFTER, RETRY_SECONDS.into())
     }
 
+    /// What was called has failed.
+    pub(crate) fn service(code: &str, detail: &str) -> Problem {
+        let mut problem = Problem::client(StatusCode::INTERNAL_SERVER_ERROR, code, detail, "");
+        problem.0.fault = "service";
+        problem
+    }
+
     /// The gateway has no room now.
     pub(crate) fn overloaded(detail: &str) -> Problem {
         let status = StatusCode::SERVICE_UNAVAILABLE;

@@ -63,7 +63,7 @@ impl Inner {
         };
         self.admit(&identity)?;
         match path.call {
-            "ask" => known.forms.reply.answer(&arguments.ask(self.wait(request)).await?),
+            "ask" => known.forms.answer(&arguments.ask(self.wait(request)).await?),
             "tell" => {
                 arguments.tell().await?;
                 let mut response = Response::new(Body::default());
@@ -72,8 +72,8 @@ impl Inner {
             }
             _ => {
                 let stream = arguments.stream(ITEMS_AHEAD).await?;
-                let form = known.forms.reply.clone();
-                Ok(events::response(self, ActorItems { stream, form }))
+                let forms = known.forms.clone();
+                Ok(events::response(self, ActorItems { stream, forms }))
             }
         }
     }
@@ -104,7 +104,7 @@ impl Inner {
         };
         let arguments = known.arguments(arguments)?;
         self.admit(&identity)?;
-        known.forms.reply.answer(&arguments.ask(self.wait(request)).await?)
+        known.forms.answer(&arguments.ask(self.wait(request)).await?)
     }
 
     /// The method that a client remembers by `key`, or else the one that is found now.

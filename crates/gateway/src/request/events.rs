@@ -13,7 +13,7 @@ use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use tokio::time::{Instant, Sleep, sleep};
 use wigwag::proxy::ProxyStream;
 
-use crate::client::call::ReplyForm;
+use crate::client::call::Forms;
 use crate::http::body::Body;
 use crate::http::problem::Problem;
 use crate::limits::EVENT_PAUSE;
@@ -27,13 +27,13 @@ pub(crate) trait Items: Send + Unpin + 'static {
 /// The items of a stream of an actor.
 pub(crate) struct ActorItems {
     pub(crate) stream: ProxyStream,
-    pub(crate) form: ReplyForm,
+    pub(crate) forms: Arc<Forms>,
 }
 
 impl Items for ActorItems {
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<String, Problem>>> {
         let next = self.stream.poll_next(context);
-        next.map(|item| Some(item?.and_then(|item| self.form.json(&item)).map_err(Problem::from)))
+        next.map(|item| Some(item?.map_err(Problem::from).and_then(|item| self.forms.item(&item))))
     }
 }
 

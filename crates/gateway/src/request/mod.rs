@@ -102,13 +102,17 @@ impl Inner {
     /// Refuses a name that leads here by accident or by malice.
     fn check_host(&self, client: &Client, request: &Parts) -> Result<(), Problem> {
         // One, and no other (RFC 9112 3.2).
-        let hosts = request.parts.headers.get_all(HOST).iter().count();
-        if hosts > 1 || (hosts == 0 && request.parts.version == Version::HTTP_11) {
+        let mut hosts = request.parts.headers.get_all(HOST).iter();
+        let (host, another) = (hosts.next(), hosts.next());
+        let is_missing = host.is_none() && request.parts.version == Version::HTTP_11;
+        if is_missing || another.is_some() {
             let hint = "send one header Host";
             let detail = "the request must have one header Host";
             return Err(Problem::client(StatusCode::BAD_REQUEST, "BadRequest", detail, hint));
         }
-        let host = request.host();
+        // In HTTP/2 it may be the authority.
+        let authority = || request.parts.uri.authority().map(|it| it.as_str());
+        let host = host.and_then(|it| it.to_str().ok()).or_else(authority).unwrap_or_default();
         if self.options.accepts_host(host, client.is_loopback()) {
             return Ok(());
         }

@@ -7,6 +7,9 @@
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
+/// An empty array.
+const NO_ARGUMENTS: [u8; 1] = [0x90];
+
 /// The name and the type of a parameter.
 pub(crate) trait Parameter {
     fn kind(&self) -> &str;
@@ -54,6 +57,9 @@ pub(crate) fn values<P: Parameter>(
     values: Vec<Value>,
 ) -> Result<Vec<u8>, String> {
     check_count(parameters, values.len())?;
+    if values.is_empty() {
+        return Ok(NO_ARGUMENTS.to_vec());
+    }
     let values = parameters.iter().zip(values).enumerate().map(|(at, (parameter, json))| {
         let kind = parameter.kind();
         value(kind, json).ok_or_else(|| format!("argument {} is not of type {kind}", at + 1))

@@ -6,17 +6,19 @@
 //! here until the queue has a place, and nothing more is read from its connection meanwhile; that of
 //! a proxy is refused.
 
+use std::cell::Cell;
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
-use std::future::poll_fn;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::task::Poll;
 use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError, oneshot};
 use tokio::time::timeout;
 use wigwag_actor::reply::cancelled::CancelledAsks;
-use wigwag_actor::reply::flow::Flow;
 use wigwag_actor::{
     CallErrorKind, Caller, Exported, InboundQueue, InboundQueueOwner, InlineRun, ItemSink,
     RemoteCallCounters, proceed_inline,
@@ -27,6 +29,7 @@ use wigwag_wire::call::{CallExtra, REPLY};
 use wigwag_wire::small::DynEncode;
 use wigwag_wire::{Buffer, Reader, Time, varint};
 
+use super::asks::{AskNumber, Asker, Asks, EncodedItems};
 use super::failure::Failure;
 use super::identity::ClientIdentity;
 use super::items::FlowSink;
@@ -40,6 +43,11 @@ use crate::session::references::scope;
 
 /// The number of the channel in the encoded calls, which nothing reads.
 const CHANNEL: u64 = 0;
+
+thread_local! {
+    /// Memory for the reply that is being encoded, which is empty.
+    static REPLY_MEMORY: Cell<Buffer> = const { Cell::new(Buffer::new()) };
+}
 
 /// What a kind of client may do.
 #[derive(Clone)]
@@ -74,8 +82,14 @@ pub(crate) struct ClientCalls {
 
 /// The queue from this client to one actor.
 struct ActorQueue {
-    inbound: Mutex<Box<dyn InboundQueue>>,
+    inbound: Mutex<Inbound>,
     owner: Arc<QueueOwner>,
+}
+
+struct Inbound {
+    queue: Box<dyn InboundQueue>,
+    /// Memory for the call that is being sent.
+    frame: Buffer,
 }
 
 /// The client as the actor sees it.
@@ -91,45 +105,6 @@ struct QueueOwner {
     caller: Caller,
     /// The counters of the actor.
     counters: Arc<RemoteCallCounters>,
-}
-
-/// The asks without an answer, by their slots.
-#[derive(Default)]
-struct Asks {
-    answer_bytes_max: usize,
-    table: Mutex<AskTable>,
-    cancelled: CancelledAsks,
-}
-
-#[derive(Default)]
-struct AskTable {
-    last_slot: u32,
-    open: HashMap<u32, Asker>,
-}
-
-/// The place where an answer is waited for.
-enum Asker {
-    Value(oneshot::Sender<Result<Vec<u8>, Failure>>),
-    Items(Arc<EncodedItems>),
-}
-
-/// The items of a stream, encoded, on their way to the client.
-pub(crate) type EncodedItems = Flow<Vec<u8>>;
-
-impl Asker {
-    fn complete(self, outcome: Result<Vec<u8>, Failure>) {
-        match (self, outcome) {
-            // The asker may have gone since.
-            (Asker::Value(asker), outcome) => drop(asker.send(outcome)),
-            (Asker::Items(items), Ok(_)) => items.end(Ok(())),
-            (Asker::Items(items), Err(Failure::Call(kind, text))) => {
-                items.end(Err((kind, Some(text.into()))));
-            }
-            (Asker::Items(items), Err(Failure::Malformed(text))) => {
-                items.end(Err((CallErrorKind::BadArguments, Some(text.into()))));
-            }
-        }
-    }
 }
 
 /// The tells of a connection that came to nothing: all are counted, the first is logged.
@@ -159,7 +134,7 @@ impl ClientCalls {
     ) -> ClientCalls {
         let peer = identity.caller.peer.clone();
         let is_logged = AtomicBool::new(false);
-        let asks = Asks { answer_bytes_max: terms.answer_bytes_max, ..Asks::default() };
+        let asks = Asks::new(terms.answer_bytes_max);
         let rejected = Arc::new(Rejected { peer, all: rejected_tells, is_logged });
         ClientCalls {
             queues: Mutex::default(),
@@ -195,9 +170,10 @@ impl ClientCalls {
         (method, arguments): (u32, &[u8]),
         held: Option<OwnedSemaphorePermit>,
     ) -> Result<(), Failure> {
-        let mut frame = Buffer::new();
-        write::tell(&mut frame, CHANNEL, method, |out| out.extend(arguments));
-        self.queue(actor).send(&frame, held, false).await.map(drop)
+        let write = |frame: &mut Buffer| {
+            write::tell(frame, CHANNEL, method, |out| out.extend(arguments));
+        };
+        self.queue(actor).send(write, held, false).await.map(drop)
     }
 
     /// Asks an actor, and waits for the answer, which is one MessagePack value, for at most `limit`.
@@ -209,16 +185,23 @@ impl ClientCalls {
     ) -> Result<Vec<u8>, Failure> {
         let (sender, answer) = oneshot::channel();
         let open = self.asks.open(Asker::Value(sender));
-        let asking = async {
-            let frame = ask_frame(CallExtra::Deadline(clock::now() + limit), open.slot, call);
+        let mut asking = pin!(async {
+            let extra = CallExtra::Deadline(clock::now() + limit);
+            let write = |frame: &mut Buffer| put_ask(frame, extra, open.number, call);
             // An idle, quick actor answers before this goes on, and no task waits for another.
             let may_run = poll_fn(proceed_inline).await;
-            if let Some(run) = self.queue(actor).send(&frame, None, may_run).await? {
+            if let Some(run) = self.queue(actor).send(write, None, may_run).await? {
                 run.run_queued();
             }
             let dropped = || Failure::call(CallErrorKind::ReplyDropped, "");
             answer.await.unwrap_or_else(|_| Err(dropped()))
-        };
+        });
+        // An answer that is there at once needs no timer.
+        if let Poll::Ready(answer) =
+            poll_fn(|context| Poll::Ready(asking.as_mut().poll(context))).await
+        {
+            return answer;
+        }
         timeout(limit, asking).await.unwrap_or_else(|_| {
             let text = format!("no answer within {limit:?}");
             Err(Failure::call(CallErrorKind::DeadlinePassed, text))
@@ -234,11 +217,12 @@ impl ClientCalls {
     ) -> Result<OpenStream, Failure> {
         let items = Arc::new(EncodedItems::new());
         items.set_ahead(ahead);
-        let slot = self.asks.open(Asker::Items(items.clone())).keep();
+        let number = self.asks.open(Asker::Items(items.clone())).keep();
         // Dropping it cancels the ask.
-        let open = OpenStream { items, calls: self.clone(), slot };
-        let frame = ask_frame(CallExtra::Items(ahead as u64), slot, call);
-        self.queue(actor).send(&frame, None, false).await?;
+        let open = OpenStream { items, calls: self.clone(), number };
+        let extra = CallExtra::Items(ahead as u64);
+        let write = |frame: &mut Buffer| put_ask(frame, extra, number, call);
+        self.queue(actor).send(write, None, false).await?;
         Ok(open)
     }
 
@@ -265,19 +249,23 @@ impl ClientCalls {
             caller: self.identity.caller.clone(),
             counters: actor.remote_counters(),
         });
-        let inbound = Mutex::new(actor.open_inbound_queue(owner.clone()));
-        let queue = Arc::new(ActorQueue { inbound, owner });
+        let inbound =
+            Inbound { queue: actor.open_inbound_queue(owner.clone()), frame: Buffer::new() };
+        let queue = Arc::new(ActorQueue { inbound: Mutex::new(inbound), owner });
         queues.insert(actor.number(), queue.clone());
         queue
     }
 }
 
-/// An ask in the form in which it waits for the actor.
-fn ask_frame(extra: CallExtra, slot: u32, (method, arguments): (u32, &[u8])) -> Buffer {
-    let mut frame = Buffer::new();
+/// Writes an ask in the form in which it waits for the actor.
+fn put_ask(
+    frame: &mut Buffer,
+    extra: CallExtra,
+    ask: AskNumber,
+    (method, arguments): (u32, &[u8]),
+) {
     let put = |out: &mut Buffer| out.extend(arguments);
-    write::ask_stored(&mut frame, extra, CHANNEL, (slot, 0), method, put);
-    frame
+    write::ask_stored(frame, extra, CHANNEL, ask, method, put);
 }
 
 impl Drop for ClientCalls {
@@ -294,7 +282,7 @@ impl ActorQueue {
     /// The actor has stopped, or has no place for a client that does not wait.
     async fn send(
         &self,
-        frame: &Buffer,
+        write: impl FnOnce(&mut Buffer),
         held: Option<OwnedSemaphorePermit>,
         may_run: bool,
     ) -> Result<Option<InlineRun>, Failure> {
@@ -313,38 +301,19 @@ impl ActorQueue {
             }
         }
         let mut inbound = lock(&self.inbound);
+        let Inbound { queue, frame } = &mut *inbound;
+        frame.clear();
+        write(frame);
         lock(&self.owner.held).push_back(held);
-        let bytes = frame.as_slice();
-        match bytes.len() < SHARED_CALLS_BYTES_MIN {
-            true => inbound.accept(bytes, 1, 1),
-            false => inbound.accept_shared(bytes.to_vec().into(), 1, 1),
+        match frame.len() < SHARED_CALLS_BYTES_MIN {
+            true => queue.accept(frame.as_slice(), 1, 1),
+            false => queue.accept_shared(std::mem::take(frame).into_vec().into(), 1, 1),
         }
         if may_run {
-            return Ok(inbound.publish_inline());
+            return Ok(queue.publish_inline());
         }
-        inbound.publish();
+        queue.publish();
         Ok(None)
-    }
-}
-
-/// An ask whose answer is waited for. Dropping it cancels the ask.
-struct OpenAsk<'a> {
-    asks: &'a Asks,
-    slot: u32,
-}
-
-impl OpenAsk<'_> {
-    /// Leaves the ask open, for an owner that cancels it.
-    fn keep(self) -> u32 {
-        let slot = self.slot;
-        std::mem::forget(self);
-        slot
-    }
-}
-
-impl Drop for OpenAsk<'_> {
-    fn drop(&mut self) {
-        self.asks.cancel(self.slot);
     }
 }
 
@@ -352,64 +321,14 @@ impl Drop for OpenAsk<'_> {
 pub(crate) struct OpenStream {
     pub(crate) items: Arc<EncodedItems>,
     calls: Arc<ClientCalls>,
-    slot: u32,
+    number: AskNumber,
 }
 
 impl Drop for OpenStream {
     fn drop(&mut self) {
         self.items.abandon();
-        self.calls.asks.cancel(self.slot);
+        self.calls.asks.cancel(self.number);
     }
-}
-
-impl Asks {
-    fn cancel(&self, slot: u32) {
-        if lock(&self.table).open.remove(&slot).is_some() {
-            self.cancelled.mark((slot, 0));
-        }
-    }
-
-    /// The way of the items to the stream in `slot`; `None` if it is no longer waited for.
-    fn items(&self, slot: u32) -> Option<Arc<EncodedItems>> {
-        match lock(&self.table).open.get(&slot)? {
-            Asker::Items(items) => Some(items.clone()),
-            Asker::Value(_) => None,
-        }
-    }
-
-    fn open(&self, asker: Asker) -> OpenAsk<'_> {
-        let mut table = lock(&self.table);
-        // Few are open at a time, so the next number that is free comes soon.
-        while table.open.contains_key(&table.last_slot) {
-            table.last_slot = table.last_slot.wrapping_add(1);
-        }
-        let slot = table.last_slot;
-        table.last_slot = slot.wrapping_add(1);
-        table.open.insert(slot, asker);
-        OpenAsk { asks: self, slot }
-    }
-
-    /// Hands an answer to the ask, if it is still open.
-    fn complete(&self, slot: u32, outcome: Result<Vec<u8>, Failure>) {
-        let asker = lock(&self.table).open.remove(&slot);
-        if let Some(asker) = asker {
-            asker.complete(outcome);
-        }
-    }
-
-    fn complete_with(&self, slot: u32, value: &[u8]) {
-        let outcome = match value.len() {
-            bytes if bytes <= self.answer_bytes_max => Ok(value.to_vec()),
-            bytes => Err(too_large(bytes, self.answer_bytes_max)),
-        };
-        self.complete(slot, outcome);
-    }
-}
-
-/// The failure of an answer that no client accepts.
-pub(crate) fn too_large(bytes: usize, most: usize) -> Failure {
-    let text = format!("the reply has {bytes} bytes, and at most {most} are sent");
-    Failure::call(CallErrorKind::TooLarge, text)
 }
 
 impl InboundQueueOwner for QueueOwner {
@@ -417,9 +336,11 @@ impl InboundQueueOwner for QueueOwner {
         let calls = units as usize;
         let mut held = lock(&self.held);
         let calls = calls.min(held.len());
-        let freed: Vec<_> = held.drain(..calls).collect();
+        // Dropped without the lock, since what is given back may wake a task.
+        let first = if calls == 1 { held.pop_front() } else { None };
+        let freed: Vec<_> = if calls > 1 { held.drain(..calls).collect() } else { Vec::new() };
         drop(held);
-        drop(freed);
+        drop((first, freed));
         self.places.add_permits(calls);
         if let Some(room) = &self.room {
             room.free(calls);
@@ -443,8 +364,8 @@ impl InboundQueueOwner for QueueOwner {
         drop(left);
     }
 
-    fn open_items(&self, slot: u32, _generation: u32, _limit: u64) -> Option<Box<dyn ItemSink>> {
-        Some(Box::new(FlowSink(self.asks.items(slot)?)))
+    fn open_items(&self, slot: u32, generation: u32, _limit: u64) -> Option<Box<dyn ItemSink>> {
+        Some(Box::new(FlowSink(self.asks.items((slot, generation))?)))
     }
 
     fn joins(&self) -> bool {
@@ -462,19 +383,30 @@ impl InboundQueueOwner for QueueOwner {
     fn replies(&self, frames: &mut Buffer, _count: u64) {
         let mut reader = Reader::new(frames.as_slice());
         // The frames are those that the actor has written, so nothing is left over.
-        while let Some((slot, value)) = next_reply(&mut reader) {
-            self.asks.complete_with(slot, value);
+        while let Some((number, value)) = next_reply(&mut reader) {
+            self.asks.complete_with(number, value.to_vec());
         }
         frames.clear();
     }
 
-    fn reply(&self, slot: u32, _generation: u32, value: &dyn DynEncode) {
-        let mut out = Buffer::new();
+    fn reply(&self, slot: u32, generation: u32, value: &dyn DynEncode) {
+        let number = (slot, generation);
+        // To begin without memory costs a tenth of a short call.
+        let mut out = REPLY_MEMORY.take();
         if scope::encode_without(&mut out, |out| value.encode(out)) {
-            return self.asks.complete_with(slot, out.as_slice());
+            let value = match out.len() < SHARED_CALLS_BYTES_MIN {
+                true => {
+                    let value = out.as_slice().to_vec();
+                    out.clear();
+                    REPLY_MEMORY.set(out);
+                    value
+                }
+                false => out.into_vec(),
+            };
+            return self.asks.complete_with(number, value);
         }
         let why = "the reply has a reference to an actor, which only a node can hold";
-        self.asks.complete(slot, Err(Failure::call(CallErrorKind::NotSerializable, why)));
+        self.asks.complete(number, Err(Failure::call(CallErrorKind::NotSerializable, why)));
     }
 
     fn rejected(&self, _method: u32, kind: CallErrorKind, reason: &dyn fmt::Display) {
@@ -482,19 +414,19 @@ impl InboundQueueOwner for QueueOwner {
         self.rejected.add(&format_args!("{kind}: {reason}"));
     }
 
-    fn fail(&self, slot: u32, _generation: u32, kind: CallErrorKind, detail: &str) {
+    fn fail(&self, slot: u32, generation: u32, kind: CallErrorKind, detail: &str) {
         self.counters.rejected(kind);
-        self.asks.complete(slot, Err(Failure::call(kind, detail)));
+        self.asks.complete((slot, generation), Err(Failure::call(kind, detail)));
     }
 }
 
-/// The slot and the value of the next REPLY frame.
-fn next_reply<'a>(reader: &mut Reader<'a>) -> Option<(u32, &'a [u8])> {
+/// The ask and the value of the next REPLY frame.
+fn next_reply<'a>(reader: &mut Reader<'a>) -> Option<(AskNumber, &'a [u8])> {
     let kind = reader.u8().ok()?;
     debug_assert_eq!(kind, REPLY, "an owner that joins no answers gets no runs");
     let length = usize::try_from(varint::take(reader).ok()?).ok()?;
     let mut body = Reader::new(reader.take(length).ok()?);
     let slot = u32::try_from(varint::take(&mut body).ok()?).ok()?;
-    varint::take(&mut body).ok()?;
-    Some((slot, body.take_rest()))
+    let generation = u32::try_from(varint::take(&mut body).ok()?).ok()?;
+    Some(((slot, generation), body.take_rest()))
 }

@@ -8,7 +8,7 @@ use wigwag_actor::{CallErrorKind, ItemOffer, ItemSink};
 use wigwag_wire::Buffer;
 use wigwag_wire::small::DynEncode;
 
-use super::calls::EncodedItems;
+use super::asks::EncodedItems;
 use crate::limits::PROXY_ITEM_BYTES_MAX;
 use crate::session::references::scope;
 

@@ -10,6 +10,7 @@ pub(crate) mod encoding;
 pub(crate) mod rooms;
 pub(crate) mod items;
 pub(crate) mod calls;
+pub(crate) mod asks;
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -267,6 +268,7 @@ impl ProxyMethod {
         };
         match arguments {
             Value::Array(values) => Ok(values),
+            Value::Object(named) if parameters.is_empty() && named.is_empty() => Ok(Vec::new()),
             Value::Object(named) if !is_one || has_its_name(&named) => {
                 let named = named.into_iter().collect();
                 let ordered = encoding::in_order(parameters, named, || Value::Null);

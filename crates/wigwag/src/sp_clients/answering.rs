@@ -22,7 +22,8 @@ use super::{SpClients, Stage};
 use crate::limits::{
     SP_ANSWER_BYTES_MAX, SP_ANSWERS_BYTES_MAX, SP_ASK_MAX, SP_CLIENT_CALLS_MAX, SURVEY_MEMBERS_MAX,
 };
-use crate::proxy::calls::{ClientCalls, Terms, too_large};
+use crate::proxy::asks::too_large;
+use crate::proxy::calls::{ClientCalls, Terms};
 use crate::proxy::failure::Failure;
 use crate::proxy::identity::ClientIdentity;
 
