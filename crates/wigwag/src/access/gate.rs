@@ -29,7 +29,7 @@ impl CallGate for MethodGate {
     }
 
     fn admits(&self) -> bool {
-        self.identity.admits(clock::now())
+        self.identity.admits(clock::now)
     }
 
     fn is_counting(&self) -> bool {

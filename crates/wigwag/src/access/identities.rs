@@ -99,9 +99,11 @@ impl IdentityUse {
         self.limits.calls_per_second.is_some()
     }
 
-    /// Counts a call that begins at `now`; false if it is one too many.
-    pub(crate) fn admits(&self, now: Time) -> bool {
+    /// Counts a call that begins at `now`; false if it is one too many. The clock is read only where
+    /// there is a limit.
+    pub(crate) fn admits(&self, now: impl FnOnce() -> Time) -> bool {
         let Some(most) = self.limits.calls_per_second else { return true };
+        let now = now();
         let cost = SECOND / u64::from(most.max(1));
         // Later by a second, so that a clock that has just begun counts no less.
         let (now, most) = (now.as_nanos() + SECOND, u64::from(most));
@@ -151,7 +153,7 @@ mod tests {
     fn calls_of_a_second_may_come_at_once_and_no_more_than_that() {
         let identity = identity(IdentityLimits::default().calls_per_second(10));
         let admitted = |at: u64, tries: usize| {
-            (0..tries).filter(|_| identity.admits(Time::from_nanos(at))).count()
+            (0..tries).filter(|_| identity.admits(|| Time::from_nanos(at))).count()
         };
         let start = 100 * SECOND;
         assert_eq!(admitted(start, 50), 10);
@@ -163,6 +165,6 @@ mod tests {
     #[test]
     fn a_rate_of_nothing_admits_nothing() {
         let identity = identity(IdentityLimits::default().calls_per_second(0));
-        assert!(!identity.admits(Time::from_nanos(100 * SECOND)));
+        assert!(!identity.admits(|| Time::from_nanos(100 * SECOND)));
     }
 }

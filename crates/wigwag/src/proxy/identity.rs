@@ -43,7 +43,7 @@ impl ClientIdentity {
     /// # Errors
     /// The client makes more calls than it may.
     pub(crate) fn admit(&self) -> Result<(), Failure> {
-        match self.place.identity().admits(clock::now()) {
+        match self.place.identity().admits(clock::now) {
             true => Ok(()),
             false => {
                 let text = "the caller makes more calls a second than it may";
