@@ -3,6 +3,7 @@
 pub(crate) mod columns;
 pub(crate) mod escape;
 pub(crate) mod layout;
+pub(crate) mod matrix;
 pub mod text;
 pub mod html;
 pub mod compare;

@@ -4,6 +4,8 @@
 //! the reason stands below. A terminal is narrow: the columns are those that one asks for first;
 //! the page and the document have all.
 
+mod matrix;
+
 use crate::report::columns::{Column, TerminalDetail, earned, verdict_word};
 use crate::report::escape::{short, terminal};
 use crate::report::layout::{Layout, Table};
@@ -36,6 +38,7 @@ pub fn tables(results: &Results) -> String {
         section(&mut text, &format!("{} / {}", table.workload, table.title()));
         figures(&mut text, table);
     }
+    matrix::matrices(&mut text, results);
     if !layout.known_bad.is_empty() {
         section(&mut text, "known bad: each must come out VOID or FLAGGED");
         known_bad(&mut text, &layout.known_bad);

@@ -107,3 +107,36 @@ fn an_empty_run_and_an_interrupted_one_say_so() {
         "{text}"
     );
 }
+
+#[test]
+fn every_server_stands_beside_every_client_in_one_table() {
+    let mut results = rich();
+    let row = |results: &mut Results, cell: &str, change: fn(&mut Row)| {
+        change(results.rows.iter_mut().find(|row| row.cell == cell).unwrap());
+    };
+    row(&mut results, "raw × go", |row| row.verdict = Verdict::Void);
+    row(&mut results, "go × raw", |row| row.verdict = Verdict::Flagged);
+    row(&mut results, "wigwag × go", |row| row.ratio_to_raw = None);
+    results.rows.retain(|row| row.cell != "go × wigwag");
+    let text = tables(&results);
+    let lines = table(&text, "pingpong / every server (down) × every client (across), ÷ raw");
+    let words = |line: &str| {
+        line.split("  ")
+            .map(str::trim)
+            .filter(|it| !it.is_empty())
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(words(lines[1])[..3], ["× raw", "× wigwag", "× go"], "{text}");
+    let of = |server: &str| words(lines[2..].iter().find(|line| line.starts_with(server)).unwrap());
+    assert_eq!(of("raw")[..4], ["raw", "1.00", "0.898", "✕"], "{text}");
+    assert_eq!(of("wigwag")[3], "148 k/s", "{text}");
+    assert_eq!(of("go")[1..3], ["▲ 0.777", "–"], "{text}");
+}
+
+#[test]
+fn a_participant_that_met_nobody_else_has_no_matrix() {
+    let mut results = rich();
+    results.rows.retain(|row| !row.cell.contains(" × ") || row.cell == "raw × raw");
+    assert!(!tables(&results).contains("every client"));
+}
