@@ -8,4 +8,4 @@ case "$CELL" in
     spawn) set -- -Xmx6g "$@" ;;
     *) set -- "-Xms$heap" "-Xmx$heap" -XX:+AlwaysPreTouch "$@" ;;
 esac
-exec java -XX:+ExitOnOutOfMemoryError "$@"
+exec java -XX:+ExitOnOutOfMemoryError -XX:+DisplayVMOutputToStderr "$@"
