@@ -4,6 +4,14 @@ import java.io.IOException;
 
 /** The lab's contract for programs of the JVM: orders, READY, GO, the account, the end. */
 public final class Lab {
+    static {
+        // The threads of actors that wait for messages would keep a program alive that has failed.
+        Thread.setDefaultUncaughtExceptionHandler((thread, fault) -> {
+            fault.printStackTrace();
+            Runtime.getRuntime().halt(1);
+        });
+    }
+
     private Lab() {}
 
     /** An order of the lab. */

@@ -38,7 +38,7 @@ public final class Client {
             request = tokens.next();
             sent++;
             buffer.clear().putInt(request).flip();
-            // A socket without anything in flight takes four bytes; more often than not in one go.
+            // Nothing is in flight, so the socket has room for four bytes.
             while (buffer.hasRemaining()) channel.write(buffer);
             buffer.clear();
         }

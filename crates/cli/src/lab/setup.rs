@@ -43,6 +43,9 @@ fn set_up(participant: &Participant) -> Result<(), Failed> {
         peer.license,
         peer.folder.display()
     ));
+    if let Some(fetches) = &peer.fetches {
+        print::error(&format!("{name}: fetches {fetches}"));
+    }
     for (line, mut command) in peer.setup() {
         print::error(&format!("{name}: runs {line}, because its peer.toml says so"));
         // The output of the line is for the user, not part of a result.

@@ -301,7 +301,8 @@ fn what_is_not_known_or_not_installed_is_told_with_what_mends_it() {
     let peers = Peers::new("missing");
     peers.add(
         "gopher",
-        "setup = [[\"sh\", \"-c\", \"echo made > made\"]]\ninstalled = \"made\"\n\
+        "fetches = \"2 MB of gophers\"\nsetup = [[\"sh\", \"-c\", \"echo made > made\"]]\n\
+         installed = \"made\"\n\
          version = [\"echo\", \"gopher 1.2\"]\n[role]\ncounter = [\"sh\", \"-c\", \"exit 3\"]\n",
     );
     let lab = |words: &[&str]| {
@@ -328,6 +329,9 @@ fn what_is_not_known_or_not_installed_is_told_with_what_mends_it() {
     has_no_number(&row);
     let set_up = lab(&["setup", "gopher"]);
     assert_eq!((set_up.code, set_up.out.as_str()), (Some(0), "gopher is installed\n"));
+    let fetches = set_up.err.find("gopher: fetches 2 MB of gophers");
+    let runs = set_up.err.find("gopher: runs sh -c");
+    assert!(fetches.is_some() && fetches < runs, "{set_up:?}");
     let void = lab(&run_it);
     let [row] = rows(&void.out).try_into().unwrap();
     assert_eq!((void.code, &row["verdict"]), (Some(6), &"void".into()));

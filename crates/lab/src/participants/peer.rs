@@ -29,6 +29,8 @@ pub struct Peer {
     pub license: String,
     /// The folder of the peer.
     pub folder: PathBuf,
+    /// Downloads of the set-up and their size, in words; `None` if it downloads nothing.
+    pub fetches: Option<String>,
     /// Commands that install it, in order.
     pub setup: Vec<Vec<String>>,
     /// Whether the peer promises order.
@@ -65,6 +67,7 @@ struct File {
     license: String,
     #[serde(default)]
     version: Vec<String>,
+    fetches: Option<String>,
     #[serde(default)]
     setup: Vec<Vec<String>>,
     installed: Option<PathBuf>,
@@ -234,6 +237,7 @@ impl Peer {
             name: file.name,
             language: file.language,
             license: file.license,
+            fetches: file.fetches,
             setup: file.setup,
             ordered: file.ordered,
             resumes: file.resumes,
