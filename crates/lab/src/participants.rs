@@ -26,7 +26,7 @@ pub enum Participant {
         program: PathBuf,
     },
     /// A participant whose programs are in a folder.
-    Peer(Peer),
+    Peer(Box<Peer>),
 }
 
 impl Participant {

@@ -31,7 +31,7 @@ impl Roster {
             print::error(&format!("left out: {error}"));
         }
         let mut participants = Participant::embedded(&program);
-        participants.extend(peers.into_iter().map(Participant::Peer));
+        participants.extend(peers.into_iter().map(|peer| Participant::Peer(Box::new(peer))));
         // The order is kept otherwise.
         participants.sort_by_key(Participant::is_known_bad);
         Ok(Roster { program, participants })
