@@ -1,6 +1,6 @@
 import java.io.{DataInputStream, EOFException}
 import java.net.{InetAddress, ServerSocket, Socket}
-import java.util.concurrent.Executors
+import java.util.concurrent.{LinkedBlockingQueue, ThreadPoolExecutor, TimeUnit}
 
 import scala.concurrent.duration.Duration
 import scala.concurrent.{Await, ExecutionContext, Future}
@@ -14,8 +14,13 @@ object PingPong {
   private val Connections = 100
   private val ping = "Ping".getBytes
   private val pong = "Pong".getBytes
-  private implicit val pool: ExecutionContext =
-    ExecutionContext.fromExecutor(Executors.newFixedThreadPool(Connections))
+  private implicit val pool: ExecutionContext = {
+    val queue = new LinkedBlockingQueue[Runnable](2 * Connections)
+    val threads = new ThreadPoolExecutor(Connections, Connections, 0, TimeUnit.SECONDS, queue)
+    // A thread takes long to begin while others are at work, and connections would wait for theirs.
+    threads.prestartAllCoreThreads()
+    ExecutionContext.fromExecutor(threads)
+  }
 
   def main(arguments: Array[String]): Unit =
     if (arguments.contains("server")) server() else client()
