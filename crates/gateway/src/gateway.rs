@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use hyper::{Request, Response};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tower_service::Service;
 use wigwag::{Address, Node};
@@ -24,7 +24,7 @@ use crate::limits::{BODIES_BYTES_MAX, CONNECTIONS_MAX};
 use crate::options::GatewayOptions;
 use crate::routes::Routes;
 use crate::server;
-use crate::shared::{Inner, Stage};
+use crate::shared::{Inner, Progress, Stage};
 use crate::snapshots::Snapshots;
 
 /// A gateway from HTTP to the actors of a node. Clones are the same gateway.
@@ -38,11 +38,11 @@ pub struct Gateway {
     _owner: Arc<Owner>,
 }
 
-struct Owner(watch::Sender<Stage>);
+struct Owner(Arc<Progress>);
 
 impl Drop for Owner {
     fn drop(&mut self) {
-        self.0.send_replace(Stage::Closed);
+        self.0.advance(Stage::Closed);
     }
 }
 
@@ -67,13 +67,13 @@ impl Gateway {
                 forms: FormsTable::default(),
                 sessions: Sessions::default(),
                 snapshots: Snapshots::default(),
-                stage: watch::Sender::new(Stage::Open),
+                progress: Arc::new(Progress::new()),
                 mounted: Arc::new(Client::mounted()),
                 servers: Mutex::default(),
                 router: router.map(|router| router.fallback_service(actors)),
             }
         });
-        let owner = Arc::new(Owner(inner.stage.clone()));
+        let owner = Arc::new(Owner(inner.progress.clone()));
         Gateway { inner, _owner: owner }
     }
 
@@ -92,7 +92,7 @@ impl Gateway {
     /// # Cancellation
     /// If dropped while it waits, the gateway does not listen there.
     pub async fn listen(&self, address: &str) -> Result<Address, GatewayError> {
-        if *self.inner.stage.borrow() != Stage::Open {
+        if self.inner.is_closing() {
             return Err(GatewayError::Closed);
         }
         let (listener, bound) = server::bind(&self.inner, address).await?;
@@ -130,11 +130,11 @@ impl Gateway {
     /// # Cancellation
     /// If dropped while it waits, the gateway goes on closing, without a limit.
     pub async fn close(&self, limit: Duration) -> bool {
-        self.inner.advance(Stage::Closing);
+        self.inner.progress.advance(Stage::Closing);
         let mut servers = std::mem::take(&mut *self.servers());
         let ending = async { while servers.join_next().await.is_some() {} };
         let is_done = tokio::time::timeout(limit, ending).await.is_ok();
-        self.inner.advance(Stage::Closed);
+        self.inner.progress.advance(Stage::Closed);
         servers.shutdown().await;
         is_done
     }

@@ -1,7 +1,7 @@
 //! The routes that methods of actors have of their own.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use hyper::Method;
 use hyper::http::request::Parts;
@@ -13,6 +13,14 @@ use crate::http::problem::Problem;
 /// The table of the routes, which follows what the node exports.
 #[derive(Default)]
 pub(crate) struct Routes(RwLock<Option<Arc<Table>>>);
+
+/// The table as one connection has seen it last: to look at that of all connections for each request
+/// would have every processor write to the same memory.
+#[derive(Default)]
+pub(crate) struct SeenRoutes(Mutex<Option<Arc<Seen>>>);
+
+/// A table, counted for one connection alone.
+pub(crate) struct Seen(Arc<Table>);
 
 struct Table {
     /// The version of the exports that the table is of.
@@ -30,18 +38,18 @@ struct Target {
 }
 
 /// The call that a route leads to.
-pub(crate) struct RouteCall {
-    pub(crate) actor: Arc<str>,
+pub(crate) struct RouteCall<'t> {
+    pub(crate) actor: &'t str,
     pub(crate) method: &'static str,
-    pub(crate) key: Arc<str>,
+    pub(crate) key: &'t str,
     /// The arguments that are segments of the path.
     pub(crate) captured: Vec<(String, String)>,
 }
 
-impl Routes {
+impl Seen {
     /// The call that a request is for; `None` if no route has its path.
-    pub(crate) fn find(&self, node: &Node, request: &Parts) -> Result<Option<RouteCall>, Problem> {
-        let table = self.table(node);
+    pub(crate) fn find(&self, request: &Parts) -> Result<Option<RouteCall<'_>>, Problem> {
+        let table = &*self.0;
         if table.is_empty {
             return Ok(None);
         }
@@ -59,15 +67,29 @@ impl Routes {
             .iter()
             .map(|(name, text)| Ok::<_, Problem>((name.to_owned(), decoded(text)?.into_owned())));
         Ok(Some(RouteCall {
-            actor: target.actor.clone(),
+            actor: &target.actor,
             method: target.method,
-            key: target.key.clone(),
+            key: &target.key,
             captured: captured.collect::<Result<_, _>>()?,
         }))
     }
+}
 
-    fn table(&self, node: &Node) -> Arc<Table> {
+impl SeenRoutes {
+    /// The routes of what the node exports now.
+    pub(crate) fn current(&self, routes: &Routes, node: &Node) -> Arc<Seen> {
         let version = node.exports_version();
+        // A panic elsewhere leaves the old table or the new one.
+        let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*seen {
+            Some(seen) if seen.0.version == version => seen.clone(),
+            _ => seen.insert(Arc::new(Seen(routes.table(node, version)))).clone(),
+        }
+    }
+}
+
+impl Routes {
+    fn table(&self, node: &Node, version: u64) -> Arc<Table> {
         let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(table) = known.as_ref().filter(|table| table.version == version) {
             return table.clone();

@@ -90,11 +90,15 @@ async fn serve_connection(gateway: Arc<Inner>, connection: Connection, is_loopba
     let client = Arc::new(Client::new(connection.clone(), is_loopback));
     let watched = client.clone();
     let io = TokioIo::new(ConnectionIo::new(connection.clone(), gateway.options.get_stall_time()));
+    // One count for both, which no other connection shares: a count of the gateway's for each request
+    // would have every processor write to the same memory.
+    let answering = Arc::new((gateway.clone(), client));
     let service = service_fn(|request| {
-        let (gateway, client) = (gateway.clone(), client.clone());
+        let answering = answering.clone();
         async move {
+            let (gateway, client) = &*answering;
             let begun = client.activity.begin();
-            let response = gateway.answer(&client, request).await;
+            let response = gateway.answer(client, request).await;
             Ok::<_, Infallible>(response.map(|body| body.holding(begun)))
         }
     });

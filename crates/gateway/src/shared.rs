@@ -1,5 +1,6 @@
 //! What requests and servers of a gateway share.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use tokio::sync::{Semaphore, watch};
@@ -38,7 +39,7 @@ pub(crate) struct Inner {
     pub(crate) sessions: Sessions,
     /// What live pages are sent.
     pub(crate) snapshots: Snapshots,
-    pub(crate) stage: watch::Sender<Stage>,
+    pub(crate) progress: Arc<Progress>,
     /// The client of requests that come through a router of the program, without a connection of ours.
     pub(crate) mounted: Arc<Client>,
     pub(crate) servers: Mutex<JoinSet<()>>,
@@ -46,23 +47,38 @@ pub(crate) struct Inner {
     pub(crate) router: Option<axum::Router>,
 }
 
-impl Inner {
+/// How far the end of a gateway has come, for what waits for it.
+pub(crate) struct Progress {
+    stage: watch::Sender<Stage>,
+    /// That the stage is not [`Open`](Stage::Open). Each request looks at it, and a look at the stage
+    /// itself takes a lock that all processors would share.
+    is_closing: AtomicBool,
+}
+
+impl Progress {
+    pub(crate) fn new() -> Progress {
+        Progress { stage: watch::Sender::new(Stage::Open), is_closing: AtomicBool::new(false) }
+    }
+
     pub(crate) fn advance(&self, stage: Stage) {
+        self.is_closing.fetch_or(stage != Stage::Open, Ordering::Release);
         self.stage.send_if_modified(|now| {
             let further = *now < stage;
             *now = stage.max(*now);
             further
         });
     }
+}
 
+impl Inner {
     /// True if no request may begin.
     pub(crate) fn is_closing(&self) -> bool {
-        *self.stage.borrow() != Stage::Open
+        self.progress.is_closing.load(Ordering::Acquire)
     }
 
     /// Waits until the end has come this far.
     pub(crate) async fn reached(&self, stage: Stage) {
         // The sender lives as long as `self`, so there is no error.
-        let _ = self.stage.subscribe().wait_for(|now| *now >= stage).await;
+        let _ = self.progress.stage.subscribe().wait_for(|now| *now >= stage).await;
     }
 }

@@ -17,6 +17,7 @@ use crate::http::head::Parts;
 use crate::http::problem::Problem;
 use crate::limits::{IDENTITIES_MAX, PATHS_MAX};
 use crate::options::GatewayOptions;
+use crate::routes::SeenRoutes;
 use call::KnownCall;
 use steal::Stealable;
 
@@ -29,6 +30,7 @@ pub(crate) struct Client {
     credentials: Option<Credentials>,
     identities: Mutex<Vec<Arc<Identity>>>,
     pub(crate) activity: Arc<Activity>,
+    pub(crate) routes: SeenRoutes,
     /// The connection, for what takes it over.
     pub(crate) connection: Option<Arc<Stealable>>,
 }
@@ -52,6 +54,7 @@ impl Client {
             credentials,
             identities: Mutex::default(),
             activity: Arc::new(Activity::new()),
+            routes: SeenRoutes::default(),
             connection: Some(connection),
         }
     }
@@ -65,6 +68,7 @@ impl Client {
             credentials: None,
             identities: Mutex::default(),
             activity: Arc::new(Activity::new()),
+            routes: SeenRoutes::default(),
             connection: None,
         }
     }

@@ -83,12 +83,12 @@ impl Inner {
         self: &Arc<Inner>,
         client: &Arc<Client>,
         request: &Parts,
-        call: RouteCall,
+        call: RouteCall<'_>,
         body: B,
     ) -> Outcome {
         let identity = self.identity(client, request)?;
-        let known = self.known(&identity, &call.key, || {
-            Ok(identity.proxy.actor(&call.actor)?.method(call.method)?)
+        let known = self.known(&identity, call.key, || {
+            Ok(identity.proxy.actor(call.actor)?.method(call.method)?)
         })?;
         let mut named = Map::new();
         for (name, text) in &call.captured {

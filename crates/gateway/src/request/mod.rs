@@ -127,7 +127,8 @@ impl Inner {
         request: &Parts,
         body: B,
     ) -> Outcome {
-        if let Some(call) = self.routes.find(&self.node, &request.parts)? {
+        let routes = client.routes.current(&self.routes, &self.node);
+        if let Some(call) = routes.find(&request.parts)? {
             return self.call_route(client, request, call, body).await;
         }
         let path = request.parts.uri.path();

@@ -115,7 +115,7 @@ impl Proxy {
             Ok((actor, permitted))
         });
         let (actor, permitted) = permitted.map_err(|failure| failure.into_error(&target))?;
-        Ok(ProxyActor { proxy: self.clone(), actor, target, permitted: Arc::new(permitted) })
+        Ok(ProxyActor(Arc::new(FoundActor { proxy: self.clone(), actor, target, permitted })))
     }
 
     /// Counts a call for the limit of calls a second of the client's identity; false if this one is
@@ -161,37 +161,41 @@ impl ExportedRoute {
 }
 
 /// An exported actor as the client of a [`Proxy`] sees it.
+// One count for all of it: calls clone it, and only the counts of the client's own are not shared with
+// other processors.
 #[derive(Clone)]
-pub struct ProxyActor {
+pub struct ProxyActor(Arc<FoundActor>);
+
+struct FoundActor {
     proxy: Proxy,
     actor: Arc<dyn Exported>,
     target: Arc<str>,
-    permitted: Arc<Permitted>,
+    permitted: Permitted,
 }
 
 impl ProxyActor {
     /// The name under which it is exported.
     pub fn name(&self) -> &str {
-        &self.target
+        &self.0.target
     }
 
     /// False if the actor has stopped: the name may lead to another one since.
     pub fn is_running(&self) -> bool {
-        !self.actor.is_stopped()
+        !self.0.actor.is_stopped()
     }
 
     /// The interface of the actor, without the methods that the client may not call.
     pub fn described(&self) -> Described {
         let mut out = Buffer::new();
-        let gate = PermittedGate(&self.permitted);
-        let schema = self.actor.schema();
+        let gate = PermittedGate(&self.0.permitted);
+        let schema = self.0.actor.schema();
         Description { schema, with_comments: true, gate: Some(&gate) }.encode(&mut out);
         Described::read(out.as_slice()).expect("a description of this release is readable")
     }
 
     /// The methods that the client may call.
     pub fn methods(&self) -> impl Iterator<Item = ProxyMethod> {
-        let schema = self.actor.schema();
+        let schema = self.0.actor.schema();
         let names = schema.methods.iter().map(|method| method.name);
         names.filter_map(|name| self.method(name).ok())
     }
@@ -201,15 +205,15 @@ impl ProxyActor {
     /// # Errors
     /// [`NoSuchMethod`](CallErrorKind::NoSuchMethod), also if the client may not call it.
     pub fn method(&self, name: &str) -> Result<ProxyMethod, CallError> {
-        let found = encoding::method(self.actor.schema(), &self.permitted, name);
-        let (number, method) = found.map_err(|failure| failure.into_error(&self.target))?;
+        let found = encoding::method(self.0.actor.schema(), &self.0.permitted, name);
+        let (number, method) = found.map_err(|failure| failure.into_error(&self.0.target))?;
         Ok(ProxyMethod { actor: self.clone(), number, method })
     }
 }
 
 impl fmt::Debug for ProxyActor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ProxyActor").field("name", &self.target).finish_non_exhaustive()
+        f.debug_struct("ProxyActor").field("name", &self.0.target).finish_non_exhaustive()
     }
 }
 
@@ -306,7 +310,7 @@ impl ProxyMethod {
     }
 
     fn wrong(&self, what: &str) -> CallError {
-        encoding::wrong_arguments(self.method, what).into_error(&self.actor.target)
+        encoding::wrong_arguments(self.method, what).into_error(&self.actor.0.target)
     }
 }
 
@@ -335,9 +339,9 @@ impl ProxyCall {
     /// Dropping the future cancels the ask: an actor that has not begun it skips it.
     pub async fn ask(self, limit: Duration) -> Result<ProxyReply, CallError> {
         let ProxyCall { actor, number, arguments } = self;
-        let calls = &actor.proxy.0.calls;
-        let asked = calls.ask(&actor.actor, (number, &arguments), limit).await;
-        asked.map(ProxyReply).map_err(|failure| failure.into_error(&actor.target))
+        let calls = &actor.0.proxy.0.calls;
+        let asked = calls.ask(&actor.0.actor, (number, &arguments), limit).await;
+        asked.map(ProxyReply).map_err(|failure| failure.into_error(&actor.0.target))
     }
 
     /// Tells the actor.
@@ -347,8 +351,8 @@ impl ProxyCall {
     /// Nothing was sent.
     pub async fn tell(self) -> Result<(), CallError> {
         let ProxyCall { actor, number, arguments } = self;
-        let told = actor.proxy.0.calls.tell(&actor.actor, (number, &arguments), None).await;
-        told.map_err(|failure| failure.into_error(&actor.target))
+        let told = actor.0.proxy.0.calls.tell(&actor.0.actor, (number, &arguments), None).await;
+        told.map_err(|failure| failure.into_error(&actor.0.target))
     }
 
     /// Asks for a stream, whose producer may be `ahead` items ahead of the reader.
@@ -357,10 +361,10 @@ impl ProxyCall {
     /// As [`ask`](Self::ask); what befalls the call later ends the stream.
     pub async fn stream(self, ahead: usize) -> Result<ProxyStream, CallError> {
         let ProxyCall { actor, number, arguments } = self;
-        let calls = &actor.proxy.0.calls;
-        let opened = calls.stream(&actor.actor, (number, &arguments), ahead).await;
-        let open = opened.map_err(|failure| failure.into_error(&actor.target))?;
-        Ok(ProxyStream { open, taken: VecDeque::new(), target: actor.target.clone() })
+        let calls = &actor.0.proxy.0.calls;
+        let opened = calls.stream(&actor.0.actor, (number, &arguments), ahead).await;
+        let open = opened.map_err(|failure| failure.into_error(&actor.0.target))?;
+        Ok(ProxyStream { open, taken: VecDeque::new(), target: actor.0.target.clone() })
     }
 }
 
