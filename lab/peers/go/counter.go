@@ -1,8 +1,9 @@
 package main
 
 import (
-	"fmt"
 	"sync"
+
+	"lab"
 )
 
 // count is the message of a sender; one with a reply channel asks for the total instead.
@@ -15,65 +16,50 @@ type count struct {
 }
 
 type totals struct {
-	Total   uint64 `json:"total"`
-	Senders []seen `json:"senders"`
-}
-
-// seen is what the counting goroutine saw of one sender.
-type seen struct {
-	Count     uint64 `json:"count"`
-	Sum       string `json:"sum"`
-	Reordered uint64 `json:"reordered"`
-	sum       uint64
-	next      uint64
+	Total   uint64     `json:"total"`
+	Senders []lab.Seen `json:"senders"`
 }
 
 // counter shares by communicating: one goroutine owns the total, the others send to it over a
 // buffered channel ("Effective Go", section Channels).
 func counter() {
-	senders, amount, seed := order("SENDERS"), uint64(order("AMOUNT")), uint32(order("SEED"))
-	each := uint64(order("MESSAGES") / senders)
+	senders, amount, seed := lab.Order("SENDERS"), uint64(lab.Order("AMOUNT")), uint32(lab.Order("SEED"))
+	each := uint64(lab.Order("MESSAGES") / senders)
 	inbox := make(chan count, 1024)
 	go countAll(inbox, senders)
-	readyAndWaitForGo()
+	lab.ReadyAndWaitForGo()
 
 	var all sync.WaitGroup
 	for sender := 0; sender < senders; sender++ {
 		all.Add(1)
 		go func(sender uint32) {
 			defer all.Done()
-			drawn := payloadsOf(seed, sender)
+			drawn := lab.PayloadsOf(seed, sender)
 			for number := uint64(0); number < each; number++ {
-				inbox <- count{amount: amount, number: number, sender: sender, payload: drawn.next()}
+				inbox <- count{amount: amount, number: number, sender: sender, payload: drawn.Next()}
 			}
 		}(uint32(sender))
 	}
 	all.Wait()
 	reply := make(chan totals)
 	inbox <- count{reply: reply}
-	say(<-reply)
+	lab.Say(<-reply)
 }
 
 // countAll is the counting goroutine.
 func countAll(inbox <-chan count, senders int) {
 	var total uint64
-	all := make([]seen, senders)
+	all := make([]lab.Seen, senders)
 	for message := range inbox {
 		if message.reply != nil {
 			for at := range all {
-				all[at].Sum = fmt.Sprint(all[at].sum)
+				all[at] = all[at].Told()
 			}
 			message.reply <- totals{total, all}
 			total = 0
 			continue
 		}
 		total += message.amount
-		sender := &all[message.sender]
-		sender.Count++
-		sender.sum += uint64(message.payload)
-		if message.number != sender.next {
-			sender.Reordered++
-		}
-		sender.next = message.number + 1
+		all[message.sender].Take(message.number, message.payload)
 	}
 }

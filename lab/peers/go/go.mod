@@ -1,3 +1,7 @@
 module peer
 
-go 1.22
+go 1.25
+
+require lab v0.0.0
+
+replace lab => ../go-common

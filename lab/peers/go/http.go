@@ -6,6 +6,8 @@ import (
 	"log"
 	"net"
 	"net/http"
+
+	"lab"
 )
 
 // httpServer answers one document, by net/http with a handler on its multiplexer.
@@ -26,7 +28,7 @@ func httpServer() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	stopWithTheLab()
+	lab.StopWithTheLab()
 	fmt.Println("READY", listener.Addr().(*net.TCPAddr).Port)
 	log.Fatal(http.Serve(listener, mux))
 }

@@ -5,50 +5,36 @@ import (
 	"fmt"
 	"io"
 	"sync"
+
+	"lab"
 )
 
 // sayAndStay prints an account and waits for the end of the input, so that memory can be read.
 func sayAndStay(account any, input *bufio.Reader) {
-	say(account)
+	lab.Say(account)
 	io.Copy(io.Discard, input)
 }
 
 // step is one draw of xorshift32.
 func step(x uint32) uint32 {
-	p := payloads(x)
-	return p.next()
-}
-
-// take counts one message of a sender.
-func (s *seen) take(number uint64, payload uint32) {
-	s.Count++
-	s.sum += uint64(payload)
-	if number != s.next {
-		s.Reordered++
-	}
-	s.next = number + 1
-}
-
-// told is what was seen, ready to be printed.
-func (s seen) told() seen {
-	s.Sum = fmt.Sprint(s.sum)
-	return s
+	p := lab.Payloads(x)
+	return p.Next()
 }
 
 // slow is the counter with draws of work on each message.
 func slow() {
-	senders, amount, seed := order("SENDERS"), uint64(order("AMOUNT")), uint32(order("SEED"))
-	each, work := uint64(order("MESSAGES")/senders), order("WORK")
+	senders, amount, seed := lab.Order("SENDERS"), uint64(lab.Order("AMOUNT")), uint32(lab.Order("SEED"))
+	each, work := uint64(lab.Order("MESSAGES")/senders), lab.Order("WORK")
 	inbox := make(chan count, 1024)
-	input := readyAndWaitForGo()
+	input := lab.ReadyAndWaitForGo()
 	var all sync.WaitGroup
 	for sender := 0; sender < senders; sender++ {
 		all.Add(1)
 		go func(sender uint32) {
 			defer all.Done()
-			drawn := payloadsOf(seed, sender)
+			drawn := lab.PayloadsOf(seed, sender)
 			for number := uint64(0); number < each; number++ {
-				inbox <- count{amount: amount, number: number, sender: sender, payload: drawn.next()}
+				inbox <- count{amount: amount, number: number, sender: sender, payload: drawn.Next()}
 			}
 		}(uint32(sender))
 	}
@@ -57,10 +43,10 @@ func slow() {
 		close(inbox)
 	}()
 	var total, worked uint64
-	tallies := make([]seen, senders)
+	tallies := make([]lab.Seen, senders)
 	for message := range inbox {
 		total += message.amount
-		tallies[message.sender].take(message.number, message.payload)
+		tallies[message.sender].Take(message.number, message.payload)
 		x := message.payload
 		for draw := 0; draw < work; draw++ {
 			x = step(x)
@@ -68,7 +54,7 @@ func slow() {
 		worked += uint64(x)
 	}
 	for at := range tallies {
-		tallies[at] = tallies[at].told()
+		tallies[at] = tallies[at].Told()
 	}
 	sayAndStay(struct {
 		totals
@@ -84,21 +70,21 @@ type question struct {
 }
 
 func ask() {
-	messages, seed := uint64(order("MESSAGES")), uint32(order("SEED"))
-	inbox, counted := make(chan question, 1024), make(chan seen)
+	messages, seed := uint64(lab.Order("MESSAGES")), uint32(lab.Order("SEED"))
+	inbox, counted := make(chan question, 1024), make(chan lab.Seen)
 	go func() {
-		var tally seen
+		var tally lab.Seen
 		for question := range inbox {
-			tally.take(question.number, question.payload)
+			tally.Take(question.number, question.payload)
 			question.reply <- question.number + uint64(question.payload)
 		}
 		counted <- tally
 	}()
-	readyAndWaitForGo()
+	lab.ReadyAndWaitForGo()
 	var answer, wrong, sum uint64
-	drawn, reply := payloadsOf(seed, 0), make(chan uint64)
+	drawn, reply := lab.PayloadsOf(seed, 0), make(chan uint64)
 	for number := uint64(0); number < messages; number++ {
-		payload := drawn.next() ^ uint32(answer)
+		payload := drawn.Next() ^ uint32(answer)
 		inbox <- question{number, payload, reply}
 		answer = <-reply
 		if answer != number+uint64(payload) {
@@ -107,8 +93,8 @@ func ask() {
 		sum += answer
 	}
 	close(inbox)
-	say(map[string]any{
-		"senders": []seen{(<-counted).told()},
+	lab.Say(map[string]any{
+		"senders": []lab.Seen{(<-counted).Told()},
 		"replies": messages, "wrong": wrong, "sum": fmt.Sprint(sum),
 	})
 }
@@ -120,22 +106,22 @@ type token struct {
 }
 
 func ring() {
-	actors, hops, seed := order("ACTORS"), uint64(order("MESSAGES")), uint32(order("SEED"))
+	actors, hops, seed := lab.Order("ACTORS"), uint64(lab.Order("MESSAGES")), uint32(lab.Order("SEED"))
 	inboxes := make([]chan token, actors)
 	for at := range inboxes {
 		inboxes[at] = make(chan token, 1024)
 	}
-	ended, tallies := make(chan uint32), make([]seen, actors)
+	ended, tallies := make(chan uint32), make([]lab.Seen, actors)
 	var all sync.WaitGroup
 	for at := range inboxes {
-		drawn := payloadsOf(seed, uint32(at))
-		key := drawn.next()
+		drawn := lab.PayloadsOf(seed, uint32(at))
+		key := drawn.Next()
 		all.Add(1)
-		go func(inbox <-chan token, next chan<- token, key uint32, tally *seen) {
+		go func(inbox <-chan token, next chan<- token, key uint32, tally *lab.Seen) {
 			defer all.Done()
 			defer close(next)
 			for token := range inbox {
-				tally.take(token.number/uint64(actors), token.value)
+				tally.Take(token.number/uint64(actors), token.value)
 				token.value = step(token.value ^ key)
 				token.number++
 				if token.number == hops {
@@ -146,14 +132,14 @@ func ring() {
 			}
 		}(inboxes[at], inboxes[(at+1)%actors], key, &tallies[at])
 	}
-	readyAndWaitForGo()
+	lab.ReadyAndWaitForGo()
 	inboxes[0] <- token{0, seed}
 	value := <-ended
 	all.Wait()
 	for at := range tallies {
-		tallies[at] = tallies[at].told()
+		tallies[at] = tallies[at].Told()
 	}
-	say(map[string]any{"value": value, "senders": tallies})
+	lab.Say(map[string]any{"value": value, "senders": tallies})
 }
 
 // here is what one of very many tells of itself.
@@ -163,8 +149,8 @@ type here struct {
 }
 
 func spawn() {
-	actors, seed := order("MESSAGES"), uint32(order("SEED"))
-	input := readyAndWaitForGo()
+	actors, seed := lab.Order("MESSAGES"), uint32(lab.Order("SEED"))
+	input := lab.ReadyAndWaitForGo()
 	roll, inboxes := make(chan here, 1024), make([]chan uint32, actors)
 	for at := range inboxes {
 		inboxes[at] = make(chan uint32)
@@ -177,9 +163,9 @@ func spawn() {
 		}(uint64(at), inboxes[at])
 	}
 	go func() {
-		drawn := payloadsOf(seed, 0)
+		drawn := lab.PayloadsOf(seed, 0)
 		for _, inbox := range inboxes {
-			inbox <- drawn.next()
+			inbox <- drawn.Next()
 		}
 	}()
 	var sum, pairs, again uint64
@@ -198,9 +184,9 @@ func spawn() {
 
 // actors is a thousand counting goroutines; the payload says which one a message goes to.
 func actors() {
-	senders, amount, seed := order("SENDERS"), uint64(order("AMOUNT")), uint32(order("SEED"))
-	each, actors := order("MESSAGES")/senders, order("ACTORS")
-	inboxes, totals, tallies := make([]chan count, actors), make([]uint64, actors), make([]seen, actors*senders)
+	senders, amount, seed := lab.Order("SENDERS"), uint64(lab.Order("AMOUNT")), uint32(lab.Order("SEED"))
+	each, actors := lab.Order("MESSAGES")/senders, lab.Order("ACTORS")
+	inboxes, totals, tallies := make([]chan count, actors), make([]uint64, actors), make([]lab.Seen, actors*senders)
 	var counting, sending sync.WaitGroup
 	for at := range inboxes {
 		inboxes[at] = make(chan count, 1024)
@@ -210,18 +196,18 @@ func actors() {
 			mine := tallies[at*senders : (at+1)*senders]
 			for message := range inboxes[at] {
 				totals[at] += message.amount
-				mine[message.sender].take(message.number, message.payload)
+				mine[message.sender].Take(message.number, message.payload)
 			}
 		}()
 	}
-	readyAndWaitForGo()
+	lab.ReadyAndWaitForGo()
 	for sender := range uint32(senders) {
 		sending.Add(1)
 		go func() {
 			defer sending.Done()
-			drawn, numbers := payloadsOf(seed, sender), make([]uint64, actors)
+			drawn, numbers := lab.PayloadsOf(seed, sender), make([]uint64, actors)
 			for range each {
-				payload := drawn.next()
+				payload := drawn.Next()
 				at := int(payload) % actors
 				inboxes[at] <- count{amount: amount, number: numbers[at], sender: sender, payload: payload}
 				numbers[at]++
@@ -238,7 +224,7 @@ func actors() {
 		total += one
 	}
 	for at := range tallies {
-		tallies[at] = tallies[at].told()
+		tallies[at] = tallies[at].Told()
 	}
-	say(map[string]any{"total": total, "senders": tallies})
+	lab.Say(map[string]any{"total": total, "senders": tallies})
 }

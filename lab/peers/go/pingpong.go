@@ -9,6 +9,8 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+
+	"lab"
 )
 
 // fixed says that requests are Ping and replies Pong, instead of tokens.
@@ -17,12 +19,12 @@ var fixed = os.Getenv("PAYLOAD") == "fixed"
 // pingpongServer serves each connection in a goroutine of its own, as the overview of package net
 // shows it.
 func pingpongServer() {
-	expected := int64(order("CONNECTIONS"))
-	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", order("PORT")))
+	expected := int64(lab.Order("CONNECTIONS"))
+	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", lab.Order("PORT")))
 	if err != nil {
 		log.Fatal(err)
 	}
-	stopWithTheLab()
+	lab.StopWithTheLab()
 	fmt.Println("READY", listener.Addr().(*net.TCPAddr).Port)
 
 	var opened, closed, requests atomic.Int64
@@ -35,7 +37,7 @@ func pingpongServer() {
 		go func() {
 			total := requests.Add(serve(connection))
 			if n := closed.Add(1); n >= expected && n == opened.Load() {
-				say(map[string]int64{"requests": total})
+				lab.Say(map[string]int64{"requests": total})
 			}
 		}()
 	}
@@ -62,9 +64,9 @@ func serve(connection net.Conn) (requests int64) {
 }
 
 func pingpongClient() {
-	address := fmt.Sprintf("127.0.0.1:%d", order("PORT"))
-	messages, seed := order("MESSAGES"), uint32(order("SEED"))
-	connections := make([]net.Conn, order("CONNECTIONS"))
+	address := fmt.Sprintf("127.0.0.1:%d", lab.Order("PORT"))
+	messages, seed := lab.Order("MESSAGES"), uint32(lab.Order("SEED"))
+	connections := make([]net.Conn, lab.Order("CONNECTIONS"))
 	for sender := range connections {
 		connection, err := net.Dial("tcp", address)
 		if err != nil {
@@ -72,28 +74,28 @@ func pingpongClient() {
 		}
 		connections[sender] = connection
 	}
-	readyAndWaitForGo()
+	lab.ReadyAndWaitForGo()
 
 	var replies, wrong atomic.Int64
 	var all sync.WaitGroup
 	for sender, connection := range connections {
 		all.Add(1)
-		go func(connection net.Conn, tokens payloads) {
+		go func(connection net.Conn, tokens lab.Payloads) {
 			defer all.Done()
 			defer connection.Close()
 			wrong.Add(converse(connection, tokens, messages))
 			replies.Add(int64(messages))
-		}(connection, payloadsOf(seed, uint32(sender)))
+		}(connection, lab.PayloadsOf(seed, uint32(sender)))
 	}
 	all.Wait()
-	say(map[string]int64{"replies": replies.Load(), "wrong": wrong.Load()})
+	lab.Say(map[string]int64{"replies": replies.Load(), "wrong": wrong.Load()})
 }
 
 // converse makes the round trips of one connection and returns how many replies were wrong.
-func converse(connection net.Conn, tokens payloads, messages int) (wrong int64) {
+func converse(connection net.Conn, tokens lab.Payloads, messages int) (wrong int64) {
 	buffer := make([]byte, 4)
 	for n := 0; n < messages; n++ {
-		token := tokens.next()
+		token := tokens.Next()
 		binary.LittleEndian.PutUint32(buffer, token)
 		if fixed {
 			copy(buffer, "Ping")

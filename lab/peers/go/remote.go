@@ -2,164 +2,170 @@ package main
 
 import (
 	"fmt"
-	"log"
 	"net"
 	"net/rpc"
 	"os"
 	"sync"
+	"time"
+
+	"lab"
 )
 
-// Enquiry is what a caller asks.
-type Enquiry struct {
-	Sender  uint32
+// tellsWindow is how many tells may wait for their empty answers: net/rpc has no call without one,
+// and keeps whatever is not answered.
+const tellsWindow = 16_384
+
+// Message is a tell or an ask of the cells without callers.
+type Message struct {
 	Number  uint64
 	Payload uint32
 }
 
-// Offer is the answer to it.
-type Offer struct {
-	Sum    uint64
-	Name   string
-	Tags   []string
-	Weight float64
+// Actor takes note of messages. Package rpc calls it from a goroutine for each call.
+type Actor struct {
+	lock sync.Mutex
+	seen lab.Seen
 }
 
-// sides are texts that a payload selects one of.
-var sides = [4]string{"north", "east", "south", "west"}
-
-// offer makes the answer that is due.
-func offer(enquiry *Enquiry) Offer {
-	parity := "odd"
-	if enquiry.Payload%2 == 0 {
-		parity = "even"
-	}
-	return Offer{
-		Sum:    enquiry.Number + uint64(enquiry.Payload),
-		Name:   fmt.Sprint("caller ", enquiry.Sender),
-		Tags:   []string{parity, sides[enquiry.Payload>>30]},
-		Weight: float64(enquiry.Payload) / 4,
-	}
-}
-
-// fits holds every part of an answer against the one that is due.
-func (o *Offer) fits(due Offer) bool {
-	return o.Sum == due.Sum && o.Name == due.Name && o.Weight == due.Weight &&
-		len(o.Tags) == 2 && o.Tags[0] == due.Tags[0] && o.Tags[1] == due.Tags[1]
-}
-
-// desk answers one caller, or all of them: package rpc calls it from a goroutine for each call.
-type desk struct {
-	lock  sync.Mutex
-	first uint32
-	seen  []seen
-}
-
-func (d *desk) take(enquiry *Enquiry) error {
-	at := int(enquiry.Sender - d.first)
-	d.lock.Lock()
-	defer d.lock.Unlock()
-	if at >= len(d.seen) {
-		return fmt.Errorf("there is no caller %d", enquiry.Sender)
-	}
-	d.seen[at].take(enquiry.Number, enquiry.Payload)
+// Tell takes note.
+func (a *Actor) Tell(message *Message, _ *struct{}) error {
+	a.lock.Lock()
+	defer a.lock.Unlock()
+	a.seen.Take(message.Number, message.Payload)
 	return nil
 }
 
-// Desks is the service, as the documentation of package rpc shows it.
-type Desks struct{ all []desk }
+// Ask takes note and answers.
+func (a *Actor) Ask(message *Message, sum *uint64) error {
+	*sum = message.Number + uint64(message.Payload)
+	return a.Tell(message, nil)
+}
+
+// Account prints the account.
+func (a *Actor) Account(_ *struct{}, _ *struct{}) error {
+	a.lock.Lock()
+	defer a.lock.Unlock()
+	lab.Say(map[string]any{"senders": []lab.Seen{a.seen.Told()}})
+	return nil
+}
+
+// Desks is the service of callers, as the documentation of package rpc shows it.
+type Desks struct{ all []lab.Desk }
 
 // Quote answers a caller.
-func (d *Desks) Quote(enquiry *Enquiry, reply *Offer) error {
-	at := 0
-	if len(d.all) > 1 {
-		at = int(enquiry.Sender) % len(d.all)
-	}
-	if err := d.all[at].take(enquiry); err != nil {
-		return err
-	}
-	*reply = offer(enquiry)
-	return nil
+func (d *Desks) Quote(enquiry *lab.Enquiry, reply *lab.Offer) (err error) {
+	*reply, err = d.all[int(enquiry.Sender)%len(d.all)].Quote(enquiry)
+	return err
 }
 
 // Account prints the account of all.
 func (d *Desks) Account(_ *struct{}, _ *struct{}) error {
-	all := []seen{}
-	for at := range d.all {
-		d.all[at].lock.Lock()
-		defer d.all[at].lock.Unlock()
-		for _, one := range d.all[at].seen {
-			all = append(all, one.told())
-		}
-	}
-	say(map[string]any{"senders": all})
+	lab.SayDesks(d.all)
 	return nil
 }
 
 func remoteServer() {
-	callers := order("SENDERS")
-	desks := &Desks{all: []desk{{seen: make([]seen, callers)}}}
-	if os.Getenv("CELL") == "callers-each" {
-		desks.all = make([]desk, callers)
-		for at := range desks.all {
-			desks.all[at].first, desks.all[at].seen = uint32(at), make([]seen, 1)
-		}
+	switch cell := os.Getenv("CELL"); cell {
+	case "callers", "callers-each":
+		desks := lab.Desks(lab.Order("SENDERS"), cell == "callers-each")
+		lab.Check(rpc.RegisterName("Server", &Desks{desks}))
+	default:
+		lab.Check(rpc.RegisterName("Server", &Actor{}))
 	}
-	if err := rpc.Register(desks); err != nil {
-		log.Fatal(err)
-	}
-	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", order("PORT")))
-	if err != nil {
-		log.Fatal(err)
-	}
-	stopWithTheLab()
+	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", lab.Order("PORT")))
+	lab.Check(err)
+	lab.StopWithTheLab()
 	fmt.Println("READY", listener.Addr().(*net.TCPAddr).Port)
 	rpc.Accept(listener)
 }
 
 func remoteClient() {
-	client, err := rpc.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", order("PORT")))
-	if err != nil {
-		log.Fatal(err)
-	}
-	callers, seed := order("SENDERS"), uint32(order("SEED"))
-	each := uint64(order("MESSAGES") / callers)
-	readyAndWaitForGo()
-	wrong, sums := make([]uint64, callers), make([]uint64, callers)
-	var all sync.WaitGroup
-	for caller := range callers {
-		all.Add(1)
-		go func() {
-			defer all.Done()
-			wrong[caller], sums[caller] = call(client, uint32(caller), each, seed)
-		}()
-	}
-	all.Wait()
-	var wrongs, sum uint64
-	for caller := range callers {
-		wrongs += wrong[caller]
-		sum += sums[caller]
-	}
-	if err := client.Call("Desks.Account", &struct{}{}, &struct{}{}); err != nil {
-		log.Fatal(err)
-	}
-	say(map[string]any{
-		"replies": each * uint64(callers), "wrong": wrongs, "sum": fmt.Sprint(sum),
-	})
+	client, err := rpc.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", lab.Order("PORT")))
+	lab.Check(err)
+	lab.ReadyAndWaitForGo()
+	account := drive(client)
+	lab.Check(client.Call("Server.Account", &struct{}{}, &struct{}{}))
+	lab.Say(account)
 }
 
-// call asks one question after the other: how many answers were wrong, and the sum of all.
-func call(client *rpc.Client, sender uint32, asks uint64, seed uint32) (wrong, sum uint64) {
-	drawn := payloadsOf(seed, sender)
-	for number := range asks {
-		enquiry := Enquiry{sender, number, drawn.next()}
-		var answer Offer
-		if err := client.Call("Desks.Quote", &enquiry, &answer); err != nil {
-			log.Fatal(err)
-		}
-		sum += answer.Sum
-		if !answer.fits(offer(&enquiry)) {
-			wrong++
-		}
+// drive does what was ordered and returns the account of the client.
+func drive(client *rpc.Client) any {
+	switch os.Getenv("CELL") {
+	case "callers", "callers-each":
+		replies := lab.Call(func(enquiry *lab.Enquiry) (offer lab.Offer, err error) {
+			err = client.Call("Server.Quote", enquiry, &offer)
+			return offer, err
+		})
+		return replies.Account(nil)
+	case "ask":
+		return askAll(client, lab.Order("WINDOW"))
+	case "rtt":
+		return askInTurn(client)
+	case "naive":
+		tellNaively(client)
+		return map[string]int{"sent": lab.Order("MESSAGES")}
+	default:
+		tellAll(client)
+		return map[string]int{"sent": lab.Order("MESSAGES")}
 	}
-	return wrong, sum
+}
+
+// tellAll has at most a window of calls open, whose answers free places for others.
+func tellAll(client *rpc.Client) {
+	messages, drawn := lab.Order("MESSAGES"), lab.PayloadsOf(uint32(lab.Order("SEED")), 0)
+	done := make(chan *rpc.Call, tellsWindow)
+	for number := range messages {
+		if number >= tellsWindow {
+			lab.Check((<-done).Error)
+		}
+		client.Go("Server.Tell", &Message{uint64(number), drawn.Next()}, &struct{}{}, done)
+	}
+	for range min(messages, tellsWindow) {
+		lab.Check((<-done).Error)
+	}
+}
+
+// tellNaively calls from a goroutine for each message, as many as there are.
+func tellNaively(client *rpc.Client) {
+	messages, drawn := lab.Order("MESSAGES"), lab.PayloadsOf(uint32(lab.Order("SEED")), 0)
+	var all sync.WaitGroup
+	for number := range messages {
+		message := &Message{uint64(number), drawn.Next()}
+		all.Go(func() { lab.Check(client.Call("Server.Tell", message, &struct{}{})) })
+	}
+	all.Wait()
+}
+
+// askAll does the same with answers, each of which comes with its call.
+func askAll(client *rpc.Client, window int) any {
+	messages, drawn := lab.Order("MESSAGES"), lab.PayloadsOf(uint32(lab.Order("SEED")), 0)
+	done, replies := make(chan *rpc.Call, window), lab.Replies{}
+	hold := func(call *rpc.Call) {
+		lab.Check(call.Error)
+		asked := call.Args.(*Message)
+		replies.Hold(*call.Reply.(*uint64), asked.Number+uint64(asked.Payload))
+	}
+	for number := range messages {
+		if number >= window {
+			hold(<-done)
+		}
+		client.Go("Server.Ask", &Message{uint64(number), drawn.Next()}, new(uint64), done)
+	}
+	for range min(messages, window) {
+		hold(<-done)
+	}
+	return replies.Account(nil)
+}
+
+func askInTurn(client *rpc.Client) any {
+	messages, drawn := lab.Order("MESSAGES"), lab.PayloadsOf(uint32(lab.Order("SEED")), 0)
+	replies, times := lab.Replies{}, make([]time.Duration, 0, messages)
+	for number := range messages {
+		message, answer := Message{uint64(number), drawn.Next()}, uint64(0)
+		begun := time.Now()
+		lab.Check(client.Call("Server.Ask", &message, &answer))
+		times = append(times, time.Since(begun))
+		replies.Hold(answer, message.Number+uint64(message.Payload))
+	}
+	return replies.Account(times)
 }
