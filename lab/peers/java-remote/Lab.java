@@ -1,0 +1,55 @@
+package lab;
+
+import java.io.IOException;
+import java.io.OutputStream;
+
+/**
+ * The lab's contract for the participants of remote in Java: orders, the two lines of a start,
+ * accounts and the end. It does not belong to the measured systems.
+ */
+public final class Lab {
+    private Lab() {}
+
+    /** A number that the lab has ordered. */
+    public static long order(String name) {
+        return Long.parseLong(System.getenv(name));
+    }
+
+    public static String cell() {
+        return System.getenv("CELL");
+    }
+
+    /** The address of the server, or of the relay in front of it. */
+    public static int port() {
+        return Math.toIntExact(order("PORT"));
+    }
+
+    public static void say(String account) {
+        System.out.println(account);
+    }
+
+    /** A client is ready; returns when the lab writes GO. */
+    public static void readyAndWaitForGo() throws IOException {
+        say("READY");
+        var line = new StringBuilder();
+        for (int next = System.in.read(); next != '\n' && next >= 0; next = System.in.read()) {
+            line.append((char) next);
+        }
+        if (!line.toString().equals("GO")) {
+            throw new IOException("no GO but \"" + line + "\"");
+        }
+    }
+
+    /** A server is ready; returns never, and ends the program when its input ends. */
+    public static void readyUntilTheInputEnds(int port) throws IOException {
+        say("READY " + port);
+        System.in.transferTo(OutputStream.nullOutputStream());
+        Runtime.getRuntime().halt(0);
+    }
+
+    /** Ends the program because of something that nobody can mend while it runs. */
+    public static void fail(Throwable why) {
+        why.printStackTrace();
+        Runtime.getRuntime().halt(1);
+    }
+}

@@ -1,0 +1,6 @@
+package lab;
+
+import java.util.List;
+
+/** The answer to an enquiry. */
+public record Offer(long sum, String name, List<String> tags, double weight) {}
