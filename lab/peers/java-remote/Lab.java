@@ -2,12 +2,21 @@ package lab;
 
 import java.io.IOException;
 import java.io.OutputStream;
+import java.io.PrintStream;
+import java.net.ServerSocket;
 
 /**
  * The lab's contract for the participants of remote in Java: orders, the two lines of a start,
  * accounts and the end. It does not belong to the measured systems.
  */
 public final class Lab {
+    /** Standard output is the lab's alone: what others print there goes to standard error. */
+    private static final PrintStream OUT = System.out;
+
+    static {
+        System.setOut(System.err);
+    }
+
     private Lab() {}
 
     /** A number that the lab has ordered. */
@@ -25,7 +34,7 @@ public final class Lab {
     }
 
     public static void say(String account) {
-        System.out.println(account);
+        OUT.println(account);
     }
 
     /** A client is ready; returns when the lab writes GO. */
@@ -45,6 +54,13 @@ public final class Lab {
         say("READY " + port);
         System.in.transferTo(OutputStream.nullOutputStream());
         Runtime.getRuntime().halt(0);
+    }
+
+    /** For systems that do not tell which port they were given. */
+    public static int freePort() throws IOException {
+        try (var socket = new ServerSocket(0)) {
+            return socket.getLocalPort();
+        }
     }
 
     /** Ends the program because of something that nobody can mend while it runs. */

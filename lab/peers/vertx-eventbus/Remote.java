@@ -9,7 +9,6 @@ import io.vertx.core.eventbus.Message;
 import io.vertx.core.json.JsonObject;
 import io.vertx.spi.cluster.hazelcast.ConfigUtil;
 import io.vertx.spi.cluster.hazelcast.HazelcastClusterManager;
-import java.net.ServerSocket;
 import java.util.concurrent.CompletionStage;
 import lab.Client;
 import lab.Enquiry;
@@ -36,7 +35,7 @@ public final class Remote implements Server {
 
     public static void main(String[] arguments) throws Exception {
         if (arguments[0].equals("server")) {
-            int port = freePort();
+            int port = Lab.freePort();
             var bus = clustered(port).eventBus();
             serve(bus, Seen.all()).await();
             Lab.readyUntilTheInputEnds(port);
@@ -62,12 +61,6 @@ public final class Remote implements Server {
             .withClusterManager(new HazelcastClusterManager(config))
             .buildClustered()
             .toCompletionStage().toCompletableFuture().get();
-    }
-
-    private static int freePort() throws Exception {
-        try (var socket = new ServerSocket(0)) {
-            return socket.getLocalPort();
-        }
     }
 
     private static Future<?> serve(EventBus bus, Seen[] seen) {
