@@ -68,6 +68,15 @@ impl Participant {
         }
     }
 
+    /// True if a relay can stand between its two sides in remote: one of them dials, and it goes by
+    /// the port that it is given.
+    pub fn is_relayed(&self) -> bool {
+        match self {
+            Participant::Embedded { .. } => true,
+            Participant::Peer(peer) => peer.relayed,
+        }
+    }
+
     /// The payloads that it sends and answers in pingpong.
     pub fn payload(&self) -> Payload {
         match self {

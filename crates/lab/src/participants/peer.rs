@@ -37,6 +37,8 @@ pub struct Peer {
     pub ordered: bool,
     /// Whether its sessions in remote outlive their connections.
     pub resumes: bool,
+    /// Whether a relay can stand between its two sides in remote.
+    pub relayed: bool,
     /// Whether the peer is known to be bad and must be void or flagged.
     pub known_bad: bool,
     /// The payloads that it sends and answers in pingpong.
@@ -77,6 +79,8 @@ struct File {
     ordered: bool,
     #[serde(default)]
     resumes: bool,
+    #[serde(default = "yes")]
+    relayed: bool,
     #[serde(default)]
     known_bad: bool,
     #[serde(default)]
@@ -241,6 +245,7 @@ impl Peer {
             setup: file.setup,
             ordered: file.ordered,
             resumes: file.resumes,
+            relayed: file.relayed,
             known_bad: file.known_bad,
             payload: file.payload,
             cells: file.cells,

@@ -424,13 +424,14 @@ impl Cell {
             && self.sp_order().is_none_or(|order| participant.knows_sp_cell(order))
             && self.transport().is_none_or(|it| participant.has_transport(it.name()))
             && (self != Cell::Cuts || participant.resumes())
+            && (!self.has_relay() || participant.is_relayed())
     }
 
     /// Why a participant has no such thing, which its row says; `None` when it has, or when nobody
     /// would look for it.
     pub fn why_absent(self, participant: &Participant) -> Option<String> {
-        if self == Cell::Cuts {
-            return relayed::why_no_cuts(participant);
+        if let Cell::Relayed { .. } | Cell::Cuts = self {
+            return relayed::why_absent(self, participant);
         }
         let counter = self.counter_order().filter(|order| !participant.knows_counter_cell(order));
         let sp = self.sp_order().filter(|order| !participant.knows_sp_cell(order));

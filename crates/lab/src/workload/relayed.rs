@@ -54,6 +54,11 @@ pub(crate) fn reference(cell: &str) -> Option<String> {
 }
 
 impl Cell {
+    /// True if the lab's relay stands between the two programs.
+    pub(crate) fn has_relay(self) -> bool {
+        matches!(self, Cell::Relayed { .. } | Cell::Far(_) | Cell::Cuts)
+    }
+
     fn is_named(self, cell: &str) -> bool {
         matches!(self, Cell::Relayed { asks, delay_ms } if name(asks, delay_ms) == cell)
     }
@@ -75,11 +80,17 @@ impl Cell {
     }
 }
 
-/// Why a participant of remote is not cut; nobody would look for a bad one here.
-pub(super) fn why_no_cuts(participant: &Participant) -> Option<String> {
+/// Why a participant of remote has no such cell; nobody would look for a bad one here.
+pub(super) fn why_absent(cell: Cell, participant: &Participant) -> Option<String> {
     let looked_for = participant.has_role(Role::RemoteClient) && !participant.is_known_bad();
-    let why = "its sessions end with their connection";
-    (looked_for && !participant.resumes()).then(|| why.to_owned())
+    let why = if !participant.is_relayed() {
+        "each of its sides dials the other, so a relay cannot stand between them"
+    } else if cell == Cell::Cuts && !participant.resumes() {
+        "its sessions end with their connection"
+    } else {
+        return None;
+    };
+    looked_for.then(|| why.to_owned())
 }
 
 /// The relay between the programs, if there is one.
@@ -118,7 +129,10 @@ pub(super) fn judge(judged: &mut Judgement, entry: &Entry<'_>, order: Order, out
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
+    use crate::participants::peer::Peer;
 
     #[test]
     fn a_delay_is_held_against_the_same_without_one_and_nothing_else_is() {
@@ -132,5 +146,24 @@ mod tests {
         {
             assert_eq!(named(cell), None, "{cell}");
         }
+    }
+    #[test]
+    fn a_participant_whose_sides_dial_each_other_has_no_relay_and_its_rows_say_why() {
+        let folder = std::env::temp_dir().join(format!("wigwag-relayed-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let peer = |more: &str| {
+            let head = "name = \"x\"\nlanguage = \"C\"\nlicense = \"MIT\"\n";
+            let roles = "[role]\n\"remote.server\" = [\"a\"]\n\"remote.client\" = [\"a\"]\n";
+            fs::write(folder.join("peer.toml"), format!("{head}{more}{roles}")).unwrap();
+            Participant::Peer(Peer::read(&folder).unwrap())
+        };
+        let (mutual, usual) = (peer("resumes = true\nrelayed = false\n"), peer("resumes = true\n"));
+        for cell in cells() {
+            assert!(cell.is_for(&usual) && cell.why_absent(&usual).is_none());
+            assert!(!cell.is_for(&mutual));
+            assert!(cell.why_absent(&mutual).unwrap().contains("dials the other"));
+        }
+        assert!(Cell::Tell.is_for(&mutual) && Cell::Tell.why_absent(&mutual).is_none());
+        fs::remove_dir_all(folder).unwrap();
     }
 }
