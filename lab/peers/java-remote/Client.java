@@ -27,7 +27,7 @@ public final class Client {
 
     private String work() throws InterruptedException {
         return switch (Lab.cell()) {
-            case "ask" -> ask((int) Lab.order("WINDOW"));
+            case "ask" -> ask(Math.min((int) Lab.order("WINDOW"), server.windowMax()));
             case "rtt" -> askInTurn();
             case "callers" -> call((int) Lab.order("SENDERS"));
             default -> tell(Lab.cell().equals("tell"));

@@ -26,6 +26,11 @@ public interface Server {
         }
     }
 
+    /** Asks that may be in flight, if fewer than what is ordered. */
+    default int windowMax() {
+        return Integer.MAX_VALUE;
+    }
+
     CompletionStage<Long> ask(long number, long payload);
 
     CompletionStage<Offer> quote(Enquiry enquiry);
