@@ -41,6 +41,7 @@ public final class Remote implements Server {
         this.context = context;
         this.socket = socket;
         socket.handler(frames(answer -> open.remove().complete(answer)));
+        socket.exceptionHandler(Lab::fail);
         socket.closeHandler(closed -> Lab.fail(new IllegalStateException("the server has closed")));
     }
 
@@ -49,7 +50,9 @@ public final class Remote implements Server {
         if (arguments[0].equals("server")) {
             var seen = Seen.all();
             var server = vertx.createNetServer()
-                .connectHandler(socket -> socket.handler(frames(frame -> serve(socket, seen, frame))))
+                .connectHandler(socket -> socket
+                    .exceptionHandler(Throwable::printStackTrace)
+                    .handler(frames(frame -> serve(socket, seen, frame))))
                 .listen(0, "127.0.0.1")
                 .await();
             Lab.readyUntilTheInputEnds(server.actualPort());
