@@ -49,8 +49,10 @@ public final class Lab {
         }
     }
 
-    /** A server is ready; returns never, and ends the program when its input ends. */
+    /** A server is ready; returns never, and ends the program at SIGTERM or when its input ends. */
     public static void readyUntilTheInputEnds(int port) throws IOException {
+        // Ends at once: what the system itself has to do at its end may take seconds.
+        Runtime.getRuntime().addShutdownHook(new Thread(() -> Runtime.getRuntime().halt(0)));
         say("READY " + port);
         System.in.transferTo(OutputStream.nullOutputStream());
         Runtime.getRuntime().halt(0);
