@@ -155,7 +155,7 @@ mod tests {
             let head = "name = \"x\"\nlanguage = \"C\"\nlicense = \"MIT\"\n";
             let roles = "[role]\n\"remote.server\" = [\"a\"]\n\"remote.client\" = [\"a\"]\n";
             fs::write(folder.join("peer.toml"), format!("{head}{more}{roles}")).unwrap();
-            Participant::Peer(Peer::read(&folder).unwrap())
+            Participant::Peer(Box::new(Peer::read(&folder).unwrap()))
         };
         let (mutual, usual) = (peer("resumes = true\nrelayed = false\n"), peer("resumes = true\n"));
         for cell in cells() {
