@@ -171,13 +171,18 @@ impl<I: Interface, T: Send + 'static> Streaming<I, T> {
     }
 
     fn poll_remote(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<T, CallError>>> {
+        if let Some(item) = self.taken.pop_front() {
+            self.limit = TimeLimit::new(self.timeout);
+            return Poll::Ready(Some(Ok(item)));
+        }
         let Some(remote) = &mut self.remote else { return Poll::Ready(None) };
-        let (decode, mut item) = (self.decode, None);
+        let (decode, taken) = (self.decode, &mut self.taken);
         let mut read = |reader: &mut Reader<'_>| {
-            item = Some(decode(reader)?);
+            taken.push_back(decode(reader)?);
             Ok(())
         };
-        match (remote.poll_item(&mut read, context.waker()), item) {
+        let polled = remote.poll_items(&mut read, context.waker());
+        match (polled, self.taken.pop_front()) {
             (Poll::Pending, _) => self.wait(context),
             (Poll::Ready(Some(Ok(()))), Some(item)) => {
                 self.limit = TimeLimit::new(self.timeout);

@@ -246,9 +246,11 @@ pub type ReadItem<'r> = dyn FnMut(&mut Reader<'_>) -> Result<(), DecodeError> + 
 /// The items of a stream of an actor of another process. Dropping it before the end cancels the
 /// stream.
 pub trait ItemSource: Send + Sync {
-    /// Calls `read` on the next item. `None` after the end; after an error there is nothing more.
-    /// Flushes pending sends if nothing has come.
-    fn poll_item(
+    /// Calls `read` on the next item, and on some of those that have come behind it. `None` after the
+    /// end; after an error there is nothing more. Flushes pending sends if nothing has come.
+    ///
+    /// The caller asks again when the program has taken them all: then the producer may send more.
+    fn poll_items(
         &mut self,
         read: &mut ReadItem<'_>,
         waker: &Waker,

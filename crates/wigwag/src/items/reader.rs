@@ -13,6 +13,9 @@ use crate::session::Session;
 use crate::session::references::scope;
 use crate::streams::inbox::{Abandoned, Inbox, next_item};
 
+/// Items that are read together at most.
+const ITEMS_TOGETHER_MAX: u64 = 32;
+
 /// Takes the items of one stream.
 pub(crate) struct ItemReader {
     pub(crate) session: Arc<Session>,
@@ -23,8 +26,14 @@ pub(crate) struct ItemReader {
     /// The items that were taken out of the inbox, and how many of their bytes were read.
     chunk: Buffer,
     read: usize,
-    /// Units of items that were read and are not given back.
+    /// Units of items that the program has, and that are not given back.
     unfreed: u64,
+    /// Units of items that were read in advance of the program.
+    in_advance: u64,
+    /// Items that are read together: as many as an eighth of what is given back together has room for.
+    together: u64,
+    /// Why an item that was read in advance could not be.
+    failed: Option<DecodeError>,
     /// Units that are given back together: each time takes a lock.
     free_at: u64,
 }
@@ -38,8 +47,20 @@ impl ItemReader {
         window: u64,
     ) -> ItemReader {
         let head = id.head_bytes();
-        let (chunk, free_at) = (Buffer::new(), (window / 8).max(1));
-        ItemReader { session, inbox, id, head, chunk, read: 0, unfreed: 0, free_at }
+        let free_at = (window / 8).max(1);
+        ItemReader {
+            session,
+            inbox,
+            id,
+            head,
+            chunk: Buffer::new(),
+            read: 0,
+            unfreed: 0,
+            in_advance: 0,
+            together: (free_at / 8).clamp(1, ITEMS_TOGETHER_MAX),
+            failed: None,
+            free_at,
+        }
     }
 
     /// Calls `read` on the next item. If none has come, registers `waker` and returns `None`.
@@ -60,7 +81,39 @@ impl ItemReader {
         }
     }
 
-    /// Gives back the credit of the items that were read.
+    /// Calls `read` on the next item, and on some of those that have come behind it, for a program that
+    /// has taken all items so far. Their credit stays with them until the next time. Reading each item
+    /// alone costs the reader of short texts 8 % more processor time (`lab run remote`, cell *stream*).
+    pub(crate) fn next_some(
+        &mut self,
+        read: &mut ReadItem<'_>,
+        waker: &Waker,
+    ) -> Option<Result<(), DecodeError>> {
+        self.unfreed += std::mem::take(&mut self.in_advance);
+        if let Some(why) = self.failed.take() {
+            return Some(Err(why));
+        }
+        let first = self.next(read, waker)?;
+        if first.is_err() {
+            return Some(first);
+        }
+        let given = self.unfreed;
+        for _ in 1..self.together {
+            match self.read_item(read) {
+                Some(Ok(())) => {}
+                Some(Err(why)) => {
+                    self.failed = Some(why);
+                    break;
+                }
+                None => break,
+            }
+        }
+        self.in_advance = self.unfreed - given;
+        self.unfreed = given;
+        Some(first)
+    }
+
+    /// Gives back the credit of the items that the program has.
     pub(crate) fn free(&mut self) {
         let units = std::mem::take(&mut self.unfreed);
         if units > 0
@@ -73,8 +126,17 @@ impl ItemReader {
         }
     }
 
-    /// Reads the next item of the chunk. `None` if none is left.
+    /// Reads the next item of the chunk, and gives credit back if it is time. `None` if none is left.
     fn read_next(&mut self, read: &mut ReadItem<'_>) -> Option<Result<(), DecodeError>> {
+        let result = self.read_item(read)?;
+        if self.unfreed >= self.free_at {
+            self.free();
+        }
+        Some(result)
+    }
+
+    #[inline]
+    fn read_item(&mut self, read: &mut ReadItem<'_>) -> Option<Result<(), DecodeError>> {
         let item = next_item(&self.chunk, &mut self.read, self.head)?;
         self.unfreed += units(self.head + item.len());
         let mut result = read(&mut Reader::new(item));
@@ -85,9 +147,6 @@ impl ItemReader {
             });
         } else if result.is_err() {
             self.session.discard_value(item);
-        }
-        if self.unfreed >= self.free_at {
-            self.free();
         }
         Some(result)
     }

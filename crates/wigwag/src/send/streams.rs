@@ -85,13 +85,13 @@ impl Items {
 }
 
 impl ItemSource for Items {
-    fn poll_item(
+    fn poll_items(
         &mut self,
         read: &mut ReadItem<'_>,
         waker: &Waker,
     ) -> Poll<Option<Result<(), CallError>>> {
         loop {
-            if let Some(result) = self.reader.next(read, waker) {
+            if let Some(result) = self.reader.next_some(read, waker) {
                 let result = result.map_err(|why| self.bad_reply(&why.to_string()));
                 return Poll::Ready(Some(result));
             }
