@@ -316,19 +316,31 @@ impl Program {
         }
     }
 
-    /// Ends all processes that it has started and not ended itself; returns their number.
+    /// Ends all processes that it has started and not ended itself, and waits until they are gone, which
+    /// takes a moment on a busy machine; returns their number.
     fn end_survivors(&self) -> usize {
-        let mut left = survivors(self.pid());
-        left.extend(marked(MARK, &self.mark).into_iter().filter(|pid| *pid != self.pid()));
-        left.sort_unstable();
-        left.dedup();
+        let left = self.left_behind();
         for pid in &left {
             if let Some(pid) = i32::try_from(*pid).ok().and_then(Pid::from_raw) {
                 // Gone already is as good.
                 let _ = kill_process(pid, Signal::KILL);
             }
         }
+        let begun = Instant::now();
+        while !left.is_empty() && !self.left_behind().is_empty() && begun.elapsed() < EARLY_END_MAX
+        {
+            thread::sleep(END_STEP);
+        }
         left.len()
+    }
+
+    /// The processes that it has started and that still run.
+    fn left_behind(&self) -> Vec<u32> {
+        let mut left = survivors(self.pid());
+        left.extend(marked(MARK, &self.mark).into_iter().filter(|pid| *pid != self.pid()));
+        left.sort_unstable();
+        left.dedup();
+        left
     }
 }
 
