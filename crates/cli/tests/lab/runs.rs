@@ -339,6 +339,32 @@ fn what_is_not_known_or_not_installed_is_told_with_what_mends_it() {
 }
 
 #[test]
+fn all_is_every_peer_that_is_not_installed_and_one_that_fails_is_told_at_the_end() {
+    let peers = Peers::new("all");
+    let peer = |script: &str| {
+        format!(
+            "setup = [[\"sh\", \"-c\", \"{script}\"]]\ninstalled = \"made\"\n\
+             [role]\ncounter = [\"sh\"]\n"
+        )
+    };
+    peers.add("broken", &peer("exit 3"));
+    peers.add("gopher", &peer("touch made; echo once >> count"));
+    let all = || run(["lab", "--peers-folder", peers.path(), "setup", "all"]);
+
+    let first = all();
+    assert_eq!((first.code, first.out.as_str()), (Some(1), "gopher is installed\n"), "{first:?}");
+    assert!(first.err.ends_with("broken: sh -c exit 3 ended with exit status: 3\n"), "{first:?}");
+
+    // The next call tries only what is missing.
+    let next = all();
+    assert_eq!((next.code, next.out.as_str()), (Some(1), ""), "{next:?}");
+    peers.add("broken", &peer("touch made"));
+    let last = all();
+    assert_eq!((last.code, last.out.as_str()), (Some(0), "broken is installed\n"), "{last:?}");
+    assert_eq!(fs::read_to_string(peers.0.join("gopher/count")).unwrap(), "once\n");
+}
+
+#[test]
 fn a_condition_that_holds_fails_the_run() {
     let _alone = crate::alone();
     let run_with = |condition: &str| {

@@ -50,6 +50,8 @@ const RAW: &[Role] = &[
     Role::SpInproc,
 ];
 const WIGWAG: &[Role] = &[
+    Role::PingpongServer,
+    Role::PingpongClient,
     Role::Counter,
     Role::HttpServer,
     Role::RemoteServer,
@@ -150,7 +152,8 @@ pub const ALL: [Embedded; 49] = [
         resumes: true,
         lacks: &[],
         source_lines: Some(
-            lines(include_str!("wigwag/counter.rs"))
+            lines(include_str!("wigwag/pingpong.rs"))
+                + lines(include_str!("wigwag/counter.rs"))
                 + lines(include_str!("http/wigwag.rs"))
                 + lines(include_str!("wigwag/slow.rs"))
                 + lines(include_str!("wigwag/inside.rs"))

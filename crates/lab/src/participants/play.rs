@@ -36,6 +36,8 @@ pub fn play(name: &str, role: &str) -> Result<(), Failure> {
         ("raw", Role::RemoteClient) => raw::remote::drive(&orders),
         ("raw", Role::PingpongServer) => raw::pingpong::serve(&orders),
         ("raw", Role::PingpongClient) => raw::pingpong_client::drive(&orders),
+        ("wigwag", Role::PingpongServer) => wigwag::pingpong::serve(&orders),
+        ("wigwag", Role::PingpongClient) => wigwag::pingpong::drive(&orders),
         ("wigwag", Role::Counter) => wigwag::inside::play(&orders),
         ("wigwag", Role::RemoteServer) => wigwag::remote::serve(&orders),
         ("wigwag", Role::RemoteClient) => wigwag::remote::drive(&orders),
@@ -92,7 +94,7 @@ mod tests {
 
     #[test]
     fn a_role_that_a_participant_lacks_is_refused() {
-        let refused = play("wigwag", "pingpong.server").unwrap_err().to_string();
-        assert!(refused.contains("wigwag") && refused.contains("pingpong.server"), "{refused}");
+        let refused = play("wigwag", "http.client").unwrap_err().to_string();
+        assert!(refused.contains("wigwag") && refused.contains("http.client"), "{refused}");
     }
 }

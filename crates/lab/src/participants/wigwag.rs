@@ -1,5 +1,6 @@
 //! wigwag, written as its documentation recommends.
 
+pub(super) mod pingpong;
 pub(super) mod counter;
 pub(super) mod slow;
 pub(super) mod inside;

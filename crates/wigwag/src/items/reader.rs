@@ -139,16 +139,32 @@ impl ItemReader {
     fn read_item(&mut self, read: &mut ReadItem<'_>) -> Option<Result<(), DecodeError>> {
         let item = next_item(&self.chunk, &mut self.read, self.head)?;
         self.unfreed += units(self.head + item.len());
-        let mut result = read(&mut Reader::new(item));
-        if let Err(DecodeError::NeedsSession) = result {
-            scope::read_from(&self.session, item, &mut || {
-                result = read(&mut Reader::new(item));
-                result.is_ok()
-            });
-        } else if result.is_err() {
-            self.session.discard_value(item);
+        match read(&mut Reader::new(item)) {
+            // Not the same as handing the result on: that is a load of sixteen bytes right behind a
+            // store of one of them, and the load waits, for 7 % of the reader's processor time.
+            Ok(()) => Some(Ok(())),
+            Err(why) => Some(self.read_with_session(item, why, read)),
         }
-        Some(result)
+    }
+
+    /// Reads an item anew that was not read without a session, if that is why.
+    #[cold]
+    fn read_with_session(
+        &self,
+        item: &[u8],
+        why: DecodeError,
+        read: &mut ReadItem<'_>,
+    ) -> Result<(), DecodeError> {
+        if !matches!(why, DecodeError::NeedsSession) {
+            self.session.discard_value(item);
+            return Err(why);
+        }
+        let mut result = Err(why);
+        scope::read_from(&self.session, item, &mut || {
+            result = read(&mut Reader::new(item));
+            result.is_ok()
+        });
+        result
     }
 
     /// The reader goes: what has come is dropped. Returns whether the end had come.
