@@ -271,7 +271,7 @@ impl Budget {
         // has not said how much it needs.
         let window = match wanted {
             Some(wanted) => wanted.clamp(1, ITEM_WINDOW_UNITS_MAX).min((left / 16).max(1)),
-            None => (left / 1024).clamp(ITEM_WINDOW_UNITS_MIN, ITEM_WINDOW_UNITS),
+            None => (left / 512).clamp(ITEM_WINDOW_UNITS_MIN, ITEM_WINDOW_UNITS),
         };
         let held = window + ITEM_UNITS_MAX;
         if held > left || !self.pools.streams.take_all(held) {

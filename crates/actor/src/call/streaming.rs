@@ -56,7 +56,7 @@ use crate::turn;
 ///
 /// # Limits
 /// At most [`ITEMS_AHEAD`](crate::limits::ITEMS_AHEAD) items are queued, or the number that
-/// [`ahead`](Self::ahead) sets. A stream of an actor of another process has a window of 256 KiB, of
+/// [`ahead`](Self::ahead) sets. A stream of an actor of another process has a window of 512 KiB, of
 /// which a short item takes 64 bytes, or less if very many streams are open; `ahead` sets that number
 /// of 64 bytes. Its items are at most 64 KiB long, and the node keeps as much for each, so the window
 /// may be exceeded by one item. All streams of a session share 256 MiB, and all of a node a sixteenth

@@ -41,7 +41,7 @@ use crate::reply::owner::{ItemOffer, ItemSink};
 /// items are taken. An `async` handler that sends the items itself delays the calls behind it for
 /// as long as its consumer takes.
 ///
-/// A consumer in another process grants credit in units of 64 bytes of encoded items: 256 KiB for
+/// A consumer in another process grants credit in units of 64 bytes of encoded items: 512 KiB for
 /// each stream, and less when it reads very many, or as many units as items that the caller has set.
 /// So an item of up to some 55 bytes takes one unit, and a producer is never more items ahead than
 /// the caller allows.

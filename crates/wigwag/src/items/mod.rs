@@ -75,7 +75,7 @@ use crate::streams::value;
 ///
 /// # Credit
 /// The producer is as many items ahead of the reader as its queue has room for. A reader in another
-/// process grants credit besides, 256 KiB for each stream, and less when it reads very many; an item
+/// process grants credit besides, 512 KiB for each stream, and less when it reads very many; an item
 /// of up to some 55 bytes takes 64 of it. Without credit the producer waits, and nothing else does:
 /// memory stays constant however slow the reader is. Nothing crosses the network before the handler
 /// has been given the stream.

@@ -14,7 +14,7 @@ use crate::session::references::scope;
 use crate::streams::inbox::{Abandoned, Inbox, next_item};
 
 /// Items that are read together at most.
-const ITEMS_TOGETHER_MAX: u64 = 32;
+const ITEMS_TOGETHER_MAX: u64 = 64;
 
 /// Takes the items of one stream.
 pub(crate) struct ItemReader {
