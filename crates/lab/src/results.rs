@@ -212,6 +212,16 @@ impl Row {
     pub fn place(&self) -> String {
         format!("{}/{}/{}", self.workload, self.cell, self.participant)
     }
+
+    /// A figure of each round divided by that of `other` in the same round, where both have one: a
+    /// machine that is slow for a while is slow for both.
+    pub fn ratios(&self, other: &Row, figure: impl Fn(&Run) -> f64) -> Vec<f64> {
+        let paired = self.runs.iter().filter_map(|run| {
+            let other = other.runs.iter().find(|other| other.round == run.round)?;
+            Some(figure(run) / figure(other))
+        });
+        paired.collect()
+    }
 }
 
 impl Run {

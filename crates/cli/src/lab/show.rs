@@ -3,9 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 use wigwag_lab::report::compare::compare;
 use wigwag_lab::report::html;
+use wigwag_lab::report::join::join;
+use wigwag_lab::report::markdown;
 use wigwag_lab::results::{Results, SCHEMA};
 
 use crate::exit::{Code, Failed};
@@ -14,17 +16,36 @@ use crate::lab::roster::usage;
 use crate::print;
 
 #[derive(Args)]
+#[command(group(ArgGroup::new("forms").args(["html", "markdown", "json"]).required(true).multiple(true)))]
 pub(super) struct Report {
-    /// A document of `wigwag lab run --json`
-    document: PathBuf,
+    /// Documents of `wigwag lab run --json`; several become one, if the machine is the same
+    #[arg(required = true, value_name = "DOCUMENT")]
+    documents: Vec<PathBuf>,
     /// The page
     #[arg(long, value_name = "FILE")]
-    html: PathBuf,
+    html: Option<PathBuf>,
+    /// The tables in Markdown
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
+    /// The document that they are together
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
 }
 
 impl Report {
     pub(super) fn run(self) -> Result<Code, Failed> {
-        write(&self.html, &html::page(&read(&self.document)?))?;
+        let documents = self.documents.iter().map(|path| read(path)).collect::<Result<_, _>>()?;
+        let results = join(documents).map_err(|why| Failed::new(Code::Refused, why))?;
+        if let Some(path) = &self.json {
+            let text = serde_json::to_string_pretty(&results);
+            write(path, &text.map_err(|error| Failed::new(Code::Internal, error))?)?;
+        }
+        if let Some(path) = &self.html {
+            write(path, &html::page(&results))?;
+        }
+        if let Some(path) = &self.markdown {
+            write(path, &markdown::page(&results))?;
+        }
         Ok(Code::Ok)
     }
 }

@@ -413,6 +413,17 @@ fn a_document_becomes_a_page_and_is_like_itself() {
     assert_eq!(said.code, Some(0), "{said:?}");
     assert_eq!(run(["lab", "report", json, "--html", html]).code, Some(0));
     assert!(fs::read_to_string(html).unwrap().contains("<html"));
+    let together = folder.0.join("all.json");
+    let together = together.to_str().unwrap();
+    assert_eq!(run(["lab", "report", json, "--json", together]).code, Some(0));
+    assert_eq!(
+        rows(&fs::read_to_string(together).unwrap()).len(),
+        rows(&fs::read_to_string(json).unwrap()).len()
+    );
+    let twice = run(["lab", "report", json, json, "--html", html]);
+    assert_eq!(twice.code, Some(8), "{twice:?}");
+    assert!(twice.err.contains("is in two documents"), "{twice:?}");
+    assert_eq!(run(["lab", "report", json]).code, Some(2), "neither page nor document");
     let compared = run(["lab", "compare", json, json]);
     assert_eq!(compared.code, Some(0), "{compared:?}");
     let missing = run(["lab", "report", "/nowhere.json", "--html", html]);

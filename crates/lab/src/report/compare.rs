@@ -81,7 +81,7 @@ pub fn compare(old: &Results, new: &Results, across: bool) -> Result<String, Unl
 
 /// Differences that make figures of the two runs incomparable. When they ran, what load they found
 /// and which wigwag it was may differ: the last is what one compares for.
-fn differences(old: &Results, new: &Results) -> Vec<Difference> {
+pub(crate) fn differences(old: &Results, new: &Results) -> Vec<Difference> {
     let mut found = Vec::new();
     let mut check = |what, like: bool, old: String, new: String| {
         if !like {

@@ -1,6 +1,6 @@
 //! The page of a run: one file that needs neither network nor scripts.
 //!
-//! Each workload has its tables, and below each table its plots; then come the known-bad
+//! First come the cells in which wigwag is behind. Each workload has its tables, and below each table its plots; then come the known-bad
 //! participants, where it ran, and what the words mean. The document itself is embedded, so a page
 //! that somebody was sent can be compared with a new run. Words of participants go through `escape`
 //! and nowhere around it; should that ever fail, the page forbids its own scripts.
@@ -19,6 +19,7 @@ mod cuts;
 mod threads;
 mod cpu_plot;
 mod matrix;
+mod behind;
 mod glossary;
 
 /// The whole page.
@@ -29,6 +30,7 @@ pub fn page(results: &Results) -> String {
     if results.rows.is_empty() {
         body.push_str("<p class=notice>No cell was measured, so there is nothing to show.</p>\n");
     }
+    body.push_str(&behind::section(&layout));
     for workload in layout.workloads() {
         body.push_str(&section(results, &layout, workload));
     }
@@ -82,6 +84,7 @@ fn header(results: &Results, layout: &Layout<'_>) -> String {
     for (at, workload) in layout.workloads().iter().enumerate() {
         text.push_str(&format!("<li><a href=\"#workload-{at}\">{}</a></li>\n", html(workload)));
     }
+    text.push_str(behind::link(layout));
     if !layout.known_bad.is_empty() {
         text.push_str("<li><a href=#known-bad>known bad</a></li>\n");
     }

@@ -5,6 +5,7 @@
 //! the page and the document have all.
 
 mod matrix;
+mod behind;
 
 use crate::report::columns::{Column, TerminalDetail, earned, verdict_word};
 use crate::report::escape::{short, terminal};
@@ -39,6 +40,7 @@ pub fn tables(results: &Results) -> String {
         figures(&mut text, table);
     }
     matrix::matrices(&mut text, results);
+    behind::cells(&mut text, &layout);
     if !layout.known_bad.is_empty() {
         section(&mut text, "known bad: each must come out VOID or FLAGGED");
         known_bad(&mut text, &layout.known_bad);

@@ -2,7 +2,7 @@
 
 use crate::figures::statistics::{Spread, median_interval};
 use crate::results::reasons::is_innocent;
-use crate::results::{Interval, Row, Verdict};
+use crate::results::{Interval, Row, Run, Verdict};
 use crate::workload::relayed;
 use crate::workload::sp::fan_out;
 
@@ -129,28 +129,19 @@ fn kept(row: &Row, rows: &[Row]) -> Option<Spread> {
         other.workload == row.workload && other.participant == row.participant && other.cell == cell
     };
     let without = rows.iter().find(same).filter(|row| is_measured(row))?;
-    Spread::of(&paired(row, without))
+    Spread::of(&row.ratios(without, Run::rate))
 }
 
 fn ratio(ours: &Row, theirs: &Row) -> Option<Interval> {
-    let [low, median, high] = median_interval(&paired(ours, theirs))?;
+    let [low, median, high] = median_interval(&ours.ratios(theirs, Run::rate))?;
     Some(Interval { median, low, high })
-}
-
-/// The ratio of the rates of each round that both have.
-fn paired(ours: &Row, theirs: &Row) -> Vec<f64> {
-    let paired = ours.runs.iter().filter_map(|run| {
-        let other = theirs.runs.iter().find(|other| other.round == run.round)?;
-        Some(run.rate() / other.rate())
-    });
-    paired.collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::figures::digest::Verified;
-    use crate::results::{Run, Witness};
+    use crate::results::Witness;
 
     fn row(participant: &str, cell: &str, rates: &[u64]) -> Row {
         let runs = rates.iter().enumerate().map(|(round, rate)| Run {

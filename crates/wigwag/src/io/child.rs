@@ -251,7 +251,7 @@ impl Launch {
         let (id, process) = (child.id().unwrap_or_default(), ProcessGuard { child });
         let credit = Credit::new(&self.limits);
         let kill = Arc::new(Notify::new());
-        let (stdin, writing) = writer(stdin, &self.limits);
+        let (stdin, writing) = writer(stdin, &self.limits, false);
         let task =
             ChildTask { process, limits: self.limits, credit: credit.clone(), kill: kill.clone() };
         let reader = crate::spawn(task.run(stdout, stderr, to));

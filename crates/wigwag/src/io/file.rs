@@ -110,7 +110,7 @@ impl<W: AsyncWrite + Unpin + Send + 'static> Writing<W> {
     /// Outside a tokio runtime.
     pub fn owned_by<I: Interface>(self, actor: &impl AsRef<Ref<I>>) -> Result<Output, CallError> {
         let actor = actor.handle()?;
-        let (output, writing) = writer(self.sink, &self.limits);
+        let (output, writing) = writer(self.sink, &self.limits, false);
         let writer = Some((tokio::spawn(writing), output.queue()));
         stop_with_actor(actor, OwnedTasks { reader: None, writer });
         Ok(output)

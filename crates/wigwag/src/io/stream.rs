@@ -86,7 +86,7 @@ impl<P: Piece, S: AsyncRead + AsyncWrite + Send + 'static> Stream<P, S> {
     {
         let (to, actor) = ActorRecipient::new(to, call)?;
         let (source, sink) = tokio::io::split(self.stream);
-        let (output, writing) = writer(sink, &self.limits);
+        let (output, writing) = writer(sink, &self.limits, true);
         let (input, reading) = start_reader(source, self.limits, to);
         let writer = Some((tokio::spawn(writing), output.queue()));
         stop_with_actor(actor, OwnedTasks { reader: Some(crate::spawn(reading)), writer });

@@ -9,6 +9,7 @@ pub(crate) mod identity;
 pub(crate) mod encoding;
 pub(crate) mod rooms;
 pub(crate) mod items;
+mod actor_queue;
 pub(crate) mod calls;
 pub(crate) mod asks;
 

@@ -18,14 +18,11 @@ use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, Semaphore};
-use wigwag_actor::lifecycle::end_watchers::EndWatchers;
 use wigwag_actor::lifecycle::handle::fresh_number;
 use wigwag_actor::reply::cancelled::CancelledAsks;
 use wigwag_actor::turn;
-use wigwag_actor::{CallError, CallErrorKind, Caller, Parked, Principal, Reason, Slot, Ticket};
+use wigwag_actor::{CallErrorKind, Caller, Principal, Reason, Slot, Ticket};
 use wigwag_link::budget::Pools;
-use wigwag_link::limits::FRAME_UNITS;
-use wigwag_link::send_half::Outgoing;
 use wigwag_link::{Identity, SendHalf, features};
 use wigwag_net::transport::Boxed;
 use wigwag_net::{Connection, clock};
@@ -37,22 +34,17 @@ use crate::error::NodeError;
 use crate::events::Announcer;
 use crate::exports::Exports;
 use crate::limits::{CODEC_FIXED, CODEC_MESSAGEPACK};
-use crate::replies::ask_origin::AskOrigin;
 use crate::replies::asks::AskTable;
 use crate::replies::ring::Ring;
 use crate::replies::slot::{Abandoned, Completion};
 use crate::session::attach::routes::SharedRoutes;
 use crate::session::buffers::held::HeldFrames;
-use crate::session::buffers::holders::Holders;
 use crate::session::connection::{DrivenSession, SessionConnection};
 use crate::session::fence::Fence;
 use crate::session::pipes::SessionPipes;
 use crate::session::receive::RecvState;
-use crate::session::rejected::{MethodNames, RejectionLog};
 use crate::session::resumption::Resumption;
-use crate::session::statistics::tally::Tally;
 use crate::session::watchdog::WakeWatch;
-use crate::streams::outlet::Outlet;
 use crate::streams::{ReadStreams, SentStreams};
 use crate::sync::{AtomicBool, AtomicU64, Ordering};
 
@@ -63,6 +55,7 @@ pub use statistics::{PeerStatistics, SessionStatistics};
 pub use wigwag_link::{Code, LinkError};
 
 pub(crate) mod connection;
+pub(crate) mod sending;
 pub(crate) mod fence;
 pub(crate) mod resumption;
 pub(crate) mod buffers;
@@ -80,16 +73,12 @@ mod reconnect;
 mod flush;
 mod end;
 
-use attach::Attaching;
 pub(crate) use attach::{Attached, OpenedChannel};
-use links::{ChannelLinks, SessionLinks};
-use reconnect::Cut;
+use links::SessionLinks;
 use references::SessionReferences;
 use references::held::HeldChannels;
+pub(crate) use sending::{OutboundChannel, SendState};
 use stream_values::StreamValues;
-
-/// Senders per channel that are woken when the outbox has room again or a slot is released.
-const FRONT_WAKES: u64 = 16;
 
 /// Why a session is over, in words. Each caller gets the outcome of its own calls.
 #[derive(Clone, Debug)]
@@ -117,58 +106,6 @@ impl SessionEnd {
             EndKind::Lost => Reason::Unreachable(self.why.clone()),
         }
     }
-}
-
-/// The state of an outbound channel, apart from its credit.
-pub(crate) struct OutboundChannel {
-    /// The actor's address.
-    pub(crate) target: Arc<str>,
-    /// Which use of the channel's number this is.
-    use_of: u32,
-    pub(crate) tally: Tally,
-    pub(crate) names: MethodNames,
-    pub(crate) parked: Parked,
-    /// The cost of the call that the first of the parked senders waits with, if that is a long one:
-    /// what it still lacks would never come if others took it.
-    long_waiting: u64,
-    /// The turns that may hold calls on this channel.
-    pub(crate) holders: Holders,
-    /// The last reference was dropped; detach when no turn holds calls.
-    pub(crate) detach_wanted: bool,
-    /// The receiver has closed the channel; calls fail with this.
-    pub(crate) gone: Option<CallErrorKind>,
-    /// Why the actor has stopped, if it has and the peer has said so.
-    pub(crate) end_reason: Option<Reason>,
-    /// Told when no later call can reach the actor: the channel is gone, or the session has ended.
-    pub(crate) end_watchers: EndWatchers,
-    links: ChannelLinks,
-    attaching: Option<Attaching>,
-}
-
-/// The sending state, shared by all senders.
-pub(crate) struct SendState {
-    pub(crate) sender: SendHalf,
-    pub(crate) channels: Vec<OutboundChannel>,
-    /// The epoch of the connection that may take frames.
-    pub(crate) epoch: u64,
-    /// The cut, while there is no connection.
-    cut: Option<Cut>,
-    outgoing: Outgoing,
-    pub(crate) ended: Option<SessionEnd>,
-    /// The asks that were open at the end have failed and are counted.
-    are_asks_counted: bool,
-    /// The end was announced.
-    is_announced: bool,
-    /// The peer takes no new calls, or this node is closing.
-    pub(crate) draining: bool,
-    pub(crate) statistics: SessionStatistics,
-    /// Producers of streams that wait for room in the outbox, each once.
-    pub(crate) waiting_producers: Vec<Arc<Outlet>>,
-    /// Channels opened so far.
-    channels_opened: u32,
-    /// Links of actors of this node to actors of the peer.
-    links: usize,
-    rejection_log: RejectionLog,
 }
 
 /// The interface of the node for its sessions.
@@ -594,165 +531,5 @@ impl Session {
             sending.wakers_with_room(channel)
         };
         wakers.into_iter().for_each(Waker::wake);
-    }
-}
-
-impl OutboundChannel {
-    fn new(target: &Arc<str>) -> OutboundChannel {
-        OutboundChannel {
-            target: target.clone(),
-            use_of: 0,
-            tally: Tally::default(),
-            names: MethodNames::default(),
-            parked: Parked::default(),
-            long_waiting: 0,
-            holders: Holders::default(),
-            detach_wanted: false,
-            gone: None,
-            end_reason: None,
-            end_watchers: EndWatchers::default(),
-            links: ChannelLinks::default(),
-            attaching: None,
-        }
-    }
-
-    /// The units that are kept for a sender in front of the holder of `ticket`, or of a newcomer,
-    /// which waits with a long call.
-    pub(crate) fn kept_for_long_call(&self, ticket: Option<&Ticket>) -> u64 {
-        let is_first = ticket.is_some_and(|ticket| self.parked.may_pass(ticket, 1));
-        if self.parked.is_empty() || is_first { 0 } else { self.long_waiting }
-    }
-
-    /// Records that the holder of `ticket`, which was parked, lacks the credit for a call of `units`.
-    pub(crate) fn lacks_credit(&mut self, ticket: &Ticket, units: u64) {
-        if self.parked.may_pass(ticket, 1) {
-            self.long_waiting = if units > FRAME_UNITS { units } else { 0 };
-        }
-    }
-
-    /// True, once, if the channel is to be detached and no turn holds calls any more.
-    pub(crate) fn take_detach(&mut self) -> bool {
-        self.holders.is_empty() && std::mem::take(&mut self.detach_wanted)
-    }
-}
-
-impl SendState {
-    fn new(sender: SendHalf) -> SendState {
-        SendState {
-            sender,
-            channels: Vec::new(),
-            epoch: 0,
-            cut: None,
-            outgoing: Outgoing::default(),
-            ended: None,
-            are_asks_counted: false,
-            is_announced: false,
-            draining: false,
-            statistics: SessionStatistics::default(),
-            waiting_producers: Vec::new(),
-            channels_opened: 0,
-            links: 0,
-            rejection_log: RejectionLog::default(),
-        }
-    }
-
-    /// True if the session has ended and the outcome of its calls was announced.
-    pub(crate) fn is_announced(&self) -> bool {
-        self.is_announced
-    }
-
-    /// The channel that an ask was sent on, unless its reference was dropped meanwhile.
-    pub(crate) fn channel_of(&mut self, origin: AskOrigin) -> Option<&mut OutboundChannel> {
-        let channel = self.channels.get_mut(origin.channel())?;
-        (AskOrigin::new(origin.channel() as u64, channel.use_of) == origin).then_some(channel)
-    }
-
-    /// Counts asks that have failed, each with the kind of its error.
-    pub(crate) fn asks_failed(
-        &mut self,
-        failed: impl IntoIterator<Item = (AskOrigin, CallErrorKind)>,
-    ) {
-        for (origin, kind) in failed {
-            if let Some(channel) = self.channel_of(origin) {
-                channel.tally.ask_failed(kind);
-            }
-        }
-    }
-
-    /// The next batch for the connection; `None` if there is nothing to send.
-    pub(crate) fn take_output(&mut self, now: Time) -> Option<&mut Outgoing> {
-        self.sender.take_output(&mut self.outgoing, now);
-        (!self.outgoing.is_empty()).then_some(&mut self.outgoing)
-    }
-
-    /// An error if nothing can be sent any more.
-    pub(crate) fn check(&self, target: &Arc<str>) -> Result<(), CallError> {
-        if let Some(ended) = &self.ended {
-            let error = CallError::new(CallErrorKind::NotDelivered, target);
-            return Err(error.with_detail(&ended.why));
-        }
-        if self.draining {
-            return Err(CallError::new(CallErrorKind::Draining, target));
-        }
-        Ok(())
-    }
-
-    /// Handles CREDIT, which counts the handled calls of a channel. Returns the wakers of the
-    /// senders that have room.
-    pub(crate) fn credited(&mut self, number: u64, handled: u64, has_risen: bool) -> Vec<Waker> {
-        let at = usize::try_from(number).unwrap_or(usize::MAX);
-        if let Some(channel) = self.channels.get_mut(at) {
-            channel.tally.handled(handled);
-        }
-        if has_risen { self.wakers_with_room(number) } else { Vec::new() }
-    }
-
-    /// Handles DETACHED; returns the wakers of the senders that waited, and the watchers of the end.
-    pub(crate) fn detached(
-        &mut self,
-        number: u64,
-        code: Code,
-        reason: &Reason,
-    ) -> (Vec<Waker>, EndWatchers) {
-        let at = usize::try_from(number).unwrap_or(usize::MAX);
-        self.forget_links(at);
-        let Some(channel) = self.channels.get_mut(at) else {
-            return Default::default();
-        };
-        let kind = CallErrorKind::from_code(code.0);
-        channel.gone = Some(kind);
-        channel.end_reason = Some(reason.clone());
-        if let Some(answer) = channel.attaching.take() {
-            answer.send(Err(kind));
-        }
-        (channel.parked.drain(), std::mem::take(&mut channel.end_watchers))
-    }
-
-    /// The wakers of the senders that the free credit of a channel suffices for, if their calls are
-    /// small.
-    pub(crate) fn wakers_with_room(&mut self, number: u64) -> Vec<Waker> {
-        let free = self.sender.window(number).map_or(0, |window| window.free());
-        let at = usize::try_from(number).unwrap_or(usize::MAX);
-        self.channels.get(at).map_or_else(Vec::new, |channel| channel.parked.woken_by(free))
-    }
-
-    /// The wakers of senders that waited for the end of a long call.
-    pub(crate) fn wakers_behind_long_calls(&mut self) -> Vec<Waker> {
-        if self.sender.take_ended_long_calls().is_empty() {
-            return Vec::new();
-        }
-        self.front_wakers()
-    }
-
-    /// The producers that have waited for room.
-    pub(crate) fn take_producers(&mut self) -> Vec<Arc<Outlet>> {
-        let producers = std::mem::take(&mut self.waiting_producers);
-        producers.iter().for_each(|one| one.waits_for_room.store(false, Ordering::Relaxed));
-        producers
-    }
-
-    /// The wakers of the first senders of each queue, for room that all channels share.
-    pub(crate) fn front_wakers(&self) -> Vec<Waker> {
-        self.channels.iter().flat_map(|channel| channel.parked.woken_by(FRONT_WAKES)).collect()
     }
 }

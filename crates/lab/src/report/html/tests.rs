@@ -247,3 +247,21 @@ fn an_empty_run_and_an_interrupted_one_are_pages() {
         assert!(page.contains(word), "{word}");
     }
 }
+
+#[test]
+fn cells_in_which_another_system_is_ahead_stand_before_all_tables() {
+    let mut results = rich();
+    let behind = "<h2 id=behind>";
+    let page_of = |results: &Results| visible(&page(results)).to_owned();
+    let all = page_of(&results);
+    let (section, rest) =
+        all.split_once(behind).unwrap().1.split_once("<h2 id=workload-0>").unwrap();
+    assert!(section.contains("pingpong / server") && section.contains("c-epoll"), "{section}");
+    assert!(!rest.contains(behind) && all.contains("href=#behind"));
+    // One that is ahead of nobody, and then no wigwag at all.
+    results.rows.retain(|row| row.participant != "c-epoll");
+    assert!(page_of(&results).contains("In no cell of this run"));
+    results.rows.retain(|row| row.participant != "wigwag");
+    let none = page_of(&results);
+    assert!(!none.contains(behind) && !none.contains("#behind"));
+}

@@ -140,3 +140,15 @@ fn a_participant_that_met_nobody_else_has_no_matrix() {
     results.rows.retain(|row| !row.cell.contains(" × ") || row.cell == "raw × raw");
     assert!(!tables(&results).contains("every client"));
 }
+
+#[test]
+fn cells_in_which_another_system_is_ahead_come_last() {
+    let text = tables(&rich());
+    let lines = table(&text, "where wigwag is behind");
+    let words: Vec<&str> = lines[2].split_whitespace().collect();
+    assert_eq!(words[..5], ["pingpong", "/", "server", "CPU", "s"], "{text}");
+    assert!(lines[2].contains("6.10") && lines[2].contains("c-epoll  5.20"), "{text}");
+    let mut results = rich();
+    results.rows.retain(|row| row.participant != "wigwag");
+    assert!(!tables(&results).contains("where wigwag is behind"));
+}

@@ -5,5 +5,6 @@ pub(super) mod splitter;
 pub(super) mod recipient;
 pub(super) mod owned;
 pub(super) mod reader;
+mod pending;
 pub(super) mod writer;
 pub(super) mod watch;

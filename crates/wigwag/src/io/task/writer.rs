@@ -1,20 +1,27 @@
 //! Writes for an actor, within the bounds of its queue.
 //!
-//! A write first takes room, first come, first served, and then puts its bytes into the queue; the
-//! room returns when they are written. Bytes that arrive during one write form the next one.
+//! A write first takes room, first come, first served, and then puts its bytes into the queue
+//! (`pending.rs`); the room returns when they are written. What an actor puts into the queue of a stream
+//! in one turn is written at the end of the turn, on its thread; what the stream does not take then, and
+//! everything else, is written by a task. Bytes that arrive during one write of it form the next one.
 
 use std::error::Error;
 use std::fmt;
-use std::sync::Arc;
+use std::future::poll_fn;
+use std::sync::{Arc, Mutex};
+use std::task::Waker;
 
 use bytes::Bytes;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
-use tokio::sync::{Notify, Semaphore, TryAcquireError, mpsc, watch};
+use tokio::sync::{Semaphore, TryAcquireError, watch};
+use wigwag_actor::turn::buffers::{self, AfterPublish, TurnBuffer};
 use wigwag_wire::IntoBytes;
 use wigwag_wire::hint::{write_debug, write_hint};
 
+use super::pending::{Pending, Work};
 use crate::io::event::End;
-use crate::io::limits::{BATCH_BYTES_MAX, Limits, WRITE_COST_BYTES};
+use crate::io::limits::{Limits, WRITE_COST_BYTES};
+use crate::lock::lock;
 
 /// The writing end of a stream, file or child that an actor owns; see [the module](crate::io) for
 /// an example.
@@ -24,17 +31,30 @@ use crate::io::limits::{BATCH_BYTES_MAX, Limits, WRITE_COST_BYTES};
 #[derive(Clone, Debug)]
 pub struct Output {
     queue: Arc<Queue>,
-    put: mpsc::UnboundedSender<Bytes>,
+    /// Dropped with the last clone.
+    _last: Arc<CloseOnDrop>,
 }
 
-/// The state shared by all writers. The channel beside it needs no bound: each sender has taken
-/// room first.
+/// The state shared by all writers and the writing task.
 #[derive(Debug)]
 pub(in crate::io) struct Queue {
     room: Semaphore,
     room_max: usize,
-    closing: Notify,
+    /// Bytes for which room was taken, so it needs no bound of its own.
+    pending: Mutex<Pending>,
+    /// Turns write themselves, which no write holds up.
+    is_written_by_turns: bool,
     ended: watch::Sender<Option<End>>,
+}
+
+/// Closes the queue when the last output is dropped.
+#[derive(Debug)]
+struct CloseOnDrop(Arc<Queue>);
+
+impl Drop for CloseOnDrop {
+    fn drop(&mut self) {
+        self.0.close();
+    }
 }
 
 /// A refused write, with its bytes.
@@ -119,7 +139,7 @@ impl Output {
             }
             Err(TryAcquireError::Closed) => return Err(self.refuse(bytes)),
         }
-        self.put.send(bytes).map_err(|bytes| self.refuse(bytes.0))
+        self.queue.put(bytes, cost).map_err(|bytes| self.refuse(bytes))
     }
 
     /// Puts bytes into the queue, and waits for room: first come, first served.
@@ -140,7 +160,7 @@ impl Output {
             Ok(permit) => permit.forget(),
             Err(_) => return Err(self.refuse(bytes)),
         }
-        self.put.send(bytes).map_err(|bytes| self.refuse(bytes.0))
+        self.queue.put(bytes, cost).map_err(|bytes| self.refuse(bytes))
     }
 
     /// Bytes that wait to be written, each write charged [`WRITE_COST_BYTES`] on top.
@@ -176,22 +196,56 @@ impl Queue {
         cost.ok().filter(|_| bytes.len() <= most).ok_or(WriteErrorKind::TooLong { most })
     }
 
+    /// Queues bytes whose room was taken. Hands them back if the output has ended.
+    fn put(self: &Arc<Queue>, bytes: Bytes, cost: u32) -> Result<(), Bytes> {
+        let mut pending = lock(&self.pending);
+        pending.put(bytes, cost as usize)?;
+        if self.is_written_by_turns && pending.is_idle() {
+            drop(pending);
+            let target = Arc::as_ptr(self).addr();
+            let at_end = |_| Some(Box::new(TurnEnd(self.clone())));
+            if buffers::with(target, at_end, |_: &mut TurnEnd| ()).is_some() {
+                return Ok(());
+            }
+            pending = lock(&self.pending);
+        }
+        let task = pending.task();
+        drop(pending);
+        task.into_iter().for_each(Waker::wake);
+        Ok(())
+    }
+
     /// Refuses further writes.
     pub(in crate::io) fn close(&self) {
         self.room.close();
-        self.closing.notify_one();
+        let task = lock(&self.pending).close();
+        task.into_iter().for_each(Waker::wake);
+    }
+}
+
+/// What a turn has put into the queue of a stream is written at its end.
+struct TurnEnd(Arc<Queue>);
+
+impl TurnBuffer for TurnEnd {
+    fn publish(&mut self) -> AfterPublish {
+        let (free, task) = lock(&self.0.pending).write_now();
+        self.0.room.add_permits(free);
+        task.into_iter().for_each(Waker::wake);
+        AfterPublish::Drop
     }
 }
 
 /// The writing task's state. Dropping it ends the output, however the task ends.
 struct Writer {
     queue: Arc<Queue>,
-    waiting: mpsc::UnboundedReceiver<Bytes>,
 }
 
 impl Drop for Writer {
     fn drop(&mut self) {
         self.end(End::Stopped);
+        // The other side is told now, and not when the last output is dropped.
+        let left = lock(&self.queue.pending).end();
+        drop(left);
     }
 }
 
@@ -206,62 +260,46 @@ impl Writer {
         self.queue.room.close();
     }
 
-    async fn run(mut self, mut to: impl AsyncWrite + Unpin) {
-        if let Err(error) = self.write(&mut to).await {
+    async fn run(self) {
+        if let Err(error) = self.write().await {
             self.end(error.into());
         }
     }
 
-    async fn write(&mut self, to: &mut (impl AsyncWrite + Unpin)) -> std::io::Result<()> {
-        while let Some(first) = self.next().await {
-            let mut cost = first.len() + WRITE_COST_BYTES;
-            match self.waiting.try_recv() {
-                Err(_) => to.write_all(&first).await?,
-                Ok(second) => {
-                    let mut batch = Vec::with_capacity(first.len() + second.len());
-                    batch.extend_from_slice(&first);
-                    let mut next = Some(second);
-                    while let Some(bytes) = next {
-                        cost += bytes.len() + WRITE_COST_BYTES;
-                        batch.extend_from_slice(&bytes);
-                        let more = batch.len() < BATCH_BYTES_MAX;
-                        next = more.then(|| self.waiting.try_recv().ok()).flatten();
-                    }
-                    to.write_all(&batch).await?;
+    async fn write(&self) -> std::io::Result<()> {
+        loop {
+            match poll_fn(|context| lock(&self.queue.pending).poll_work(context.waker())).await {
+                Work::Write { mut sink, bytes, cost } => {
+                    sink.write_all(&bytes).await?;
+                    // A file has the bytes only after this.
+                    sink.flush().await?;
+                    self.queue.room.add_permits(cost);
+                    lock(&self.queue.pending).give_back(sink);
                 }
+                Work::Finish(mut sink) => return sink.shutdown().await,
+                Work::Failed(error) => return Err(error),
             }
-            // A file has the bytes only after this.
-            to.flush().await?;
-            self.queue.room.add_permits(cost);
         }
-        to.shutdown().await
-    }
-
-    /// The next bytes to write; `None` at the end.
-    async fn next(&mut self) -> Option<Bytes> {
-        tokio::select! {
-            biased;
-            next = self.waiting.recv() => return next,
-            () = self.queue.closing.notified() => self.waiting.close(),
-        }
-        self.waiting.recv().await
     }
 }
 
-/// An output, and the future that writes for it.
+/// An output, and the future that writes for it. `is_written_by_turns` says that the sink may be written
+/// to on the thread of the actor, which no write holds up.
 pub(in crate::io) fn writer(
     to: impl AsyncWrite + Unpin + Send + 'static,
     limits: &Limits,
+    is_written_by_turns: bool,
 ) -> (Output, impl Future<Output = ()> + Send + 'static) {
-    let (put, waiting) = mpsc::unbounded_channel();
     let queue = Arc::new(Queue {
         room: Semaphore::new(limits.writing_bytes),
         room_max: limits.writing_bytes,
-        closing: Notify::new(),
+        pending: Mutex::new(Pending::new(Box::new(to))),
+        is_written_by_turns,
         ended: watch::Sender::new(None),
     });
-    let writer = Writer { queue: queue.clone(), waiting };
-    (Output { queue, put }, writer.run(to))
+    let writer = Writer { queue: queue.clone() };
+    let last = Arc::new(CloseOnDrop(queue.clone()));
+    (Output { queue, _last: last }, writer.run())
 }
 
 impl Output {

@@ -1,0 +1,117 @@
+//! Several runs as one document: workloads that were measured one after another.
+
+use std::collections::BTreeSet;
+
+use thiserror::Error;
+
+use crate::report::compare::{Unlike, differences};
+use crate::results::{Results, Row};
+
+/// The reason why documents cannot become one.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum NotJoined {
+    /// There is no document.
+    #[error("there is no document to join")]
+    Nothing,
+    /// Figures of two of them cannot stand beside each other.
+    #[error("{0}")]
+    Unlike(Unlike),
+    /// Two of them have the same row.
+    #[error("{0} is in two documents; leave one of them out")]
+    Twice(String),
+}
+
+/// Joins documents of like environments, in the given order. A remark says when each run began.
+///
+/// # Errors
+/// [`NotJoined`] if their environments differ in more than time, load and the version of wigwag, or if
+/// two of them have the same row.
+pub fn join(documents: Vec<Results>) -> Result<Results, NotJoined> {
+    let mut documents = documents.into_iter();
+    let mut joined = documents.next().ok_or(NotJoined::Nothing)?;
+    let first = joined.clone();
+    let mut runs = vec![began(&first)];
+    let mut places: BTreeSet<String> = joined.rows.iter().map(Row::place).collect();
+    for document in documents {
+        let differences = differences(&first, &document);
+        if !differences.is_empty() {
+            return Err(NotJoined::Unlike(Unlike { differences }));
+        }
+        runs.push(began(&document));
+        if !joined.environment.wigwag.contains(&document.environment.wigwag) {
+            joined.environment.wigwag += &format!(", {}", document.environment.wigwag);
+        }
+        joined.interrupted |= document.interrupted;
+        let shares = [joined.coordinator_cpu_share, document.coordinator_cpu_share];
+        joined.coordinator_cpu_share = shares.into_iter().flatten().reduce(f64::max);
+        for row in document.rows {
+            let place = row.place();
+            if !places.insert(place.clone()) {
+                return Err(NotJoined::Twice(place));
+            }
+            joined.rows.push(row);
+        }
+    }
+    if runs.len() > 1 {
+        joined.environment.remarks.push(format!("measured in several runs: {}", runs.join("; ")));
+    }
+    Ok(joined)
+}
+
+/// The workloads of a run and when it began.
+fn began(document: &Results) -> String {
+    let mut workloads: Vec<&str> = document.rows.iter().map(|row| row.workload.as_str()).collect();
+    workloads.dedup();
+    format!("{} from {}", workloads.join(", "), document.environment.started)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(workload: &str) -> Results {
+        let text = include_str!("../../tests/fixtures/lab-1.json");
+        let mut results: Results = serde_json::from_str(text).unwrap();
+        results.rows.retain(|row| row.workload == workload);
+        results
+    }
+
+    #[test]
+    fn rows_stand_in_the_given_order_and_a_remark_says_when_each_run_began() {
+        let (counter, mut remote) = (with("counter"), with("remote"));
+        remote.environment.started = "2026-12-24T18:00:00Z".to_owned();
+        remote.environment.wigwag = "0.2.0".to_owned();
+        remote.interrupted = true;
+        remote.coordinator_cpu_share = Some(0.5);
+        let joined = join(vec![counter.clone(), remote.clone()]).unwrap();
+        assert_eq!(joined.rows.len(), counter.rows.len() + remote.rows.len());
+        assert_eq!(joined.rows[0].place(), counter.rows[0].place());
+        let last = joined.environment.remarks.last().unwrap();
+        assert!(
+            last.contains("counter from ") && last.contains("remote from 2026-12-24"),
+            "{last}"
+        );
+        let versions = &joined.environment.wigwag;
+        assert!(versions.starts_with(&counter.environment.wigwag), "{versions}");
+        assert!(versions.ends_with(", 0.2.0"), "{versions}");
+        assert_eq!((joined.interrupted, joined.coordinator_cpu_share), (true, Some(0.5)));
+    }
+
+    #[test]
+    fn one_document_stays_as_it_is() {
+        let one = with("counter");
+        let joined = join(vec![one.clone()]).unwrap();
+        assert_eq!(serde_json::to_value(joined).unwrap(), serde_json::to_value(one).unwrap());
+    }
+
+    #[test]
+    fn unlike_machines_and_rows_that_are_there_twice_are_refused() {
+        assert_eq!(join(Vec::new()).unwrap_err(), NotJoined::Nothing);
+        let (one, mut other) = (with("counter"), with("remote"));
+        other.environment.cores = 64;
+        let unlike = join(vec![one.clone(), other]).unwrap_err();
+        assert!(unlike.to_string().contains("cores: 2 → 64"), "{unlike}");
+        let twice = join(vec![one.clone(), with("remote"), one.clone()]).unwrap_err();
+        assert_eq!(twice, NotJoined::Twice(one.rows[0].place()));
+    }
+}
