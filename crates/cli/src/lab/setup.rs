@@ -21,7 +21,7 @@ pub(super) struct Setup {
 }
 
 impl Setup {
-    /// Sets up one peer after the other. One that fails keeps none of the others from being set up.
+    /// Sets up one peer after the other. A peer that fails keeps none of the others from being set up.
     pub(super) fn run(self, roster: &Roster) -> Result<Code, Failed> {
         let all = self.peers == [ALL];
         let participants =

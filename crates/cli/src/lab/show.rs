@@ -37,7 +37,8 @@ impl Report {
         let documents = self.documents.iter().map(|path| read(path)).collect::<Result<_, _>>()?;
         let results = join(documents).map_err(|why| Failed::new(Code::Refused, why))?;
         if let Some(path) = &self.json {
-            let text = serde_json::to_string_pretty(&results);
+            // It is kept, and not read: without the blanks it has half the length.
+            let text = serde_json::to_string(&results);
             write(path, &text.map_err(|error| Failed::new(Code::Internal, error))?)?;
         }
         if let Some(path) = &self.html {

@@ -163,7 +163,7 @@ pub const ALL: [Embedded; 49] = [
                 + lines(include_str!("wigwag/callers.rs"))
                 + lines(include_str!("wigwag/shapes.rs"))
                 + lines(include_str!("wigwag/remote/callback.rs"))
-                + lines(include_str!("wigwag/blob.rs"))
+                + lines(include_str!("wigwag/remote/blob.rs"))
                 + lines(include_str!("wigwag/remote/far.rs"))
                 + lines(include_str!("wigwag/paced.rs"))
                 + lines(include_str!("wigwag/overload.rs"))

@@ -9,7 +9,6 @@ pub(super) mod clerk;
 pub(super) mod spread;
 pub(super) mod callers;
 pub(super) mod shapes;
-pub(super) mod blob;
 pub(super) mod paced;
 pub(super) mod overload;
 pub(super) mod sp;

@@ -11,7 +11,7 @@ const WIGWAG: &str = "wigwag";
 /// The lab's own server of http, which is no system that anybody could use.
 const REFERENCE: &str = "reference";
 
-/// What rows are compared by.
+/// The figure by which rows are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Measure {
     /// Messages a second.
@@ -126,7 +126,7 @@ mod tests {
     fn the_participant_that_is_furthest_ahead_is_named_for_each_figure() {
         let mut results = rich();
         let cheaper = ("server".to_owned(), Measure::ProcessorTime, "c-epoll".to_owned());
-        assert_eq!(found(&results), [cheaper.clone()]);
+        assert_eq!(found(&results), std::slice::from_ref(&cheaper));
 
         let faster = |participant: &str| ("tell".to_owned(), Measure::Rate, participant.to_owned());
         for (participant, times) in [("tarpc", 50), ("tonic", 4)] {

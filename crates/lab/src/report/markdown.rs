@@ -13,10 +13,11 @@ use crate::report::matrix::{Matrix, figure};
 use crate::results::reasons::is_found_out;
 use crate::results::{Results, Row, Verdict};
 
-/// The whole page, without a title.
+/// The whole page.
 pub fn page(results: &Results) -> String {
     let layout = Layout::of(results);
-    let mut text = environment(results, &layout);
+    let mut text = "# Tables of the lab\n\n".to_owned();
+    text.push_str(&environment(results, &layout));
     text.push_str(&where_behind(&layout));
     for workload in layout.workloads() {
         text.push_str(&format!("\n## {}\n", words(workload)));
@@ -69,7 +70,7 @@ fn environment(results: &Results, layout: &Layout<'_>) -> String {
 
 fn where_behind(layout: &Layout<'_>) -> String {
     let Some(all) = behind(layout) else { return String::new() };
-    let mut text = "\n## Where wigwag is behind\n\n".to_owned();
+    let mut text = "\n## Where others are ahead\n\n".to_owned();
     if all.is_empty() {
         text.push_str("In no cell is another system ahead of wigwag.\n");
         return text;

@@ -1,15 +1,17 @@
-//! Cap'n Proto: each message brings an object of the client as a capability, which the server calls.
+//! Cap'n Proto: calls, chains of calls that are sent before the first answer is there, streaming calls,
+//! and objects of the client as capabilities, which the server calls.
 //!
 //! After the examples of capnp-rpc: `hello-world` (a two-party network over a TCP stream of Tokio, on
-//! one thread, in a `LocalSet`), and `pubsub` (the server calls an object that a client has passed).
+//! one thread, in a `LocalSet`), `calculator` (calls on the result of a call), and `pubsub` (the server
+//! calls an object that a client has passed).
 #![forbid(unsafe_code)]
 
-use std::{cell::RefCell, env, net::Ipv4Addr, rc::Rc};
+use std::{cell::RefCell, env, net::Ipv4Addr, rc::Rc, time::Instant};
 
 use capnp_rpc::{RpcSystem, rpc_twoparty_capnp::Side, twoparty::VatNetwork};
 use futures::{AsyncReadExt, Future, StreamExt, stream::FuturesUnordered};
 use peer_common::{Payloads, Replies, Result, RoundTrips, Seen, order, say};
-use remote_capnp::{listener, remote};
+use remote_capnp::{listener, office, remote};
 use tokio::{
     net::{TcpListener, TcpStream},
     task::{LocalSet, spawn_local},
@@ -18,7 +20,8 @@ use tokio_util::compat::TokioAsyncReadCompatExt;
 
 capnp::generated_code!(mod remote_capnp);
 
-struct Witness(RefCell<Seen>);
+#[derive(Clone)]
+struct Witness(Rc<RefCell<Seen>>);
 
 impl Witness {
     fn accept(&self, number: u64, payload: u32) -> u64 {
@@ -43,6 +46,32 @@ impl remote::Server for Witness {
         Ok(())
     }
 
+    async fn add(
+        self: Rc<Self>,
+        params: remote::AddParams,
+        mut results: remote::AddResults,
+    ) -> capnp::Result<()> {
+        let params = params.get()?;
+        results.get().set_sum(self.accept(params.get_number(), params.get_payload()));
+        Ok(())
+    }
+
+    async fn office(
+        self: Rc<Self>,
+        _: remote::OfficeParams,
+        mut results: remote::OfficeResults,
+    ) -> capnp::Result<()> {
+        let account = capnp_rpc::new_client(Witness::clone(&self));
+        results.get().set_office(capnp_rpc::new_client(Office(account)));
+        Ok(())
+    }
+
+    async fn tell(self: Rc<Self>, params: remote::TellParams) -> capnp::Result<()> {
+        let params = params.get()?;
+        self.accept(params.get_number(), params.get_payload());
+        Ok(())
+    }
+
     async fn account(
         self: Rc<Self>,
         _: remote::AccountParams,
@@ -50,6 +79,20 @@ impl remote::Server for Witness {
     ) -> capnp::Result<()> {
         say(&format!("{{{}}}", self.0.borrow().account()))
             .map_err(|error| capnp::Error::failed(error.to_string()))
+    }
+}
+
+/// Knows the account.
+struct Office(remote::Client);
+
+impl office::Server for Office {
+    async fn ledger(
+        self: Rc<Self>,
+        _: office::LedgerParams,
+        mut results: office::LedgerResults,
+    ) -> capnp::Result<()> {
+        results.get().set_ledger(self.0.clone());
+        Ok(())
     }
 }
 
@@ -94,7 +137,7 @@ fn network(stream: TcpStream, side: Side) -> Result<Box<VatNetwork<impl futures:
 async fn server() -> Result<()> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, order("PORT")?)).await?;
     peer_common::ready_and_stop_with_the_lab(listener.local_addr()?.port())?;
-    let remote: remote::Client = capnp_rpc::new_client(Witness(RefCell::new(Seen::new(1))));
+    let remote: remote::Client = capnp_rpc::new_client(Witness(Rc::new(RefCell::new(Seen::new(1)))));
     loop {
         let (stream, _) = listener.accept().await?;
         let network = network(stream, Side::Server)?;
@@ -110,10 +153,23 @@ async fn client() -> Result<()> {
     let (messages, window) = (order::<u64>("MESSAGES")?, order::<usize>("WINDOW")?);
     let payloads = Payloads::new(order("SEED")?, 0);
     // The object is there, and not only promised.
-    remote.client.hook.when_resolved().await?;
+    remote.office_request().send().promise.await?;
     peer_common::ready_and_wait_for_go()?;
     let account = match order::<String>("CELL")?.as_str() {
         "callback" => call_back(&remote, messages, window, payloads).await?,
+        "tell" | "naive" => tell(&remote, messages, payloads).await?,
+        "ask" => ask(&remote, messages, window, payloads).await?,
+        "naive-ask" => ask(&remote, messages, usize::MAX, payloads).await?,
+        "rtt" => one_by_one(messages, payloads, |number, payload| {
+            sum(add(&remote, number, payload))
+        }).await?,
+        "chain" => one_by_one(messages, payloads, |number, payload| {
+            // All three are sent at once: each goes to the result of the one before.
+            let office = remote.office_request().send().pipeline.get_office();
+            let account = office.ledger_request().send().pipeline.get_ledger();
+            sum(add(&account, number, payload))
+        }).await?,
+        "join" => together(&remote, messages, payloads).await?,
         cell => return Err(format!("no such cell: {cell}").into()),
     };
     remote.account_request().send().promise.await?;
@@ -164,4 +220,75 @@ async fn call_back(
     in_flight(calls, window, drop).await?;
     let account = ear.0.borrow().2.account(RoundTrips::default());
     Ok(account)
+}
+
+type Adding = capnp::capability::RemotePromise<remote::add_results::Owned>;
+
+fn add(remote: &remote::Client, number: u64, payload: u32) -> Adding {
+    let mut request = remote.add_request();
+    request.get().set_number(number);
+    request.get().set_payload(payload);
+    request.send()
+}
+
+async fn sum(adding: Adding) -> Result<u64> {
+    Ok(adding.promise.await?.get()?.get_sum())
+}
+
+/// A streaming call returns when there is room for the next one.
+async fn tell(remote: &remote::Client, messages: u64, payloads: Payloads) -> Result<String> {
+    for (number, payload) in (0..messages).zip(payloads) {
+        let mut request = remote.tell_request();
+        request.get().set_number(number);
+        request.get().set_payload(payload);
+        request.send().await?;
+    }
+    Ok(format!(r#"{{"sent": {messages}}}"#))
+}
+
+async fn ask(
+    remote: &remote::Client,
+    messages: u64,
+    window: usize,
+    payloads: Payloads,
+) -> Result<String> {
+    let mut replies = Replies::default();
+    let calls = (0..messages).zip(payloads).map(|(number, payload)| {
+        let adding = add(remote, number, payload);
+        async move { Ok((number, payload, sum(adding).await?)) }
+    });
+    in_flight(calls, window, |(number, payload, sum)| replies.hold(number, payload, sum)).await?;
+    Ok(replies.account(RoundTrips::default()))
+}
+
+async fn one_by_one<F: Future<Output = Result<u64>>>(
+    messages: u64,
+    payloads: Payloads,
+    call: impl Fn(u64, u32) -> F,
+) -> Result<String> {
+    let (mut replies, mut round_trips) = (Replies::default(), RoundTrips::default());
+    for (number, payload) in (0..messages).zip(payloads) {
+        let begun = Instant::now();
+        let sum = call(number, payload).await?;
+        round_trips.push(begun.elapsed());
+        replies.hold(number, payload, sum);
+    }
+    Ok(replies.account(round_trips))
+}
+
+/// Eighty calls are awaited together, and timed as one.
+async fn together(remote: &remote::Client, messages: u64, payloads: Payloads) -> Result<String> {
+    const TOGETHER: usize = 80;
+    let (mut replies, mut round_trips) = (Replies::default(), RoundTrips::default());
+    let numbered: Vec<(u64, u32)> = (0..messages).zip(payloads).collect();
+    for asked in numbered.chunks(TOGETHER) {
+        let begun = Instant::now();
+        let adding = asked.iter().map(|(number, payload)| sum(add(remote, *number, *payload)));
+        let sums = futures::future::try_join_all(adding).await?;
+        round_trips.push(begun.elapsed());
+        for ((number, payload), sum) in asked.iter().zip(sums) {
+            replies.hold(*number, *payload, sum);
+        }
+    }
+    Ok(replies.account(round_trips))
 }

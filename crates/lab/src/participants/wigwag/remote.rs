@@ -2,6 +2,7 @@
 
 mod far;
 mod callback;
+mod blob;
 
 use std::ops::Range;
 use std::thread;
@@ -14,7 +15,7 @@ use wigwag::{Actor, CallError, Node, NodeOptions, Pipeline, Refused, call::Unsen
 
 use super::clerk::serve_node_at;
 use super::sp::transport::{address, dial_options, listen_options};
-use super::{blob, callers, overload, paced, shapes, spread};
+use super::{callers, overload, paced, shapes, spread};
 use crate::contract::Failure;
 use crate::contract::{Orders, PayloadDraws, Tally, print_line, ready_and_go, senders};
 use crate::figures::times::Times;

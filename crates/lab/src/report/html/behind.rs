@@ -9,7 +9,7 @@ use crate::report::layout::Layout;
 /// Its place among the links; empty if there is no section.
 pub(crate) fn link(layout: &Layout<'_>) -> &'static str {
     match behind(layout) {
-        Some(_) => "<li><a href=#behind>where wigwag is behind</a></li>\n",
+        Some(_) => "<li><a href=#behind>where others are ahead</a></li>\n",
         None => "",
     }
 }
@@ -17,7 +17,7 @@ pub(crate) fn link(layout: &Layout<'_>) -> &'static str {
 /// The section; empty if wigwag took no part in the run.
 pub(crate) fn section(layout: &Layout<'_>) -> String {
     let Some(all) = behind(layout) else { return String::new() };
-    let mut text = "<h2 id=behind>Where wigwag is behind</h2>\n".to_owned();
+    let mut text = "<h2 id=behind>Where others are ahead</h2>\n".to_owned();
     if all.is_empty() {
         text.push_str("<p>In no cell of this run is another system ahead of wigwag.</p>\n");
         return text;
@@ -45,6 +45,6 @@ pub(crate) fn section(layout: &Layout<'_>) -> String {
         )
     };
     let body: String = all.iter().map(line).collect();
-    text.push_str(&boxed("where wigwag is behind", "", head, &body));
+    text.push_str(&boxed("where others are ahead", "", head, &body));
     text
 }

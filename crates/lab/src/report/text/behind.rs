@@ -12,7 +12,7 @@ pub(super) fn cells(text: &mut String, layout: &Layout<'_>) {
     if all.is_empty() {
         return;
     }
-    section(text, "where wigwag is behind");
+    section(text, "where others are ahead");
     let mut grid = Grid::default();
     let head = ["cell", "figure", "wigwag", "ahead", "its figure", "wigwag ÷ it"];
     grid.line(head.map(str::to_owned).to_vec());

@@ -15,7 +15,7 @@ use crate::io::limits::BATCH_BYTES_MAX;
 /// Where the bytes go.
 pub(super) type Sink = Box<dyn AsyncWrite + Send + Unpin>;
 
-/// What the writing task has to do.
+/// The next step of the writing task.
 pub(super) enum Work {
     /// Write these bytes, and give the sink back.
     Write {

@@ -223,7 +223,7 @@ impl Queue {
     }
 }
 
-/// What a turn has put into the queue of a stream is written at its end.
+/// Writes what a turn has put into the queue of a stream, at the end of the turn.
 struct TurnEnd(Arc<Queue>);
 
 impl TurnBuffer for TurnEnd {

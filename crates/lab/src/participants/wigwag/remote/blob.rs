@@ -12,11 +12,11 @@ use tokio::runtime::Builder;
 use tokio::task::spawn_blocking;
 use wigwag::{Actor, Bytes, Node};
 
-use super::clerk::{Clerk, CountedRef, serve_node};
 use crate::contract::{
     Counts, Failure, Orders, PayloadDraws, Tally, blob, print_line, ready_and_go,
 };
 use crate::figures::times::Times;
+use crate::participants::wigwag::clerk::{Clerk, CountedRef, serve_node};
 
 /// Answers the round trips.
 #[derive(Default)]
