@@ -103,7 +103,7 @@ impl Pending {
             if let Poll::Ready(Ok(written)) = written {
                 bytes.advance(written);
             }
-            if !bytes.is_empty() {
+            if !bytes.is_empty() || !matches!(written, Poll::Ready(Ok(_))) {
                 self.waiting.push_front((bytes, cost));
                 return match written {
                     Poll::Ready(Err(error)) => Err(error),
@@ -267,6 +267,20 @@ mod tests {
             let (bytes, cost) = next_write(&mut pending).expect("it has something to do");
             assert_eq!((&bytes[..], cost), (format!("{left}!").as_bytes(), 16));
         }
+    }
+
+    #[tokio::test]
+    async fn the_rest_of_a_long_write_stays_before_the_next_one() {
+        const LONG: usize = BATCH_BYTES_MAX;
+        let mut pending = pending([Poll::Ready(Ok(4))]);
+        assert!(pending.poll_work(Waker::noop()).is_pending());
+        for letter in [b"a", b"b"] {
+            assert!(pending.put(letter.repeat(LONG).into(), LONG).is_ok());
+        }
+        assert_eq!(pending.write_now().0, 0);
+        let (bytes, cost) = next_write(&mut pending).expect("it has something to do");
+        assert_eq!((bytes.len(), cost), (2 * LONG - 4, 2 * LONG));
+        assert!(bytes[..LONG - 4].iter().all(|letter| *letter == b'a'), "in order");
     }
 
     #[tokio::test]
