@@ -12,6 +12,9 @@ import tempfile
 import threading
 
 listener = socket.create_server(("127.0.0.1", 0), backlog=511)
+# nginx takes a socket that it inherits as it is. One that blocks stops a worker, with all of its
+# connections, when the other worker has accepted what both were woken for.
+listener.setblocking(False)
 port = listener.getsockname()[1]
 prefix = os.path.dirname(os.path.abspath(__file__))
 with open(os.path.join(prefix, "nginx.conf"), encoding="utf-8") as template:
