@@ -11,6 +11,12 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 use bytes::BytesMut;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
+/// A count in shared memory.
+pub(crate) type Counter = AtomicU64;
+
+/// A flag in shared memory.
+pub(crate) type Flag = AtomicU32;
+
 /// Memory that is shared with another process, and has a fixed length.
 #[derive(Debug)]
 pub(crate) struct Memory {
@@ -36,7 +42,7 @@ impl Memory {
     }
 
     /// The counter at `at`, a multiple of eight.
-    pub(crate) fn counter(&self, at: usize) -> &AtomicU64 {
+    pub(crate) fn counter(&self, at: usize) -> &Counter {
         let place = self.place(at, 8).cast::<u64>();
         assert!(place.is_aligned(), "a counter has an aligned place");
         // SAFETY: the eight bytes are in the mapping, which lives as long as `self`, and aligned. Both
@@ -45,7 +51,7 @@ impl Memory {
     }
 
     /// The flag at `at`, a multiple of four.
-    pub(crate) fn flag(&self, at: usize) -> &AtomicU32 {
+    pub(crate) fn flag(&self, at: usize) -> &Flag {
         let place = self.place(at, 4).cast::<u32>();
         assert!(place.is_aligned(), "a flag has an aligned place");
         // SAFETY: as in `counter`, for four bytes.

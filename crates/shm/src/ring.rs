@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering;
 
 use bytes::BytesMut;
 
-use crate::memory::Memory;
+use crate::memory::{Flag, Memory};
 
 /// Bytes in front of the bytes of a ring: its counters and flags.
 pub(crate) const HEADER_BYTES: usize = 4096;
@@ -133,8 +133,7 @@ impl Producer {
     /// Says that this end waits for room. False if there is some: then it does not wait.
     pub fn wait(&mut self) -> Result<bool, Broken> {
         let flag = self.place.memory.flag(self.place.header + WRITER_WAITS);
-        // Sequential: the count is looked at behind the store. Pairs with `Consumer::read`.
-        flag.store(1, Ordering::SeqCst);
+        raise(flag); // Pairs with the look at it behind the count, in `Consumer::consume`.
         let is_full = self.room()? == 0;
         if !is_full {
             self.place.memory.flag(self.place.header + WRITER_WAITS).store(0, Ordering::Relaxed);
@@ -225,8 +224,7 @@ impl Consumer {
     /// it does not wait.
     pub fn wait(&self) -> Result<bool, Broken> {
         let flag = self.place.memory.flag(self.place.header + READER_WAITS);
-        // Sequential: the count is looked at behind the store. Pairs with `Producer::write`.
-        flag.store(1, Ordering::SeqCst);
+        raise(flag); // Pairs with the look at it behind the count, in `Producer::write`.
         let is_empty = !self.has_more()? && self.direction()? == Direction::Open;
         if !is_empty {
             flag.store(0, Ordering::Relaxed);
@@ -250,7 +248,18 @@ impl Consumer {
     }
 }
 
+/// Raises a flag, before the count is looked at once more.
+fn raise(flag: &Flag) {
+    // Sequential, as the look is. The value that was there says nothing; but only of swaps does loom
+    // know their order, and on x86 a sequential store is one.
+    flag.swap(1, Ordering::SeqCst);
+}
+
 /// Takes a flag down; true if it was up. The load spares the common case a write of the line.
-fn take(flag: &std::sync::atomic::AtomicU32) -> bool {
+fn take(flag: &Flag) -> bool {
     flag.load(Ordering::SeqCst) != 0 && flag.swap(0, Ordering::SeqCst) != 0
 }
+
+#[cfg(all(test, wigwag_loom))]
+#[path = "ring_loom.rs"]
+mod ring_loom;
