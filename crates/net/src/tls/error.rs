@@ -202,7 +202,9 @@ impl TlsError {
                 "allow TLS 1.2 here with `TlsClientBuilder::tls12`, or update the peer"
             }
             TlsError::SpeaksSp => "dial tcp:// instead, or have the peer use tls+tcp://",
-            TlsError::SpeaksHttp => "this port belongs to a web server: dial the SP port instead",
+            TlsError::SpeaksHttp => {
+                "use wss:// at both ends, or ws:// at both; a web server is no SP peer"
+            }
             TlsError::NotTls(_) => "check the port: the program there does not speak TLS",
             TlsError::Protocol(_) => "the peer is broken or hostile: look at its version",
             TlsError::CutOff => "look at the peer's log: it died, or the network cut it off",

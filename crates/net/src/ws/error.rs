@@ -50,6 +50,9 @@ pub enum WsError {
     /// The peer speaks SP without WebSocket.
     #[error("the peer speaks SP without WebSocket")]
     SpeaksSp,
+    /// The peer speaks TLS, and this end speaks WebSocket without it.
+    #[error("the peer speaks TLS")]
+    SpeaksTls,
 }
 
 impl WsError {
@@ -66,6 +69,7 @@ impl WsError {
             }
             WsError::ClosedByPeer { .. } => "look at the peer's log for its reason",
             WsError::SpeaksSp => "dial with ws:// instead of tcp://, or listen at tcp://",
+            WsError::SpeaksTls => "use wss:// at both ends, or ws:// at both",
         }
     }
 

@@ -17,7 +17,6 @@ use super::options::{Origins, WsDialOptions};
 use super::receiving::{Deframer, Event};
 use super::sending::Framer;
 use super::upgrade::{self, Asked, Refusal, Request};
-use crate::error::NetErrorKind;
 use crate::layered::{Layer, Received, SEND_BYTES_MAX};
 use crate::options::ReceiveLimit;
 
@@ -191,7 +190,13 @@ impl WebSocket {
                 false => WsError::BadAnswer { rule: "its head has more than 16 KiB" }.into(),
             });
         }
-        let Some(start) = received.first_chunk::<HEADER_BYTES>() else { return Ok(()) };
+        let Some(start) = received.first_chunk::<HEADER_BYTES>() else {
+            // An alert of TLS has seven bytes, and nothing follows it.
+            return match Header::of_part(received) {
+                Some(HeaderError::SpeaksTls) => Err(self.refuse_tls(is_request, out)),
+                _ => Ok(()),
+            };
+        };
         let other = match Header::parse(*start) {
             Ok(_) => {
                 // A dialer without WebSocket sees HTTP, and says so.
@@ -200,9 +205,7 @@ impl WebSocket {
                 }
                 WsError::SpeaksSp.into()
             }
-            Err(error @ HeaderError::SpeaksTls) => {
-                io::Error::new(io::ErrorKind::InvalidData, NetErrorKind::Header(error))
-            }
+            Err(HeaderError::SpeaksTls) => return Err(self.refuse_tls(is_request, out)),
             // A method or a version.
             Err(_) if start[0].is_ascii_alphabetic() => return Ok(()),
             Err(_) if is_request => self.refuse(Refusal::NOT_HTTP, out),
@@ -210,6 +213,15 @@ impl WebSocket {
         };
         self.state = State::Refused;
         Err(other)
+    }
+
+    /// Refuses a peer that speaks TLS. A dialer with TLS sees HTTP in the answer, and says so.
+    fn refuse_tls(&mut self, is_request: bool, out: &mut Vec<u8>) -> io::Error {
+        if is_request {
+            Refusal::NOT_HTTP.write(out);
+        }
+        self.state = State::Refused;
+        WsError::SpeaksTls.into()
     }
 
     fn refuse(&mut self, refusal: Refusal, out: &mut Vec<u8>) -> io::Error {

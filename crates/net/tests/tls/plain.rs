@@ -103,6 +103,42 @@ async fn a_plain_end_and_one_with_tls_both_say_so() {
     assert!(matches!(dialled, NetErrorKind::Tls(TlsError::SpeaksSp)), "{dialled}");
 }
 
+/// The same over WebSocket.
+#[cfg(feature = "ws")]
+#[tokio::test]
+async fn ws_at_wss_and_wss_at_ws_both_say_so() {
+    use wigwag_net::ws::WsError;
+
+    let party = Party::new();
+    let is_http = |kind: &NetErrorKind| matches!(kind, NetErrorKind::Tls(TlsError::SpeaksHttp));
+    let is_tls = |kind: &NetErrorKind| matches!(kind, NetErrorKind::WebSocket(WsError::SpeaksTls));
+    for listens_with_tls in [true, false] {
+        let scheme = |has_tls: bool| if has_tls { "wss" } else { "ws" };
+        let wanted = Address::new(scheme(listens_with_tls), "127.0.0.1:0");
+        let mut options = ListenOptions::default();
+        if listens_with_tls {
+            options = options.tls(party.server().build().unwrap());
+        }
+        let listener = transport::listen(&wanted, options).await.unwrap();
+        let address = Address::new(scheme(!listens_with_tls), listener.address().rest());
+        let mut options = DialOptions::default();
+        if !listens_with_tls {
+            options = options.tls(party.client().build().unwrap());
+        }
+        let dialled = transport::dial_with(&address, options).await.unwrap();
+        let accepted = listener.accept().await.unwrap();
+        let (accepted, dialled) = tokio::join!(
+            shake(accepted, ProtocolNumber::PULL),
+            shake(dialled, ProtocolNumber::PUSH)
+        );
+        let (accepted, dialled) = (kind(accepted), kind(dialled));
+        let (with_tls, without) =
+            if listens_with_tls { (&accepted, &dialled) } else { (&dialled, &accepted) };
+        assert!(is_http(with_tls) && is_tls(without), "{with_tls}; {without}");
+        assert!(with_tls.hint().contains("wss://") && without.hint().contains("wss://"));
+    }
+}
+
 /// Records that look like TLS and are not: the peer is told so and the error has rustls's reason.
 #[tokio::test]
 async fn garbage_in_records_is_refused() {
