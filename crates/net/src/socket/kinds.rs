@@ -196,7 +196,12 @@ macro_rules! send_calls {
         /// A future dropped before it is ready has sent nothing, and the message is dropped with
         /// it.
         pub async fn send(&self, message: impl IntoBytes) -> Result<(), SendError> {
-            self.0.0.send(self.0.caller(), message.into_bytes()).await.map(drop)
+            self.0
+                .0
+                .send(self.0.caller(), message.into_bytes())
+                .await
+                .map(drop)
+                .map_err(|refused| *refused)
         }
 
         /// Sends a message now, or returns it.

@@ -137,7 +137,7 @@ fn without_header(refused: SendError<RawMessage>) -> SendError {
 
 async fn send(core: &Arc<Core>, peer: Option<PipeId>, body: Bytes) -> Result<(), SendError> {
     let (caller, message) = addressed(peer, body);
-    core.send(caller, message).await.map(drop).map_err(without_header)
+    core.send(caller, message).await.map(drop).map_err(|refused| without_header(*refused))
 }
 
 fn try_send(core: &Arc<Core>, peer: Option<PipeId>, body: Bytes) -> Result<(), SendError> {

@@ -65,7 +65,7 @@ macro_rules! sends {
         /// the protocol never waits. A future dropped before it is ready has sent nothing, and the
         /// message is dropped with it.
         pub async fn send(&self, message: RawMessage) -> Result<(), SendError<RawMessage>> {
-            self.0.0.send(Caller::SOCKET, message).await.map(drop)
+            self.0.0.send(Caller::SOCKET, message).await.map(drop).map_err(|refused| *refused)
         }
 
         /// Sends a message now, or returns it.
