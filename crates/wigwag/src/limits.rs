@@ -69,10 +69,6 @@ pub const TENURE_CALLS: u64 = 256;
 /// while a program sends.
 pub const WATCHDOG_TICK: Duration = Duration::from_millis(2);
 
-/// Ticks without anything held after which the watchdog forgets a turn or a driver. A program that
-/// sends less often than that wakes the watchdog each time.
-pub const WATCHDOG_IDLE_TICKS: u32 = 8;
-
 /// Turns and drivers that the watchdog looks at: at some 50 ns each they are 3 % of a processor.
 pub const WATCHED_MAX: usize = 1024;
 

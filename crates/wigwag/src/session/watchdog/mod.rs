@@ -3,18 +3,21 @@
 //! A turn publishes what it has sent when it ends, and what a plain task has sent is written by a
 //! task of the runtime. Code that blocks its thread delays both for as long as it blocks. So a
 //! buffer that begins to hold something is watched: the watchdog looks at it every
-//! [`WATCHDOG_TICK`], and publishes what it finds unchanged since the time before. A turn that ends
-//! within a tick never meets it.
+//! [`WATCHDOG_TICK`](crate::limits::WATCHDOG_TICK), and publishes what it finds unchanged since the
+//! time before. A turn that ends within a tick never meets it.
 //!
-//! The watchdog sleeps while nothing is watched. An object stays watched for some ticks after its
-//! last use, so a busy one is not announced again and again, and an idle program is not woken.
+//! The watchdog sleeps while nothing is watched. It forgets an object that holds nothing at a tick, and
+//! the object announces itself again: a busy one does so once a tick, and an idle program is not woken.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use crate::limits::{WATCHDOG_IDLE_TICKS, WATCHDOG_TICK, WATCHED_MAX};
+use alarm::Alarm;
 
+use crate::limits::WATCHED_MAX;
+
+mod alarm;
 mod turns;
 mod wakes;
 
@@ -24,7 +27,7 @@ pub(crate) use wakes::WakeWatch;
 /// Something that may hold back messages while a thread blocks.
 pub(crate) trait Watched: Send {
     /// Publishes what is held and has not moved since the last call. Runs every
-    /// [`WATCHDOG_TICK`] on the watchdog's thread.
+    /// [`WATCHDOG_TICK`](crate::limits::WATCHDOG_TICK) on the watchdog's thread.
     fn check(&mut self) -> Watch;
 }
 
@@ -42,15 +45,15 @@ struct Watchdog {
     announced: Vec<Box<dyn Watched>>,
     /// All objects that are watched.
     watched: usize,
-    /// The watchdog's thread waits for an object.
-    sleeps: bool,
+    /// The alarm is set, or the watchdog looks at the objects and sets it then.
+    is_awake: bool,
     /// The thread was started, or cannot be.
     started: bool,
 }
 
 static WATCHDOG: Mutex<Watchdog> =
-    Mutex::new(Watchdog { announced: Vec::new(), watched: 0, sleeps: false, started: false });
-static ANNOUNCED: Condvar = Condvar::new();
+    Mutex::new(Watchdog { announced: Vec::new(), watched: 0, is_awake: false, started: false });
+static ALARM: LazyLock<Alarm> = LazyLock::new(Alarm::new);
 
 fn watchdog() -> MutexGuard<'static, Watchdog> {
     // The state is consistent between any two statements.
@@ -72,10 +75,10 @@ pub(crate) fn watch(object: impl Watched + 'static) -> bool {
     watchdog.watched += 1;
     watchdog.announced.push(Box::new(object));
     let starts = !std::mem::replace(&mut watchdog.started, true);
-    let wakes = std::mem::take(&mut watchdog.sleeps);
+    let is_awake = std::mem::replace(&mut watchdog.is_awake, true);
     drop(watchdog);
-    if wakes {
-        ANNOUNCED.notify_one();
+    if !is_awake {
+        ALARM.set();
     }
     if starts {
         start();
@@ -94,8 +97,7 @@ fn start() {
 fn run() {
     let mut watched: Vec<Box<dyn Watched>> = Vec::new();
     loop {
-        wait_for_objects(watched.len());
-        thread::sleep(WATCHDOG_TICK);
+        ALARM.wait();
         // Taken after the pause: what was announced during it is looked at now, so that two ticks
         // are the longest time for which anything is held back.
         watched.append(&mut watchdog().announced);
@@ -103,17 +105,19 @@ fn run() {
         watched.retain_mut(|one| {
             catch_unwind(AssertUnwindSafe(|| one.check())).is_ok_and(|watch| watch == Watch::On)
         });
+        if is_needed(watched.len()) {
+            ALARM.set();
+        }
     }
 }
 
-/// Sleeps until there is an object to watch, beside the `kept` ones of the last tick.
-fn wait_for_objects(kept: usize) {
+/// True if there are objects to watch, beside the `kept` ones of this tick. Otherwise the next one that
+/// is announced sets the alarm.
+fn is_needed(kept: usize) -> bool {
     let mut watchdog = watchdog();
     watchdog.watched = kept + watchdog.announced.len();
-    while watchdog.watched == 0 {
-        watchdog.sleeps = true;
-        watchdog = ANNOUNCED.wait(watchdog).unwrap_or_else(PoisonError::into_inner);
-    }
+    watchdog.is_awake = watchdog.watched > 0;
+    watchdog.is_awake
 }
 
 /// When to publish what an object holds, and when its watch is over. `P` tells what it held at one
@@ -121,12 +125,11 @@ fn wait_for_objects(kept: usize) {
 #[derive(Debug)]
 pub(crate) struct Lateness<P> {
     seen: Option<P>,
-    idle: u32,
 }
 
 impl<P> Default for Lateness<P> {
     fn default() -> Lateness<P> {
-        Lateness { seen: None, idle: 0 }
+        Lateness { seen: None }
     }
 }
 
@@ -137,22 +140,20 @@ pub(crate) enum Due {
     Nothing,
     /// What is held was held at the last tick already and is late.
     Publish,
-    /// Nothing was held for [`WATCHDOG_IDLE_TICKS`]: the watch may end.
+    /// Nothing is held: the watch may end.
     End,
 }
 
 impl<P: PartialEq> Lateness<P> {
     /// Decides what is due, given what is held now.
     pub(crate) fn tick(&mut self, held: Option<P>) -> Due {
-        if held.is_none() {
-            self.seen = None;
-            self.idle += 1;
-            return if self.idle < WATCHDOG_IDLE_TICKS { Due::Nothing } else { Due::End };
-        }
-        self.idle = 0;
-        let is_late = self.seen == held;
+        let is_late = held.is_some() && self.seen == held;
         self.seen = held;
-        if is_late { Due::Publish } else { Due::Nothing }
+        match (is_late, &self.seen) {
+            (true, _) => Due::Publish,
+            (false, Some(_)) => Due::Nothing,
+            (false, None) => Due::End,
+        }
     }
 }
 
@@ -171,21 +172,8 @@ mod tests {
         assert_eq!(lateness.tick(Some(1)), Due::Publish);
         assert_eq!(lateness.tick(Some(1)), Due::Publish, "more may have been added meanwhile");
         assert_eq!(lateness.tick(Some(2)), Due::Nothing, "this is another turn");
-        assert_eq!(lateness.tick(None), Due::Nothing);
-        assert_eq!(lateness.tick(Some(2)), Due::Nothing, "the turn before has ended");
-    }
-
-    #[test]
-    fn a_watch_ends_after_some_idle_ticks_in_a_row() {
-        let mut lateness = Lateness::default();
-        for _ in 1..WATCHDOG_IDLE_TICKS {
-            assert_eq!(lateness.tick(None), Due::Nothing);
-        }
-        assert_eq!(lateness.tick(Some(1)), Due::Nothing);
-        for _ in 1..WATCHDOG_IDLE_TICKS {
-            assert_eq!(lateness.tick(None), Due::Nothing);
-        }
         assert_eq!(lateness.tick(None), Due::End);
+        assert_eq!(lateness.tick(Some(2)), Due::Nothing, "the turn before has ended");
     }
 
     /// Tells each tick, and is over at the third one or panics at the second.
