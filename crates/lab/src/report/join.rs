@@ -7,6 +7,9 @@ use thiserror::Error;
 use crate::report::compare::{Unlike, differences};
 use crate::results::{Results, Row};
 
+/// What the remark of a joined document begins with, which lists its runs.
+const RUNS: &str = "measured in several runs: ";
+
 /// The reason why documents cannot become one.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum NotJoined {
@@ -21,7 +24,8 @@ pub enum NotJoined {
     Twice(String),
 }
 
-/// Joins documents of like environments, in the given order. A remark says when each run began.
+/// Joins documents of like environments, in the given order; some of them may have been joined before.
+/// A remark says when each run began.
 ///
 /// # Errors
 /// [`NotJoined`] if their environments differ in more than time, load and the version of wigwag, or if
@@ -29,15 +33,16 @@ pub enum NotJoined {
 pub fn join(documents: Vec<Results>) -> Result<Results, NotJoined> {
     let mut documents = documents.into_iter();
     let mut joined = documents.next().ok_or(NotJoined::Nothing)?;
+    let mut runs = take_runs(&mut joined);
     let first = joined.clone();
-    let mut runs = vec![began(&first)];
     let mut places: BTreeSet<String> = joined.rows.iter().map(Row::place).collect();
-    for document in documents {
+    for mut document in documents {
+        let begun = take_runs(&mut document);
         let differences = differences(&first, &document);
         if !differences.is_empty() {
             return Err(NotJoined::Unlike(Unlike { differences }));
         }
-        runs.push(began(&document));
+        runs.extend(begun);
         if !joined.environment.wigwag.contains(&document.environment.wigwag) {
             joined.environment.wigwag += &format!(", {}", document.environment.wigwag);
         }
@@ -53,9 +58,19 @@ pub fn join(documents: Vec<Results>) -> Result<Results, NotJoined> {
         }
     }
     if runs.len() > 1 {
-        joined.environment.remarks.push(format!("measured in several runs: {}", runs.join("; ")));
+        joined.environment.remarks.push(format!("{RUNS}{}", runs.join("; ")));
     }
     Ok(joined)
+}
+
+/// Takes the list of its runs out of a document that was joined; of another one, the run itself.
+fn take_runs(document: &mut Results) -> Vec<String> {
+    let remarks = &mut document.environment.remarks;
+    let listed = remarks.iter().position(|remark| remark.starts_with(RUNS));
+    match listed.map(|at| remarks.remove(at)) {
+        Some(remark) => remark[RUNS.len()..].split("; ").map(str::to_owned).collect(),
+        None => vec![began(document)],
+    }
 }
 
 /// The workloads of a run and when it began.
@@ -99,9 +114,25 @@ mod tests {
 
     #[test]
     fn one_document_stays_as_it_is() {
+        let as_value = |results: &Results| serde_json::to_value(results).unwrap();
         let one = with("counter");
-        let joined = join(vec![one.clone()]).unwrap();
-        assert_eq!(serde_json::to_value(joined).unwrap(), serde_json::to_value(one).unwrap());
+        let joined = join(vec![one.clone(), with("remote")]).unwrap();
+        for document in [one, joined] {
+            let again = join(vec![document.clone()]).unwrap();
+            assert_eq!(as_value(&again), as_value(&document));
+        }
+    }
+
+    #[test]
+    fn a_joined_document_is_joined_with_another_one() {
+        let all = || ["counter", "remote", "http"].map(with);
+        assert!(all().iter().all(|document| !document.rows.is_empty()));
+        let at_once = join(all().to_vec()).unwrap();
+        let [counter, remote, http] = all();
+        let two = join(vec![counter, remote]).unwrap();
+        let one_by_one = join(vec![two, http]).unwrap();
+        assert_eq!(one_by_one.environment.remarks, at_once.environment.remarks);
+        assert_eq!(one_by_one.rows.len(), at_once.rows.len());
     }
 
     #[test]
