@@ -37,7 +37,7 @@ def server_tls():
 
 
 def client_tls():
-    """The certificate is held against its name, because Mbed TLS compares no addresses."""
+    """The certificate is held against its name."""
     return pynng.TLSConfig(
         pynng.TLSConfig.MODE_CLIENT,
         server_name="localhost",

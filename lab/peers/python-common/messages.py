@@ -26,6 +26,7 @@ class Layout:
         self.size = size
         self.head = struct.Struct(head)
         self.head_fields = len(self.head.unpack(bytes(self.head.size)))
+        # The last word may be cut off.
         self.words = -(-size // WORD.size)
         self.fill = self.words - self.head.size // WORD.size
         is_long = library.takes_buffers and size > LONG_BYTES
