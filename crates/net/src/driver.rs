@@ -148,10 +148,11 @@ impl Flusher {
         self.signal.raise()
     }
 
-    /// The number of the last wake, if the driver has slept before and has not run since. `None`
-    /// while there is no room to write, or no connection.
-    pub fn unanswered_wake(&self) -> Option<u64> {
-        if self.blocked.load(Ordering::SeqCst) { None } else { self.signal.unanswered() }
+    /// How often the driver was woken from sleep, and whether it has not run since the last time.
+    /// False while there is no room to write, or no connection.
+    pub fn wakes(&self) -> (u64, bool) {
+        let (wakes, is_unanswered) = self.signal.wakes();
+        (wakes, is_unanswered && !self.blocked.load(Ordering::SeqCst))
     }
 
     /// Writes all waiting messages on the calling thread, waiting for room for at most `limit`; for
@@ -453,9 +454,9 @@ impl Signal {
         self.0.lock().is_ok_and(|state| state.raised)
     }
 
-    fn unanswered(&self) -> Option<u64> {
-        let state = self.0.lock().ok()?;
-        (state.raised && state.driver.is_none()).then_some(state.wakes)
+    fn wakes(&self) -> (u64, bool) {
+        let Ok(state) = self.0.lock() else { return (0, false) };
+        (state.wakes, state.raised && state.driver.is_none())
     }
 
     fn poll(&self, context: &Context<'_>) -> Poll<()> {

@@ -186,12 +186,12 @@ impl Default for Frames {
 }
 
 impl Frames {
-    /// The number of the turn that holds something, or may add calls to its leases without another
-    /// announcement to the watchdog.
-    pub(crate) fn held_in(&self) -> Option<u64> {
+    /// The number of the turn, and whether it holds something, or may add calls to its leases without
+    /// another announcement to the watchdog.
+    pub(crate) fn turn(&self) -> (u64, bool) {
         let holds_nothing =
             self.of_no_channel == 0 && self.called_channels.is_empty() && !self.flush;
-        if holds_nothing { None } else { Some(self.turns) }
+        (self.turns, !holds_nothing)
     }
 
     /// Calls that may be added to the current run by the caller.

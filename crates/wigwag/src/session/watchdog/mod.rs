@@ -3,11 +3,12 @@
 //! A turn publishes what it has sent when it ends, and what a plain task has sent is written by a
 //! task of the runtime. Code that blocks its thread delays both for as long as it blocks. So a
 //! buffer that begins to hold something is watched: the watchdog looks at it every
-//! [`WATCHDOG_TICK`](crate::limits::WATCHDOG_TICK), and publishes what it finds unchanged since the
+//! [`WATCHDOG_TICK`], and publishes what it finds unchanged since the
 //! time before. A turn that ends within a tick never meets it.
 //!
-//! The watchdog sleeps while nothing is watched. It forgets an object that holds nothing at a tick, and
-//! the object announces itself again: a busy one does so once a tick, and an idle program is not woken.
+//! The watchdog sleeps while nothing is watched. An object that holds nothing and is used no more than
+//! once a tick is forgotten, and announces itself again: a busy one stays watched, and an idle program
+//! is not woken.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
@@ -15,7 +16,7 @@ use std::thread;
 
 use alarm::Alarm;
 
-use crate::limits::WATCHED_MAX;
+use crate::limits::{WATCHDOG_TICK, WATCHED_MAX};
 
 mod alarm;
 mod turns;
@@ -27,7 +28,7 @@ pub(crate) use wakes::WakeWatch;
 /// Something that may hold back messages while a thread blocks.
 pub(crate) trait Watched: Send {
     /// Publishes what is held and has not moved since the last call. Runs every
-    /// [`WATCHDOG_TICK`](crate::limits::WATCHDOG_TICK) on the watchdog's thread.
+    /// [`WATCHDOG_TICK`] on the watchdog's thread.
     fn check(&mut self) -> Watch;
 }
 
@@ -45,7 +46,7 @@ struct Watchdog {
     announced: Vec<Box<dyn Watched>>,
     /// All objects that are watched.
     watched: usize,
-    /// The alarm is set, or the watchdog looks at the objects and sets it then.
+    /// The alarm is set, or the watchdog looks at objects tick by tick.
     is_awake: bool,
     /// The thread was started, or cannot be.
     started: bool,
@@ -98,17 +99,22 @@ fn run() {
     let mut watched: Vec<Box<dyn Watched>> = Vec::new();
     loop {
         ALARM.wait();
-        // Taken after the pause: what was announced during it is looked at now, so that two ticks
-        // are the longest time for which anything is held back.
-        watched.append(&mut watchdog().announced);
-        // A waker of another runtime may panic; that must not end the watch of all others.
-        watched.retain_mut(|one| {
-            catch_unwind(AssertUnwindSafe(|| one.check())).is_ok_and(|watch| watch == Watch::On)
-        });
-        if is_needed(watched.len()) {
-            ALARM.set();
+        look(&mut watched);
+        while is_needed(watched.len()) {
+            thread::sleep(WATCHDOG_TICK);
+            look(&mut watched);
         }
     }
+}
+
+fn look(watched: &mut Vec<Box<dyn Watched>>) {
+    // Taken after the pause: what was announced during it is looked at now, so that two ticks are the
+    // longest time for which anything is held back.
+    watched.append(&mut watchdog().announced);
+    // A waker of another runtime may panic; that must not end the watch of all others.
+    watched.retain_mut(|one| {
+        catch_unwind(AssertUnwindSafe(|| one.check())).is_ok_and(|watch| watch == Watch::On)
+    });
 }
 
 /// True if there are objects to watch, beside the `kept` ones of this tick. Otherwise the next one that
@@ -120,39 +126,43 @@ fn is_needed(kept: usize) -> bool {
     watchdog.is_awake
 }
 
-/// When to publish what an object holds, and when its watch is over. `P` tells what it held at one
-/// tick from what it holds at another one.
+/// When to publish what an object holds, and when its watch is over. The uses of an object are
+/// numbered: turns, or wakes.
 #[derive(Debug)]
-pub(crate) struct Lateness<P> {
-    seen: Option<P>,
-}
-
-impl<P> Default for Lateness<P> {
-    fn default() -> Lateness<P> {
-        Lateness { seen: None }
-    }
+pub(crate) struct Lateness {
+    /// The number of the use at the last tick.
+    number: u64,
+    /// That use held something at the last tick.
+    was_held: bool,
 }
 
 /// What is due at a tick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Due {
-    /// Nothing: what is held may still be published by its owner.
+    /// Nothing: what is held may still be published by its owner, or is so soon again.
     Nothing,
     /// What is held was held at the last tick already and is late.
     Publish,
-    /// Nothing is held: the watch may end.
+    /// Nothing is held, and the object is used rarely: the watch may end.
     End,
 }
 
-impl<P: PartialEq> Lateness<P> {
-    /// Decides what is due, given what is held now.
-    pub(crate) fn tick(&mut self, held: Option<P>) -> Due {
-        let is_late = held.is_some() && self.seen == held;
-        self.seen = held;
-        match (is_late, &self.seen) {
-            (true, _) => Due::Publish,
-            (false, Some(_)) => Due::Nothing,
-            (false, None) => Due::End,
+impl Lateness {
+    /// Begins a watch in the use of this number.
+    pub(crate) fn since(number: u64) -> Lateness {
+        Lateness { number, was_held: false }
+    }
+
+    /// Decides what is due, given the number of the use and whether it holds something now.
+    pub(crate) fn tick(&mut self, (number, is_held): (u64, bool)) -> Due {
+        let uses = number.wrapping_sub(self.number);
+        let is_late = uses == 0 && self.was_held && is_held;
+        (self.number, self.was_held) = (number, is_held);
+        match is_held {
+            true if is_late => Due::Publish,
+            true => Due::Nothing,
+            false if uses > 1 => Due::Nothing,
+            false => Due::End,
         }
     }
 }
@@ -167,13 +177,22 @@ mod tests {
 
     #[test]
     fn what_is_held_at_two_ticks_in_a_row_is_published_at_the_second() {
-        let mut lateness = Lateness::default();
-        assert_eq!(lateness.tick(Some(1)), Due::Nothing);
-        assert_eq!(lateness.tick(Some(1)), Due::Publish);
-        assert_eq!(lateness.tick(Some(1)), Due::Publish, "more may have been added meanwhile");
-        assert_eq!(lateness.tick(Some(2)), Due::Nothing, "this is another turn");
-        assert_eq!(lateness.tick(None), Due::End);
-        assert_eq!(lateness.tick(Some(2)), Due::Nothing, "the turn before has ended");
+        let mut lateness = Lateness::since(1);
+        assert_eq!(lateness.tick((1, true)), Due::Nothing);
+        assert_eq!(lateness.tick((1, true)), Due::Publish);
+        assert_eq!(lateness.tick((1, true)), Due::Publish, "more may have been added meanwhile");
+        assert_eq!(lateness.tick((2, true)), Due::Nothing, "this is another turn");
+        assert_eq!(lateness.tick((3, false)), Due::End);
+        assert_eq!(lateness.tick((3, true)), Due::Nothing, "it held nothing at the last tick");
+    }
+
+    #[test]
+    fn an_object_that_is_used_more_than_once_a_tick_stays_watched() {
+        let mut lateness = Lateness::since(7);
+        assert_eq!(lateness.tick((9, false)), Due::Nothing);
+        assert_eq!(lateness.tick((11, false)), Due::Nothing);
+        assert_eq!(lateness.tick((12, false)), Due::End);
+        assert_eq!(Lateness::since(7).tick((7, false)), Due::End);
     }
 
     /// Tells each tick, and is over at the third one or panics at the second.

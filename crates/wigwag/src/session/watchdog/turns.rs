@@ -11,7 +11,7 @@ struct WatchedTurn {
     session: Weak<Session>,
     turn: Weak<TurnFrames>,
     /// By the number of the turn.
-    lateness: Lateness<u64>,
+    lateness: Lateness,
 }
 
 /// Announces the frames of a turn to the watchdog, when they hold something.
@@ -19,7 +19,8 @@ struct WatchedTurn {
 pub(crate) fn watch_turn(session: &Arc<Session>, turn: &Arc<TurnFrames>, frames: &mut Frames) {
     if session.may_watchdog_write() {
         let (session, turn) = (Arc::downgrade(session), Arc::downgrade(turn));
-        frames.is_watched = watch(WatchedTurn { session, turn, lateness: Lateness::default() });
+        let lateness = Lateness::since(frames.turn().0);
+        frames.is_watched = watch(WatchedTurn { session, turn, lateness });
     }
 }
 
@@ -30,7 +31,7 @@ impl Watched for WatchedTurn {
         };
         // Frames that are locked are being added to or published.
         let Some(mut frames) = turn.try_lock() else { return Watch::On };
-        match self.lateness.tick(frames.held_in()) {
+        match self.lateness.tick(frames.turn()) {
             Due::Nothing => {}
             Due::End => {
                 frames.is_watched = false;

@@ -19,7 +19,7 @@ pub(crate) struct WakeWatch {
 struct WatchedWakes {
     session: Weak<Session>,
     /// By the number of the wake.
-    lateness: Lateness<u64>,
+    lateness: Lateness,
 }
 
 impl Session {
@@ -31,7 +31,8 @@ impl Session {
         if self.wake_watch.is_on.swap(true, Ordering::AcqRel) || !self.may_watchdog_write() {
             return;
         }
-        let watched = WatchedWakes { session: self.me.clone(), lateness: Lateness::default() };
+        let (wakes, _) = self.connection().flusher.wakes();
+        let watched = WatchedWakes { session: self.me.clone(), lateness: Lateness::since(wakes) };
         if !watch(watched) {
             self.wake_watch.is_on.store(false, Ordering::Release);
         }
@@ -41,14 +42,14 @@ impl Session {
 impl Watched for WatchedWakes {
     fn check(&mut self) -> Watch {
         let Some(session) = self.session.upgrade() else { return Watch::Over };
-        let unanswered = || session.connection().flusher.unanswered_wake();
-        match self.lateness.tick(unanswered()) {
+        let wakes = || session.connection().flusher.wakes();
+        match self.lateness.tick(wakes()) {
             Due::Nothing => {}
             Due::End => {
                 session.wake_watch.is_on.swap(false, Ordering::AcqRel);
-                let is_over = unanswered().is_none();
+                let (_, is_unanswered) = wakes();
                 // A sender that wakes the driver now begins a watch of its own.
-                if is_over || session.wake_watch.is_on.swap(true, Ordering::AcqRel) {
+                if !is_unanswered || session.wake_watch.is_on.swap(true, Ordering::AcqRel) {
                     return Watch::Over;
                 }
             }
