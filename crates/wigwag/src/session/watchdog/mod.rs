@@ -8,17 +8,15 @@
 //!
 //! The watchdog sleeps while nothing is watched. An object that holds nothing and is used no more than
 //! once a tick is forgotten, and announces itself again: a busy one stays watched, and an idle program
-//! is not woken.
+//! is not woken. The watchdog has no descriptor, such as a timer of the kernel: a server that has none
+//! left needs it all the same.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
-
-use alarm::Alarm;
 
 use crate::limits::{WATCHDOG_TICK, WATCHED_MAX};
 
-mod alarm;
 mod turns;
 mod wakes;
 
@@ -46,7 +44,7 @@ struct Watchdog {
     announced: Vec<Box<dyn Watched>>,
     /// All objects that are watched.
     watched: usize,
-    /// The alarm is set, or the watchdog looks at objects tick by tick.
+    /// The watchdog's thread was woken, or looks at objects tick by tick.
     is_awake: bool,
     /// The thread was started, or cannot be.
     started: bool,
@@ -54,7 +52,7 @@ struct Watchdog {
 
 static WATCHDOG: Mutex<Watchdog> =
     Mutex::new(Watchdog { announced: Vec::new(), watched: 0, is_awake: false, started: false });
-static ALARM: LazyLock<Alarm> = LazyLock::new(Alarm::new);
+static ANNOUNCED: Condvar = Condvar::new();
 
 fn watchdog() -> MutexGuard<'static, Watchdog> {
     // The state is consistent between any two statements.
@@ -79,7 +77,7 @@ pub(crate) fn watch(object: impl Watched + 'static) -> bool {
     let is_awake = std::mem::replace(&mut watchdog.is_awake, true);
     drop(watchdog);
     if !is_awake {
-        ALARM.set();
+        ANNOUNCED.notify_one();
     }
     if starts {
         start();
@@ -98,12 +96,9 @@ fn start() {
 fn run() {
     let mut watched: Vec<Box<dyn Watched>> = Vec::new();
     loop {
-        ALARM.wait();
+        wait_for_objects(watched.len());
+        thread::sleep(WATCHDOG_TICK);
         look(&mut watched);
-        while is_needed(watched.len()) {
-            thread::sleep(WATCHDOG_TICK);
-            look(&mut watched);
-        }
     }
 }
 
@@ -117,13 +112,15 @@ fn look(watched: &mut Vec<Box<dyn Watched>>) {
     });
 }
 
-/// True if there are objects to watch, beside the `kept` ones of this tick. Otherwise the next one that
-/// is announced sets the alarm.
-fn is_needed(kept: usize) -> bool {
+/// Sleeps until there is an object to watch, beside the `kept` ones of the last tick.
+fn wait_for_objects(kept: usize) {
     let mut watchdog = watchdog();
     watchdog.watched = kept + watchdog.announced.len();
-    watchdog.is_awake = watchdog.watched > 0;
-    watchdog.is_awake
+    while watchdog.watched == 0 {
+        watchdog.is_awake = false;
+        watchdog = ANNOUNCED.wait(watchdog).unwrap_or_else(PoisonError::into_inner);
+    }
+    watchdog.is_awake = true;
 }
 
 /// When to publish what an object holds, and when its watch is over. The uses of an object are
