@@ -3,8 +3,8 @@
 //! A turn publishes what it has sent when it ends, and what a plain task has sent is written by a
 //! task of the runtime. Code that blocks its thread delays both for as long as it blocks. So a
 //! buffer that begins to hold something is watched: the watchdog looks at it every
-//! [`WATCHDOG_TICK`], and publishes what it finds unchanged since the
-//! time before. A turn that ends within a tick never meets it.
+//! [`WATCHDOG_TICK`], and publishes what it finds unchanged since the time before. A turn that ends
+//! within a tick never meets it.
 //!
 //! The watchdog sleeps while nothing is watched. An object that holds nothing and is used no more than
 //! once a tick is forgotten, and announces itself again: a busy one stays watched, and an idle program
@@ -44,14 +44,14 @@ struct Watchdog {
     announced: Vec<Box<dyn Watched>>,
     /// All objects that are watched.
     watched: usize,
-    /// The watchdog's thread was woken, or looks at objects tick by tick.
-    is_awake: bool,
+    /// The watchdog's thread waits for an object.
+    sleeps: bool,
     /// The thread was started, or cannot be.
     started: bool,
 }
 
 static WATCHDOG: Mutex<Watchdog> =
-    Mutex::new(Watchdog { announced: Vec::new(), watched: 0, is_awake: false, started: false });
+    Mutex::new(Watchdog { announced: Vec::new(), watched: 0, sleeps: false, started: false });
 static ANNOUNCED: Condvar = Condvar::new();
 
 fn watchdog() -> MutexGuard<'static, Watchdog> {
@@ -74,9 +74,9 @@ pub(crate) fn watch(object: impl Watched + 'static) -> bool {
     watchdog.watched += 1;
     watchdog.announced.push(Box::new(object));
     let starts = !std::mem::replace(&mut watchdog.started, true);
-    let is_awake = std::mem::replace(&mut watchdog.is_awake, true);
+    let wakes = std::mem::take(&mut watchdog.sleeps);
     drop(watchdog);
-    if !is_awake {
+    if wakes {
         ANNOUNCED.notify_one();
     }
     if starts {
@@ -98,18 +98,14 @@ fn run() {
     loop {
         wait_for_objects(watched.len());
         thread::sleep(WATCHDOG_TICK);
-        look(&mut watched);
+        // Taken after the pause: what was announced during it is looked at now, so that two ticks
+        // are the longest time for which anything is held back.
+        watched.append(&mut watchdog().announced);
+        // A waker of another runtime may panic; that must not end the watch of all others.
+        watched.retain_mut(|one| {
+            catch_unwind(AssertUnwindSafe(|| one.check())).is_ok_and(|watch| watch == Watch::On)
+        });
     }
-}
-
-fn look(watched: &mut Vec<Box<dyn Watched>>) {
-    // Taken after the pause: what was announced during it is looked at now, so that two ticks are the
-    // longest time for which anything is held back.
-    watched.append(&mut watchdog().announced);
-    // A waker of another runtime may panic; that must not end the watch of all others.
-    watched.retain_mut(|one| {
-        catch_unwind(AssertUnwindSafe(|| one.check())).is_ok_and(|watch| watch == Watch::On)
-    });
 }
 
 /// Sleeps until there is an object to watch, beside the `kept` ones of the last tick.
@@ -117,10 +113,9 @@ fn wait_for_objects(kept: usize) {
     let mut watchdog = watchdog();
     watchdog.watched = kept + watchdog.announced.len();
     while watchdog.watched == 0 {
-        watchdog.is_awake = false;
+        watchdog.sleeps = true;
         watchdog = ANNOUNCED.wait(watchdog).unwrap_or_else(PoisonError::into_inner);
     }
-    watchdog.is_awake = true;
 }
 
 /// When to publish what an object holds, and when its watch is over. The uses of an object are
