@@ -9,6 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
+use wigwag::limits::WATCHDOG_TICK;
 use wigwag::{Actor, Node, NodeOptions};
 use wigwag_testkit::ledger::in_time;
 
@@ -29,6 +30,11 @@ impl Bell {
     pub fn ring(&mut self, number: u64) -> u64 {
         let _ = self.rung.send(number);
         number
+    }
+
+    /// Another actor that reports to the same place.
+    pub fn another(&self) -> BellRef {
+        Bell { rung: self.rung.clone() }.spawn()
     }
 }
 
@@ -114,6 +120,27 @@ fn a_plain_task_that_blocks_does_not_hold_back_what_it_has_told() {
 #[test]
 fn a_plain_task_that_blocks_the_only_thread_does_not_hold_back_what_it_has_told() {
     with_bell(0, ring_in_plain_tasks);
+}
+
+/// Rings two bells in turn and blocks, with pauses in which the watchdog forgets the sender. Outside a
+/// turn, a call to another actor than the last one wakes the driver.
+async fn ring_rarely(bell: BellRef, heard: mpsc::Receiver<u64>) {
+    let bells = [bell.another().ask().await.unwrap(), bell];
+    for number in 0..6 {
+        bells[number as usize % 2].ring(number).tell().await.unwrap();
+        block_until(number, &heard);
+        tokio::time::sleep(10 * WATCHDOG_TICK).await;
+    }
+}
+
+#[test]
+fn a_turn_that_blocks_after_a_pause_does_not_hold_back_what_it_has_told() {
+    with_bell(2, async |bell, heard| wigwag::spawn(ring_rarely(bell, heard)).await.unwrap());
+}
+
+#[test]
+fn a_plain_task_that_blocks_after_a_pause_does_not_hold_back_what_it_has_told() {
+    with_bell(0, async |bell, heard| tokio::spawn(ring_rarely(bell, heard)).await.unwrap());
 }
 
 #[test]
