@@ -179,6 +179,10 @@ pub const SHORT_RUNS_TRUSTED: u8 = 32;
 /// yield: about four thousand in all, a millisecond if they are as quick as most.
 pub const INLINE_ASKS_PER_STEP: u32 = 32;
 
+/// Tells that join no batch for each of the 128 steps after which the runtime makes a task yield: about
+/// eight thousand in all, which the actors find in the cache when the task has yielded to them.
+pub const TELLS_PER_STEP: u32 = 64;
+
 /// Actors that run inline within one another, each asked by the one before. Each takes some
 /// kilobytes of stack.
 pub const INLINE_DEPTH_MAX: u32 = 4;
@@ -186,6 +190,10 @@ pub const INLINE_DEPTH_MAX: u32 = 4;
 /// Runs of an actor in one turn that its asker executes inline: the asker's own call, and a few
 /// that arrived with it.
 pub const INLINE_RUNS_MAX: usize = 4;
+
+/// Actors to which one turn has open batches. Each holds places in the mailbox of its actor, and has
+/// other threads that send there move its calls first.
+pub(crate) const TURN_BATCHES_MAX: usize = 16;
 
 /// Send buffers that a thread keeps between two turns. An idle thread may keep sessions alive that
 /// have ended meanwhile, so they are few.

@@ -10,6 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use tokio::time::timeout;
+use wigwag_actor::limits::TELLS_PER_STEP;
 use wigwag_actor::turn::{self, in_turns};
 use wigwag_actor::{Actor, ActorOptions, AskError, Call, CallErrorKind};
 
@@ -199,4 +200,58 @@ async fn an_ask_in_a_turn_of_many_tells_comes_back() {
     })
     .await;
     assert_eq!(outcome.unwrap(), (0..100).sum::<u64>());
+}
+
+/// The oldest batches are published before the end of the turn, and what follows them stays behind.
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_sends_to_very_many_actors_keeps_the_order_of_each() {
+    const ACTORS: usize = 100;
+    const ROUNDS: u64 = 7;
+    let tallies: Vec<_> = (0..ACTORS).map(|_| spawn(1024)).collect();
+    let sums = in_turns(async {
+        let mut sums = Vec::new();
+        for round in 0..ROUNDS {
+            for (at, tally) in tallies.iter().enumerate() {
+                // Three in a row, of which two are in a batch.
+                for number in 0..3 {
+                    tally.note(3 * round + number).try_tell().unwrap();
+                }
+                if at as u64 % 3 == round % 3 {
+                    sums.push((3 * round + 3, tally.sum().try_ask().unwrap()));
+                }
+            }
+        }
+        sums
+    })
+    .await;
+    for (told, sum) in sums {
+        assert_eq!(sum.await.unwrap(), (0..told).sum::<u64>(), "an ask behind {told} tells");
+    }
+    for tally in &tallies {
+        assert_eq!(tally.sum().ask().await.unwrap(), (0..3 * ROUNDS).sum::<u64>());
+    }
+}
+
+/// Each of the actors has room for all.
+#[tokio::test(start_paused = true)]
+async fn a_task_that_tells_many_actors_lets_others_run() {
+    let tallies = [spawn(1 << 20), spawn(1 << 20)];
+    let most = 128 * u64::from(TELLS_PER_STEP);
+    let telling = in_turns(async {
+        for number in 0..2 * most {
+            tallies[number as usize % 2].note(number).tell().await.unwrap();
+        }
+    });
+    let mut telling = std::pin::pin!(telling);
+    let mut polls = 0;
+    poll_fn(|context| {
+        polls += 1;
+        telling.as_mut().poll(context)
+    })
+    .await;
+    assert!((2..=4).contains(&polls), "{polls}");
+    for (at, tally) in (0..).zip(&tallies) {
+        let sum = tally.sum().ask().await.unwrap();
+        assert_eq!(sum, (0..2 * most).skip(at).step_by(2).sum::<u64>());
+    }
 }

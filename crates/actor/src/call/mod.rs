@@ -158,6 +158,10 @@ impl<'a, I: Interface, R> Call<'a, I, R> {
     /// - `receipt().await?.await`, until this message was handled, or certainly was not;
     /// - `ask().await`, until its reply is here.
     ///
+    /// A task that tells one actor after the other yields now and then, as the budget of tokio says,
+    /// also while each of them has room: after 128 times
+    /// [`TELLS_PER_STEP`](crate::limits::TELLS_PER_STEP) tells.
+    ///
     /// # Errors
     /// [`Refused`], with the message: `Timeout` when the time limit passes first, and what
     /// [`try_tell`](Self::try_tell) reports, except that `Full` is reported only by a mailbox that

@@ -3,8 +3,8 @@
 //! A message to another actor than the last one goes straight into the mailbox; a turn that sends
 //! two in a row to one actor likely sends many. From then on places are leased some at a time and
 //! messages collect in a ring of this thread. They are moved into the mailbox when the ring is
-//! full, when the turn ends, and before any other thread sends to the actor: one lock and at most
-//! one wake for all of them.
+//! full, when the turn ends, when the turn has begun many other batches since, and before any other
+//! thread sends to the actor: one lock and at most one wake for all of them.
 //!
 //! Measured gain: `lab run counter`, cell *1 sender*, 24.4 M/s; without batches 6.6 M/s.
 
@@ -39,6 +39,10 @@ impl<I: Interface> TurnBuffer for LocalBatch<I> {
         self.local.mailbox.finish(&mut self.batch);
         // A batch keeps its actor alive, which must not outlast the turn.
         AfterPublish::Drop
+    }
+
+    fn holds_room(&self) -> bool {
+        true
     }
 }
 

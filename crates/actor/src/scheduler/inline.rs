@@ -11,13 +11,16 @@
 use std::cell::Cell;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker, ready};
+use std::thread::LocalKey;
 
 use tokio::runtime::Handle;
 use tokio::task::{self, coop};
 
 use super::job::Runnable;
 use super::{DirectCall, Scheduler, worker_local};
-use crate::limits::{INLINE_ASKS_PER_STEP, INLINE_DEPTH_MAX, INLINE_RUNS_MAX, TURN_RUNS_MAX};
+use crate::limits::{
+    INLINE_ASKS_PER_STEP, INLINE_DEPTH_MAX, INLINE_RUNS_MAX, TELLS_PER_STEP, TURN_RUNS_MAX,
+};
 use crate::turn;
 
 thread_local! {
@@ -25,6 +28,8 @@ thread_local! {
     static DEPTH: Cell<u32> = const { Cell::new(0) };
     /// Asks since this thread last charged the task budget.
     static ASKS: Cell<u32> = const { Cell::new(0) };
+    /// Tells since then that went by themselves.
+    static TELLS: Cell<u32> = const { Cell::new(0) };
     /// The task last found to be in a scheduler's runtime, and the address of that scheduler.
     static LAST_ALLOWED: Cell<(Option<task::Id>, usize)> = const { Cell::new((None, 0)) };
 }
@@ -62,14 +67,36 @@ pub fn proceed(context: &mut Context<'_>) -> Poll<bool> {
     if DEPTH.get() >= INLINE_DEPTH_MAX {
         return Poll::Ready(false);
     }
-    let asks = ASKS.get() + 1;
-    if asks < INLINE_ASKS_PER_STEP {
-        ASKS.set(asks);
-        return Poll::Ready(true);
+    charge(&ASKS, INLINE_ASKS_PER_STEP, context).map(|()| true)
+}
+
+/// `Pending` when the calling task has used up its budget by tells to one actor after the other and
+/// must yield. A task that tells a thousand actors would fill all of their mailboxes before it waits
+/// for one of them: they would begin late, and find their calls in no cache.
+#[inline]
+pub(crate) fn proceed_to_tell(context: &mut Context<'_>) -> Poll<()> {
+    // With `QueuedOnly`, the order depends on nothing but its seed.
+    if DEPTH.get() > INLINE_DEPTH_MAX {
+        return Poll::Ready(());
+    }
+    charge(&TELLS, TELLS_PER_STEP, context)
+}
+
+/// Counts a call, and charges the task budget for so many of them.
+#[inline]
+fn charge(
+    calls: &'static LocalKey<Cell<u32>>,
+    per_step: u32,
+    context: &mut Context<'_>,
+) -> Poll<()> {
+    let count = calls.get() + 1;
+    if count < per_step {
+        calls.set(count);
+        return Poll::Ready(());
     }
     ready!(coop::poll_proceed(context)).made_progress();
-    ASKS.set(0);
-    Poll::Ready(true)
+    calls.set(0);
+    Poll::Ready(())
 }
 
 /// True where a job of this scheduler may run inline: in one of its executors, in a task of its

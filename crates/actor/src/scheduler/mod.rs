@@ -32,10 +32,10 @@ use tokio::runtime::{self, Handle, RuntimeFlavor};
 
 use executor::Executor;
 pub(crate) use hurry::hurry;
-pub(crate) use inline::turn_runs_max;
 pub use inline::{InlineRun, proceed};
 #[cfg(feature = "testing")]
 pub(crate) use inline::{QueuedOnly, is_queued_only};
+pub(crate) use inline::{proceed_to_tell, turn_runs_max};
 use job::{Job, Runnable};
 use job_slab::JobSlab;
 #[cfg(all(test, wigwag_loom))]

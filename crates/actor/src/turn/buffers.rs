@@ -6,14 +6,21 @@
 //! when the turn ends.
 
 use std::any::Any;
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, RefCell, RefMut};
 
+use super::entries::{Entries, Entry};
 use crate::limits::TURN_BUFFERS_KEPT_MAX;
 
 /// A buffer for what the current turn sends to one target.
 pub trait TurnBuffer: Any {
     /// Publishes the content.
     fn publish(&mut self) -> AfterPublish;
+
+    /// True if the buffer holds room of its target, which others could use. A turn has few of those:
+    /// the oldest is published when there is another one.
+    fn holds_room(&self) -> bool {
+        false
+    }
 }
 
 /// The state of a buffer after it was to be published.
@@ -29,20 +36,16 @@ pub enum AfterPublish {
 struct TurnBuffers {
     /// The target that was last looked for and had no buffer.
     missed: usize,
-    /// The entry that was used last.
+    /// The place of the entry that was used last.
     last: usize,
-    entries: Vec<Entry>,
-}
-
-struct Entry {
-    /// The address of the target, which the buffer keeps alive.
-    target: usize,
-    buffer: Box<dyn TurnBuffer>,
+    entries: Entries,
+    /// A buffer that another one has displaced, to be published.
+    displaced: Option<Entry>,
 }
 
 thread_local! {
     static BUFFERS: RefCell<TurnBuffers> = const {
-        RefCell::new(TurnBuffers { missed: 0, last: 0, entries: Vec::new() })
+        RefCell::new(TurnBuffers { missed: 0, last: 0, entries: Entries::new(), displaced: None })
     };
     /// A turn has looked for a buffer since the buffers were published.
     static IS_USED: Cell<bool> = const { Cell::new(false) };
@@ -51,8 +54,8 @@ thread_local! {
 impl TurnBuffers {
     #[inline]
     fn find(&mut self, target: usize) -> Option<&mut Entry> {
-        if self.entries.get(self.last).is_none_or(|last| last.target != target) {
-            self.last = self.entries.iter().position(|entry| entry.target == target)?;
+        if self.entries.get_mut(self.last).is_none_or(|last| last.target != target) {
+            self.last = self.entries.place(target)?;
         }
         self.entries.get_mut(self.last)
     }
@@ -64,9 +67,9 @@ impl TurnBuffers {
         make: impl FnOnce(bool) -> Option<Box<B>>,
     ) -> Option<&mut Entry> {
         let buffer = make(std::mem::replace(&mut self.missed, target) == target)?;
-        self.last = self.entries.len();
-        self.entries.push(Entry { target, buffer });
-        self.entries.last_mut()
+        self.displaced = self.entries.add(Entry { target, buffer });
+        self.last = self.entries.len() - 1;
+        self.entries.get_mut(self.last)
     }
 
     #[inline]
@@ -83,24 +86,6 @@ impl TurnBuffers {
         };
         let buffer: &mut dyn Any = &mut *entry?.buffer;
         buffer.downcast_mut().map(work)
-    }
-
-    /// Puts `entries` back in front of those that were created since; returns what is not kept.
-    #[cold]
-    fn merge(&mut self, mut entries: Vec<Entry>, most: usize) -> Vec<Entry> {
-        let created = &self.entries;
-        let is_new = |entry: &mut Entry| created.iter().any(|one| one.target == entry.target);
-        let mut dropped: Vec<Entry> = entries.extract_if(.., is_new).collect();
-        dropped.extend(entries.drain(most.min(entries.len())..));
-        entries.append(&mut self.entries);
-        self.entries = entries;
-        dropped
-    }
-
-    /// Takes the buffer of `target` out.
-    fn take(&mut self, target: usize) -> Option<Box<dyn TurnBuffer>> {
-        let at = self.entries.iter().position(|entry| entry.target == target)?;
-        Some(self.entries.swap_remove(at).buffer)
     }
 }
 
@@ -123,8 +108,24 @@ pub fn with<B: TurnBuffer, T>(
             }
             IS_USED.set(true);
         }
-        buffers.with(target, make, work)
+        let outcome = buffers.with(target, make, work);
+        if buffers.displaced.is_some() {
+            publish_displaced(buffers);
+        }
+        outcome
     })
+}
+
+/// Publishes the buffer that another one has displaced, without the borrow: what goes with it may send.
+#[cold]
+fn publish_displaced(mut buffers: RefMut<'_, TurnBuffers>) {
+    let displaced = buffers.displaced.take();
+    drop(buffers);
+    if let Some(Entry { target, mut buffer }) = displaced
+        && buffer.publish() == AfterPublish::Keep
+    {
+        put_back(Entries::from(Entry { target, buffer }), usize::MAX);
+    }
 }
 
 /// As [`with`], also outside a turn: `work` has what it leaves in the buffer published by other
@@ -184,10 +185,10 @@ pub fn publish(target: usize) {
 
 /// Publishes this thread's buffer for `target`, also outside a turn.
 pub(crate) fn publish_one(target: usize) {
-    let taken = BUFFERS.with(|buffers| buffers.try_borrow_mut().ok()?.take(target));
-    let Some(mut buffer) = taken else { return };
-    if buffer.publish() == AfterPublish::Keep {
-        put_back(vec![Entry { target, buffer }], usize::MAX);
+    let taken = BUFFERS.with(|buffers| buffers.try_borrow_mut().ok()?.entries.take(target));
+    let Some(mut entry) = taken else { return };
+    if entry.buffer.publish() == AfterPublish::Keep {
+        put_back(Entries::from(entry), usize::MAX);
     }
 }
 
@@ -202,28 +203,24 @@ pub fn publish_all() {
 
 fn publish_entries() {
     let mut entries = BUFFERS.with(|buffers| {
-        let Ok(mut buffers) = buffers.try_borrow_mut() else { return Vec::new() };
+        let Ok(mut buffers) = buffers.try_borrow_mut() else { return Entries::new() };
         buffers.missed = 0;
-        std::mem::take(&mut buffers.entries)
+        std::mem::replace(&mut buffers.entries, Entries::new())
     });
     if entries.is_empty() {
         return;
     }
-    entries.retain_mut(|entry| entry.buffer.publish() == AfterPublish::Keep);
+    entries.retain(|entry| entry.buffer.publish() == AfterPublish::Keep);
     put_back(entries, TURN_BUFFERS_KEPT_MAX);
 }
 
 /// Puts buffers back that were taken out: at most `most`, because an idle thread keeps their
 /// targets alive. Buffers that were created meanwhile stay.
 #[inline]
-fn put_back(entries: Vec<Entry>, most: usize) {
-    let dropped = BUFFERS.with(|buffers| {
-        let Ok(mut buffers) = buffers.try_borrow_mut() else { return entries };
-        if buffers.entries.is_empty() && entries.len() <= most {
-            buffers.entries = entries;
-            return Vec::new();
-        }
-        buffers.merge(entries, most)
+fn put_back(entries: Entries, most: usize) {
+    let dropped = BUFFERS.with(|buffers| match buffers.try_borrow_mut() {
+        Ok(mut buffers) => Ok(buffers.entries.put_in_front(entries, most)),
+        Err(_) => Err(entries),
     });
     // Outside the borrow: a target that goes with its last buffer may drop messages that send.
     drop(dropped);

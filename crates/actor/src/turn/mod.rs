@@ -6,6 +6,7 @@
 //! the actor has left, and the order of an actor's messages is the order of its turns.
 
 pub mod buffers;
+mod entries;
 
 use std::cell::Cell;
 use std::future::{Future, poll_fn};

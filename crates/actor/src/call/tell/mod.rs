@@ -4,7 +4,7 @@ mod sent;
 
 use std::future::Future;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use crate::call::block::block_within;
@@ -15,6 +15,7 @@ use crate::mailbox::backlog::parked::Ticket;
 use crate::reference::interface::Interface;
 use crate::reference::route::Attempt;
 use crate::reference::{Priority, Ref};
+use crate::scheduler::proceed_to_tell;
 use crate::turn;
 
 /// The future of [`Call::tell`] and [`Urgent::tell`](crate::Urgent::tell): a tell that waits for
@@ -61,6 +62,9 @@ impl<'a, I: Interface> Tell<'a, I> {
     /// the common path of a busy turn stays short.
     #[inline(never)]
     fn poll_alone(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Refused<I::Message>>> {
+        if !self.ticket.is_parked() {
+            ready!(proceed_to_tell(context));
+        }
         let waker = Some(context.waker());
         match self.target.tell(self.priority, &mut self.message, &mut self.ticket, waker) {
             Attempt::Sent(()) => Poll::Ready(Ok(())),
