@@ -1,7 +1,6 @@
 //! The client of a connection: its identities, and what it has called before.
 
 pub(crate) mod call;
-mod output;
 pub(crate) mod steal;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
