@@ -66,6 +66,9 @@ async fn each_change_of_a_connection_is_an_event_with_peer_session_and_reason() 
     // Set for this thread alone, on which this whole test runs.
     let keeper = Keeper::default();
     let _kept = tracing::subscriber::set_default(keeper.clone());
+    // While there is one subscriber, an event that a test of another thread reaches first is looked up in
+    // the subscriber of that thread, which has none, and is off from then on.
+    let _another = tracing::Dispatch::new(Keeper::default());
     let stage = Stage::new().await;
     let listener = stage.relay.target();
     let mut stranger = TcpStream::connect(listener.trim_start_matches("tcp://")).await.unwrap();
