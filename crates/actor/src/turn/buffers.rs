@@ -121,11 +121,7 @@ pub fn with<B: TurnBuffer, T>(
 fn publish_displaced(mut buffers: RefMut<'_, TurnBuffers>) {
     let displaced = buffers.displaced.take();
     drop(buffers);
-    if let Some(Entry { target, mut buffer }) = displaced
-        && buffer.publish() == AfterPublish::Keep
-    {
-        put_back(Entries::from(Entry { target, buffer }), usize::MAX);
-    }
+    displaced.into_iter().for_each(publish_entry);
 }
 
 /// As [`with`], also outside a turn: `work` has what it leaves in the buffer published by other
@@ -186,7 +182,11 @@ pub fn publish(target: usize) {
 /// Publishes this thread's buffer for `target`, also outside a turn.
 pub(crate) fn publish_one(target: usize) {
     let taken = BUFFERS.with(|buffers| buffers.try_borrow_mut().ok()?.entries.take(target));
-    let Some(mut entry) = taken else { return };
+    taken.into_iter().for_each(publish_entry);
+}
+
+/// Publishes a buffer that was taken out.
+fn publish_entry(mut entry: Entry) {
     if entry.buffer.publish() == AfterPublish::Keep {
         put_back(Entries::from(entry), usize::MAX);
     }
@@ -195,7 +195,7 @@ pub(crate) fn publish_one(target: usize) {
 /// Publishes all buffers of this thread.
 #[inline]
 pub fn publish_all() {
-    // What publishing itself sends is published too.
+    // Publishing may send, which is published too.
     while IS_USED.take() {
         publish_entries();
     }

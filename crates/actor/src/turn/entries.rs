@@ -82,13 +82,16 @@ impl Entries {
     }
 
     /// Keeps the entries for which `keeps` says so.
-    pub(super) fn retain(&mut self, keeps: impl FnMut(&mut Entry) -> bool) {
-        let before = self.list.len();
-        self.list.retain_mut(keeps);
+    pub(super) fn retain(&mut self, mut keeps: impl FnMut(&mut Entry) -> bool) {
+        let (before, holding) = (self.list.len(), &mut self.holding);
+        self.list.retain_mut(|entry| {
+            let is_kept = keeps(entry);
+            *holding -= usize::from(!is_kept && entry.buffer.holds_room());
+            is_kept
+        });
         if self.list.len() < before {
             self.places.clear();
         }
-        self.holding = self.list.iter().filter(|entry| entry.buffer.holds_room()).count();
     }
 
     /// Puts `older` in front, without those whose targets are here as well, up to `most`; returns those
