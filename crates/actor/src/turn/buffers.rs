@@ -229,6 +229,7 @@ fn put_back(entries: Entries, most: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::TURN_BATCHES_MAX;
     use crate::turn::open;
 
     thread_local! {
@@ -244,6 +245,10 @@ mod tests {
         fn publish(&mut self) -> AfterPublish {
             PUBLISHED.set(PUBLISHED.get() + std::mem::take(&mut self.sum));
             if self.stays { AfterPublish::Keep } else { AfterPublish::Drop }
+        }
+
+        fn holds_room(&self) -> bool {
+            !self.stays
         }
     }
 
@@ -305,6 +310,20 @@ mod tests {
         assert_eq!(kept, TURN_BUFFERS_KEPT_MAX);
         let _turn = open(false);
         assert_eq!(add(1, true, 7), Some(7), "nothing is left of the turn before");
+    }
+
+    #[test]
+    fn a_buffer_that_holds_room_is_published_when_too_many_others_do() {
+        let _turn = open(false);
+        for target in 1..=TURN_BATCHES_MAX {
+            add(target, false, 1);
+        }
+        assert_eq!(PUBLISHED.get(), 0);
+        add(100, true, 10);
+        assert_eq!(PUBLISHED.get(), 0, "one that holds none displaces none");
+        assert_eq!(add(101, false, 1), Some(1));
+        assert_eq!(PUBLISHED.get(), 1);
+        assert_eq!(add(2, false, 1), Some(2), "only the oldest is gone");
     }
 
     #[test]
