@@ -10,6 +10,7 @@ mod remote;
 mod described;
 mod protocol_pages;
 mod fixed_width;
+mod held_turn;
 mod mixed_runs;
 mod peer_limits;
 mod sessions;

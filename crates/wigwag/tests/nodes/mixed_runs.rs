@@ -7,13 +7,14 @@ use std::time::{Duration, Instant};
 
 use tokio::time::timeout;
 use wigwag::limits::WATCHDOG_TICK;
-use wigwag::session::{Delivery, SessionChange};
 use wigwag::{Actor, Node};
 use wigwag_link::frame::{Frame, kind};
 use wigwag_link::{Code, Identity, features};
 use wigwag_testkit::raw::{Raw, arrival, identity, listen};
 use wigwag_wire::call::Calls;
 use wigwag_wire::{Decode, Reader};
+
+use crate::held_turn;
 
 /// No test comes near this limit; it only turns a hang into an error.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -284,40 +285,20 @@ async fn calls_of_a_mixed_run_use_one_unit_each_and_no_more_than_there_are() {
 /// A task sends tells within one poll, and the session ends before that poll does.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn calls_of_a_mixed_run_that_were_not_sent_are_counted_as_not_delivered() {
-    let (node, log, mut peer) = attached(RUNS, 1 << 20).await;
-    let mut events = node.session_events();
-    let node = Arc::new(node);
-    let (told, is_told) = tokio::sync::oneshot::channel();
-    let turn = wigwag::spawn({
-        let node = node.clone();
-        async move {
-            for number in 0..100 {
+    const CALLS: u64 = 100;
+    held_turn::is_not_delivered(CALLS, async || {
+        let (node, log, peer) = attached(RUNS, 1 << 20).await;
+        let send = move || {
+            for number in 0..CALLS {
                 match number % 2 {
                     0 => log.one(number).try_tell().unwrap(),
                     _ => log.two(number, 1).try_tell().unwrap(),
                 }
             }
-            told.send(()).unwrap();
-            // The poll lasts until the session is over; another thread has to end the session.
-            let end = Instant::now() + PATIENCE;
-            while !node.statistics().is_empty() && Instant::now() < end {
-                std::thread::yield_now();
-            }
-        }
-    });
-    soon(is_told).await.unwrap();
-    peer.tell(&[Frame::Close { code: Code::BYE, rule: b"", detail: b"" }]).await;
-    soon(turn).await.unwrap();
-    let deliveries = loop {
-        let event = soon(events.next()).await.unwrap();
-        if let SessionChange::Ended { deliveries, .. } = event.what {
-            break deliveries;
-        }
-    };
-    let [Delivery { delivered, unknown, not_delivered, .. }] = deliveries[..] else {
-        panic!("{deliveries:?}");
-    };
-    assert_eq!((delivered, unknown, not_delivered), (0, 0, 100));
+        };
+        (node, peer, Box::new(send) as held_turn::Send)
+    })
+    .await;
 }
 
 /// A hand-written peer that has attached to a log, and the calls that the log takes.

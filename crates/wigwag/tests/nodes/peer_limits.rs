@@ -5,14 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::timeout;
-use wigwag::{
-    Actor, Bytes, CallErrorKind, Node, NodeOptions,
-    session::{Delivery, SessionChange},
-};
+use wigwag::{Actor, Bytes, CallErrorKind, Node, NodeOptions};
 use wigwag_link::frame::{Frame, kind};
 use wigwag_link::limits::REVOKES_PENDING_MAX;
 use wigwag_link::{Code, Identity, Limits};
 use wigwag_testkit::raw;
+
+use crate::held_turn;
 
 /// Every wait ends almost at once; this only turns a hang into a failure.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -187,66 +186,24 @@ async fn an_ack_wakes_the_sender_that_waits_for_it() {
 }
 
 /// A task sends tells within one poll, and the session ends before that poll does.
-///
-/// The watchdog publishes what a turn has held back for two ticks of 2 ms. If it has come first, the
-/// tells were sent and their outcome is unknown, so the session must end sooner than that once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn tells_that_a_turn_held_back_when_the_session_ended_are_counted_as_not_delivered() {
     const TELLS: u64 = 10;
-    const ATTEMPTS: u32 = 100;
-    for _ in 0..ATTEMPTS {
-        let Delivery { delivered, rejected, unknown, not_delivered, .. } =
-            end_session_within_turn(TELLS).await;
-        assert_eq!((delivered, rejected, unknown + not_delivered), (0, 0, TELLS));
-        if not_delivered == TELLS {
-            return;
-        }
-    }
-    panic!("the watchdog was faster than the session's end {ATTEMPTS} times");
-}
-
-/// Sends tells in a turn during which the session ends, and returns their outcome.
-async fn end_session_within_turn(tells: u64) -> Delivery {
-    let (listener, address) = raw::listen().await;
-    let node = Arc::new(Node::new());
-    let mut events = node.session_events();
-    let dialing = {
-        let (node, address) = (node.clone(), format!("{address}/clock"));
-        tokio::spawn(async move { node.actor::<Clock>(&address).await.unwrap() })
-    };
-    let mut peer = raw::arrival(&listener).await;
-    peer.accept(raw::identity()).await;
-    peer.attached(1 << 20).await;
-    let clock = timeout(PATIENCE, dialing).await.unwrap().unwrap();
-    let (told, is_told) = tokio::sync::oneshot::channel();
-    let turn = wigwag::spawn({
-        let node = node.clone();
-        async move {
-            for _ in 0..tells {
-                clock.tick().try_tell().unwrap();
-            }
-            told.send(()).unwrap();
-            // The poll lasts until the session is over; another thread has to end the session.
-            let end = std::time::Instant::now() + PATIENCE;
-            while !node.statistics().is_empty() && std::time::Instant::now() < end {
-                std::thread::yield_now();
-            }
-        }
-    });
-    timeout(PATIENCE, is_told).await.unwrap().unwrap();
-    let bye = Frame::Close { code: Code::BYE, rule: b"", detail: b"" };
-    peer.tell(&[bye]).await;
-    timeout(PATIENCE, turn).await.unwrap().unwrap();
-    let deliveries = loop {
-        let event = timeout(PATIENCE, events.next()).await.unwrap().unwrap();
-        if let SessionChange::Ended { deliveries, .. } = event.what {
-            break deliveries;
-        }
-    };
-    let [delivery] = &deliveries[..] else {
-        panic!("{deliveries:?}");
-    };
-    delivery.clone()
+    held_turn::is_not_delivered(TELLS, async || {
+        let ((listener, address), node) = (raw::listen().await, Node::new());
+        let dial = format!("{address}/clock");
+        let accept = async {
+            let mut peer = raw::arrival(&listener).await;
+            peer.accept(raw::identity()).await;
+            peer.attached(1 << 20).await;
+            peer
+        };
+        let (clock, peer) = tokio::join!(node.actor::<Clock>(&dial), accept);
+        let clock = clock.unwrap();
+        let send = move || (0..TELLS).for_each(|_| clock.tick().try_tell().unwrap());
+        (node, peer, Box::new(send) as held_turn::Send)
+    })
+    .await;
 }
 
 struct Store;
