@@ -40,6 +40,10 @@ pub const TURN_RUNS_MAX: usize = 64;
 /// costs to end a turn and to begin another one.
 pub const TURN_TIME_MAX: Duration = Duration::from_millis(1);
 
+/// Bytes of calls that are copied once more to join a chunk of their inbound queue that waits: 48
+/// calls of 20 bytes.
+pub const JOINED_BYTES_MAX: usize = 1024;
+
 /// The average time of a call up to which an actor's handlers count as quick: a chunk of such calls
 /// is over before [`TURN_TIME_MAX`].
 pub const QUICK_CALL: Duration = Duration::from_micros(1);

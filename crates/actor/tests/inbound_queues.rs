@@ -225,6 +225,79 @@ async fn sessions_and_local_senders_take_turns() {
     }
 }
 
+/// Sends the notes from 1000 on, each published by itself, beside mail of a local sender, and returns
+/// the notes in the order in which they were handled.
+async fn notes_one_by_one(setting: &Setting, numbers: u64) -> Vec<u64> {
+    let (session, mut queue) = setting.session();
+    let local = RUN_CALLS_MAX as u64;
+    for number in 0..=2 * local {
+        setting.tally.note(number).try_tell().unwrap();
+    }
+    for number in 1000..1000 + numbers {
+        note(&mut queue, number);
+        queue.publish();
+    }
+    let heard = session.until(|heard| heard.handled == numbers).await;
+    assert_eq!(heard.freed, numbers * UNITS);
+    ask(&mut queue, STAND, 1);
+    queue.publish();
+    setting.gate.open.notify_one();
+    let heard = session.until(|heard| !heard.replies.is_empty()).await;
+    Vec::decode(&mut Reader::new(&heard.replies[0].2)).unwrap()
+}
+
+/// One chunk of each queue is handled in turn, so the first notes of the session are those of its
+/// first chunk.
+#[tokio::test(start_paused = true)]
+async fn calls_that_are_published_one_by_one_share_the_chunk_that_waits() {
+    let numbers = INBOUND_CHUNK_CALLS_MAX as u64 + 10;
+    let notes = notes_one_by_one(&setting(), numbers).await;
+    let of_session = |note: &&u64| **note >= 1000;
+    let chunk = notes.iter().skip_while(|note| !of_session(note)).take_while(of_session);
+    assert_eq!(chunk.count(), INBOUND_CHUNK_CALLS_MAX);
+    assert!(notes.iter().filter(of_session).copied().eq(1000..1000 + numbers));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_ask_that_joins_tells_is_answered() {
+    let (session, mut queue) = setting().session();
+    for slot in 1..4 {
+        note(&mut queue, 5);
+        queue.publish();
+        ask(&mut queue, SUM, slot);
+        queue.publish();
+    }
+    let heard = session.until(|heard| heard.handled == 6).await;
+    assert_eq!((heard.freed, heard.asks_handled), (3 * UNITS + 3, 3));
+    let answers = [(1, 101, vec![5]), (2, 102, vec![10]), (3, 103, vec![15])];
+    assert_eq!(heard.replies, answers);
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_join_no_chunk_of_which_some_were_handled() {
+    let setting = setting();
+    let (session, mut queue) = setting.session();
+    note(&mut queue, 1);
+    ask(&mut queue, STAND, 1);
+    note(&mut queue, 2);
+    queue.publish();
+    setting.gate.reached.notified().await;
+    // Two calls of the first chunk were handled, or begun; the third was put back.
+    for number in 3..6 {
+        note(&mut queue, number);
+        queue.publish();
+    }
+    setting.gate.open.notify_one();
+    let heard = session.until(|heard| heard.handled == 6).await;
+    assert_eq!((heard.freed, heard.asks_handled), (5 * UNITS + 1, 1));
+    ask(&mut queue, STAND, 2);
+    queue.publish();
+    setting.gate.open.notify_one();
+    let heard = session.until(|heard| heard.replies.len() == 2).await;
+    let notes: Vec<u64> = Vec::decode(&mut Reader::new(&heard.replies[1].2)).unwrap();
+    assert_eq!(notes, [1, 2, 3, 4, 5]);
+}
+
 #[tokio::test(start_paused = true)]
 async fn places_are_free_when_a_run_begins_and_calls_count_when_they_have_ended() {
     let setting = setting();

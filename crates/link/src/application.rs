@@ -222,8 +222,8 @@ pub trait Application {
         Ok(())
     }
 
-    /// The batch has ended, or was left at an error. Calls that were put into channels have been
-    /// [published](Self::publish).
+    /// The batch has ended, or was left at an error. Calls that were put into channels may have been
+    /// [published](Self::publish), or wait for those of the next batch.
     fn batch_ended(&mut self) {}
 
     /// The first batch has come over the connection that resumed the session, so the peer has the
@@ -257,7 +257,7 @@ pub trait Application {
         self.calls(channel, &call.run())
     }
 
-    /// The calls of this batch on the channel are complete.
+    /// The calls that have come on the channel are to be handled, and no more of them are added.
     fn publish(&mut self, _channel: &mut Self::Channel) {}
 
     /// An actor of the peer is linked to that of the channel. `link` is its number there, which no

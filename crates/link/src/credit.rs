@@ -8,11 +8,13 @@ mod bound;
 mod grant;
 mod items;
 mod window;
+mod windows;
 
 pub use bound::ActorBound;
 pub use grant::Grant;
 pub use items::{ItemWindow, StreamId};
 pub use window::Window;
+pub(crate) use windows::Windows;
 
 use crate::code::Code;
 use crate::error::LinkError;

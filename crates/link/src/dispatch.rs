@@ -109,7 +109,9 @@ impl<C> Dispatcher<C> {
         Ok(Opening::resumed(claim, self.recv_next(), token))
     }
 
-    /// Takes one message of the peer, with its PAIR1 header.
+    /// Takes one message of the peer, with its PAIR1 header. Its calls may be left unpublished, to
+    /// be published together with those of the next message: after the last message that is there,
+    /// or after an error, the caller calls [`publish`](Self::publish).
     ///
     /// # Errors
     /// An error that names the rule that the peer has broken, and that the caller reports to the
@@ -121,9 +123,17 @@ impl<C> Dispatcher<C> {
         A: Application<Channel = C>,
     {
         let outcome = self.read(message, now, app);
-        self.channels.publish(app);
+        self.channels.publish_gathered(app);
         app.batch_ended();
         outcome
+    }
+
+    /// Publishes the calls that [`receive`](Self::receive) has left.
+    pub fn publish<A>(&mut self, app: &mut A)
+    where
+        A: Application<Channel = C>,
+    {
+        self.channels.publish(app);
     }
 
     fn read<A>(&mut self, message: &[u8], now: Time, app: &mut A) -> Result<(), A::Error>

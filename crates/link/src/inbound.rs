@@ -17,7 +17,7 @@ use crate::credit;
 use crate::error::LinkError;
 use crate::features;
 use crate::frame::Frame;
-use crate::limits::{LINKS_MAX, Limits};
+use crate::limits::{GATHERED_UNITS, LINKS_MAX, Limits};
 use crate::recv_half::ChannelCalls;
 use crate::send_half::SendHalf;
 use crate::write;
@@ -80,6 +80,8 @@ pub(crate) struct InboundChannels<C> {
     channels: Vec<Option<Inbound<C>>>,
     /// Open channels with calls that are not published.
     unpublished: Vec<usize>,
+    /// The units of these calls.
+    unpublished_units: u64,
     /// The trace context of the call that comes next, if it has one.
     pub(crate) trace: Option<TraceContext>,
 }
@@ -145,6 +147,7 @@ impl<C> InboundChannels<C> {
             links: 0,
             channels: Vec::new(),
             unpublished: Vec::new(),
+            unpublished_units: 0,
             trace: None,
         }
     }
@@ -182,6 +185,7 @@ impl<C> InboundChannels<C> {
 
     pub(crate) fn clear(&mut self) {
         self.unpublished.clear();
+        self.unpublished_units = 0;
         self.links = 0;
         self.channels.clear();
     }
@@ -234,6 +238,7 @@ impl<C> InboundChannels<C> {
             open.is_unpublished = true;
             self.unpublished.push(at);
         }
+        self.unpublished_units += run.units;
         Ok(Some(&mut open.channel))
     }
 
@@ -472,11 +477,24 @@ impl<C> InboundChannels<C> {
         }
     }
 
+    /// Publishes the calls of every channel that got some, unless these are so few for each channel
+    /// that more should be gathered.
+    pub(crate) fn publish_gathered<A>(&mut self, app: &mut A)
+    where
+        A: Application<Channel = C>,
+    {
+        let channels = self.unpublished.len() as u64;
+        if self.unpublished_units >= GATHERED_UNITS * channels {
+            self.publish(app);
+        }
+    }
+
     /// Publishes the calls of every channel that got some.
     pub(crate) fn publish<A>(&mut self, app: &mut A)
     where
         A: Application<Channel = C>,
     {
+        self.unpublished_units = 0;
         for at in self.unpublished.drain(..) {
             if let Some(Some(Inbound::Open(open))) = self.channels.get_mut(at) {
                 open.is_unpublished = false;

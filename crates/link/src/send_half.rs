@@ -11,7 +11,7 @@ use wigwag_wire::Time;
 
 use crate::budget::{Budget, Pools};
 use crate::code::Code;
-use crate::credit::{Grant, Window};
+use crate::credit::{Grant, Windows};
 use crate::error::LinkError;
 use crate::features;
 use crate::heartbeat::Heartbeat;
@@ -41,7 +41,7 @@ pub struct SendHalf {
     /// Channels that this side accepts.
     channels_max: u64,
     /// Windows of the channels that this side sends on, by channel number.
-    windows: Vec<Option<Window>>,
+    windows: Windows,
     /// Channels of ours that DETACH was sent for, and those that the peer has ended.
     leaving: BTreeSet<u64>,
     gone: BTreeSet<u64>,
@@ -131,7 +131,7 @@ impl SendHalf {
             outbox: Outbox::for_peer(&peer),
             peer,
             channels_max: ours.channels_max,
-            windows: Vec::new(),
+            windows: Windows::default(),
             leaving: BTreeSet::new(),
             gone: BTreeSet::new(),
             detaching: BTreeSet::new(),
@@ -259,9 +259,9 @@ impl SendHalf {
         self.due.extend((0..self.grants.len()).filter(|at| self.grants[*at].is_some()));
         self.rejections.report_again();
         self.streams.announce_again();
-        let wishes = self.windows.iter().enumerate().filter_map(|(channel, window)| {
-            let (wanted, units) = window.as_ref()?.wanted_limit()?;
-            Some((channel as u64, wanted, units))
+        let wishes = self.windows.iter().filter_map(|(channel, window)| {
+            let (wanted, units) = window.wanted_limit()?;
+            Some((channel, wanted, units))
         });
         self.needs = wishes.collect();
         Ok(room)
@@ -276,7 +276,7 @@ impl SendHalf {
     /// stay until their calls are handled.
     pub fn discard(&mut self) {
         self.outbox.discard();
-        self.windows = Vec::new();
+        self.windows = Windows::default();
         self.due.clear();
         self.rejections = Rejections::default();
         self.waiting.clear();

@@ -84,8 +84,9 @@ pub trait InboundQueue: Send {
 pub(crate) struct TypedInboundQueue<M> {
     mailbox: Arc<Mailbox<M>>,
     session_queue: Arc<SessionQueue<M>>,
-    /// Accepted and not yet published; only the last chunk has room.
-    staged: Vec<Chunk<M>>,
+    /// Accepted and not yet published: chunks without room, and the one that calls are added to.
+    full: Vec<Chunk<M>>,
+    last: Frames,
     spare: Vec<Chunk<M>>,
 }
 
@@ -95,36 +96,38 @@ impl<M: Message> TypedInboundQueue<M> {
         owner: Arc<dyn InboundQueueOwner>,
     ) -> TypedInboundQueue<M> {
         let session_queue = mailbox.open_inbound_queue(owner);
-        TypedInboundQueue { mailbox, session_queue, staged: Vec::new(), spare: Vec::new() }
+        let (full, last, spare) = (Vec::new(), Frames::default(), Vec::new());
+        TypedInboundQueue { mailbox, session_queue, full, last, spare }
     }
 
-    fn empty_frames(&mut self) -> Frames {
+    /// Begins another chunk, if calls were added to the last one.
+    #[cold]
+    fn begin_chunk(&mut self) {
+        if self.last.is_empty() {
+            return;
+        }
         if self.spare.is_empty() {
             self.session_queue.queue.take_spare(&mut self.spare);
         }
-        match self.spare.pop() {
+        let empty = match self.spare.pop() {
             Some(Chunk::Frames(frames)) => frames,
             _ => Frames::default(),
-        }
+        };
+        self.full.push(Chunk::Frames(std::mem::replace(&mut self.last, empty)));
     }
 }
 
 impl<M: Message> InboundQueue for TypedInboundQueue<M> {
     fn accept(&mut self, frames: &[u8], calls: usize, units: u64) {
-        match self.staged.last_mut() {
-            Some(Chunk::Frames(last)) if last.has_room(calls) => {
-                last.add(frames, calls, units);
-            }
-            _ => {
-                let mut next = self.empty_frames();
-                next.add(frames, calls, units);
-                self.staged.push(Chunk::Frames(next));
-            }
+        if !self.last.add(frames, calls, units) {
+            self.begin_chunk();
+            self.last.add(frames, calls, units);
         }
     }
 
     fn accept_shared(&mut self, frames: Bytes, calls: usize, units: u64) {
-        self.staged.push(Chunk::Frames(Frames::of_shared(frames, calls, units)));
+        self.begin_chunk();
+        self.full.push(Chunk::Frames(Frames::of_shared(frames, calls, units)));
     }
 
     fn publish(&mut self) {
@@ -145,16 +148,17 @@ impl<M: Message> InboundQueue for TypedInboundQueue<M> {
 impl<M: Message> TypedInboundQueue<M> {
     /// Publishes what is staged. If the actor sleeps, its waker is returned, to be woken.
     fn publish_and_take_waker(&mut self) -> Option<Waker> {
-        if self.staged.is_empty() {
+        if self.full.is_empty() && self.last.is_empty() {
             return None;
         }
-        match self.session_queue.queue.publish(&mut self.staged) {
+        match self.session_queue.queue.publish(&mut self.full, &mut self.last) {
             Pushed::In { list: true } => {
                 return self.mailbox.list(Source::Session(self.session_queue.clone()));
             }
             Pushed::In { list: false } | Pushed::Full | Pushed::Refused => {}
             Pushed::Closed => {
-                for chunk in self.staged.drain(..) {
+                let last = Chunk::Frames(std::mem::take(&mut self.last));
+                for chunk in self.full.drain(..).chain([last]) {
                     self.session_queue.owner.freed(chunk.units());
                     refuse(
                         chunk,

@@ -43,16 +43,7 @@ impl SendHalf {
     /// Returns the number for a new channel to the peer, or `None` if the peer accepts no more
     /// channels. The channel has no credit before [`attached`](Self::attached).
     pub fn open_channel(&mut self) -> Option<u64> {
-        let free = self.windows.iter().position(Option::is_none);
-        let number = free.unwrap_or(self.windows.len());
-        if number as u64 >= self.peer.channels_max {
-            return None;
-        }
-        if number == self.windows.len() {
-            self.windows.push(None);
-        }
-        self.windows[number] = Some(Window::new(0));
-        Some(number as u64)
+        self.windows.open(self.peer.channels_max)
     }
 
     /// Handles ATTACHED: the channel may use units up to `limit`.
@@ -64,10 +55,7 @@ impl SendHalf {
 
     /// Closes a channel; its number is free again.
     pub fn close_channel(&mut self, channel: u64) {
-        if let Some(window) = usize::try_from(channel).ok().and_then(|at| self.windows.get_mut(at))
-        {
-            *window = None;
-        }
+        self.windows.close(channel);
         self.leaving.remove(&channel);
         self.gone.remove(&channel);
         // A NEED of the closed channel must not count for the next channel of that number.
@@ -121,7 +109,7 @@ impl SendHalf {
     /// The window of a channel that this side sends on.
     #[inline]
     pub fn window(&mut self, channel: u64) -> Option<&mut Window> {
-        self.windows.get_mut(usize::try_from(channel).ok()?)?.as_mut()
+        self.windows.get(channel)
     }
 
     /// The longest call or answer that the peer accepts, in bytes of its body.
@@ -160,8 +148,7 @@ impl SendHalf {
         if self.is_long_under_way(channel) {
             return Err(CallRefused::NoRoom);
         }
-        let window = usize::try_from(channel).ok().and_then(|at| self.windows.get_mut(at));
-        let Some(Some(window)) = window else {
+        let Some(window) = self.windows.get(channel) else {
             return Err(CallRefused::NoRoom);
         };
         let frame_max = self.peer.frame_max;

@@ -52,6 +52,8 @@ pub(crate) struct Read {
     pub(crate) units: u64,
     /// The highest limit in CREDIT.
     pub(crate) limit: u64,
+    /// How often the calls of a channel were published.
+    pub(crate) published: usize,
 }
 
 /// An end while it reads a batch.
@@ -102,7 +104,7 @@ impl Application for EndApplication<'_> {
     }
 
     fn open(&mut self, (): (), channel: u64, _use_of: u64) {
-        assert_eq!(channel, 0);
+        assert!(channel < 2, "{channel}");
     }
 
     fn close(&mut self, (): (), _grant: Option<Grant>) {
@@ -121,6 +123,10 @@ impl Application for EndApplication<'_> {
         assert_eq!(paid, run.units);
         self.read.units += paid;
         self.step()
+    }
+
+    fn publish(&mut self, (): &mut ()) {
+        self.read.published += 1;
     }
 
     fn describe(&mut self, (): &mut (), asker: (u32, u32), _arguments: &[u8], _units: u64) {

@@ -9,4 +9,5 @@ mod model;
 mod long_rtt;
 mod receiver;
 mod refused;
+mod gathered;
 mod parts;

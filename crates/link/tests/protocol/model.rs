@@ -206,7 +206,7 @@ impl World {
     /// A batch reaches the end, which reads it until it was given something this many times.
     fn arrive(&mut self, end: usize, batch: &[u8], steps: usize) {
         let BatchHeader { ack, .. } = BatchHeader::decode(&mut Reader::new(batch)).unwrap();
-        let Read { heard, units, limit } = self.ends.read(end, batch, steps);
+        let Read { heard, units, limit, .. } = self.ends.read(end, batch, steps);
         let from = &mut self.model[1 - end];
         for number in heard {
             assert_eq!(number, from.accepted, "frames come once and in order");

@@ -31,13 +31,24 @@ impl Receiver {
         peer.take_output(&mut out, Time::START);
         let mut message = [&PAIR1_HEADER, out.head.as_slice()].concat();
         out.sequenced.segments.iter().for_each(|segment| message.extend(&*segment.flat()));
-        let Receiver { sender, dispatcher, queue, refuses } = self;
-        let (steps, read, refuses) = (usize::MAX, Read::default(), *refuses);
-        let mut app = EndApplication { sender, queue, steps, refuses, read };
+        let (dispatcher, mut app) = self.application();
         match dispatcher.receive(&message, Time::START, &mut app) {
             Ok(_) => Ok(app.read),
             Err(Stop::Refused(error)) => Err(error),
             Err(Stop::Enough) => panic!("no end to the steps"),
         }
+    }
+
+    /// Publishes the calls of the batches that were read.
+    pub(crate) fn publish(&mut self) -> Read {
+        let (dispatcher, mut app) = self.application();
+        dispatcher.publish(&mut app);
+        app.read
+    }
+
+    fn application(&mut self) -> (&mut Dispatcher<()>, EndApplication<'_>) {
+        let Receiver { sender, dispatcher, queue, refuses } = self;
+        let (steps, read, refuses) = (usize::MAX, Read::default(), *refuses);
+        (dispatcher, EndApplication { sender, queue, steps, refuses, read })
     }
 }

@@ -8,14 +8,14 @@ use crate::application::arguments;
 use crate::model::code;
 use crate::receiver::Receiver;
 
-fn attach(peer: &mut SendHalf) {
-    let (channel, how, target, schema_hash, codec) = (0, 0, &b"actor"[..], 0, 0);
+pub(crate) fn attach(peer: &mut SendHalf, channel: u64) {
+    let (how, target, schema_hash, codec) = (0, &b"actor"[..], 0, 0);
     let attach = Frame::Attach { channel, how, target, schema_hash, codec };
     peer.outbox.append(|out| write::any(out, &attach));
 }
 
-fn tell(peer: &mut SendHalf) {
-    let tell = Frame::Tell { channel: 0, method: 1, arguments: &arguments(1, 7, 0) };
+pub(crate) fn tell(peer: &mut SendHalf, channel: u64) {
+    let tell = Frame::Tell { channel, method: 1, arguments: &arguments(1, 7, 0) };
     peer.outbox.append(|out| write::any(out, &tell));
 }
 
@@ -26,13 +26,13 @@ fn calls_on_a_refused_channel_are_accepted_up_to_its_first_window() {
     let limits = Limits::default();
     let mut peer = SendHalf::new(&limits, limits, Time::START);
     let mut receiver = Receiver::new(true);
-    attach(&mut peer);
+    attach(&mut peer, 0);
     for _ in 0..limits.initial_units {
-        tell(&mut peer);
+        tell(&mut peer, 0);
     }
     let read = receiver.receive(&mut peer).expect("the first window may be used");
     assert!(read.heard.is_empty());
-    tell(&mut peer);
+    tell(&mut peer, 0);
     let error = receiver.receive(&mut peer).expect_err("the window is used up");
     assert_eq!(code(error), Code::CREDIT_EXCEEDED);
 }
@@ -43,8 +43,8 @@ fn an_ask_without_a_method_breaks_the_protocol() {
     let limits = Limits::default();
     let mut peer = SendHalf::new(&limits, limits, Time::START);
     let mut receiver = Receiver::new(false);
-    attach(&mut peer);
-    tell(&mut peer);
+    attach(&mut peer, 0);
+    tell(&mut peer, 0);
     receiver.receive(&mut peer).expect("a call on an open channel");
     // Kind, length, channel, slot and a generation of two bytes; then an empty frame whose kind
     // could be a method.

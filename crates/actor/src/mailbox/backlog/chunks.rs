@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use crate::limits::SPARE_CHUNKS_MAX;
-use crate::mailbox::backlog::chunk::Chunk;
+use crate::mailbox::backlog::chunk::{Chunk, Frames};
 use crate::mailbox::backlog::since::Since;
 use crate::mailbox::mail_batch::MailBatch;
 
@@ -83,6 +83,15 @@ impl<M> Chunks<M> {
         match spare {
             Some((_, Chunk::Mails(mails))) => mails,
             _ => MailBatch::of_one(),
+        }
+    }
+
+    /// Takes an empty chunk for the calls of a session, or creates one.
+    pub(crate) fn empty_frames(&mut self) -> Frames {
+        let spare = if self.all.len() > self.filled { self.all.pop_back() } else { None };
+        match spare {
+            Some((_, Chunk::Frames(frames))) => frames,
+            _ => Frames::default(),
         }
     }
 

@@ -5,7 +5,7 @@ use std::task::Waker;
 use super::{Backlog, Dropped, Pushed};
 use crate::limits::RUN_CALLS_MAX;
 use crate::mailbox::backlog::batches::Batch;
-use crate::mailbox::backlog::chunk::Chunk;
+use crate::mailbox::backlog::chunk::{Chunk, Frames};
 use crate::mailbox::backlog::parked::{Ticket, Wakers};
 use crate::mailbox::backlog::since::Since;
 use crate::mailbox::mail_batch::MailBatch;
@@ -171,14 +171,26 @@ impl<M> Backlog<M> {
         (Pushed::In { list }, woken, left)
     }
 
-    /// Moves in the chunks of a session. They need not find room: the session's credit has paid for
-    /// their places.
-    pub(crate) fn publish(&mut self, chunks: &mut Vec<Chunk<M>>) -> Pushed {
+    /// Moves in the calls of a session: those in `full`, and then those in `last`, which becomes
+    /// empty. They need not find room: the session's credit has paid for their places.
+    ///
+    /// The last calls join the chunk that waits there, if they can. Where a session speaks to very
+    /// many actors, each call comes by itself, and chunks of one call would take seven times the
+    /// memory, and a turn each.
+    pub(crate) fn publish(&mut self, full: &mut Vec<Chunk<M>>, last: &mut Frames) -> Pushed {
         if self.closed {
             return Pushed::Closed;
         }
-        self.wait_more(chunks.iter().map(Chunk::calls).sum());
-        chunks.drain(..).for_each(|chunk| self.chunks.push_last(chunk));
+        self.wait_more(full.iter().map(Chunk::calls).sum::<usize>() + last.calls());
+        full.drain(..).for_each(|chunk| self.chunks.push_last(chunk));
+        let joins = match self.chunks.last() {
+            Some(Chunk::Frames(newest)) => newest.join(last),
+            _ => false,
+        };
+        if !joins && !last.is_empty() {
+            let empty = self.chunks.empty_frames();
+            self.chunks.push_last(Chunk::Frames(std::mem::replace(last, empty)));
+        }
         Pushed::In { list: !std::mem::replace(&mut self.listed, true) }
     }
 }

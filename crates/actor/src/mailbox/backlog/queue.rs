@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use std::sync::PoisonError;
 use std::task::Waker;
 
-use crate::mailbox::backlog::chunk::Chunk;
+use crate::mailbox::backlog::chunk::{Chunk, Frames};
 use crate::mailbox::backlog::parked::{Ticket, Wakers};
 use crate::mailbox::backlog::since::Since;
 use crate::mailbox::backlog::{Backlog, Pushed, lose};
@@ -43,8 +43,8 @@ impl<M> Queue<M> {
     }
 
     /// As [`Backlog::publish`].
-    pub(crate) fn publish(&self, chunks: &mut Vec<Chunk<M>>) -> Pushed {
-        self.lock().publish(chunks)
+    pub(crate) fn publish(&self, full: &mut Vec<Chunk<M>>, last: &mut Frames) -> Pushed {
+        self.lock().publish(full, last)
     }
 
     /// Takes out the oldest call.

@@ -95,12 +95,7 @@ impl<M> Unhandled<M> {
             }
             Remaining::Frames { calls, asks, position } => {
                 if let Chunk::Frames(frames) = &mut chunk {
-                    frames.skip = frames.calls - calls.min(frames.calls);
-                    frames.asks = asks;
-                    match (frames.position.as_deref_mut(), position) {
-                        (Some(place), Some(position)) => *place = position,
-                        (_, position) => frames.position = position.map(Box::new),
-                    }
+                    frames.keep_last(calls, asks, position);
                 }
                 Some(chunk)
             }
@@ -132,14 +127,17 @@ pub(crate) fn handle_chunk<A: Actor>(
     let Some(mut chunk) = calls.chunk.take() else { return ChunkEnd::Done };
     let (provenance, control) = (calls.provenance(), mailbox.control());
     let owner = provenance.owner;
-    let memory = answers.as_mut().map(|it| std::mem::take(&mut it.memory)).unwrap_or_default();
+    let has_asks = matches!(&chunk, Chunk::Frames(frames) if frames.asks() > 0);
+    let memory = match answers {
+        Some(answers) if has_asks => std::mem::take(&mut answers.memory),
+        _ => ReplyBatch::default(),
+    };
     let mut reply = Reply::of_run(owner, memory);
     let (pause, left) = match (&mut chunk, owner) {
         (Chunk::Frames(frames), Some(owner)) => {
-            owner.freed(std::mem::take(&mut frames.units));
+            owner.freed(frames.take_units());
             let _call = enter_call(owner);
-            let count = (frames.calls - frames.skip, frames.asks);
-            let has_asks = frames.asks > 0;
+            let count = (frames.calls(), frames.asks());
             let source = EncodedCalls::new(frames, owner, provenance.origin, control);
             let run = ChunkRun::new(source, count, provenance);
             if has_asks {
@@ -174,7 +172,7 @@ pub(crate) fn handle_chunk<A: Actor>(
         Ok(RunPause::Later(_) | RunPause::SideBySide(_)) => Some(reply.take_owned()),
         _ => None,
     };
-    if owner.is_some() {
+    if has_asks {
         answers.get_or_insert_default().memory = reply.into_batch();
     } else {
         drop(reply);

@@ -103,9 +103,9 @@ impl<'a, M> EncodedCalls<'a, M> {
         origin: Option<Origin<M>>,
         control: &'a Control,
     ) -> EncodedCalls<'a, M> {
-        let (calls, shared) = (frames.left(), frames.shared.as_ref());
+        let (calls, shared) = (frames.left(), frames.shared());
         let start = calls.clone();
-        let total = (frames.calls - frames.skip, frames.asks);
+        let total = (frames.calls(), frames.asks());
         let (cancelled, gate) = (owner.cancelled(), owner.gate());
         EncodedCalls { calls, start, total, shared, owner, origin, control, cancelled, gate }
     }

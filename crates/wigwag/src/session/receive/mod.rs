@@ -84,14 +84,20 @@ impl RecvState {
         };
         let most = usize::try_from(self.ours.batch_max).unwrap_or(usize::MAX);
         let RecvState { session: weak, dispatcher, ours, exports, replies } = self;
-        while let Some(message) = framing.cut(input, most).map_err(|_| too_long())? {
-            let (floor, message) = (u32::MAX, &message);
-            let stream = None;
-            let mut inbound =
-                Inbound { session, weak, ours, exports, replies, floor, message, stream };
-            dispatcher.receive(message, now, &mut inbound)?;
-        }
-        Ok(())
+        let outcome = loop {
+            let message = match framing.cut(input, most) {
+                Ok(Some(message)) => message,
+                Ok(None) => break Ok(()),
+                Err(_) => break Err(too_long()),
+            };
+            let mut inbound = Inbound::new(session, weak, (ours, exports), replies, &message);
+            if let Err(error) = dispatcher.receive(&message, now, &mut inbound) {
+                break Err(error);
+            }
+        };
+        let none = Bytes::new();
+        dispatcher.publish(&mut Inbound::new(session, weak, (ours, exports), replies, &none));
+        outcome
     }
 }
 
@@ -108,4 +114,17 @@ struct Inbound<'a> {
     message: &'a Bytes,
     /// The stream of the last items.
     stream: Option<(StreamId, Arc<Inbox>)>,
+}
+
+impl<'a> Inbound<'a> {
+    fn new(
+        session: &'a Session,
+        weak: &'a Weak<Session>,
+        (ours, exports): (&'a Limits, &'a Exports),
+        replies: &'a mut PipelinedReplies,
+        message: &'a Bytes,
+    ) -> Inbound<'a> {
+        let (floor, stream) = (u32::MAX, None);
+        Inbound { session, weak, ours, exports, replies, floor, message, stream }
+    }
 }
