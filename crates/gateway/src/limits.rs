@@ -34,6 +34,12 @@ pub const HEAD_TIME: Duration = Duration::from_secs(60);
 /// The time within which a body must be complete.
 pub const BODY_TIME: Duration = Duration::from_secs(30);
 
+/// Bytes of answers that a connection gathers before it writes them.
+pub const GATHERED_BYTES_MAX: usize = 16 * 1024;
+
+/// Bytes of memory for answers that a connection keeps while it is idle.
+pub const GATHERED_BYTES_KEPT: usize = 4 * 1024;
+
 /// How long a client may read nothing of what is sent to it.
 pub const WRITE_STALL_MAX: Duration = Duration::from_secs(30);
 

@@ -1,9 +1,11 @@
 //! The gateway's own server: listeners, and one task for each connection.
 
 use std::convert::Infallible;
+use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::task::Poll;
 
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -86,10 +88,11 @@ pub(crate) async fn serve(gateway: Arc<Inner>, listener: Box<dyn Listener>, boun
 async fn serve_connection(gateway: Arc<Inner>, connection: Connection, is_loopback: bool) {
     let place = gateway.connections.enter(Source::of(&connection));
     let _counted = Counted::new(&gateway);
-    let connection = Arc::new(Stealable::new(connection));
+    let stall_time = gateway.options.get_stall_time();
+    let connection = Arc::new(Stealable::new(connection, stall_time));
     let client = Arc::new(Client::new(connection.clone(), is_loopback));
     let watched = client.clone();
-    let io = TokioIo::new(ConnectionIo::new(connection.clone(), gateway.options.get_stall_time()));
+    let io = TokioIo::new(ConnectionIo::new(connection.clone()));
     // One count for both, which no other connection shares: a count of the gateway's for each request
     // would have every processor write to the same memory.
     let answering = Arc::new((gateway.clone(), client));
@@ -105,15 +108,24 @@ async fn serve_connection(gateway: Arc<Inner>, connection: Connection, is_loopba
     let builder = builder();
     let mut serving = pin!(builder.serve_connection(io, service));
     // A task of its own waits for what is rare: polled here with each request, it costs a tenth of it.
+    let shared = connection.clone();
     let watch = Watch { gateway: gateway.clone(), place, connection, client: watched };
     let watch = OnDrop(tokio::spawn(watch.run()));
     let mut watching = pin!(watch);
     let mut is_closing = false;
     loop {
+        // An error is one of the client: it has sent what is no request, or has gone.
+        let served = poll_fn(|context| match serving.as_mut().poll(context) {
+            Poll::Ready(_) => Poll::Ready(()),
+            // What was written meanwhile leaves now.
+            Poll::Pending => match shared.output.poll_sent(context) {
+                Poll::Ready(Err(_)) => Poll::Ready(()),
+                _ => Poll::Pending,
+            },
+        });
         tokio::select! {
             biased;
-            // An error is one of the client: it has sent what is no request, or has gone.
-            _ = &mut serving => return,
+            () = served => return,
             event = &mut watching.0, if !is_closing => match event {
                 Ok(Event::Closing) => {
                     is_closing = true;
@@ -172,8 +184,7 @@ fn builder() -> Builder<TokioExecutor> {
         // The client's own time for a head stands in place of a timer for each request.
         .header_read_timeout(None)
         // `HEADERS_MAX` is the default.
-        .max_buf_size(HEAD_BYTES_MAX)
-        .pipeline_flush(true);
+        .max_buf_size(HEAD_BYTES_MAX);
     builder
         .http2()
         .timer(TokioTimer::new())

@@ -1,6 +1,8 @@
 //! The client of a connection: its identities, and what it has called before.
 
 pub(crate) mod call;
+mod first_line;
+mod output;
 pub(crate) mod steal;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,7 +1,7 @@
 //! A connection of a transport of wigwag as HTTP sees it. What speaks another protocol on it takes it
 //! over, and HTTP ends.
 
-use std::io::{self, IoSlice};
+use std::io;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
@@ -9,21 +9,24 @@ use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::Notify;
-use tokio::time::{Sleep, sleep};
-use wigwag::transport::{Connection, Credentials, Outlet, PeerCertificate};
+use wigwag::transport::{Connection, Credentials, PeerCertificate};
+
+use crate::client::first_line::FirstLine;
+use crate::client::output::Output;
 
 /// A connection that can be taken over.
 pub(crate) struct Stealable {
     /// `None` when it was taken.
     connection: Mutex<Option<Connection>>,
-    outlet: Arc<dyn Outlet>,
+    pub(crate) output: Output,
     stolen: Notify,
 }
 
 impl Stealable {
-    pub(crate) fn new(connection: Connection) -> Stealable {
-        let outlet = connection.outlet.clone();
-        Stealable { connection: Mutex::new(Some(connection)), outlet, stolen: Notify::new() }
+    /// A connection whose peer must read something within `stall_time` when a write waits.
+    pub(crate) fn new(connection: Connection, stall_time: Duration) -> Stealable {
+        let output = Output::new(connection.outlet.clone(), stall_time);
+        Stealable { connection: Mutex::new(Some(connection)), output, stolen: Notify::new() }
     }
 
     /// The address of the peer, and what the connection says of its identity.
@@ -37,8 +40,12 @@ impl Stealable {
         }
     }
 
-    /// Takes the connection. HTTP does nothing more on it.
+    /// Takes the connection. HTTP does nothing more on it. `None` if it was taken before, or if the peer
+    /// does not read the answers to what it asked before.
     pub(crate) fn steal(&self) -> Option<Connection> {
+        if !self.output.send_now() {
+            return None;
+        }
         let connection = self.connection().take();
         self.stolen.notify_one();
         connection
@@ -55,91 +62,58 @@ impl Stealable {
     }
 }
 
-/// The connection as tokio's traits have it. A peer that does not read for some time ends it.
+/// The connection as tokio's traits have it.
 pub(crate) struct ConnectionIo {
     shared: Arc<Stealable>,
-    stall_time: Duration,
-    /// When the peer must have read something, while a write waits.
-    stall: Option<Pin<Box<Sleep>>>,
+    first_line: FirstLine,
 }
 
 impl ConnectionIo {
-    pub(crate) fn new(shared: Arc<Stealable>, stall_time: Duration) -> ConnectionIo {
-        ConnectionIo { shared, stall_time, stall: None }
-    }
-
-    /// Waits for room, for a limited time.
-    fn poll_room(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if let Poll::Ready(ready) = self.shared.outlet.poll_writable(context) {
-            return Poll::Ready(ready);
-        }
-        let stall = self.stall.get_or_insert_with(|| Box::pin(sleep(self.stall_time)));
-        ready!(stall.as_mut().poll(context));
-        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
-    }
-
-    /// Repeats `write` until it has an outcome other than that there is no room.
-    fn poll_with<T>(
-        &mut self,
-        context: &mut Context<'_>,
-        write: impl Fn(&dyn Outlet) -> io::Result<T>,
-    ) -> Poll<io::Result<T>> {
-        loop {
-            match write(&*self.shared.outlet) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    ready!(self.poll_room(context))?;
-                }
-                outcome => {
-                    self.stall = None;
-                    return Poll::Ready(outcome);
-                }
-            }
-        }
+    pub(crate) fn new(shared: Arc<Stealable>) -> ConnectionIo {
+        ConnectionIo { shared, first_line: FirstLine::default() }
     }
 }
 
 impl AsyncRead for ConnectionIo {
     fn poll_read(
-        self: Pin<&mut Self>,
+        mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         into: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        match &mut *self.shared.connection() {
-            Some(connection) => Pin::new(&mut connection.reader).poll_read(context, into),
+        let ConnectionIo { shared, first_line } = &mut *self;
+        let before = into.filled().len();
+        match &mut *shared.connection() {
+            Some(connection) => {
+                ready!(Pin::new(&mut connection.reader).poll_read(context, into))?;
+            }
             // The end of what HTTP may read.
-            None => Poll::Ready(Ok(())),
+            None => return Poll::Ready(Ok(())),
         }
+        if first_line.read(&into.filled()[before..]) {
+            shared.output.open();
+        }
+        Poll::Ready(Ok(()))
     }
 }
 
 impl AsyncWrite for ConnectionIo {
     fn poll_write(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        self.poll_with(context, |outlet| outlet.try_write(&[IoSlice::new(bytes)]))
+        self.shared.output.poll_write(context, bytes)
     }
 
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        parts: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        self.poll_with(context, |outlet| outlet.try_write(parts))
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.shared.output.poll_flush(context)
     }
 
-    fn is_write_vectored(&self) -> bool {
-        true
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.poll_with(context, |outlet| outlet.try_flush())
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if self.shared.connection().is_some() && !self.shared.outlet.finish() {
-            self.shared.outlet.close();
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.shared.output.poll_sent(context))?;
+        let outlet = self.shared.output.outlet();
+        if self.shared.connection().is_some() && !outlet.finish() {
+            outlet.close();
         }
         Poll::Ready(Ok(()))
     }
@@ -148,7 +122,8 @@ impl AsyncWrite for ConnectionIo {
 impl Drop for ConnectionIo {
     fn drop(&mut self) {
         if self.shared.connection().is_some() {
-            self.shared.outlet.close();
+            self.shared.output.send_now();
+            self.shared.output.outlet().close();
         }
     }
 }

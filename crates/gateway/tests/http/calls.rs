@@ -209,6 +209,23 @@ async fn head_is_answered_without_a_body() {
     assert_eq!(answer.headers["content-length"], whole.body.len().to_string());
 }
 
+/// A client of HTTP/2 with an invalid preface would take an answer of HTTP/1 for broken frames.
+#[tokio::test]
+async fn a_malformed_request_is_400_and_what_names_no_version_of_http_gets_no_answer() {
+    let service = Service::start().await;
+    for line in ["GET / HTTP/9.9", "GET /a b HTTP/1.1", "GE/T / HTTP/1.1"] {
+        let mut client = Client::connect(&service.host).await;
+        client.send(format!("{line}\r\nhost: localhost\r\n\r\n").as_bytes()).await;
+        assert_eq!(client.answer(false).await.expect(line).status, 400, "{line}");
+        assert!(client.is_closed().await);
+    }
+    for line in ["INVALID CONNECTION PREFACE", "hello", "GET /", "GET / http/1.1"] {
+        let mut client = Client::connect(&service.host).await;
+        client.send(format!("{line}\r\nvia: HTTP/1.1\r\n\r\n").as_bytes()).await;
+        assert!(client.is_closed().await, "{line}");
+    }
+}
+
 /// A version of HTTP without keep-alive.
 #[tokio::test]
 async fn http_1_0_is_answered_and_closed() {

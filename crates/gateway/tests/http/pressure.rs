@@ -64,6 +64,42 @@ async fn a_reply_that_does_not_come_is_504() {
     );
 }
 
+/// A request with the arguments of `add`.
+fn add(arguments: &str) -> String {
+    let length = arguments.len();
+    format!(
+        "POST /desk/ask/add HTTP/1.1\r\nhost: localhost\r\ncontent-length: {length}\r\n\r\n{arguments}"
+    )
+}
+
+#[tokio::test]
+async fn an_answer_does_not_wait_for_the_rest_of_the_next_request() {
+    let service = Service::start().await;
+    let mut client = Client::connect(&service.host).await;
+    let second = add("[3,4]");
+    for cut in 1..second.len() {
+        let first = add("[1,2]") + &second[..cut];
+        client.send(first.as_bytes()).await;
+        assert_eq!(client.answer(false).await.expect("the first answer").text(), "3", "{cut}");
+        client.send(&second.as_bytes()[cut..]).await;
+        assert_eq!(client.answer(false).await.expect("the second answer").text(), "7", "{cut}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_does_not_wait_for_the_handler_of_the_next_request() {
+    let service = Service::start().await;
+    let gate = Arc::new(Semaphore::new(0));
+    service.node.export("slow", &Desk::held(&gate).spawn()).unwrap();
+    let mut client = Client::connect(&service.host).await;
+    let hold = "POST /slow/ask/hold HTTP/1.1\r\nhost: localhost\r\n\r\n";
+    client.send(format!("{}{hold}{}", add("[1,2]"), add("[3,4]")).as_bytes()).await;
+    assert_eq!(client.answer(false).await.expect("the first answer").text(), "3");
+    gate.add_permits(1);
+    assert_eq!(client.answer(false).await.expect("the second answer").text(), "1");
+    assert_eq!(client.answer(false).await.expect("the third answer").text(), "7");
+}
+
 /// A client that goes does not leave its call behind.
 #[tokio::test]
 async fn a_client_that_goes_cancels_its_call() {
