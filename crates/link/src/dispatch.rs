@@ -41,6 +41,8 @@ pub struct Dispatcher<C> {
     calls_max: usize,
     /// No batch has come yet over the connection that resumed the session.
     is_unconfirmed: bool,
+    /// The batch that is read holds answers, or the end of something.
+    has_answers: bool,
 }
 
 impl<C> Dispatcher<C> {
@@ -53,6 +55,7 @@ impl<C> Dispatcher<C> {
             assemblies: Assemblies::new(ours.message_max),
             calls_max,
             is_unconfirmed: false,
+            has_answers: false,
         }
     }
 
@@ -109,9 +112,9 @@ impl<C> Dispatcher<C> {
         Ok(Opening::resumed(claim, self.recv_next(), token))
     }
 
-    /// Takes one message of the peer, with its PAIR1 header. Its calls may be left unpublished, to
-    /// be published together with those of the next message: after the last message that is there,
-    /// or after an error, the caller calls [`publish`](Self::publish).
+    /// Takes one message of the peer, with its PAIR1 header. The calls of one that holds no answers
+    /// may be left unpublished, to be published together with those of the next message: after the
+    /// last message that is there, or after an error, the caller calls [`publish`](Self::publish).
     ///
     /// # Errors
     /// An error that names the rule that the peer has broken, and that the caller reports to the
@@ -123,7 +126,10 @@ impl<C> Dispatcher<C> {
         A: Application<Channel = C>,
     {
         let outcome = self.read(message, now, app);
-        self.channels.publish_gathered(app);
+        match self.has_answers {
+            true => self.channels.publish(app),
+            false => self.channels.publish_gathered(app),
+        }
         app.batch_ended();
         outcome
     }
@@ -155,7 +161,8 @@ impl<C> Dispatcher<C> {
     where
         A: Application<Channel = C>,
     {
-        let Dispatcher { receiver, channels, assemblies, calls_max, .. } = self;
+        let Dispatcher { receiver, channels, assemblies, calls_max, has_answers, .. } = self;
+        *has_answers = false;
         let mut incoming = receiver.open(batch)?;
         let mut send = app.send_half();
         let has_room = send.outbox.acknowledge(incoming.ack)?;
@@ -173,16 +180,19 @@ impl<C> Dispatcher<C> {
                 channels.calls(&run, app)?;
             }
             if let Some(run) = incoming.next_replies() {
+                publish_before_answers(has_answers, channels, app);
                 is_open(app.replies(&run)?)?;
                 continue;
             }
             if let Some(run) = incoming.next_items() {
+                publish_before_answers(has_answers, channels, app);
                 match app.items(&run)? {
                     true => continue,
                     false => return Err(item_of_no_stream().into()),
                 }
             }
             if let Some(reply) = incoming.next_reply() {
+                publish_before_answers(has_answers, channels, app);
                 is_open(app.reply((reply.slot, reply.generation), reply.value)?)?;
                 continue;
             }
@@ -190,6 +200,9 @@ impl<C> Dispatcher<C> {
                 return Ok(());
             };
             channels.trace = incoming.take_trace();
+            if is_answer(&frame) {
+                publish_before_answers(has_answers, channels, app);
+            }
             app.frame(&frame)?;
             if let Frame::Cancel { slot, generation } = frame
                 && !incoming.may_be_open(slot, generation)
@@ -446,6 +459,35 @@ fn narrow(slot: u64, generation: u64) -> Result<(u32, u32), LinkError> {
     match (u32::try_from(slot), u32::try_from(generation)) {
         (Ok(slot), Ok(generation)) => Ok((slot, generation)),
         _ => Err(not_open()),
+    }
+}
+
+/// True for a frame that answers something, or ends it: neither a call nor what is said of credit.
+fn is_answer(frame: &Frame<'_>) -> bool {
+    !matches!(
+        frame,
+        Frame::Tell { .. }
+            | Frame::Ask { .. }
+            | Frame::AskWithin { .. }
+            | Frame::AskItems { .. }
+            | Frame::Need { .. }
+            | Frame::Credit { .. }
+            | Frame::Outcomes { .. }
+    )
+}
+
+/// Publishes the calls that have come before the first answer of a batch: the task that waits for it
+/// may look for what they have done.
+#[inline]
+fn publish_before_answers<C, A>(
+    has_answers: &mut bool,
+    channels: &mut InboundChannels<C>,
+    app: &mut A,
+) where
+    A: Application<Channel = C>,
+{
+    if !core::mem::replace(has_answers, true) {
+        channels.publish(app);
     }
 }
 

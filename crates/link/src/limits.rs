@@ -49,8 +49,8 @@ pub const FRAME_UNITS: u64 = 1024;
 pub const FRAME_RESERVE_UNITS: u64 = 131_072;
 
 /// Units of a channel, on average, from which on calls are published at the end of their batch: fewer
-/// are gathered from all batches that one read has brought, because each publication costs the actor
-/// a lock and a turn.
+/// are gathered from consecutive batches of one read that hold no answers, because each publication
+/// costs the actor a lock and a turn.
 pub const GATHERED_UNITS: u64 = 64;
 
 /// The window of a stream of items: 512 KiB. A fast reader empties that while its credit is on the way

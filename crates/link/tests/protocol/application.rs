@@ -52,8 +52,9 @@ pub(crate) struct Read {
     pub(crate) units: u64,
     /// The highest limit in CREDIT.
     pub(crate) limit: u64,
-    /// How often the calls of a channel were published.
+    /// How often the calls of a channel were published, and how often before the last ATTACHED.
     pub(crate) published: usize,
+    pub(crate) published_before: usize,
 }
 
 /// An end while it reads a batch.
@@ -148,6 +149,7 @@ impl Application for EndApplication<'_> {
 
     fn attached(&mut self, _channel: u64, attached: &Attached<'_>) {
         self.read.limit = attached.limit;
+        self.read.published_before = self.read.published;
     }
 
     fn credited(&mut self, _channel: u64, limit: u64, _: u64, _: bool) -> Result<(), Stop> {

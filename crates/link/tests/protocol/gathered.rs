@@ -53,9 +53,26 @@ fn calls_are_published_before_a_channel_is_opened_and_before_a_link_ends() {
     let (mut peer, mut receiver) = open_session();
     let link = Frame::Link { channel: 0, link: 3, actor: b"Peer" };
     peer.outbox.append(|out| write::any(out, &link));
+    assert_eq!(receiver.receive(&mut peer).expect("a link").published, 0);
     tell(&mut peer, 0);
-    assert_eq!(receiver.receive(&mut peer).expect("a link and a call").published, 0);
+    assert_eq!(receiver.receive(&mut peer).expect("a call").published, 0);
     let unlink = Frame::Unlink { channel: 0, link: 3, reason: b"" };
     peer.outbox.append(|out| write::any(out, &unlink));
     assert_eq!(receiver.receive(&mut peer).expect("the end of the link").published, 1);
+}
+
+/// The task that waits for an answer may look for what was told before it.
+#[test]
+fn calls_are_published_before_an_answer_and_with_the_batch_that_has_one() {
+    let (mut peer, mut receiver) = open_session();
+    tell(&mut peer, 0);
+    assert_eq!(peer.open_channel(), Some(0));
+    assert!(peer.stuck(0, 100));
+    assert_eq!(receiver.receive(&mut peer).expect("a call and a NEED").published, 0);
+    let (channel, limit, schema_hash, codec, reference) = (0, 9, 0, 0, &b""[..]);
+    let attached = Frame::Attached { channel, limit, schema_hash, codec, reference };
+    peer.outbox.append(|out| write::any(out, &attached));
+    tell(&mut peer, 1);
+    let read = receiver.receive(&mut peer).expect("an answer and a call");
+    assert_eq!((read.published, read.published_before), (2, 1));
 }
