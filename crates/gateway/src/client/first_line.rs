@@ -1,7 +1,7 @@
 //! Whether a client speaks HTTP, by the first line that it sends.
 //!
-//! A request of HTTP/1 names its version in its first line, and so does the preface of HTTP/2. What
-//! names none gets no answer: HTTP/2 has none for an invalid preface but the end of the connection
+//! A request of HTTP/1 names its version in its first line, and so does the preface of HTTP/2. A client
+//! that names none gets no answer: HTTP/2 has none for an invalid preface but the end of the connection
 //! (RFC 9113, section 3.4), and a client of HTTP/2 would take an answer of HTTP/1 for broken frames.
 
 /// The beginning of the version of HTTP in a first line.
