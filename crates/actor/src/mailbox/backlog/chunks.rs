@@ -79,20 +79,23 @@ impl<M> Chunks<M> {
 
     /// Takes an empty chunk for local calls, or creates one.
     pub(crate) fn empty_mails(&mut self) -> MailBatch<M> {
-        let spare = if self.all.len() > self.filled { self.all.pop_back() } else { None };
-        match spare {
-            Some((_, Chunk::Mails(mails))) => mails,
+        match self.pop_empty() {
+            Some(Chunk::Mails(mails)) => mails,
             _ => MailBatch::of_one(),
         }
     }
 
     /// Takes an empty chunk for the calls of a session, or creates one.
     pub(crate) fn empty_frames(&mut self) -> Frames {
-        let spare = if self.all.len() > self.filled { self.all.pop_back() } else { None };
-        match spare {
-            Some((_, Chunk::Frames(frames))) => frames,
+        match self.pop_empty() {
+            Some(Chunk::Frames(frames)) => frames,
             _ => Frames::default(),
         }
+    }
+
+    fn pop_empty(&mut self) -> Option<Chunk<M>> {
+        let has_empty = self.all.len() > self.filled;
+        has_empty.then(|| self.all.pop_back()).flatten().map(|(_, chunk)| chunk)
     }
 
     /// Takes all empty chunks.
