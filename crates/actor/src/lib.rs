@@ -72,7 +72,6 @@ pub use reference::route::{
     AskTiming, Attempt, ItemSource, PipedChannel, ReadItem, Route, SMALL_REPLY_BYTES, Slot,
     SmallReply,
 };
-pub use reference::spin::SpinPolicy;
 pub use registry::NameError;
 pub use reply::Reply;
 pub use reply::caller::{Caller, Principal};

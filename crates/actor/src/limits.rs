@@ -71,15 +71,6 @@ pub const HANDLER_WAIT_MAX: Duration = Duration::from_secs(5);
 /// answered before the thread makes another one: 20 KiB.
 pub(crate) const TIMERS_KEPT_MAX: usize = 64;
 
-/// How long an ask spins for its answer before its thread parks, where spinning pays: longer than a
-/// round trip over loopback takes when the answerer must be woken (60 µs on a virtual machine), and
-/// far below what a person notices.
-pub const ANSWER_SPIN_MAX: Duration = Duration::from_micros(100);
-
-/// Asks that skip spinning, at most, before one tries again whether it pays: a failed try costs
-/// [`ANSWER_SPIN_MAX`] of a processor, so a tenth of a microsecond per ask at most.
-pub const SPIN_SKIPS_MAX: u32 = 1024;
-
 /// Items of a stream that its producer may be ahead of its consumer unless the caller sets another
 /// number: as many as an actor takes calls at once, so that each side is woken once for many items.
 pub const ITEMS_AHEAD: usize = 64;

@@ -1,5 +1,4 @@
-//! Atomics and locks, from std or, when a model is checked, from loom or shuttle; and whether it
-//! makes sense to spin.
+//! Atomics and locks, from std or, when a model is checked, from loom or shuttle.
 #![allow(clippy::disallowed_types, reason = "this is the one place that may name them")]
 
 #[cfg(wigwag_loom)]
@@ -8,8 +7,6 @@ use loom::sync as from;
 use shuttle::sync as from;
 #[cfg(not(any(wigwag_loom, wigwag_shuttle)))]
 use std::sync as from;
-
-use std::sync::OnceLock;
 
 pub(crate) use from::atomic::Ordering;
 pub(crate) use from::{Mutex, MutexGuard};
@@ -21,9 +18,3 @@ pub(crate) type AtomicU8 = from::atomic::AtomicU8;
 // For counters in statics, which loom's atomics cannot be, and for values that no model checks.
 pub(crate) type AtomicU64 = std::sync::atomic::AtomicU64;
 pub(crate) type AtomicU32 = std::sync::atomic::AtomicU32;
-
-/// True when a thread that spins may keep the one that it waits for from the only processor.
-pub(crate) fn is_single_processor() -> bool {
-    static SINGLE: OnceLock<bool> = OnceLock::new();
-    *SINGLE.get_or_init(|| std::thread::available_parallelism().is_ok_and(|all| all.get() == 1))
-}

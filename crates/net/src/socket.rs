@@ -96,6 +96,7 @@ pub mod background;
 mod core;
 mod effects;
 mod calls;
+mod turns;
 mod pipe;
 mod admission;
 pub mod accepted;

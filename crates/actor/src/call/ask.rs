@@ -4,6 +4,8 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
+use wigwag_spin::Spin;
+
 use crate::call::answer::{Answer, AnswerPlace};
 use crate::call::ask_target::AskTarget;
 use crate::call::block::block_within;
@@ -16,7 +18,6 @@ use crate::mailbox::backlog::parked::Ticket;
 use crate::reference::interface::Interface;
 use crate::reference::local_ref::AskMode;
 use crate::reference::route::Attempt;
-use crate::reference::spin::Spin;
 use crate::reference::{Place, Priority, Ref};
 use crate::scheduler;
 use crate::turn;

@@ -11,7 +11,6 @@ pub mod run_log;
 #[cfg(all(test, wigwag_loom))]
 mod run_log_loom;
 pub mod run_writer;
-pub mod spin;
 pub mod route;
 pub mod adapter;
 pub(crate) mod pipe;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::task::{Poll, Waker};
 
 use bytes::Bytes;
+use wigwag_spin::SpinPolicy;
 use wigwag_wire::{DecodeError, Reader};
 
 use crate::error::{CallError, Disconnection};
@@ -17,7 +18,6 @@ use crate::reason::Reason;
 use crate::reference::answers::Answers;
 use crate::reference::interface::Interface;
 use crate::reference::run_writer::RunOwner;
-use crate::reference::spin::SpinPolicy;
 use crate::reference::value::RemoteActor;
 use crate::reply::caller::Caller;
 

@@ -282,7 +282,7 @@ impl Core {
     ) -> Result<Bytes, SocketError> {
         let round = self.send(caller, request).await.map_err(|refused| *refused)?;
         let unanswered = Unanswered { core: self, context: caller.context, round };
-        let reply = self.recv(caller, Some(round)).await?;
+        let reply = self.recv_in_turn(caller, Some(round)).await?;
         std::mem::forget(unanswered);
         Ok(reply)
     }

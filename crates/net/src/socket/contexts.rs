@@ -59,7 +59,7 @@ use super::calls::Caller;
 use super::core::Core;
 use super::error::{SendError, SocketError};
 use super::kinds::{Rep, Req, Respondent, Sub, Surveyor};
-use super::kinds::{asks, receive_calls, send_calls, subscribes, surveys};
+use super::kinds::{asks, receive_calls, send_calls, subscribes, surveys, turn_calls};
 
 /// An open context; dropping it closes the context.
 struct ContextHandle(Arc<Core>, Caller);
@@ -117,13 +117,13 @@ macro_rules! context {
 
 context! {
     /// Asks questions, one at a time, beside the other contexts of a [`Req`] socket.
-    ReqContext of Req, Caller::exclusive; send_calls receive_calls asks
+    ReqContext of Req, Caller::exclusive; send_calls turn_calls asks
 }
 
 context! {
     /// Answers questions, one at a time, beside the other contexts of a [`Rep`] socket: with one
     /// worker for each context, a server answers as many questions at once.
-    RepContext of Rep, Caller::shared; send_calls receive_calls
+    RepContext of Rep, Caller::shared; send_calls turn_calls
 }
 
 context! {

@@ -17,6 +17,7 @@ use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 use wigwag_sp::limits::RECEIVE_BYTES_MAX;
 use wigwag_sp::{PipeId, Protocol};
+use wigwag_spin::SpinPolicy;
 use wigwag_wire::{ProtocolNumber, Time};
 
 use super::LINGER_MAX;
@@ -29,6 +30,7 @@ use super::pipe::{Pipe, warn_of_refusal};
 use super::race::until;
 use super::refusals::{LongestSent, PipeEnding, Refusals};
 use super::statistics::{PipeStatistics, Statistics};
+use super::turns::spin_policy;
 use super::waker_queue::{KeyedWakerQueues, WakerQueue};
 use crate::clock;
 use crate::options::{ReceiveLimit, Redial};
@@ -54,6 +56,8 @@ pub(super) struct Core {
     runtime: OnceLock<Handle>,
     /// Tells the timer task that a deadline is now earlier than the one it sleeps for.
     pub(super) timer_changed: Notify,
+    /// How calls spin, if the socket takes turns with its peer.
+    pub(super) spin: Option<SpinPolicy>,
 }
 
 /// The state behind the lock.
@@ -137,12 +141,14 @@ impl Core {
         if let Ok(current) = Handle::try_current() {
             runtime.get_or_init(|| current);
         }
+        let number = protocol.number();
         Arc::new(Core {
-            number: protocol.number(),
+            number,
             state: Mutex::new(State::new(protocol)),
             phase: watch::Sender::new(Phase::Open),
             runtime,
             timer_changed: Notify::new(),
+            spin: spin_policy(number),
         })
     }
 

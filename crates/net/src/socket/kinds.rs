@@ -234,13 +234,16 @@ macro_rules! sends {
 
 macro_rules! receive_calls {
     () => {
+        receive_calls!(recv);
+    };
+    ($recv:ident) => {
         /// Receives the next message, waiting for it.
         ///
         /// # Cancellation
         ///
         /// A future dropped before it is ready has received nothing.
         pub async fn recv(&self) -> Result<Bytes, SocketError> {
-            self.0.0.recv(self.0.caller(), None).await
+            self.0.0.$recv(self.0.caller(), None).await
         }
 
         /// Receives a message that has already arrived.
@@ -268,6 +271,38 @@ macro_rules! receives {
     () => {
         receive_calls!();
         receive_limit!();
+    };
+}
+
+/// The receive calls of a socket that takes turns with its peer.
+macro_rules! turn_calls {
+    () => {
+        receive_calls!(recv_in_turn);
+    };
+}
+
+macro_rules! takes_turns {
+    () => {
+        turn_calls!();
+        receive_limit!();
+
+        /// Sets how long `recv` and `ask` spin before their thread parks: 100 µs unless set, zero
+        /// for never. Applies to later calls of the socket and its contexts.
+        ///
+        /// A thread that waits for one message at a time puts its processor to sleep, and to wake
+        /// it costs more than the rest of a round trip. A call that spins lets all other tasks of
+        /// its runtime run and then looks again.
+        ///
+        /// Calls spin where that costs no more processor time, that of the peer included. The
+        /// socket finds this out by trials: from time to time some hundred calls spin and some
+        /// hundred sleep, and the cheaper of both goes on. Where messages take longer than `limit`,
+        /// a call spins ever more rarely; while other threads want all processors, and with a single
+        /// processor, none does.
+        pub fn set_spin(&self, limit: Duration) {
+            if let Some(spin) = &self.0.0.spin {
+                spin.set_limit(limit);
+            }
+        }
     };
 }
 
@@ -323,16 +358,17 @@ macro_rules! surveys {
 
 pub(super) use {
     asks, receive_calls, receive_limit, send_calls, send_limit, socket, subscribes, surveys,
+    turn_calls,
 };
 
 socket! {
     /// Asks questions, one at a time, and sends each again until it is answered.
-    Req: wigwag_sp::Req::with_first_id(random() as u32); sends receives asks
+    Req: wigwag_sp::Req::with_first_id(random() as u32); sends takes_turns asks
 }
 
 socket! {
     /// Answers questions, each to the peer that asked.
-    Rep: wigwag_sp::Rep::new(); sends receives
+    Rep: wigwag_sp::Rep::new(); sends takes_turns
 }
 
 socket! {

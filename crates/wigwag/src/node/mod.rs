@@ -4,11 +4,11 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
-use wigwag_actor::limits::ANSWER_SPIN_MAX;
 use wigwag_actor::{Actor, Exportable, Groups, Interface, Principal, Ref};
 use wigwag_link::budget::Pools;
 use wigwag_net::places::Places;
 use wigwag_net::{Address, ListenOptions, Listener};
+use wigwag_spin::SPIN_MAX;
 
 use crate::access::{self, NodeAccess};
 use crate::error::NodeError;
@@ -154,7 +154,7 @@ impl Node {
             closed: AtomicBool::new(false),
             peers: Peers::default(),
             lost: lost::LostSessions::default(),
-            answer_spin: Mutex::new(ANSWER_SPIN_MAX),
+            answer_spin: Mutex::new(SPIN_MAX),
             reaching: tokio::sync::Semaphore::new(REACHES_MAX),
             advertised: Mutex::default(),
         };
@@ -390,16 +390,18 @@ impl Node {
     }
 
     /// Sets how long an ask spins for its answer before its thread parks, for references that are
-    /// fetched from now on. The default is 100 µs; zero turns spinning off.
+    /// fetched from now on, and how long a session that has received a single call spins for the
+    /// next one, for sessions that begin from now on. The default is 100 µs; zero turns spinning off.
     ///
     /// A caller that awaits one ask at a time parks between ask and answer, and waking a processor
     /// costs more than the rest of a round trip. A spinning ask lets all other tasks of its runtime
     /// run and then looks again, until the time is over.
     ///
     /// Asks spin where that costs no more processor time, that of the peer included. Each reference
-    /// finds this out by trials: from time to time some hundred asks spin and some hundred sleep,
-    /// and the cheaper of both goes on. Where answers take longer than `limit`, an ask spins ever
-    /// more rarely; while other threads want all processors, and with a single processor, none does.
+    /// and session finds this out by trials: from time to time some hundred asks spin and some
+    /// hundred sleep, and the cheaper of both goes on. Where answers take longer than `limit`, an ask
+    /// spins ever more rarely; while other threads want all processors, and with a single processor,
+    /// none does.
     ///
     /// ```
     /// use std::time::Duration;

@@ -22,10 +22,11 @@ use wigwag_actor::reference::run_writer::RunOwner;
 use wigwag_actor::reference::value::RemoteActor;
 use wigwag_actor::{
     AskTiming, Attempt, CallError, CallErrorKind, Caller, Disconnection, Interface, ItemSource,
-    PipedChannel, Reason, Route, Slot, SmallReply, SpinPolicy, Ticket,
+    PipedChannel, Reason, Route, Slot, SmallReply, Ticket,
 };
 use wigwag_net::clock;
 use wigwag_net::transport::Boxed;
+use wigwag_spin::SpinPolicy;
 
 use crate::error::NodeError;
 use crate::events::SessionChange;

@@ -17,9 +17,10 @@ use wigwag_actor::reference::run_writer::RunOwner;
 use wigwag_actor::reference::value::RemoteActor;
 use wigwag_actor::{
     AskTiming, Attempt, CallError, CallErrorKind, Caller, Disconnection, Interface, ItemSource,
-    Parked, PipedChannel, Reason, Route, Slot, SmallReply, SpinPolicy, Ticket,
+    Parked, PipedChannel, Reason, Route, Slot, SmallReply, Ticket,
 };
 use wigwag_link::limits::LINKS_MAX;
+use wigwag_spin::SpinPolicy;
 
 use crate::error::NodeError;
 use crate::limits::CODEC_FIXED;

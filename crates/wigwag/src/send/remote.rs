@@ -16,8 +16,9 @@ use wigwag_actor::reference::value::RemoteActor;
 use wigwag_actor::schema::FIRST_METHOD;
 use wigwag_actor::{
     AskTiming, Attempt, CallError, CallErrorKind, Caller, Disconnection, Interface, ItemSource,
-    Message, PipedChannel, Reason, Route, Slot, SmallReply, SpinPolicy, Ticket, turn,
+    Message, PipedChannel, Reason, Route, Slot, SmallReply, Ticket, turn,
 };
+use wigwag_spin::SpinPolicy;
 
 use crate::replies::ring::Ring;
 use crate::send::cancel::send_cancels;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::task::{Poll, Waker};
 
 use bytes::Bytes;
+use wigwag_spin::SpinPolicy;
 
 use super::{ImplementedBy, adapted};
 use crate::error::{CallError, Disconnection};
@@ -17,7 +18,6 @@ use crate::reference::route::{
     Route, Slot, SmallReply,
 };
 use crate::reference::run_writer::RunOwner;
-use crate::reference::spin::SpinPolicy;
 use crate::reference::value::RemoteActor;
 use crate::reply::caller::Caller;
 

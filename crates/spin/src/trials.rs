@@ -1,8 +1,8 @@
-//! Trials of whether spinning pays: what asks cost that spin, and what asks cost that sleep.
+//! Trials of whether spinning pays: what waits cost that spin, and what waits cost that sleep.
 //!
-//! Asks are counted in windows. In a trial the windows alternate: the asks of one sleep, the asks
+//! Waits are counted in windows. In a trial the windows alternate: the waits of one sleep, the waits
 //! of the next one spin. The two are a pair, and the pairs decide by their median, so one that a
-//! stranger disturbed does not count. After the trial all asks do what was found to be better, for
+//! stranger disturbed does not count. After the trial all waits do what was found to be better, for
 //! a number of windows that grows while trials agree.
 //!
 //! Pure: costs come in, and whether to spin comes out.
@@ -15,25 +15,25 @@ const PAIRS: usize = 5;
 /// window has 12 ms at least, so the longest rest has 3 s or more.
 ///
 /// Measured gain of 64 windows instead of 16 the first time: `rtt` of the lab, 23.0 instead of 21.4
-/// thousand asks a second, of 23.7 if every ask spins.
+/// thousand waits a second, of 23.7 if every wait spins.
 const REST_FIRST: u32 = 64;
 const REST_MAX: u32 = 256;
 
-/// What an ask of a window cost on average.
+/// What a wait of a window cost on average.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct AskCost {
+pub(crate) struct WaitCost {
     /// Processor time of this process, in nanoseconds.
-    pub(super) cpu_ns: u64,
+    pub(crate) cpu_ns: u64,
     /// Time until the answer was there, in nanoseconds.
-    pub(super) wait_ns: u64,
+    pub(crate) wait_ns: u64,
 }
 
-impl AskCost {
-    /// What an ask saves if it costs this and not `sleeping`; negative for a loss.
+impl WaitCost {
+    /// What a wait saves if it costs this and not `sleeping`; negative for a loss.
     ///
     /// Only the processor time of this process can be read. That of the peer is estimated from the
     /// time by which the answer comes earlier: the peer need not wake a sleeping processor.
-    fn saves_ns(self, sleeping: AskCost) -> i64 {
+    fn saves_ns(self, sleeping: WaitCost) -> i64 {
         let less = |from: u64, to: u64| from.cast_signed().saturating_sub(to.cast_signed());
         let peer = less(sleeping.wait_ns, self.wait_ns) * PEER_SHARE.0 / PEER_SHARE.1;
         less(sleeping.cpu_ns, self.cpu_ns).saturating_add(peer)
@@ -47,11 +47,11 @@ impl AskCost {
 /// both sides is equal; with a little more, the earlier answer does.
 const PEER_SHARE: (i64, i64) = (3, 4);
 
-/// Decides for each window of asks whether they spin.
+/// Decides for each window of waits whether they spin.
 #[derive(Debug)]
-pub(super) struct SpinTrials {
-    /// The first window of a pair, whose asks slept.
-    sleeping: Option<AskCost>,
+pub(crate) struct SpinTrials {
+    /// The first window of a pair, whose waits slept.
+    sleeping: Option<WaitCost>,
     /// What the pairs of this trial save.
     saved_ns: Vec<i64>,
     /// The result of the last trial.
@@ -64,7 +64,7 @@ pub(super) struct SpinTrials {
 
 impl SpinTrials {
     /// Begins with a trial.
-    pub(super) fn new() -> SpinTrials {
+    pub(crate) fn new() -> SpinTrials {
         SpinTrials {
             sleeping: None,
             saved_ns: Vec::with_capacity(PAIRS),
@@ -74,13 +74,13 @@ impl SpinTrials {
         }
     }
 
-    /// Whether asks of this window spin.
-    pub(super) fn spins(&self) -> bool {
+    /// Whether waits of this window spin.
+    pub(crate) fn spins(&self) -> bool {
         if self.rest > 0 { self.pays } else { self.sleeping.is_some() }
     }
 
     /// Ends a window.
-    pub(super) fn end_window(&mut self, cost: AskCost) {
+    pub(crate) fn end_window(&mut self, cost: WaitCost) {
         if self.rest > 0 {
             self.rest -= 1;
             return;
@@ -96,7 +96,7 @@ impl SpinTrials {
     }
 
     /// Ends a window whose cost is unknown or says nothing, and so the pair that it belongs to.
-    pub(super) fn void_window(&mut self) {
+    pub(crate) fn void_window(&mut self) {
         self.sleeping = None;
     }
 
@@ -114,12 +114,12 @@ impl SpinTrials {
 mod tests {
     use super::*;
 
-    const SLEEPING: AskCost = AskCost { cpu_ns: 30_000, wait_ns: 90_000 };
-    const CHEAPER: AskCost = AskCost { cpu_ns: 25_000, wait_ns: 60_000 };
-    const DEARER: AskCost = AskCost { cpu_ns: 90_000, wait_ns: 80_000 };
+    const SLEEPING: WaitCost = WaitCost { cpu_ns: 30_000, wait_ns: 90_000 };
+    const CHEAPER: WaitCost = WaitCost { cpu_ns: 25_000, wait_ns: 60_000 };
+    const DEARER: WaitCost = WaitCost { cpu_ns: 90_000, wait_ns: 80_000 };
 
     /// Runs a trial, and returns the number of windows before the next one.
-    fn trial(trials: &mut SpinTrials, spinning: impl Fn(usize) -> AskCost) -> u32 {
+    fn trial(trials: &mut SpinTrials, spinning: impl Fn(usize) -> WaitCost) -> u32 {
         for pair in 0..PAIRS {
             assert!(!trials.spins(), "pair {pair} sleeps first");
             trials.end_window(SLEEPING);
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn asks_spin_where_that_is_cheaper_and_sleep_where_it_is_dearer() {
+    fn waits_spin_where_that_is_cheaper_and_sleep_where_it_is_dearer() {
         for (cost, pays) in [(CHEAPER, true), (DEARER, false), (SLEEPING, false)] {
             let mut trials = SpinTrials::new();
             assert!(!trials.spins(), "the first window sleeps");
@@ -159,15 +159,15 @@ mod tests {
 
     /// The peer is taken to save a part of the time by which the answer comes earlier.
     #[test]
-    fn an_ask_may_cost_as_much_more_as_the_peer_saves() {
-        let faster = |cpu_ns| AskCost { cpu_ns, wait_ns: SLEEPING.wait_ns - 20_000 };
+    fn a_wait_may_cost_as_much_more_as_the_peer_saves() {
+        let faster = |cpu_ns| WaitCost { cpu_ns, wait_ns: SLEEPING.wait_ns - 20_000 };
         let most = SLEEPING.cpu_ns + (20_000 * PEER_SHARE.0 / PEER_SHARE.1).unsigned_abs();
         for (cpu_ns, pays) in [(most - 1, true), (most, false)] {
             let mut trials = SpinTrials::new();
             trial(&mut trials, |_| faster(cpu_ns));
             assert_eq!(trials.spins(), pays, "{cpu_ns}");
         }
-        let slower = AskCost { cpu_ns: SLEEPING.cpu_ns - 1, wait_ns: SLEEPING.wait_ns + 20_000 };
+        let slower = WaitCost { cpu_ns: SLEEPING.cpu_ns - 1, wait_ns: SLEEPING.wait_ns + 20_000 };
         let mut trials = SpinTrials::new();
         trial(&mut trials, |_| slower);
         assert!(!trials.spins(), "what answers later costs the peer more");

@@ -1,25 +1,27 @@
 //! Whether the processors of this machine are busy, and what this process took of them.
 //!
-//! While more threads can run than there are processors, an ask that spins takes its processor
-//! from one of them, which may be the answerer. The kernel tells how many threads can run at the
-//! moment. One look says little, since those of asker and answerer are among them and come and go;
+//! While more threads can run than there are processors, a wait that spins takes its processor
+//! from one of them, which may be the other side. The kernel tells how many threads can run at the
+//! moment. One look says little, since those of both sides are among them and come and go;
 //! so the last eight decide.
 //!
 //! Tried and dropped: the involuntary context switches of this process. Beside two busy loops there
-//! are 0.1 to 0.3 of them an ask, and 0.4 to 0.9 without, where threads of one runtime preempt each
+//! are 0.1 to 0.3 of them a wait, and 0.4 to 0.9 without, where threads of one runtime preempt each
 //! other.
 
+use std::fs::File;
+use std::io::Read;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use crate::sync::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// Time between two looks. A look takes 8 µs, or 20 µs on a busy machine, so all of them take 0.2 %
 /// of a processor at most, and eight take 80 ms.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// Of eight looks, those that must see too many threads before the machine counts as busy, and
-/// those that may see them when it no longer does. Of a lone asker and its answerer one look in ten
+/// those that may see them when it no longer does. Of a lone round trip one look in ten
 /// sees too many; beside as many busy threads as there are processors nearly all do.
 const BUSY_LOOKS_MIN: u32 = 6;
 const CALM_LOOKS_MAX: u32 = 3;
@@ -40,7 +42,7 @@ impl Looks {
     }
 }
 
-/// The looks of this process, which all its asks share.
+/// The looks of this process, which all its waits share.
 #[derive(Debug)]
 struct Processors {
     began: Instant,
@@ -64,7 +66,7 @@ fn shared() -> &'static Processors {
 
 /// True if more threads could run lately than there are processors. Looks again if the last look
 /// is a while ago.
-pub(super) fn are_busy(now: Instant) -> bool {
+pub(crate) fn are_busy(now: Instant) -> bool {
     let shared = shared();
     // Relaxed, all of them: whoever sees an older value decides as it would have a moment ago.
     let us = u64::try_from(now.saturating_duration_since(shared.began).as_micros()).unwrap_or(0);
@@ -91,8 +93,11 @@ fn is_crowded() -> bool {
     let processors = *PROCESSORS.get_or_init(|| {
         std::thread::available_parallelism().map_or(u64::MAX, |it| it.get() as u64)
     });
-    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    runnable(&load).is_some_and(|runnable| runnable > processors)
+    // Longer than the line ever is; a message must not allocate because of a look.
+    let mut line = [0; 128];
+    let read = File::open("/proc/loadavg").and_then(|mut file| file.read(&mut line));
+    let load = std::str::from_utf8(&line[..read.unwrap_or(0)]).unwrap_or_default();
+    runnable(load).is_some_and(|runnable| runnable > processors)
 }
 
 /// The threads that can run, of `/proc/loadavg`: `0.62 1.21 2.12 3/115 3022` has three.
@@ -101,7 +106,7 @@ fn runnable(load: &str) -> Option<u64> {
 }
 
 /// The processor time of this process, all threads together.
-pub(super) fn own_time() -> Duration {
+pub(crate) fn own_time() -> Duration {
     use rustix::time::{ClockId, clock_gettime};
     let spent = clock_gettime(ClockId::ProcessCPUTime);
     let [seconds, nanoseconds] =

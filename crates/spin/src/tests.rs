@@ -20,16 +20,16 @@ const READINGS: Readings = Readings { now, are_busy: |_| BUSY.get(), own_time: |
 
 /// A policy in its first window.
 fn policy() -> SpinPolicy {
-    let limit = Duration::from_micros(100);
-    SpinPolicy { limit, readings: READINGS, ..SpinPolicy::new(Duration::ZERO) }
+    SpinPolicy {
+        limit_ns: AtomicU64::new(100_000),
+        readings: READINGS,
+        ..SpinPolicy::new(Duration::ZERO)
+    }
 }
 
-/// A policy that lets asks spin until its window ends.
+/// A policy that lets waits spin until its window ends.
 fn spinning() -> SpinPolicy {
-    let policy = policy();
-    policy.allowed.store(true, Ordering::Relaxed);
-    policy.asks.store(1, Ordering::Relaxed);
-    policy
+    SpinPolicy { readings: READINGS, ..SpinPolicy::spinning(Duration::from_micros(100)) }
 }
 
 fn again(spin: &mut Spin<'_>) {
@@ -41,7 +41,7 @@ fn pass(wait_us: u64, cpu_us: u64) {
     OWN_TIME.set(OWN_TIME.get() + Duration::from_micros(cpu_us));
 }
 
-/// Time and processor time of an ask that sleeps and of one that spins, and the pause after it.
+/// Time and processor time of a wait that sleeps and of one that spins, and the pause after it.
 struct World {
     sleeping_us: (u64, u64),
     spinning_us: (u64, u64),
@@ -49,8 +49,8 @@ struct World {
 }
 
 impl World {
-    /// Makes asks, and returns how many of them spun.
-    fn ask(&self, policy: &SpinPolicy, asks: u32) -> u32 {
+    /// Makes waits, and returns how many of them spun.
+    fn wait(&self, policy: &SpinPolicy, waits: u32) -> u32 {
         let one = |_| {
             let spin = policy.begin();
             let spins = spin.as_ref().is_some_and(|spin| spin.spins);
@@ -62,57 +62,60 @@ impl World {
             pass(self.pause_us, 0);
             u32::from(spins)
         };
-        (0..asks).map(one).sum()
+        (0..waits).map(one).sum()
     }
 }
 
-/// Asks of a whole trial, of windows that are long enough.
-const TRIAL_ASKS: u32 = WINDOW_ASKS * 10;
+/// Waits of a whole trial, of windows that are long enough.
+const TRIAL_WAITS: u32 = WINDOW_WAITS * 10;
 
 #[test]
-fn asks_spin_once_a_trial_has_shown_that_it_pays() {
+fn waits_spin_once_a_trial_has_shown_that_it_pays() {
     let world = World { sleeping_us: (90, 30), spinning_us: (60, 40), pause_us: 0 };
     let policy = policy();
-    assert_eq!(world.ask(&policy, TRIAL_ASKS), TRIAL_ASKS / 2, "half of the windows spin");
-    assert_eq!(world.ask(&policy, TRIAL_ASKS), TRIAL_ASKS);
+    assert_eq!(world.wait(&policy, TRIAL_WAITS), TRIAL_WAITS / 2, "half of the windows spin");
+    assert_eq!(world.wait(&policy, TRIAL_WAITS), TRIAL_WAITS);
 }
 
-/// Pauses between asks are in no cost: neither do they hide that spinning is dear, nor that it
+/// Pauses between waits are in no cost: neither do they hide that spinning is dear, nor that it
 /// pays.
 #[test]
-fn asks_sleep_once_a_trial_has_shown_that_spinning_is_dear() {
+fn waits_sleep_once_a_trial_has_shown_that_spinning_is_dear() {
     for (pause_us, dearer_us) in [(0, 90), (5_000, 90), (5_000, 46)] {
         let spinning_us = (60, 30 + dearer_us);
         let world = World { sleeping_us: (120, 30), spinning_us, pause_us };
         let policy = policy();
-        assert_eq!(world.ask(&policy, TRIAL_ASKS), TRIAL_ASKS / 2);
-        assert_eq!(world.ask(&policy, TRIAL_ASKS), 0, "{pause_us} {dearer_us}");
+        assert_eq!(world.wait(&policy, TRIAL_WAITS), TRIAL_WAITS / 2);
+        assert_eq!(world.wait(&policy, TRIAL_WAITS), 0, "{pause_us} {dearer_us}");
     }
     let world = World { sleeping_us: (120, 30), spinning_us: (60, 74), pause_us: 5_000 };
     let policy = policy();
-    world.ask(&policy, TRIAL_ASKS);
-    assert_eq!(world.ask(&policy, TRIAL_ASKS), TRIAL_ASKS);
+    world.wait(&policy, TRIAL_WAITS);
+    assert_eq!(world.wait(&policy, TRIAL_WAITS), TRIAL_WAITS);
 }
 
 /// The kernel counts processor time late, so a window has a length too.
 #[test]
-fn a_window_of_quick_asks_has_more_of_them() {
+fn a_window_of_quick_waits_has_more_of_them() {
     let world = World { sleeping_us: (6, 6), spinning_us: (3, 3), pause_us: 0 };
     let policy = policy();
-    assert_eq!(world.ask(&policy, 2_000), 0);
-    assert!(world.ask(&policy, WINDOW_ASKS) > 0);
+    assert_eq!(world.wait(&policy, 2_000), 0);
+    assert!(world.wait(&policy, WINDOW_WAITS) > 0);
 }
 
 #[test]
 fn no_ask_spins_while_the_machine_is_busy() {
     let world = World { sleeping_us: (90, 30), spinning_us: (60, 20), pause_us: 0 };
     let policy = policy();
-    world.ask(&policy, TRIAL_ASKS);
-    assert_eq!(world.ask(&policy, 100), 100);
+    world.wait(&policy, TRIAL_WAITS);
+    assert_eq!(world.wait(&policy, 100), 100);
     BUSY.set(true);
-    assert_eq!(world.ask(&policy, 1_000), 0);
+    assert_eq!(world.wait(&policy, 1_000), 0);
     BUSY.set(false);
-    assert!(world.ask(&policy, 2 * STEP_ASKS) >= STEP_ASKS, "the result of the trial still holds");
+    assert!(
+        world.wait(&policy, 2 * STEP_WAITS) >= STEP_WAITS,
+        "the result of the trial still holds"
+    );
 }
 
 /// What a pair of windows shows that the machine disturbed is forgotten.
@@ -120,17 +123,17 @@ fn no_ask_spins_while_the_machine_is_busy() {
 fn a_trial_on_a_busy_machine_shows_nothing() {
     let world = World { sleeping_us: (90, 30), spinning_us: (60, 20), pause_us: 0 };
     let policy = policy();
-    world.ask(&policy, WINDOW_ASKS + 1);
+    world.wait(&policy, WINDOW_WAITS + 1);
     assert!(policy.allowed.load(Ordering::Relaxed), "the second window spins");
     BUSY.set(true);
-    world.ask(&policy, WINDOW_ASKS);
+    world.wait(&policy, WINDOW_WAITS);
     BUSY.set(false);
-    world.ask(&policy, STEP_ASKS);
+    world.wait(&policy, STEP_WAITS);
     assert!(!policy.allowed.load(Ordering::Relaxed), "the pair begins anew");
 }
 
 #[test]
-fn one_asker_spins_at_a_time() {
+fn one_wait_spins_at_a_time() {
     let policy = spinning();
     let spins = || policy.begin().filter(|spin| spin.spins);
     let first = spins().expect("it is the first");
@@ -158,7 +161,7 @@ fn no_ask_spins_longer_than_the_limit_and_none_if_that_is_zero() {
 }
 
 #[test]
-fn an_ask_that_is_given_up_while_it_spins_is_a_miss() {
+fn a_wait_that_is_given_up_while_it_spins_is_a_miss() {
     let policy = spinning();
     drop(policy.begin().expect("it is the first"));
     assert!(!policy.taken.load(Ordering::Relaxed));
@@ -176,7 +179,7 @@ fn a_miss_is_followed_by_ever_longer_rests() {
             skips
         })
         .collect();
-    let most = SPIN_SKIPS_MAX;
+    let most = SKIPS_MAX;
     assert_eq!(skips, [0, 1, 3, 7, 15, 31, 63, 127, 255, 511, 1023, most, most, most]);
     until_next();
     misses.note(true);
