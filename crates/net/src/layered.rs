@@ -17,7 +17,8 @@ use wigwag_wire::ReadBuf;
 
 use crate::transport::{ByteInlet, Connection, Inlet, Outlet};
 
-/// Bytes that a layer accepts to send at a time: its output is written before it gets more.
+/// Bytes that a layer accepts to send at a time, unless it has another bound: its output is written
+/// before it gets more.
 pub const SEND_BYTES_MAX: usize = 64 * 1024;
 
 /// Received bytes that a layer may leave for later: more than a record of TLS, the head of an HTTP
@@ -43,7 +44,7 @@ pub trait Layer: Send + 'static {
         Ok(())
     }
 
-    /// Accepts bytes to send, at most [`SEND_BYTES_MAX`], and appends what they become to `out`.
+    /// Accepts bytes to send, up to its bound ([`SEND_BYTES_MAX`]), and appends what they become to `out`.
     /// Returns how many it has accepted: 0 only if it takes none before it has received more.
     fn send(&mut self, parts: &[IoSlice<'_>], out: &mut Vec<u8>) -> io::Result<usize>;
 

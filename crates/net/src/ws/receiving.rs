@@ -12,7 +12,6 @@ use wigwag_wire::{FramingError, ReadBuf};
 use super::close::{self, Reason};
 use super::error::WsError;
 use super::frame::{Head, Opcode, apply_mask};
-use super::sending::FRAME_BYTES_MAX;
 use crate::error::NetErrorKind;
 use crate::options::ReceiveLimit;
 
@@ -23,11 +22,12 @@ const EMPTY_FRAGMENTS_MAX: u32 = 1024;
 /// first: for each append, the input looks for room.
 const GATHERED_BYTES_MAX: usize = 1024;
 
-/// Bytes of a message from which on its body is passed on where it lies, if it is one frame that is
-/// no longer than those of [`Framer`](super::sending::Framer): until the frame is whole it waits below.
-/// The body holds the block that it was read into, as a message over tcp of this length does. Messages
-/// of 64 KiB come at 1.6 times the rate that they had when bodies were copied.
+/// Bytes of a message from which on its body is passed on where it lies, if it is one frame, and up to
+/// which: until the frame is whole it waits below. The body holds the block that it was read into, as
+/// a message over tcp of this length does. Messages of 64 KiB come at 1.6 times the rate that they had
+/// when bodies were copied.
 const PASSED_BYTES_MIN: u64 = if cfg!(test) { 16 } else { 16 * 1024 };
+const PASSED_BYTES_MAX: u64 = if cfg!(test) { 32 } else { 64 * 1024 };
 
 /// What the layer has to do about a frame.
 #[derive(Debug, PartialEq, Eq)]
@@ -155,7 +155,7 @@ impl Deframer {
     #[inline]
     fn length_passed(&self, head: &Head) -> Option<usize> {
         let is_message = head.opcode == Opcode::Binary && head.is_last && self.assembly.is_none();
-        let is_long = (PASSED_BYTES_MIN..=FRAME_BYTES_MAX).contains(&head.length);
+        let is_long = (PASSED_BYTES_MIN..=PASSED_BYTES_MAX).contains(&head.length);
         let length = usize::try_from(head.length).ok().filter(|it| *it <= self.limit.bytes())?;
         (is_message && is_long).then_some(length)
     }
