@@ -12,6 +12,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use tokio::time::{Instant, Sleep};
+use wigwag_spin::Spin;
 use wigwag_wire::{Batch, ReadBuf, Time};
 
 use crate::clock;
@@ -50,6 +51,11 @@ pub trait ConnectionHandler: Send + Sync {
     /// flow must call [`Flusher::wake_driver`].
     fn flow(&self) -> Flow {
         Flow::Open
+    }
+
+    /// Begins to spin for the next bytes if that is likely to pay; called after each read.
+    fn spin(&self) -> Option<Spin<'_>> {
+        None
     }
 
     /// True if a driver that is woken to write lets the tasks that are runnable go first, so that it
@@ -287,6 +293,7 @@ pub async fn drive<C: ConnectionHandler>(
     if let Err(error) = first {
         return Ending::Protocol(error);
     }
+    let mut spin = None;
     poll_fn(|context| {
         let was_queued = flusher.queued.swap(false, Ordering::SeqCst);
         // A sender has woken the driver, which a runtime runs next: let the others send first.
@@ -312,10 +319,18 @@ pub async fn drive<C: ConnectionHandler>(
         }
         match handler.flow() {
             Flow::Open => match reader.poll_fill(context, input) {
-                Poll::Pending => return Poll::Pending,
+                Poll::Pending => {
+                    if let Some(spin) = &mut spin {
+                        Spin::again(spin, context);
+                    }
+                    return Poll::Pending;
+                }
                 Poll::Ready(Err(error)) => return Poll::Ready(Ending::Io(error)),
                 Poll::Ready(Ok(0)) => return Poll::Ready(Ending::PeerClosed),
                 Poll::Ready(Ok(_)) => {
+                    if let Some(spin) = spin.take() {
+                        Spin::found(spin);
+                    }
                     last_received = clock::now();
                     handler.received(last_received);
                 }
@@ -330,6 +345,7 @@ pub async fn drive<C: ConnectionHandler>(
             if let Err(error) = outcome {
                 return Poll::Ready(Ending::Protocol(error));
             }
+            spin = handler.spin();
         }
         // Let the woken actors run first, then read again.
         flusher.queued.store(true, Ordering::SeqCst);

@@ -7,6 +7,7 @@ use wigwag_link::LinkError;
 use wigwag_link::batch::PAIR1_HEADER;
 use wigwag_net::Connection;
 use wigwag_net::driver::{ConnectionHandler, Flusher};
+use wigwag_spin::Spin;
 use wigwag_wire::{Batch, Framing, ReadBuf, Time};
 
 use crate::session::Session;
@@ -104,6 +105,10 @@ impl ConnectionHandler for DrivenSession<'_> {
 
     fn deadline(&self) -> Option<Time> {
         self.session.sending().sender.deadline()
+    }
+
+    fn spin(&self) -> Option<Spin<'_>> {
+        self.session.next_call.spin()
     }
 
     fn gathers_output(&self) -> bool {

@@ -43,6 +43,7 @@ use crate::session::connection::{DrivenSession, SessionConnection};
 use crate::session::fence::Fence;
 use crate::session::pipes::SessionPipes;
 use crate::session::receive::RecvState;
+use crate::session::receive::next_call::NextCall;
 use crate::session::resumption::Resumption;
 use crate::session::watchdog::WakeWatch;
 use crate::streams::{ReadStreams, SentStreams};
@@ -197,6 +198,8 @@ pub(crate) struct Session {
     /// One permit for each ATTACH that the peer accepts unanswered.
     attaches: Arc<Semaphore>,
     pub(crate) reading: Fence<RecvState>,
+    /// Whether the driver spins for the next call.
+    pub(crate) next_call: NextCall,
     sending: Mutex<SendState>,
     /// Notified when frames were acknowledged or the session has ended.
     pub(crate) progress: Notify,
@@ -292,6 +295,9 @@ impl Session {
                 exports,
                 pools.clone(),
             )),
+            next_call: NextCall::new(
+                owner.upgrade().map_or(Duration::ZERO, |owner| owner.answer_spin()),
+            ),
             sending: Mutex::new(SendState::new(sender)),
             progress: Notify::new(),
             flushing: AtomicU64::new(0),

@@ -116,6 +116,7 @@ impl Application for Inbound<'_> {
         channel: &mut InboundChannel,
         run: &ChannelCalls<'_>,
     ) -> Result<(), LinkError> {
+        self.calls += run.calls as u64;
         if run.bytes.len() >= SHARED_CALLS_BYTES_MIN
             && let Some(calls) = part_of(self.message, run.bytes)
         {

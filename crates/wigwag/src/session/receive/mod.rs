@@ -27,6 +27,7 @@ mod found;
 pub(crate) mod inbound;
 pub(crate) mod items;
 mod pipelined;
+pub(crate) mod next_call;
 
 /// The state of the reading side.
 pub(crate) struct RecvState {
@@ -84,6 +85,7 @@ impl RecvState {
         };
         let most = usize::try_from(self.ours.batch_max).unwrap_or(usize::MAX);
         let RecvState { session: weak, dispatcher, ours, exports, replies } = self;
+        let mut calls = 0;
         let outcome = loop {
             let message = match framing.cut(input, most) {
                 Ok(Some(message)) => message,
@@ -91,10 +93,13 @@ impl RecvState {
                 Err(_) => break Err(too_long()),
             };
             let mut inbound = Inbound::new(session, weak, (ours, exports), replies, &message);
-            if let Err(error) = dispatcher.receive(&message, now, &mut inbound) {
+            let received = dispatcher.receive(&message, now, &mut inbound);
+            calls += inbound.calls;
+            if let Err(error) = received {
                 break Err(error);
             }
         };
+        session.next_call.note(calls);
         let none = Bytes::new();
         dispatcher.publish(&mut Inbound::new(session, weak, (ours, exports), replies, &none));
         outcome
@@ -114,6 +119,8 @@ struct Inbound<'a> {
     message: &'a Bytes,
     /// The stream of the last items.
     stream: Option<(StreamId, Arc<Inbox>)>,
+    /// Calls of the message.
+    calls: u64,
 }
 
 impl<'a> Inbound<'a> {
@@ -124,7 +131,7 @@ impl<'a> Inbound<'a> {
         replies: &'a mut PipelinedReplies,
         message: &'a Bytes,
     ) -> Inbound<'a> {
-        let (floor, stream) = (u32::MAX, None);
-        Inbound { session, weak, ours, exports, replies, floor, message, stream }
+        let (floor, stream, calls) = (u32::MAX, None, 0);
+        Inbound { session, weak, ours, exports, replies, floor, message, stream, calls }
     }
 }
