@@ -25,6 +25,9 @@ pub const READ_BYTES: usize = 256 * 1024;
 /// silent ones must not hold a block each. A read that fills this room shows that more is waiting.
 pub const FIRST_READ_BYTES: usize = 4096;
 
+/// Room of every read, but the first ones of a connection.
+const SPACE_BYTES_MIN: usize = 4096;
+
 /// Room that suffices for another read into a block whose front is still referenced: as much as
 /// most reads bring. With less, another block takes over.
 const READ_BYTES_MIN: usize = READ_BYTES / 4;
@@ -32,6 +35,14 @@ const READ_BYTES_MIN: usize = READ_BYTES / 4;
 /// Blocks that may wait until their messages are dropped: 1 MiB, enough for an inbox of 256 KiB and
 /// the message in the user's hands.
 const BLOCKS_MAX: usize = 4;
+
+/// Length of a message up to which its own memory is used again for the next one: the receive limit of
+/// a socket unless it is set, and what goes before a message.
+const LONG_BYTES_MAX: usize = 1024 * 1024 + 64;
+
+/// Blocks of long messages that may wait until these are dropped: that of the message in the user's
+/// hands, and of one that waits.
+const LONG_BLOCKS_MAX: usize = 2;
 
 /// Received bytes, shared with the messages taken off the front.
 #[derive(Debug)]
@@ -41,11 +52,14 @@ pub struct ReadBuf {
     wanted: usize,
     /// True while `block` comes from `blocks`, so that it has their size and is reused.
     pooled: bool,
+    /// `block` was made for a long message, and may be used again for one.
+    is_long: bool,
     /// Bytes were read since the buffer last had no memory.
     has_begun: bool,
     /// The connection has shown that it needs blocks.
     is_busy: bool,
     blocks: BufferPool,
+    long_blocks: BufferPool,
     slabs: SlabCopier,
     /// Shared bytes between those of `block`.
     shared: Interleaved,
@@ -66,9 +80,11 @@ impl ReadBuf {
             block: BytesMut::new(),
             wanted: 0,
             pooled: false,
+            is_long: false,
             has_begun: false,
             is_busy: false,
             blocks: BufferPool::new(READ_BYTES, BLOCKS_MAX),
+            long_blocks: BufferPool::new(LONG_BYTES_MAX, LONG_BLOCKS_MAX),
             slabs: SlabCopier::new(),
             shared: Interleaved::default(),
             shares: false,
@@ -199,6 +215,12 @@ impl ReadBuf {
         }
     }
 
+    /// Bytes that can be [appended](Self::append) before memory grows beyond that of a block, which is
+    /// used again.
+    pub fn room_in_block(&self) -> usize {
+        (READ_BYTES - SPACE_BYTES_MIN).saturating_sub(self.len())
+    }
+
     /// Appends a copy of `bytes`, for tests and the simulator.
     pub fn fill(&mut self, bytes: &[u8]) {
         self.block.extend_from_slice(bytes);
@@ -227,13 +249,23 @@ impl ReadBuf {
     /// wanted; [`FIRST_READ_BYTES`] until a read has filled that much.
     ///
     /// Memory grows with the bytes that have arrived, not with those that were announced: a wanted
-    /// length is checked against the receive limit beforehand, and the room grows with each read.
+    /// length is checked against the receive limit beforehand, and the room grows with each read. Of
+    /// a message of up to 1 MiB the first [`READ_BYTES`] fill a block, and then there is room for the
+    /// rest.
     pub fn space(&mut self) -> &mut BytesMut {
         if !self.is_busy && self.make_first_room() {
             return &mut self.block;
         }
         let held = self.block.len();
-        let missing = self.wanted.saturating_sub(held).clamp(4096, READ_BYTES);
+        // The rest of a message that has arrived whole is the next one.
+        let is_long = (READ_BYTES.max(held) + 1..=LONG_BYTES_MAX).contains(&self.wanted);
+        if is_long && self.block.capacity() < self.wanted {
+            self.reuse_long_block();
+        }
+        let mut missing = self.wanted.saturating_sub(held).clamp(SPACE_BYTES_MIN, READ_BYTES);
+        if is_long && held + SPACE_BYTES_MIN <= READ_BYTES {
+            missing = missing.min(READ_BYTES - held);
+        }
         let room = if held == 0 { READ_BYTES } else { missing };
         // First try the same block, in case its front is no longer referenced.
         let enough = self.block.try_reclaim(room)
@@ -242,18 +274,43 @@ impl ReadBuf {
             return &mut self.block;
         }
         if held + missing > READ_BYTES {
-            // A long message has its own memory, which grows with it.
-            self.block.reserve(missing);
-            self.pooled = false;
+            self.make_room_for_long(missing, is_long);
             return &mut self.block;
         }
-        let mut fresh = self.blocks.take();
+        let fresh = self.blocks.take();
+        self.move_to(fresh);
+        (self.pooled, self.is_long) = (true, false);
+        &mut self.block
+    }
+
+    /// Begins a long message in the block of an earlier one, if one waits whose message is dropped.
+    fn reuse_long_block(&mut self) {
+        if let Some(waiting) = self.long_blocks.reclaim(self.wanted + SPACE_BYTES_MIN) {
+            self.move_to(waiting);
+            (self.pooled, self.is_long) = (false, true);
+        }
+    }
+
+    /// Gives a long message memory of its own: all of it at once if that is used again, since a quarter
+    /// has arrived; longer ones grow with what arrives.
+    fn make_room_for_long(&mut self, missing: usize, is_long: bool) {
+        if is_long {
+            self.move_to(BytesMut::with_capacity(self.wanted + SPACE_BYTES_MIN));
+        } else {
+            self.block.reserve(missing);
+        }
+        (self.pooled, self.is_long) = (false, is_long);
+    }
+
+    /// Goes on in another block, with a copy of what is held.
+    fn move_to(&mut self, mut fresh: BytesMut) {
         fresh.extend_from_slice(&self.block);
         let used = mem::replace(&mut self.block, fresh);
-        if mem::replace(&mut self.pooled, true) {
+        if self.pooled {
             self.blocks.retire(used);
+        } else if self.is_long {
+            self.long_blocks.retire(used);
         }
-        &mut self.block
     }
 
     /// Makes room for a small read. Returns false if small reads no longer suffice.
@@ -278,9 +335,10 @@ impl ReadBuf {
     pub fn release(&mut self) {
         if self.is_empty() {
             self.block = BytesMut::new();
-            self.pooled = false;
+            (self.pooled, self.is_long) = (false, false);
             (self.has_begun, self.is_busy) = (false, false);
             self.blocks.release();
+            self.long_blocks.release();
             self.slabs.release();
         }
     }
@@ -296,6 +354,84 @@ mod tests {
     /// The buffer of a connection that needs blocks.
     fn busy() -> ReadBuf {
         ReadBuf { is_busy: true, ..ReadBuf::new() }
+    }
+
+    /// The block has its length still, and so comes from the pool and goes back to it.
+    #[test]
+    fn a_block_does_not_grow_while_bytes_find_room_in_it() {
+        for held in [0, 1, 60_000, READ_BYTES - SPACE_BYTES_MIN] {
+            let mut input = busy();
+            input.append(&vec![1; held]);
+            while input.room_in_block() > 0 {
+                let piece = input.room_in_block().min(16 * 1024);
+                input.append(&vec![2; piece]);
+            }
+            assert!(input.pooled && input.len() < READ_BYTES, "{held}");
+            assert_eq!(input.block.capacity(), READ_BYTES, "{held}");
+        }
+    }
+
+    /// Reads a message of `length` bytes in reads of 64 KiB, and takes it.
+    fn long_message(input: &mut ReadBuf, length: usize) -> Bytes {
+        input.want(length);
+        while !input.is_ready() {
+            let space = input.space();
+            let room = (space.capacity() - space.len()).min(64 * 1024);
+            space.resize(space.len() + room, 7);
+        }
+        input.take(length)
+    }
+
+    #[test]
+    fn the_memory_of_a_long_message_is_used_again_once_it_is_dropped() {
+        let mut input = busy();
+        let mut places = BTreeSet::new();
+        let mut last = Bytes::new();
+        for _ in 0..50 {
+            // The one before is in the user's hands meanwhile.
+            let message = long_message(&mut input, LONG_BYTES_MAX);
+            assert!(message.iter().all(|byte| *byte == 7));
+            places.insert(message.as_ptr().addr());
+            last = message;
+        }
+        drop(last);
+        assert_eq!((places.len(), input.long_blocks.len()), (2, 1));
+    }
+
+    /// A layer appends what has arrived of the next message too.
+    #[test]
+    fn bytes_behind_a_long_message_find_room() {
+        for behind in [1, 4096, 100_000, 3 * READ_BYTES] {
+            let mut input = busy();
+            input.want(LONG_BYTES_MAX);
+            let _held = long_message(&mut input, LONG_BYTES_MAX);
+            input.want(LONG_BYTES_MAX);
+            input.append(&vec![1; LONG_BYTES_MAX]);
+            input.append(&vec![2; behind]);
+            assert!(input.len() >= LONG_BYTES_MAX + behind);
+        }
+    }
+
+    /// A reader checks a length before it wants it, and a length may be any number where nobody
+    /// limits it.
+    #[test]
+    fn a_wanted_length_takes_no_memory_before_bytes_have_arrived() {
+        let mut input = busy();
+        input.append(&[1; 100]);
+        for wanted in [LONG_BYTES_MAX, LONG_BYTES_MAX + 1, usize::MAX - 1, usize::MAX] {
+            input.want(wanted);
+            assert!(input.space().capacity() <= 2 * READ_BYTES, "{wanted}");
+        }
+    }
+
+    #[test]
+    fn the_memory_of_a_message_beyond_the_limit_is_not_kept() {
+        let mut input = busy();
+        for _ in 0..5 {
+            let _ = long_message(&mut input, LONG_BYTES_MAX + 1);
+        }
+        long_message(&mut input, 100);
+        assert_eq!(input.long_blocks.len(), 0);
     }
 
     #[test]

@@ -44,13 +44,23 @@ impl BufferPool {
 
     /// Returns an empty buffer: the oldest one if no message refers to it, or a new one.
     pub(crate) fn take(&mut self) -> BytesMut {
-        if let Some(mut oldest) = self.used.pop_front() {
-            if oldest.try_reclaim(self.bytes) {
-                return oldest;
-            }
-            self.used.push_front(oldest);
+        self.reclaim(self.bytes).unwrap_or_else(|| BytesMut::with_capacity(self.bytes))
+    }
+
+    /// Returns the oldest buffer, empty, if no message refers to it and it has room for `bytes`.
+    pub(crate) fn reclaim(&mut self, bytes: usize) -> Option<BytesMut> {
+        let mut oldest = self.used.pop_front()?;
+        if oldest.try_reclaim(bytes) {
+            return Some(oldest);
         }
-        BytesMut::with_capacity(self.bytes)
+        self.used.push_front(oldest);
+        None
+    }
+
+    /// Buffers that wait.
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        self.used.len()
     }
 
     /// Drops the pool's handles, which frees all memory that no message refers to.
