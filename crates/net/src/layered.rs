@@ -88,7 +88,7 @@ pub fn over_read(mut below: Connection, layer: impl Layer, read: &[u8]) -> io::R
     let reader = std::mem::replace(&mut below.reader, Box::new(ByteInlet(tokio::io::empty())));
     let (mut inlet, outlet) = halves(reader, below.outlet.clone(), layer)?;
     inlet.received.append(read);
-    inlet.has_early = !read.is_empty();
+    inlet.has_unseen = !read.is_empty();
     Ok(Connection { reader: Box::new(inlet), outlet: Arc::new(outlet), ..below })
 }
 
@@ -118,7 +118,7 @@ fn halves<L: Layer>(
     let inlet = LayeredInlet {
         below: reader,
         received: ReadBuf::new(),
-        has_early: false,
+        has_unseen: false,
         spare: ReadBuf::new(),
         failed: None,
         has_ended: false,
@@ -183,8 +183,9 @@ struct LayeredInlet<L> {
     below: Box<dyn Inlet>,
     /// Bytes that the layer has not taken.
     received: ReadBuf,
-    /// Some were there from the beginning, and the layer has not seen them.
-    has_early: bool,
+    /// The layer has not seen all of them: they were there from the beginning, or there was no room for
+    /// what they mean.
+    has_unseen: bool,
     /// Bytes for [`poll_read`](AsyncRead::poll_read), which takes few at a time.
     spare: ReadBuf,
     /// The layer's error, which is reported when its last output is written.
@@ -212,7 +213,7 @@ impl<L: Layer> Inlet for LayeredInlet<L> {
             if self.has_ended {
                 return flushed.map(|()| Ok(0));
             }
-            let arrived = match std::mem::take(&mut self.has_early) {
+            let arrived = match std::mem::take(&mut self.has_unseen) {
                 true => self.received.len(),
                 false => ready!(self.below.poll_fill(context, &mut self.received))?,
             };
@@ -258,25 +259,33 @@ impl<L: Layer> LayeredInlet<L> {
     fn give_to_layer(&mut self, arrived: usize, input: &mut ReadBuf) {
         let mut sides = self.shared.sides();
         let Sides { layer, out, .. } = &mut *sides;
+        // They become no more bytes than they are. Shown all of them, the layer made the block of every
+        // other read grow, into new memory: messages of 64 KiB over TLS took their receiver 43 µs of
+        // processor time instead of 19.
+        let room = input.room_in_block().max(LEFT_BYTES_MAX + 1);
+        let mut shown = self.received.len().min(room);
         let failed = loop {
             let outcome = match arrived {
                 0 => layer.ended().map(|()| Received { is_end: true, ..Received::default() }),
-                _ => layer.receive(self.received.as_mut_slice(), input, out),
+                _ => layer.receive(&mut self.received.as_mut_slice()[..shown], input, out),
             };
             let Received { taken, passed, is_end } = match outcome {
                 Ok(received) => received,
                 Err(error) => break Some(error),
             };
             self.received.skip(taken);
+            shown -= taken;
             if passed > 0 {
                 input.append_shared(self.received.take(passed));
-                if !self.received.is_empty() {
+                shown -= passed;
+                if shown > 0 {
                     continue;
                 }
             }
             self.has_ended |= is_end;
+            self.has_unseen = self.received.len() > shown;
             let rule = "a record of the peer is longer than its protocol allows";
-            let is_endless = !is_end && self.received.len() > LEFT_BYTES_MAX;
+            let is_endless = !is_end && shown > LEFT_BYTES_MAX;
             break is_endless.then(|| io::Error::new(io::ErrorKind::InvalidData, rule));
         };
         self.has_ended |= failed.is_some();

@@ -110,6 +110,7 @@ fn over(
 ) -> io::Result<Connection> {
     below.peer = renamed(scheme, below.peer);
     below.local = below.local.map(|local| renamed(scheme, local));
+    let layer = if scheme == "wss" { layer.over_layer() } else { layer };
     layered::over_read(below, layer, read)
 }
 

@@ -9,7 +9,8 @@ use wigwag_wire::read_buf::{FIRST_READ_BYTES, READ_BYTES};
 use super::*;
 use crate::stream;
 
-struct Invert;
+/// Takes records of so many bytes, and none before it is whole.
+struct Invert(usize);
 
 impl Layer for Invert {
     fn send(&mut self, parts: &[IoSlice<'_>], out: &mut Vec<u8>) -> io::Result<usize> {
@@ -31,9 +32,11 @@ impl Layer for Invert {
         input: &mut ReadBuf,
         _out: &mut Vec<u8>,
     ) -> io::Result<Received> {
-        received.iter_mut().for_each(|byte| *byte = !*byte);
-        input.append(received);
-        Ok(Received { taken: received.len(), ..Received::default() })
+        let taken = received.len() - received.len() % self.0;
+        let records = &mut received[..taken];
+        records.iter_mut().for_each(|byte| *byte = !*byte);
+        input.append(records);
+        Ok(Received { taken, ..Received::default() })
     }
 
     fn ended(&mut self) -> io::Result<()> {
@@ -49,9 +52,14 @@ impl Layer for Invert {
 
 /// The halves of one end, and the other end as it is below.
 fn end() -> (LayeredInlet<Invert>, LayeredOutlet<Invert>, Connection) {
+    end_with(1)
+}
+
+/// [`end`] of a layer with records of `record` bytes.
+fn end_with(record: usize) -> (LayeredInlet<Invert>, LayeredOutlet<Invert>, Connection) {
     let (ours, theirs) = UnixStream::pair().unwrap();
     let below = stream::unix(ours, Framing::Tcp, "peer");
-    let (inlet, outlet) = halves(below.reader, below.outlet, Invert).unwrap();
+    let (inlet, outlet) = halves(below.reader, below.outlet, Invert(record)).unwrap();
     (inlet, outlet, stream::unix(theirs, Framing::Tcp, "peer"))
 }
 
@@ -120,4 +128,45 @@ async fn a_reader_that_waits_for_room_does_not_take_the_place_of_the_writer() {
         () = tokio::time::sleep(Duration::from_secs(10)) => panic!("the writer sleeps on"),
     }
     reading.abort();
+}
+
+/// What a layer makes of one read may be more than the block of the input has room for.
+#[tokio::test]
+async fn a_layer_is_shown_what_the_input_has_room_for_and_the_rest_without_another_read() {
+    let (mut inlet, _outlet, _theirs) = end();
+    let bytes: Vec<u8> = (0..READ_BYTES).map(|at| (at % 251) as u8).collect();
+    inlet.received.append(&bytes);
+    inlet.has_unseen = true;
+    let mut input = ReadBuf::new();
+    let kept = 64 * 1024;
+    input.append(&vec![9; kept]);
+    let mut taken = Vec::new();
+    let mut fills = 0;
+    while taken.len() < bytes.len() {
+        // Nothing arrives from the other end, which is open.
+        poll_fn(|context| inlet.poll_fill(context, &mut input)).await.unwrap();
+        assert!(input.len() < READ_BYTES, "{}", input.len());
+        taken.extend_from_slice(&input.as_slice()[kept..]);
+        input = ReadBuf::new();
+        input.append(&vec![9; kept]);
+        fills += 1;
+    }
+    assert!(taken.iter().zip(&bytes).all(|(taken, sent)| *taken == !*sent));
+    assert_eq!((fills, inlet.has_unseen), (2, false));
+}
+
+/// An input without room does not keep a record from the layer.
+#[tokio::test]
+async fn a_layer_is_shown_a_whole_record_however_much_the_input_holds() {
+    let record = 70 * 1024;
+    let (mut inlet, _outlet, _theirs) = end_with(record);
+    inlet.received.append(&vec![5; 3 * record]);
+    inlet.has_unseen = true;
+    let mut input = ReadBuf::new();
+    input.append(&vec![9; READ_BYTES]);
+    for records in 1..=3 {
+        poll_fn(|context| inlet.poll_fill(context, &mut input)).await.unwrap();
+        assert_eq!(input.len(), READ_BYTES + records * record);
+    }
+    assert!(!inlet.has_unseen);
 }

@@ -77,6 +77,11 @@ impl WebSocket {
         WebSocket::new(State::Idle { place, options }, framer, Deframer::new(false, limit))
     }
 
+    /// The same end over a connection that changes its bytes too.
+    pub(super) fn over_layer(self) -> WebSocket {
+        WebSocket { framer: self.framer.over_layer(), ..self }
+    }
+
     /// The end of a listener at `path`.
     pub(super) fn listener(path: String, origins: Origins, limit: ReceiveLimit) -> WebSocket {
         let state = State::Listening { path, origins };

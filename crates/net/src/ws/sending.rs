@@ -8,6 +8,7 @@ use std::io::IoSlice;
 
 use super::close;
 use super::frame::{Head, Masks, Opcode, apply_mask};
+use crate::layered;
 
 /// Bytes of a frame; longer messages go in several. NNG refuses frames of more than 1 MiB. A pong
 /// waits for the end of the frame that is being sent, so for no more than a socket's buffer holds.
@@ -25,6 +26,8 @@ const PREFIX_BYTES: usize = 8;
 pub(super) struct Framer {
     /// The masks of a client; a server masks nothing.
     masks: Option<Masks>,
+    /// Bytes that are framed at a time.
+    send_max: usize,
     /// The length of the next message, as far as it has come.
     prefix: [u8; PREFIX_BYTES],
     prefix_used: usize,
@@ -43,6 +46,7 @@ impl Framer {
     pub(super) fn new(masks: Option<Masks>) -> Framer {
         Framer {
             masks,
+            send_max: SEND_BYTES_MAX,
             prefix: [0; PREFIX_BYTES],
             prefix_used: 0,
             message_left: 0,
@@ -52,11 +56,17 @@ impl Framer {
         }
     }
 
-    /// Accepts at most [`SEND_BYTES_MAX`] bytes of the stream, and appends their frames to `out`.
+    /// Frames no more at a time than the layer below accepts: with four times as many, messages of
+    /// 1 MiB over TLS came at four fifths of the rate.
+    pub(super) fn over_layer(self) -> Framer {
+        Framer { send_max: layered::SEND_BYTES_MAX, ..self }
+    }
+
+    /// Accepts bytes of the stream, up to the bound, and appends their frames to `out`.
     pub(super) fn send(&mut self, parts: &[IoSlice<'_>], out: &mut Vec<u8>) -> usize {
         let mut accepted = 0;
         for part in parts {
-            let mut rest = &part[..part.len().min(SEND_BYTES_MAX - accepted)];
+            let mut rest = &part[..part.len().min(self.send_max - accepted)];
             accepted += rest.len();
             while !rest.is_empty() {
                 rest = if self.frame_left > 0 {
@@ -215,8 +225,12 @@ mod tests {
     #[test]
     fn no_more_is_accepted_at_a_time_than_the_layer_may_hold() {
         let bytes = stream(&[&vec![7; 2 * SEND_BYTES_MAX]]);
-        let mut framer = Framer::new(None);
         let parts = [IoSlice::new(&bytes[..8]), IoSlice::new(&bytes[8..])];
-        assert_eq!(framer.send(&parts, &mut Vec::new()), SEND_BYTES_MAX);
+        for (mut framer, most) in [
+            (Framer::new(None), SEND_BYTES_MAX),
+            (Framer::new(None).over_layer(), layered::SEND_BYTES_MAX),
+        ] {
+            assert_eq!(framer.send(&parts, &mut Vec::new()), most);
+        }
     }
 }
