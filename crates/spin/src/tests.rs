@@ -185,3 +185,25 @@ fn a_miss_is_followed_by_ever_longer_rests() {
     misses.note(true);
     assert_eq!(until_next(), 0, "it pays again");
 }
+
+/// A wait that spins brings fewer messages at a time, and each of them counts.
+#[test]
+fn messages_that_come_many_at_a_time_share_the_cost_of_a_window() {
+    let policy = policy();
+    let wait = |_| {
+        let spin = policy.begin();
+        let spins = spin.as_ref().is_some_and(|spin| spin.spins);
+        // A wait that sleeps costs three times as much, and nine more messages come with its own.
+        pass(20, if spins { 10 } else { 30 });
+        if !spins {
+            policy.count(9);
+        }
+        if let Some(spin) = spin {
+            spin.found();
+        }
+        u32::from(spins)
+    };
+    let trial: u32 = (0..20_000).map(wait).sum();
+    assert!(trial > 0, "half of the windows spun");
+    assert_eq!((0..10_000).map(wait).sum::<u32>(), 0);
+}

@@ -396,6 +396,9 @@ mod tests {
         }
         drop(last);
         assert_eq!((places.len(), input.long_blocks.len()), (2, 1));
+        input.skip(usize::MAX);
+        input.release();
+        assert_eq!(input.long_blocks.len(), 0, "an idle connection holds none");
     }
 
     /// A layer appends what has arrived of the next message too.

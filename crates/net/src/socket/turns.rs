@@ -57,7 +57,7 @@ mod tests {
     use bytes::Bytes;
 
     use super::*;
-    use crate::socket::{Pull, Rep};
+    use crate::socket::{Pull, Rep, Req};
     use crate::sync::{AtomicUsize, Ordering};
 
     const HOUR: Duration = Duration::from_secs(3600);
@@ -108,6 +108,33 @@ mod tests {
             rep.set_spin(limit);
             assert_eq!(wakes_of(context.recv()), wakes, "{limit:?}");
         }
+    }
+
+    #[test]
+    fn a_call_that_has_spun_and_received_lets_the_next_one_spin() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let (mut rep, req) = (Rep::new(), Req::new());
+        spin(&mut rep.0.0, HOUR);
+        runtime.block_on(ask_three_times(&req, &rep));
+        // Outside of the runtime, whose tasks that yield are woken later.
+        assert_eq!(wakes_of(rep.recv()), 3);
+    }
+
+    async fn ask_three_times(req: &Req, rep: &Rep) {
+        rep.listen("inproc://spun").await.unwrap();
+        req.dial("inproc://spun").await.unwrap();
+        let answering = async {
+            for _ in 0..3 {
+                let request = rep.recv().await.unwrap();
+                rep.send(request).await.unwrap();
+            }
+        };
+        let asking = async {
+            for _ in 0..3 {
+                req.ask("word").await.unwrap();
+            }
+        };
+        tokio::join!(answering, asking);
     }
 
     #[test]

@@ -180,7 +180,13 @@ pub(crate) fn dial<T>(dial: impl Fn() -> Result<T, wigwag_net::NetError>) {
     for _ in 0..PATIENCE.as_millis() / 10 {
         match dial() {
             Ok(_) => return,
-            Err(error) if matches!(error.kind, NetErrorKind::NobodyListens) => {
+            // A program that begins may listen before it serves.
+            Err(error)
+                if matches!(
+                    error.kind,
+                    NetErrorKind::NobodyListens | NetErrorKind::Closed { .. }
+                ) =>
+            {
                 thread::sleep(Duration::from_millis(10));
             }
             Err(error) => panic!("{error}"),
