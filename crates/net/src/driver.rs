@@ -293,7 +293,7 @@ pub async fn drive<C: ConnectionHandler>(
     if let Err(error) = first {
         return Ending::Protocol(error);
     }
-    let mut spin = None;
+    let mut spin: Option<Spin<'_>> = None;
     poll_fn(|context| {
         let was_queued = flusher.queued.swap(false, Ordering::SeqCst);
         // A sender has woken the driver, which a runtime runs next: let the others send first.
@@ -321,7 +321,7 @@ pub async fn drive<C: ConnectionHandler>(
             Flow::Open => match reader.poll_fill(context, input) {
                 Poll::Pending => {
                     if let Some(spin) = &mut spin {
-                        Spin::again(spin, context);
+                        spin.again(context);
                     }
                     return Poll::Pending;
                 }
@@ -329,7 +329,7 @@ pub async fn drive<C: ConnectionHandler>(
                 Poll::Ready(Ok(0)) => return Poll::Ready(Ending::PeerClosed),
                 Poll::Ready(Ok(_)) => {
                     if let Some(spin) = spin.take() {
-                        Spin::found(spin);
+                        spin.found();
                     }
                     last_received = clock::now();
                     handler.received(last_received);

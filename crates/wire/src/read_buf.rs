@@ -50,10 +50,8 @@ pub struct ReadBuf {
     block: BytesMut,
     /// Bytes that the reader needs before it can continue; 0 if any byte helps.
     wanted: usize,
-    /// True while `block` comes from `blocks`, so that it has their size and is reused.
-    pooled: bool,
-    /// `block` was made for a long message, and may be used again for one.
-    is_long: bool,
+    /// The pool that `block` goes to when it is used up.
+    pool: Pool,
     /// Bytes were read since the buffer last had no memory.
     has_begun: bool,
     /// The connection has shown that it needs blocks.
@@ -65,6 +63,17 @@ pub struct ReadBuf {
     shared: Interleaved,
     /// The reader finds bytes behind those of [`as_slice`](Self::as_slice).
     shares: bool,
+}
+
+/// Where a used-up block waits until it is used again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pool {
+    /// It is freed with its last message.
+    None,
+    /// With those of [`READ_BYTES`].
+    Blocks,
+    /// With those of long messages.
+    LongBlocks,
 }
 
 impl Default for ReadBuf {
@@ -79,8 +88,7 @@ impl ReadBuf {
         ReadBuf {
             block: BytesMut::new(),
             wanted: 0,
-            pooled: false,
-            is_long: false,
+            pool: Pool::None,
             has_begun: false,
             is_busy: false,
             blocks: BufferPool::new(READ_BYTES, BLOCKS_MAX),
@@ -138,7 +146,7 @@ impl ReadBuf {
         self.block.extend_from_slice(&joined);
         self.shared.block_grew(gap + joined.len());
         self.block.extend_from_slice(&rest);
-        self.pooled = false;
+        self.pool = Pool::None;
         true
     }
 
@@ -258,12 +266,12 @@ impl ReadBuf {
         }
         let held = self.block.len();
         // The rest of a message that has arrived whole is the next one.
-        let is_long = (READ_BYTES.max(held) + 1..=LONG_BYTES_MAX).contains(&self.wanted);
-        if is_long && self.block.capacity() < self.wanted {
+        let wants_long = (READ_BYTES.max(held) + 1..=LONG_BYTES_MAX).contains(&self.wanted);
+        if wants_long && self.block.capacity() < self.wanted {
             self.reuse_long_block();
         }
         let mut missing = self.wanted.saturating_sub(held).clamp(SPACE_BYTES_MIN, READ_BYTES);
-        if is_long && held + SPACE_BYTES_MIN <= READ_BYTES {
+        if wants_long && held + SPACE_BYTES_MIN <= READ_BYTES {
             missing = missing.min(READ_BYTES - held);
         }
         let room = if held == 0 { READ_BYTES } else { missing };
@@ -274,42 +282,41 @@ impl ReadBuf {
             return &mut self.block;
         }
         if held + missing > READ_BYTES {
-            self.make_room_for_long(missing, is_long);
+            self.make_room_for_long(missing, wants_long);
             return &mut self.block;
         }
         let fresh = self.blocks.take();
-        self.move_to(fresh);
-        (self.pooled, self.is_long) = (true, false);
+        self.move_to(fresh, Pool::Blocks);
         &mut self.block
     }
 
     /// Begins a long message in the block of an earlier one, if one waits whose message is dropped.
     fn reuse_long_block(&mut self) {
         if let Some(waiting) = self.long_blocks.reclaim(self.wanted + SPACE_BYTES_MIN) {
-            self.move_to(waiting);
-            (self.pooled, self.is_long) = (false, true);
+            self.move_to(waiting, Pool::LongBlocks);
         }
     }
 
     /// Gives a long message memory of its own: all of it at once if that is used again, since a quarter
     /// has arrived; longer ones grow with what arrives.
-    fn make_room_for_long(&mut self, missing: usize, is_long: bool) {
-        if is_long {
-            self.move_to(BytesMut::with_capacity(self.wanted + SPACE_BYTES_MIN));
+    fn make_room_for_long(&mut self, missing: usize, is_reused: bool) {
+        if is_reused {
+            let fresh = BytesMut::with_capacity(self.wanted + SPACE_BYTES_MIN);
+            self.move_to(fresh, Pool::LongBlocks);
         } else {
             self.block.reserve(missing);
+            self.pool = Pool::None;
         }
-        (self.pooled, self.is_long) = (false, is_long);
     }
 
     /// Goes on in another block, with a copy of what is held.
-    fn move_to(&mut self, mut fresh: BytesMut) {
+    fn move_to(&mut self, mut fresh: BytesMut, pool: Pool) {
         fresh.extend_from_slice(&self.block);
         let used = mem::replace(&mut self.block, fresh);
-        if self.pooled {
-            self.blocks.retire(used);
-        } else if self.is_long {
-            self.long_blocks.retire(used);
+        match mem::replace(&mut self.pool, pool) {
+            Pool::None => {}
+            Pool::Blocks => self.blocks.retire(used),
+            Pool::LongBlocks => self.long_blocks.retire(used),
         }
     }
 
@@ -335,7 +342,7 @@ impl ReadBuf {
     pub fn release(&mut self) {
         if self.is_empty() {
             self.block = BytesMut::new();
-            (self.pooled, self.is_long) = (false, false);
+            self.pool = Pool::None;
             (self.has_begun, self.is_busy) = (false, false);
             self.blocks.release();
             self.long_blocks.release();
@@ -366,7 +373,7 @@ mod tests {
                 let piece = input.room_in_block().min(16 * 1024);
                 input.append(&vec![2; piece]);
             }
-            assert!(input.pooled && input.len() < READ_BYTES, "{held}");
+            assert!(input.pool == Pool::Blocks && input.len() < READ_BYTES, "{held}");
             assert_eq!(input.block.capacity(), READ_BYTES, "{held}");
         }
     }
