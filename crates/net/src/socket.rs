@@ -96,6 +96,7 @@ pub mod background;
 mod core;
 mod effects;
 mod calls;
+mod sender_turns;
 mod turns;
 mod pipe;
 mod admission;

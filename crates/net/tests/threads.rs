@@ -1,6 +1,8 @@
 //! Sockets in programs without a runtime of their own.
 
+use std::io::Write;
 use std::thread;
+use std::time::Duration;
 
 use wigwag_net::socket::{Pair, Pull, Push, Rep, Req, SocketErrorKind};
 
@@ -23,6 +25,67 @@ fn plain_threads_use_sockets_without_a_runtime() {
         assert_eq!(req.blocking_ask(question.clone()).unwrap(), question);
     }
     answering.join().unwrap();
+}
+
+/// Enough of them, and enough messages, for the threads to take turns.
+#[test]
+fn threads_that_send_at_once_on_one_socket_lose_and_reorder_nothing() {
+    const THREADS: u8 = 8;
+    const EACH: u32 = 20_000;
+    let pull = Pull::new();
+    let address = pull.blocking_listen("tcp://127.0.0.1:0").unwrap().to_string();
+    let push = Push::new();
+    push.blocking_dial(&address).unwrap();
+    thread::scope(|scope| {
+        for sender in 0..THREADS {
+            let push = &push;
+            scope.spawn(move || {
+                for number in 0..EACH {
+                    let mut message = vec![sender];
+                    message.extend(number.to_be_bytes());
+                    push.blocking_send(message).unwrap();
+                }
+            });
+        }
+        let mut next = [0; THREADS as usize];
+        for _ in 0..u32::from(THREADS) * EACH {
+            let message = pull.blocking_recv().unwrap();
+            let due = &mut next[usize::from(message[0])];
+            assert_eq!(u32::from_be_bytes(message[1..].try_into().unwrap()), *due);
+            *due += 1;
+        }
+    });
+}
+
+/// A turn ends with a write, and a peer that does not read lets none through.
+#[test]
+fn threads_that_send_at_once_to_a_peer_that_does_not_read_time_out() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let push = Push::new();
+    push.set_send_timeout(Some(Duration::from_millis(200)));
+    let address = format!("tcp://{}", listener.local_addr().unwrap());
+    let _peer = thread::scope(|scope| {
+        let accepting = scope.spawn(|| {
+            let mut peer = listener.accept().unwrap().0;
+            peer.write_all(b"\0SP\0\0\x51\0\0").unwrap();
+            peer
+        });
+        push.blocking_dial(&address).unwrap();
+        accepting.join().unwrap()
+    });
+    thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                let refused = loop {
+                    if let Err(refused) = push.blocking_send([7; 16]) {
+                        break refused;
+                    }
+                };
+                assert!(matches!(refused.error.kind, SocketErrorKind::TimedOut(_)), "{refused}");
+                assert_eq!(refused.message.len(), 16);
+            });
+        }
+    });
 }
 
 #[test]
@@ -82,7 +145,7 @@ fn any_executor_may_wait_for_a_socket() {
     let (push, pull) = (Push::new(), Pull::new());
     let address = block_on(pull.listen("tcp://127.0.0.1:0")).unwrap();
     block_on(push.dial(&address.to_string())).unwrap();
-    push.set_send_timeout(Some(std::time::Duration::from_secs(20)));
+    push.set_send_timeout(Some(Duration::from_secs(20)));
     block_on(push.send("hello")).unwrap();
     assert_eq!(block_on(pull.recv()).unwrap(), "hello");
     block_on(pull.close());

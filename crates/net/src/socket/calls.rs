@@ -16,6 +16,7 @@ use wigwag_sp::{ContextId, PipeId, RecvError};
 use super::core::{Core, State};
 use super::error::{SendError, SocketError, SocketErrorKind};
 use super::message::SocketMessage;
+use super::sender_turns::Sender;
 
 /// The queue that a call waits in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -221,7 +222,15 @@ impl Core {
         caller: Caller,
         mut message: P,
     ) -> Result<(), SendError<P>> {
-        let outcome = self.attempt(caller.sends, |state| attempt_send(state, caller, &mut message));
+        let sender = Sender::current();
+        self.sender_turns.wait(sender);
+        let outcome = self.attempt(caller.sends, |state| {
+            let outcome = attempt_send(state, caller, &mut message);
+            if let Some(Ok(_)) = outcome {
+                state.sent_since_write.count(sender, &self.sender_turns);
+            }
+            outcome
+        });
         if let Some(outcome) = outcome {
             return outcome.map(drop).map_err(|kind| self.refuse(message, kind));
         }

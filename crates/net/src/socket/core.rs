@@ -29,6 +29,7 @@ use super::observe::{OpenPipeReport, PipeEnd, PipeInfo, PipeWatcher};
 use super::pipe::{Pipe, warn_of_refusal};
 use super::race::until;
 use super::refusals::{LongestSent, PipeEnding, Refusals};
+use super::sender_turns::{SenderTurns, SentSinceWrite};
 use super::statistics::{PipeStatistics, Statistics};
 use super::turns::spin_policy;
 use super::waker_queue::{KeyedWakerQueues, WakerQueue};
@@ -58,6 +59,7 @@ pub(super) struct Core {
     pub(super) timer_changed: Notify,
     /// How calls spin, if the socket takes turns with its peer.
     pub(super) spin: Option<SpinPolicy>,
+    pub(super) sender_turns: SenderTurns,
 }
 
 /// The state behind the lock.
@@ -80,6 +82,7 @@ pub(super) struct State {
     /// When the timer task will look at the protocol; `None` for never.
     pub(super) timer_due: Option<Time>,
     pub(super) statistics: Statistics,
+    pub(super) sent_since_write: SentSinceWrite,
     pub(super) send_timeout: Option<Duration>,
     pub(super) receive_timeout: Option<Duration>,
     pub(super) receive_limit: ReceiveLimit,
@@ -149,6 +152,7 @@ impl Core {
             runtime,
             timer_changed: Notify::new(),
             spin: spin_policy(number),
+            sender_turns: SenderTurns::default(),
         })
     }
 
@@ -322,6 +326,7 @@ impl State {
             timer_runs: false,
             timer_due: None,
             statistics: Statistics::default(),
+            sent_since_write: SentSinceWrite::default(),
             send_timeout: None,
             receive_timeout: None,
             receive_limit: ReceiveLimit::new(RECEIVE_BYTES_MAX),

@@ -210,6 +210,9 @@ macro_rules! send_calls {
         }
 
         /// [`send`](Self::send) on the calling thread.
+        ///
+        /// Threads that send on the same socket at the same time take turns. A thread waits for its
+        /// turn for at most 1 ms while there is room; the send timeout begins after that.
         pub fn blocking_send(&self, message: impl IntoBytes) -> Result<(), SendError> {
             self.0.0.blocking_send(self.0.caller(), message.into_bytes())
         }

@@ -294,6 +294,8 @@ impl ConnectionHandler for Pipe {
             let mut out = BatchBuilder::new(batch, self.framing);
             state.protocol.fill(self.id, &mut out);
             let Tally { messages, bytes, longest } = out.tally();
+            let next = state.sent_since_write.written(messages, &self.core.sender_turns);
+            state.wakes.extend(next);
             let (messages_sent, bytes_sent) = (messages as u64, bytes as u64);
             self.count(state, Traffic { messages_sent, bytes_sent, ..Traffic::default() });
             if let Some(entry) = state.pipes.get_mut(&self.id) {
