@@ -71,9 +71,16 @@ pub fn compare(old: &Results, new: &Results, across: bool) -> Result<String, Unl
             text.push_str(&format!("The {word} run was interrupted; rows may be missing.\n"));
         }
     }
+    let mut judged = Vec::new();
     for key in keys(old, new) {
         let (before, after) = (find(old, key), find(new, key));
-        text.push_str(&line(key, before, after, across));
+        let (line, verdict) = line(key, before, after, across);
+        text.push_str(&line);
+        text.push('\n');
+        judged.extend(verdict);
+    }
+    if !judged.is_empty() {
+        text.push_str(&agreement(&judged));
         text.push('\n');
     }
     Ok(text)
@@ -138,43 +145,80 @@ fn find<'a>(run: &'a Results, wanted: RowKey<'_>) -> Option<&'a Row> {
     run.rows.iter().find(|row| key(row) == wanted)
 }
 
-fn line(key: RowKey<'_>, old: Option<&Row>, new: Option<&Row>, across: bool) -> String {
+/// A row of both runs, and its verdict if it has one.
+fn line(
+    key: RowKey<'_>,
+    old: Option<&Row>,
+    new: Option<&Row>,
+    across: bool,
+) -> (String, Option<Change>) {
     let (workload, cell, participant) = key;
     let name = terminal(&format!("{workload}/{cell}/{participant}"));
+    let without = |why, rest: &str| (aside(why, &name, rest), None);
     let (old, new) = match (old, new) {
         (Some(old), Some(new)) => (old, new),
-        (None, Some(new)) => return aside("only in the new run", &name, &state(new)),
-        (Some(old), None) => return aside("only in the old run", &name, &state(old)),
-        (None, None) => return name,
+        (None, Some(new)) => return without("only in the new run", &state(new)),
+        (Some(old), None) => return without("only in the old run", &state(old)),
+        (None, None) => return (name, None),
     };
     if old.known_bad || new.known_bad {
-        return aside("known bad", &name, &format!("{} → {}", state(old), state(new)));
+        return without("known bad", &format!("{} → {}", state(old), state(new)));
     }
     if is_raw(old) && is_raw(new) && earned(old).is_some() && earned(new).is_some() {
-        return aside("the limit", &name, "1 by definition");
+        return without("the limit", "1 by definition");
     }
     let versions = versions(old, new);
     let ratio = |row| earned(row).and_then(|earned| earned.ratio());
     let (Some(before), Some(after)) = (ratio(old), ratio(new)) else {
-        let states = format!("{} → {}{versions}", state(old), state(new));
-        return aside("not comparable", &name, &states);
+        return without("not comparable", &format!("{} → {}{versions}", state(old), state(new)));
     };
-    let head = if across { "" } else { judge(before, after) };
     let change = significant(after.median / before.median);
     let [from, to] = [before, after].map(|ratio| interval(ratio).line());
     let figures = format!("{from} → {to}  × {change}{versions}");
-    if across { format!("  {name}  {figures}") } else { aside(head, &name, &figures) }
+    if across {
+        return (format!("  {name}  {figures}"), None);
+    }
+    let verdict = Change::between(before, after);
+    (aside(verdict.word(), &name, &figures), Some(verdict))
 }
 
-/// Intervals that touch could hold the same truth.
-fn judge(old: Interval, new: Interval) -> &'static str {
-    if new.low > old.high {
-        "faster"
-    } else if new.high < old.low {
-        "slower"
-    } else {
-        "not distinguishable"
+/// How a ratio differs from that of an earlier run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Change {
+    Faster,
+    Slower,
+    /// Intervals that touch could hold the same truth.
+    Indistinguishable,
+}
+
+impl Change {
+    fn between(old: Interval, new: Interval) -> Change {
+        if new.low > old.high {
+            Change::Faster
+        } else if new.high < old.low {
+            Change::Slower
+        } else {
+            Change::Indistinguishable
+        }
     }
+
+    fn word(self) -> &'static str {
+        match self {
+            Change::Faster => "faster",
+            Change::Slower => "slower",
+            Change::Indistinguishable => "not distinguishable",
+        }
+    }
+}
+
+/// How many rows of the two runs agree. Of one program on one machine, about all do.
+fn agreement(judged: &[Change]) -> String {
+    let count = |change| judged.iter().filter(|&&judged| judged == change).count();
+    let (all, agree) = (judged.len(), count(Change::Indistinguishable));
+    // Down, so that 100 % means all of them.
+    let share = 100 * agree / all;
+    let (faster, slower) = (count(Change::Faster), count(Change::Slower));
+    format!("{agree} of {all} rows agree ({share} %); faster: {faster}, slower: {slower}")
 }
 
 /// The widest verdict is `not distinguishable`.

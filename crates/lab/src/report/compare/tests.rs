@@ -29,6 +29,12 @@ fn faster_and_slower_need_intervals_that_lie_apart() {
         let line = text.lines().find(|line| line.contains("/wigwag")).unwrap();
         assert!(line.starts_with(verdict), "{line}");
         assert!(text.contains("the limit"), "{text}");
+        let summary = match verdict {
+            "faster" => "0 of 1 rows agree (0 %); faster: 1, slower: 0",
+            "slower" => "0 of 1 rows agree (0 %); faster: 0, slower: 1",
+            _ => "1 of 1 rows agree (100 %); faster: 0, slower: 0",
+        };
+        assert_eq!(text.lines().last(), Some(summary));
     }
 }
 
@@ -99,6 +105,9 @@ fn rows_of_one_run_only_and_other_versions_are_reported() {
 #[test]
 fn a_run_compared_with_itself_has_nothing_to_tell_apart() {
     let text = compare(&rich(), &rich(), false).unwrap();
-    assert!(!text.contains("faster") && !text.contains("slower"), "{text}");
-    assert_eq!(text.lines().count(), rich().rows.len());
+    let differs = |line: &str| line.starts_with("faster") || line.starts_with("slower");
+    assert!(!text.lines().any(differs), "{text}");
+    assert_eq!(text.lines().count(), rich().rows.len() + 1);
+    let summary = text.lines().last().unwrap();
+    assert!(summary.contains("rows agree (100 %); faster: 0, slower: 0"), "{summary}");
 }
