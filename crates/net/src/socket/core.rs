@@ -65,7 +65,7 @@ pub(super) struct Core {
 /// The state behind the lock.
 pub(super) struct State {
     pub(super) protocol: Box<dyn Protocol>,
-    /// What the protocol says of itself, without a call for each message.
+    /// [`Protocol::uses_time`], kept here so that no message pays for a virtual call.
     pub(super) uses_time: bool,
     pub(super) pipes: HashMap<PipeId, PipeEntry>,
     last_pipe: u32,
