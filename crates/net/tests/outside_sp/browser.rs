@@ -1,7 +1,7 @@
 //! A page in Chromium that asks one of our REP sockets: over ws, on the port that serves the page, and
 //! over wss, on a port of its own.
 
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use wigwag_net::socket::Rep;
 use wigwag_net::ws::HttpEndpoint;
 
-use crate::peer::wanted;
+use crate::peer::{spawn, wanted};
 
 /// The browser needs this long at most to start and to end, on a busy machine.
 const BROWSER_PATIENCE: Duration = Duration::from_secs(60);
@@ -80,13 +80,16 @@ async fn answer(mut stream: TcpStream, site: Arc<Site>) {
 fn shown(address: &str, flags: &[String]) -> Output {
     let name = format!("wigwag-browser-{}-{}", std::process::id(), flags.len());
     let profile = std::env::temp_dir().join(name);
-    let output = Command::new("chromium")
-        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"])
-        .arg(format!("--user-data-dir={}", profile.display()))
-        .args(flags)
-        .args(["--dump-dom", address])
-        .output()
-        .unwrap_or_else(|error| panic!("chromium cannot be started: {error}"));
+    let browser = spawn(
+        Command::new("chromium")
+            .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"])
+            .arg(format!("--user-data-dir={}", profile.display()))
+            .args(flags)
+            .args(["--dump-dom", address])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped()),
+    );
+    let output = browser.wait_with_output().expect("a child of this process");
     let _ = std::fs::remove_dir_all(profile);
     output
 }

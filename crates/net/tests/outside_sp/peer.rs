@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Stdio};
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
 use std::thread;
 use std::time::Duration;
 
@@ -36,6 +36,26 @@ pub(crate) fn wanted() -> bool {
     wanted
 }
 
+/// Held for reading while a program starts. Until it has begun, its process has every descriptor of this
+/// one, so a listener that is closed here meanwhile goes on accepting connections in the kernel.
+static STARTS: RwLock<()> = RwLock::new(());
+
+/// Starts a program of another test only before or after `work`.
+pub(crate) fn between_starts<T>(work: impl FnOnce() -> T) -> T {
+    let _none = STARTS.write().unwrap_or_else(PoisonError::into_inner);
+    work()
+}
+
+/// Starts a program. Every test of this binary does so here.
+pub(crate) fn spawn(command: &mut Command) -> Child {
+    let started = {
+        let _start = STARTS.read().unwrap_or_else(PoisonError::into_inner);
+        command.spawn()
+    };
+    let program = command.get_program().display();
+    started.unwrap_or_else(|error| panic!("{program} cannot be started: {error}"))
+}
+
 /// A program that runs until it is dropped.
 pub(crate) struct Peer {
     child: Child,
@@ -59,15 +79,15 @@ impl Peer {
             _ if OURS.contains(&program) => &[],
             _ => &["--quoted", "--recv-timeout", &patience],
         };
-        let mut child = command(program)
-            .arg(format!("--{role}"))
-            .arg(if connect { "--connect" } else { "--bind" })
-            .arg(address)
-            .args(receives)
-            .args(more)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap_or_else(|error| panic!("{program} cannot be started: {error}"));
+        let mut child = spawn(
+            command(program)
+                .arg(format!("--{role}"))
+                .arg(if connect { "--connect" } else { "--bind" })
+                .arg(address)
+                .args(receives)
+                .args(more)
+                .stdout(Stdio::piped()),
+        );
         let lines = BufReader::new(child.stdout.take().expect("piped"));
         Peer { child, lines }
     }
@@ -121,11 +141,9 @@ fn mangos() -> &'static str {
     static PROGRAM: OnceLock<String> = OnceLock::new();
     PROGRAM.get_or_init(|| {
         let program = concat!(env!("CARGO_TARGET_TMPDIR"), "/mangoscat");
-        let built = Command::new("go")
-            .args(["build", "-o", program, "."])
-            .current_dir(MANGOS)
-            .output()
-            .unwrap_or_else(|error| panic!("go cannot be started: {error}"));
+        let mut build = Command::new("go");
+        build.args(["build", "-o", program, "."]).current_dir(MANGOS).stderr(Stdio::piped());
+        let built = spawn(&mut build).wait_with_output().expect("a child of this process");
         let said = String::from_utf8_lossy(&built.stderr);
         assert!(built.status.success(), "go build ended with {}: {said}", built.status);
         program.to_owned()
