@@ -171,12 +171,13 @@ impl Scheduler {
         lock(&self.members).remove(at)
     }
 
-    /// Enqueues a job, and wakes an executor for it.
+    /// Enqueues a job, and wakes an executor for it. A closed scheduler does neither: closing cancels
+    /// all jobs, one after the other, and an actor that was cancelled has often woken the next one. To
+    /// cancel that one here would nest as deep as a chain of actors is long.
     fn push(&self, job: Arc<dyn Runnable>, wakes: bool) {
         let mut queue = lock(&self.queue);
         if queue.closed {
-            drop(queue);
-            return job.cancel();
+            return;
         }
         // A caller that pushes without waking takes the first job itself.
         let executor = if wakes || !queue.jobs.is_empty() { queue.parked.pop() } else { None };
@@ -194,8 +195,7 @@ impl Scheduler {
     fn hand_over(&self, number: usize, waker: &Waker, job: Arc<dyn Runnable>, is_own: bool) {
         let mut queue = lock(&self.queue);
         if queue.closed {
-            drop(queue);
-            return job.cancel();
+            return;
         }
         if is_own {
             queue.jobs.push_back(job);

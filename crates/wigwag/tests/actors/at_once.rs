@@ -39,6 +39,10 @@ impl Quick {
         number
     }
 
+    pub fn set_next(&mut self, next: QuickRef) {
+        self.next = Some(next);
+    }
+
     pub fn take(&mut self, number: u64) {
         let _ = number;
     }
@@ -302,6 +306,30 @@ fn actors_end_with_their_runtime_asleep_or_not() {
         assert!(actor.add(1, 1).try_tell().is_err());
         assert_eq!(actor.handle().unwrap().reason(), Some(wigwag::Reason::RuntimeGone));
     }
+}
+
+/// Each actor has the only reference to the next one. To cancel one inside the other would take more
+/// stack than a thread has.
+#[test]
+fn a_long_chain_of_actors_ends_with_its_runtime() {
+    const ACTORS: u64 = 20_000;
+    let dropped = Arc::new(AtomicU64::new(0));
+    let runtime = wide();
+    let quick = || Quick { next: None, dropped: dropped.clone(), counted: 0 };
+    let first = runtime.block_on(async {
+        let first = quick().spawn();
+        let mut last = first.clone();
+        for _ in 1..ACTORS {
+            let next = quick().spawn();
+            last.set_next(next.clone()).ask().await.unwrap();
+            last = next;
+        }
+        first
+    });
+    assert_eq!(dropped.load(Ordering::SeqCst), 0);
+    drop(runtime);
+    assert_eq!(dropped.load(Ordering::SeqCst), ACTORS);
+    drop(first);
 }
 
 #[test]
