@@ -9,6 +9,7 @@ use wigwag_lab::report::html;
 use wigwag_lab::report::join::join;
 use wigwag_lab::report::markdown;
 use wigwag_lab::results::{Results, SCHEMA};
+use wigwag_lab::run::ratios;
 
 use crate::exit::{Code, Failed};
 use crate::lab::measure::write;
@@ -75,10 +76,12 @@ impl Compare {
 fn read(path: &Path) -> Result<Results, Failed> {
     let wrong = |why: String| usage(format!("{}: {why}", path.display()));
     let text = fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
-    let results: Results =
+    let mut results: Results =
         serde_json::from_str(&text).map_err(|error| wrong(format!("no such document: {error}")))?;
-    match results.schema == SCHEMA {
-        true => Ok(results),
-        false => Err(wrong(format!("is of schema {}, and this reads {SCHEMA}", results.schema))),
+    if results.schema != SCHEMA {
+        return Err(wrong(format!("is of schema {}, and this reads {SCHEMA}", results.schema)));
     }
+    // From the rounds: an older document may have intervals that were found in another way.
+    ratios::fill(&mut results.rows);
+    Ok(results)
 }

@@ -41,25 +41,62 @@ impl Spread {
     }
 }
 
-/// Runs of the same length that chance might have given instead, drawn from the rounds we have.
-const RESAMPLES: usize = 2_000;
+/// Rounds from which on the interval is read off the rounds themselves. With fewer, the true median lies
+/// outside of all of them more often than one time in twenty: with three, one time in four.
+const ORDERED_ROUNDS_MIN: usize = 6;
 
-/// The median of `rounds` between the ends of its 95 % interval: low, median, high. The interval is
-/// found by drawing as many rounds again from those that we have, many times over; the draws are
-/// always the same, so a document can be checked. `None` of no rounds or of one that is not finite.
+/// The quantiles of Student's distribution that leave out a fortieth at each end, for two rounds to
+/// five: one degree of freedom to four.
+const STUDENT: [f64; ORDERED_ROUNDS_MIN - 2] = [12.706, 4.303, 3.182, 2.776];
+
+/// The median of `rounds` between the ends of its 95 % interval: low, median, high. A single round has
+/// an interval without width, which says nothing. `None` of no rounds, or of one that is not finite or
+/// not above zero.
+///
+/// From six rounds on, the ends are the rounds of such a rank that the true median lies beyond either
+/// of them with a chance of a fortieth at most (the binomial distribution), whatever the rounds are
+/// distributed like. Two to five rounds cannot say that by their ranks; their interval is that of
+/// Student's distribution for the logarithms, since what disturbs a rate multiplies it.
 pub fn median_interval(rounds: &[f64]) -> Option<[f64; 3]> {
-    let median = Spread::of(rounds)?.median;
-    let mut random = SplitMix64::new(rounds.len() as u64);
-    let mut medians: Vec<f64> = (0..RESAMPLES)
-        .filter_map(|_| {
-            let draw = |_| rounds[(random.draw() % rounds.len() as u64) as usize];
-            let drawn: Vec<f64> = (0..rounds.len()).map(draw).collect();
-            Spread::of(&drawn).map(|spread| spread.median)
-        })
-        .collect();
-    medians.sort_by(f64::total_cmp);
-    let at = |per_mille: usize| medians.get((medians.len() - 1) * per_mille / 1_000).copied();
-    Some([at(25)?, median, at(975)?])
+    let Spread { median, min, max } = Spread::of(rounds)?;
+    if min <= 0.0 {
+        return None;
+    }
+    if min == max {
+        return Some([median; 3]);
+    }
+    if rounds.len() >= ORDERED_ROUNDS_MIN {
+        let mut sorted = rounds.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let left_out = ranks_left_out(sorted.len());
+        return Some([sorted[left_out], median, sorted[sorted.len() - 1 - left_out]]);
+    }
+    let count = rounds.len() as f64;
+    let logarithms: Vec<f64> = rounds.iter().map(|round| round.ln()).collect();
+    let mean = logarithms.iter().sum::<f64>() / count;
+    let squares: f64 = logarithms.iter().map(|logarithm| (logarithm - mean).powi(2)).sum();
+    let half = STUDENT[rounds.len() - 2] * (squares / (count - 1.0) / count).sqrt();
+    Some([(mean - half).exp(), median, (mean + half).exp()])
+}
+
+/// The rounds at each end that the interval of the median leaves out: as many as the true median lies
+/// among or beyond with a chance of a fortieth at most.
+fn ranks_left_out(rounds: usize) -> usize {
+    let n = rounds as f64;
+    // The chance that exactly `k` of `n` rounds lie below the median, in logarithms: 2^-n has no
+    // number for a thousand rounds.
+    let mut exactly = -n * f64::ln(2.0);
+    let mut at_most = exactly.exp();
+    let mut left_out = 0;
+    for k in 1..=rounds / 2 {
+        exactly += ((n - k as f64 + 1.0) / k as f64).ln();
+        at_most += exactly.exp();
+        if at_most > 0.025 {
+            break;
+        }
+        left_out = k;
+    }
+    left_out
 }
 
 /// Samples that must lie beyond a percentile for it to be given: 100 samples for the 90th, 1,000
@@ -187,37 +224,50 @@ mod tests {
     }
 
     #[test]
-    fn the_interval_lies_around_the_median_and_repeats() {
-        let rounds = [0.9, 1.0, 1.1, 0.95, 1.05];
-        let [low, median, high] = median_interval(&rounds).unwrap();
-        assert!(low < median && median < high, "{low} {median} {high}");
-        assert!((0.9..=1.1).contains(&low) && (0.9..=1.1).contains(&high));
-        assert_eq!(median_interval(&rounds), Some([low, median, high]));
+    fn the_interval_of_a_few_rounds_is_students_for_their_logarithms() {
+        let ends = |rounds: &[f64]| median_interval(rounds).unwrap().map(|end| (end * 1e3).round());
+        // Logarithms -0.1, 0, 0.1: 0.1 / √3 × 4.303 = 0.2484.
+        let rounds = [-0.1_f64, 0.0, 0.1].map(f64::exp);
+        assert_eq!(ends(&rounds), [780.0, 1000.0, 1282.0]);
+        // The same with five: 0.1 × √(5/8) / √5 × 2.776 = 0.0982.
+        let rounds = [-0.1_f64, -0.05, 0.0, 0.05, 0.1].map(f64::exp);
+        assert_eq!(ends(&rounds), [907.0, 1000.0, 1103.0]);
         assert_eq!(median_interval(&[2.0]), Some([2.0; 3]));
-        assert_eq!(median_interval(&[]), None);
-        assert_eq!(median_interval(&[f64::NAN]), None);
+        assert_eq!(median_interval(&[2.0; 4]), Some([2.0; 3]));
+        for none in [&[][..], &[f64::NAN], &[1.0, 0.0], &[1.0, -1.0]] {
+            assert_eq!(median_interval(none), None);
+        }
     }
 
-    /// The distribution of a resampled median is known: it is at most the value of rank `k` when
-    /// more than half of the draws are, and each is with a chance of `k / n`.
+    /// The ranks are those of the tables for the sign test at 5 %.
     #[test]
-    fn the_interval_leaves_out_a_fortieth_at_each_end() {
-        let n = 101_i32;
-        let at_most = |k: i32| {
-            let chance = f64::from(k) / f64::from(n);
-            let exactly = |hits: i32| {
-                let ways = (1..=hits).map(|i| f64::from(n - hits + i) / f64::from(i));
-                ways.product::<f64>() * chance.powi(hits) * (1.0 - chance).powi(n - hits)
+    fn the_interval_of_many_rounds_leaves_out_the_ranks_of_the_sign_test() {
+        for (rounds, left_out) in
+            [(6, 0), (8, 0), (9, 1), (12, 2), (25, 7), (100, 39), (2_000, 955)]
+        {
+            assert_eq!(ranks_left_out(rounds), left_out, "{rounds}");
+        }
+        let rounds: Vec<f64> = (1..=9).rev().map(f64::from).collect();
+        assert_eq!(median_interval(&rounds), Some([2.0, 5.0, 8.0]));
+    }
+
+    /// Rounds of which each is drawn from one distribution, half of it below 1: about 19 of 20
+    /// intervals contain the true median.
+    #[test]
+    fn the_interval_contains_the_true_median_as_often_as_it_says() {
+        let mut random = SplitMix64::new(7);
+        for count in [3, 5, 6, 9, 20] {
+            let mut round = |_| {
+                let uniform = || (random.draw() >> 11) as f64 / (1_u64 << 53) as f64;
+                (std::iter::repeat_with(uniform).take(12).sum::<f64>() - 6.0).exp()
             };
-            (n / 2 + 1..=n).map(exactly).sum::<f64>()
-        };
-        let rounds: Vec<f64> = (1..=n).map(f64::from).collect();
-        let [low, median, high] = median_interval(&rounds).unwrap();
-        assert_eq!(median, 51.0);
-        // Ranks are whole, so an end may be off by the chance of one of them, about 1 %.
-        let (below, above) = (at_most(low as i32 - 1), 1.0 - at_most(high as i32));
-        for beyond in [below, above] {
-            assert!((0.01..=0.04).contains(&beyond), "{low} {high}: {below} {above}");
+            let contains = |rounds: Vec<f64>| {
+                let [low, _, high] = median_interval(&rounds).unwrap();
+                low <= 1.0 && 1.0 <= high
+            };
+            let hits =
+                (0..2_000).filter(|_| contains((0..count).map(&mut round).collect())).count();
+            assert!((1_880..1_990).contains(&hits), "{count} rounds: {hits} of 2,000");
         }
     }
 

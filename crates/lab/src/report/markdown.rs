@@ -75,6 +75,10 @@ fn where_behind(layout: &Layout<'_>) -> String {
         text.push_str("In no cell is another system ahead of wigwag.\n");
         return text;
     }
+    text.push_str(
+        "In the median of the same rounds. Where the interval reaches 1, these rounds do not settle who \
+         is ahead.\n\n",
+    );
     let head = ["cell", "figure", "wigwag", "ahead", "its figure", "wigwag ÷ it"];
     text.push_str(&head_of(&head.map(str::to_owned)));
     for it in &all {

@@ -23,8 +23,9 @@ pub(crate) fn section(layout: &Layout<'_>) -> String {
         return text;
     }
     text.push_str(
-        "<p>Cells in which another system has a better figure in the same rounds, beyond doubt: the \
-         95 % interval of the ratio lies below 1. Cells at an ordered rate are not compared.</p>\n",
+        "<p>Cells in which another system has a better figure, in the median of the same rounds. Where \
+         the 95 % interval of the ratio reaches 1, these rounds do not settle who is ahead. Cells at an \
+         ordered rate are not compared.</p>\n",
     );
     let head = "<th scope=col>cell</th><th scope=col class=word>figure</th>\
                 <th scope=col>wigwag</th><th scope=col class=word>ahead</th>\
