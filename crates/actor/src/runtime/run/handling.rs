@@ -13,9 +13,9 @@ use crate::mailbox::{Mailbox, refuse};
 use crate::reason::Reason;
 use crate::reply::{Asker, Reply, ReplyBatch, ReplySlot};
 use crate::runtime::actor::{Actor, Handled};
-use crate::runtime::run::pace::{ChunkStart, OneByOne, Pace};
+use crate::runtime::run::pace::{ChunkStart, Pace};
 use crate::runtime::run::sources::{EncodedCalls, enter, is_gone};
-use crate::runtime::run::spans::{NoSpans, Spans};
+use crate::runtime::run::spans::{OneByOne, Quick, Spans};
 use crate::runtime::run::{CallSource, ChunkRun, Remaining, RunPause, Unfinished, run_calls};
 use crate::runtime::side_by_side::PendingCall;
 #[cfg(feature = "testing")]
@@ -140,12 +140,8 @@ pub(crate) fn handle_chunk<A: Actor>(
             let count = (frames.calls(), frames.asks());
             let source = EncodedCalls::new(frames, owner, provenance.origin, control);
             let run = ChunkRun::new(source, count, provenance);
-            if has_asks {
-                let pace = &mut answers.get_or_insert_default().pace;
-                handle_paced(actor, run, pace, spans, &mut reply, control)
-            } else {
-                handle_run(actor, run, spans, &mut reply, || control.is_marked())
-            }
+            let pace = has_asks.then(|| &mut answers.get_or_insert_default().pace);
+            handle_frames(actor, run, pace, spans, &mut reply, control)
         }
         (Chunk::Frames(_), None) => {
             (Ok(RunPause::End), Remaining::Frames { calls: 0, asks: 0, position: None })
@@ -153,15 +149,10 @@ pub(crate) fn handle_chunk<A: Actor>(
         (Chunk::Mails(mails), _) => {
             let count = (mails.len(), 0);
             let run = ChunkRun::new(mails.drain(), count, provenance);
-            if calls.source.is_timer() {
-                // The call of a timer begins now or never: no control mail goes before it.
-                handle_run(actor, run, spans, &mut reply, || false)
-            } else {
-                let pacing = Pacing::new();
-                handle_run(actor, run, spans, &mut reply, || {
-                    control.is_marked() || pacing.breaks_off()
-                })
-            }
+            let (is_timer, pacing) = (calls.source.is_timer(), Pacing::new());
+            // The call of a timer begins now or never: no control mail goes before it.
+            let breaks_off = || !is_timer && (control.is_marked() || pacing.breaks_off());
+            handle_run(actor, run, spans.map(|it| OneByOne(Some(it))), &mut reply, breaks_off)
         }
     };
     if pause.is_err() {
@@ -247,11 +238,7 @@ pub(crate) fn handle_call<A: Actor>(
     reply: &mut Reply<'_>,
     spans: Option<Spans>,
 ) -> PauseResult<A::Message> {
-    let handled = caught(|| match spans {
-        None => enter(actor, message, reply, NoSpans),
-        Some(spans) => enter_in_span(actor, message, reply, spans),
-    });
-    Ok(match handled? {
+    Ok(match caught(|| enter(actor, message, reply, OneByOne(spans)))? {
         Handled::Done => {
             reply.end();
             RunPause::End
@@ -261,33 +248,23 @@ pub(crate) fn handle_call<A: Actor>(
     })
 }
 
-#[cold]
-fn enter_in_span<A: Actor>(
-    actor: &mut A,
-    message: A::Message,
-    reply: &mut Reply<'_>,
-    spans: Spans,
-) -> Handled<A::Message> {
-    enter(actor, message, reply, spans)
-}
-
 #[inline(always)]
 fn caught<T>(enter: impl FnOnce() -> T) -> Result<T, Reason> {
     catch_unwind(AssertUnwindSafe(enter)).map_err(|payload| Reason::panicked(&*payload))
 }
 
-/// Handles the calls of a chunk; returns those that have not begun.
+/// Handles the calls of a chunk, in `scope` if it is a rare one; returns those that have not begun.
 fn handle_run<A: Actor>(
     actor: &mut A,
     mut run: ChunkRun<'_, A, impl CallSource<A>>,
-    spans: Option<Spans>,
+    scope: Option<OneByOne>,
     reply: &mut Reply<'_>,
     breaks_off: impl Fn() -> bool,
 ) -> (PauseResult<A::Message>, Remaining<A::Message>) {
     let source = &mut run.source;
-    let pause = caught(|| match spans {
-        None => run_calls(source, actor, reply, NoSpans, breaks_off),
-        Some(spans) => run_in_spans(source, actor, reply, spans, breaks_off),
+    let pause = caught(|| match scope {
+        None => run_calls(source, actor, reply, Quick, breaks_off),
+        Some(scope) => run_one_by_one(source, actor, reply, scope, breaks_off),
     });
     end_run(pause, run, reply)
 }
@@ -307,57 +284,41 @@ fn end_run<A: Actor>(
 }
 
 #[cold]
-fn run_in_spans<A: Actor>(
+#[inline(never)]
+fn run_one_by_one<A: Actor>(
     source: &mut impl CallSource<A>,
     actor: &mut A,
     reply: &mut Reply<'_>,
-    spans: Spans,
+    scope: OneByOne,
     breaks_off: impl Fn() -> bool,
 ) -> RunPause<A::Message> {
-    run_calls(source, actor, reply, spans, breaks_off)
+    run_calls(source, actor, reply, scope, breaks_off)
 }
 
-/// Handles a chunk of a session that contains asks.
+/// Handles a chunk of a session, with a `pace` if it contains asks: the calls of an actor with slow
+/// handlers one by one, until the time of the turn is over.
 #[inline(always)]
-fn handle_paced<A: Actor>(
+fn handle_frames<A: Actor>(
     actor: &mut A,
     run: ChunkRun<'_, A, EncodedCalls<'_, A::Message>>,
-    pace: &mut Pace,
+    pace: Option<&mut Pace>,
     spans: Option<Spans>,
     reply: &mut Reply<'_>,
     control: &Control,
 ) -> (PauseResult<A::Message>, Remaining<A::Message>) {
-    let (start, calls) = (pace.begin(), run.calls());
-    let end = match &start {
-        ChunkStart::Coarse(_) => handle_run(actor, run, spans, reply, || control.is_marked()),
-        ChunkStart::Precise(_) => handle_slowly(actor, run, &start, spans, reply, control),
-    };
-    let left = match &end.1 {
-        Remaining::Frames { calls, .. } => *calls,
-        Remaining::Mails(_) => 0,
-    };
-    pace.end(&start, calls - left.min(calls));
+    let (start, calls) = (pace.as_ref().map(|pace| pace.begin()), run.calls());
+    let is_slow = matches!(start, Some(ChunkStart::Precise(_)));
+    let scope = (is_slow || spans.is_some()).then_some(OneByOne(spans));
+    let breaks_off = || control.is_marked() || start.as_ref().is_some_and(ChunkStart::breaks_off);
+    let end = handle_run(actor, run, scope, reply, breaks_off);
+    if let (Some(pace), Some(start)) = (pace, &start) {
+        let left = match &end.1 {
+            Remaining::Frames { calls, .. } => *calls,
+            Remaining::Mails(_) => 0,
+        };
+        pace.end(start, calls - left.min(calls));
+    }
     end
-}
-
-/// Handles the calls of a chunk one by one, until the time of the turn is over.
-#[cold]
-#[inline(never)]
-fn handle_slowly<A: Actor>(
-    actor: &mut A,
-    mut run: ChunkRun<'_, A, EncodedCalls<'_, A::Message>>,
-    start: &ChunkStart,
-    spans: Option<Spans>,
-    reply: &mut Reply<'_>,
-    control: &Control,
-) -> (PauseResult<A::Message>, Remaining<A::Message>) {
-    let source = &mut run.source;
-    let breaks_off = || control.is_marked() || start.breaks_off();
-    let pause = caught(|| match spans {
-        None => run_calls(source, actor, reply, OneByOne, breaks_off),
-        Some(spans) => run_in_spans(source, actor, reply, spans, breaks_off),
-    });
-    end_run(pause, run, reply)
 }
 
 /// How many calls of a chunk are handled before the actor yields.

@@ -12,7 +12,6 @@ use tokio::time::Instant;
 
 use crate::limits::{QUICK_CALL, TURN_TIME_MAX};
 use crate::mailbox::backlog::since::Since;
-use crate::runtime::run::spans::CallScope;
 
 /// The pace of one actor, for its calls from other processes.
 #[derive(Debug, Default)]
@@ -71,20 +70,6 @@ impl ChunkStart {
             ChunkStart::Coarse(_) => false,
             ChunkStart::Precise(begun) => begun.elapsed() >= TURN_TIME_MAX,
         }
-    }
-}
-
-/// Calls of an actor with slow handlers.
-#[derive(Clone, Copy)]
-pub(super) struct OneByOne;
-
-impl CallScope for OneByOne {
-    fn is_separate(self) -> bool {
-        true
-    }
-
-    fn enter<T>(self, _: u32, handler: impl FnOnce() -> T) -> T {
-        handler()
     }
 }
 

@@ -189,15 +189,16 @@ impl<'a, M> EncodedCalls<'a, M> {
             None => Reader::new(call.arguments),
             Some(shared) => Reader::of_owner(shared, call.arguments),
         };
-        let handled = scope.enter(method, || handle_alone(actor, method, arguments.clone(), reply));
-        let handled = match handled {
+        let mut enter = |reply: &mut Reply<'_>| {
+            scope.enter(method, || handle_alone(actor, method, arguments.clone(), reply))
+        };
+        let handled = match enter(reply) {
             Err(DecodeError::NeedsSession) => {
                 // Only a call with a reference to an actor needs to know its session, and it is
                 // too long to be one of a run. Every other call is spared that.
                 let mut handled = Err(DecodeError::NeedsSession);
                 self.owner.reading(call.arguments, &mut || {
-                    handled = scope
-                        .enter(method, || handle_alone(actor, method, arguments.clone(), reply));
+                    handled = enter(reply);
                     matches!(handled, Ok(Some(_)))
                 });
                 handled

@@ -1,9 +1,11 @@
-//! A `tracing` span around each call, for actors started with spans.
+//! The ways in which the calls of a run are entered.
 //!
-//! All other actors pay one comparison per chunk of calls. In spans, calls are entered one by one,
-//! also those that come in runs.
+//! Nearly all runs are [`Quick`]. The loop over the calls is compiled for each actor, with its handlers
+//! in it, and once more for everything that is rare: calls within `tracing` spans, and the calls of an
+//! actor with slow handlers. Both are [`OneByOne`].
 
 use tracing::Span;
+use tracing::span::EnteredSpan;
 
 use crate::message::Message;
 use crate::reference::interface::Interface;
@@ -18,11 +20,11 @@ pub(crate) trait CallScope: Copy {
     fn enter<T>(self, method: u32, handler: impl FnOnce() -> T) -> T;
 }
 
-/// Calls without spans.
+/// Calls without spans, of which those that come in runs are handled in loops of their own.
 #[derive(Clone, Copy)]
-pub(crate) struct NoSpans;
+pub(crate) struct Quick;
 
-impl CallScope for NoSpans {
+impl CallScope for Quick {
     #[inline(always)]
     fn is_separate(self) -> bool {
         false
@@ -34,6 +36,24 @@ impl CallScope for NoSpans {
     }
 }
 
+/// Calls that are entered one by one, also those that come in runs, with spans or without.
+#[derive(Clone, Copy)]
+pub(crate) struct OneByOne(pub(crate) Option<Spans>);
+
+impl CallScope for OneByOne {
+    #[inline(always)]
+    fn is_separate(self) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn enter<T>(self, method: u32, handler: impl FnOnce() -> T) -> T {
+        // The handler stands here once, so that it is compiled once.
+        let _entered = self.0.map(|spans| spans.entered(method));
+        handler()
+    }
+}
+
 /// The actor whose calls get spans.
 #[derive(Clone, Copy)]
 pub(crate) struct Spans {
@@ -41,17 +61,14 @@ pub(crate) struct Spans {
     pub(crate) number: u64,
 }
 
-impl CallScope for Spans {
-    fn is_separate(self) -> bool {
-        true
-    }
-
-    fn enter<T>(self, method: u32, handler: impl FnOnce() -> T) -> T {
-        self.of(method).in_scope(handler)
-    }
-}
-
 impl Spans {
+    /// Enters the span of a call of method `method`, which ends with the result.
+    #[cold]
+    #[inline(never)]
+    fn entered(self, method: u32) -> EnteredSpan {
+        self.of(method).entered()
+    }
+
     /// The span of a call of method `method`.
     fn of(self, method: u32) -> Span {
         let (actor, method) = (self.schema.name, self.schema.method_name(method));
