@@ -69,6 +69,7 @@ impl ConnectionHandler for DrivenSession<'_> {
     }
 
     fn fill(&self, batch: &mut Batch, now: Time) {
+        self.session.give_way_to_holders();
         self.session.publish_between_turns();
         let mut sending = self.session.sending();
         if sending.epoch != self.connection.epoch {

