@@ -40,7 +40,7 @@ const WORKSPACE_TESTS: &[&str] = &["test", "--workspace", "--no-fail-fast"];
 const WORKSPACE_THREADS: (&str, &str) = ("RUST_TEST_THREADS", "4");
 
 /// The examples of a crate's documentation are compiled as one crate, which rustdoc does in one codegen
-/// unit unless it is told otherwise: those of `wigwag` take 81 s so, and 54 s with four.
+/// unit unless it is told otherwise: those of `wigwag` take 81 s so, and 56 s with four.
 const DOC_TESTS_FLAGS: (&str, &str) = ("RUSTDOCFLAGS", "-C codegen-units=4");
 
 /// The tests that wait most of the time, for other programs or for what must not happen: those of

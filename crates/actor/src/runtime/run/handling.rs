@@ -185,7 +185,7 @@ pub(crate) fn handle_chunk<A: Actor>(
     }
 }
 
-/// What an actor keeps for its answers to other processes.
+/// The memory and the pace of an actor's answers to other processes.
 #[derive(Default)]
 pub(crate) struct SessionAnswers {
     /// Memory for the answers of a run.
