@@ -12,22 +12,12 @@ use std::process::ExitCode;
 mod workspace;
 mod metadata;
 mod table;
-mod map;
-mod rooms;
-mod cases;
-mod guarantees;
-mod pure;
-mod no_c;
-mod dependencies;
-mod exports;
-mod hints;
 mod step;
+mod checks;
 mod tally;
 mod setup;
-mod python;
-mod test;
 mod typescript;
-mod check;
+mod test;
 mod libfuzzer;
 mod mutants;
 mod nightly;
@@ -52,10 +42,10 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let held = match words.as_slice() {
         ["test"] => test::run(),
-        ["check"] => check::run(),
-        ["map"] => map::run(None),
-        ["map", "--print"] => map::print(),
-        ["map", file] if !file.starts_with('-') => map::run(Some(file)),
+        ["check"] => checks::run(),
+        ["map"] => checks::map::run(None),
+        ["map", "--print"] => checks::map::print(),
+        ["map", file] if !file.starts_with('-') => checks::map::run(Some(file)),
         ["nightly"] => nightly::run(),
         ["mutants", package, shard] => mutants::run_one(package, shard),
         ["help" | "--help" | "-h"] => {

@@ -2,13 +2,13 @@
 //!
 //! The programs are listed in one table. A missing program is installed from the system's package
 //! registry. If it is still missing afterwards, the run fails, because a silently skipped test is
-//! worse than a failed one. Python packages are in `python.rs`.
+//! worse than a failed one. Python packages are in `setup/python.rs`.
+
+mod python;
 
 use std::env;
 use std::path::Path;
 use std::process::{Command, Stdio};
-
-use crate::python;
 
 /// A program that tests start.
 struct RequiredProgram {

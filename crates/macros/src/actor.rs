@@ -5,17 +5,14 @@ use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote};
 use syn::meta;
 use syn::parse::Parser;
-use syn::{
-    FnArg, Ident, ImplItem, ImplItemFn, Item, ItemImpl, PathArguments, Type, Visibility,
-    parse_quote,
-};
+use syn::{Ident, Item, ItemImpl, PathArguments, Type, parse_quote};
 
-use crate::definition::{Definition, Reach};
 use crate::errors::Errors;
-use crate::method::Method;
-use crate::{
-    comment, former, handler, implements, interface, kind, message, reference, route, side_by_side,
-};
+use crate::generate::{handler, implements, message, reference, schema};
+use crate::interface;
+use crate::parse::definition::{Definition, Reach};
+use crate::parse::method::{Method, call};
+use crate::parse::{comment, former, kind, route, side_by_side};
 
 /// Returns the item unchanged and the code that belongs to it, or the errors.
 pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
@@ -129,27 +126,12 @@ fn from_impl(
         },
         message::expand(&definition),
         reference::expand(&definition),
-        handler::interface(&definition),
+        schema::interface(&definition),
         implements::calls(&definition),
         if options.life.is_some() { TokenStream::new() } else { handler::life(&definition) },
         handler::actor(&definition),
     ];
     Some(parts.into_iter().collect())
-}
-
-/// Returns true if [`call`] finds a call.
-pub(crate) fn is_call(item: &ImplItem) -> bool {
-    call(item).is_some()
-}
-
-/// A public method with `self`. Private methods and functions without `self` are not calls.
-fn call(item: &ImplItem) -> Option<&ImplItemFn> {
-    let ImplItem::Fn(function) = item else {
-        return None;
-    };
-    let is_public = matches!(function.vis, Visibility::Public(_));
-    let has_self = matches!(function.sig.inputs.first(), Some(FnArg::Receiver(_)));
-    (is_public && has_self).then_some(function)
 }
 
 /// The last segment of the type's path: `Counter` of `impl bank::Counter`.

@@ -9,7 +9,7 @@ use syn::parse::Parser;
 use syn::{ItemFn, LitInt, LitStr, Result, ReturnType, Type};
 
 use crate::errors::Errors;
-use crate::method::call_site_at;
+use crate::hygiene::call_site_at;
 
 /// The options of the attribute.
 #[derive(Default)]

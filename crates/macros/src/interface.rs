@@ -9,10 +9,12 @@ use quote::{ToTokens, quote};
 use syn::ext::IdentExt;
 use syn::{FnArg, Generics, Ident, ItemTrait, ReturnType, TraitItem, TraitItemFn};
 
-use crate::definition::{Definition, Reach};
 use crate::errors::Errors;
-use crate::method::{Method, call_site_at};
-use crate::{comment, former, handler, implements, kind, message, reference, route, side_by_side};
+use crate::generate::{implements, message, reference, schema};
+use crate::hygiene::call_site_at;
+use crate::parse::definition::{Definition, Reach};
+use crate::parse::method::Method;
+use crate::parse::{comment, former, kind, route, side_by_side};
 
 /// Returns the trait unchanged and the code that callers need.
 pub(crate) fn expand(block: &ItemTrait, errors: &mut Errors) -> TokenStream {
@@ -53,7 +55,7 @@ pub(crate) fn expand(block: &ItemTrait, errors: &mut Errors) -> TokenStream {
     let docs = format!(" Stands for the interface `{name}`, which is a trait and no type.");
     let message = message::expand(&definition);
     let reference = reference::expand(&definition);
-    let described = handler::interface(&definition);
+    let described = schema::interface(&definition);
     let calls = implements::calls(&definition);
     let implemented = implements::interface(&definition);
     let block = route::without_in_trait(former::without_in_trait(block.clone()));

@@ -13,9 +13,9 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, quote, quote_spanned};
 use syn::{Data, DeriveInput, GenericParam, Generics, Ident, Type, WherePredicate, parse_quote};
 
-use crate::definition::local;
 use crate::errors::Errors;
-use crate::kind;
+use crate::hygiene::local;
+use crate::parse::kind;
 use options::TypeOptions;
 use shape::{FixedForm, StructLike};
 

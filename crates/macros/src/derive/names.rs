@@ -9,10 +9,9 @@ use syn::{Attribute, Data, DeriveInput, Field, Fields};
 
 use super::options::{FieldCodec, check_variant, former_names, variant_numbers};
 use super::shape::checked;
-use crate::comment;
 use crate::errors::Errors;
-use crate::kind;
-use crate::method::mixed_site_at;
+use crate::hygiene::mixed_site_at;
+use crate::parse::{comment, kind};
 
 /// The names of the fields or variants. Types that contain each other, for which the constant would
 /// depend on itself, have the names of one level only.

@@ -8,7 +8,7 @@ use syn::{
 
 use super::shape::MessageField;
 use crate::errors::Errors;
-use crate::{former, kind};
+use crate::parse::{former, kind};
 
 /// The options of the type.
 #[derive(Default)]

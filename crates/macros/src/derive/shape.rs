@@ -6,11 +6,10 @@ use syn::spanned::Spanned;
 use syn::{Field, Fields, Generics, Ident, Type};
 
 use super::options::FieldCodec;
-use crate::definition::local;
 use crate::errors::Errors;
-use crate::fields::{check, read, take};
-use crate::kind;
-use crate::method::{mixed_site_at, payload};
+use crate::generate::fields::{check, read, take};
+use crate::hygiene::{local, mixed_site_at};
+use crate::parse::kind::{self, payload};
 
 /// One field.
 pub(super) struct MessageField<'a> {

@@ -7,7 +7,7 @@ use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::Ident;
 
-use crate::method::mixed_site_at;
+use crate::hygiene::mixed_site_at;
 
 /// Code that refuses an array of fewer than `required` values; empty if none is required.
 pub(crate) fn check(count: &Ident, required: usize, noun: &str) -> TokenStream {

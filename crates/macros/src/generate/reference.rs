@@ -4,8 +4,10 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::parse_quote;
 
-use crate::definition::{Definition, local};
-use crate::method::{Argument, ArgumentForm, Method, call_site_at};
+use crate::hygiene::{call_site_at, local};
+use crate::parse::argument::{Argument, ArgumentForm};
+use crate::parse::definition::Definition;
+use crate::parse::method::Method;
 
 /// Generates the newtype over `Ref` and its methods.
 pub(crate) fn expand(definition: &Definition) -> TokenStream {

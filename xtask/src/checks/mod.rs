@@ -2,9 +2,19 @@
 //!
 //! Every step runs, even after a failed one, so that one run shows all faults.
 
+pub(crate) mod map;
+mod rooms;
+mod cases;
+mod guarantees;
+mod pure;
+mod no_c;
+mod dependencies;
+mod exports;
+mod hints;
+
 use crate::metadata::Metadata;
 use crate::step::{self, Report};
-use crate::{cases, dependencies, exports, guarantees, hints, map, no_c, pure, rooms, workspace};
+use crate::workspace;
 
 const FORMAT: &[&str] = &["fmt", "--all", "--check"];
 const LINTS: &[&str] = &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];

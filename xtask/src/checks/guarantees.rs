@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::cases::{comment_of, links};
+use crate::checks::cases::{comment_of, links};
 use crate::workspace;
 
 /// The pages with promises, relative to the root of the workspace, each with the header of the last

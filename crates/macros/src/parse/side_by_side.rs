@@ -12,8 +12,8 @@ use syn::{
 };
 
 use crate::errors::Errors;
-use crate::kind;
-use crate::method::Argument;
+use crate::parse::argument::Argument;
+use crate::parse::{kind, method};
 
 const OPTIONS: &str = "#[wigwag::handler] takes `side_by_side` and optionally `cancellable` and \
                        `serial_by = argument`";
@@ -149,7 +149,7 @@ pub(crate) fn desugared(block: &ItemImpl) -> ItemImpl {
     let mut block = block.clone();
     let parameters: Vec<_> = block.generics.params.iter().filter_map(parameter).collect();
     for item in &mut block.items {
-        if !crate::actor::is_call(item) {
+        if method::call(item).is_none() {
             continue;
         }
         let ImplItem::Fn(function) = item else { continue };

@@ -10,8 +10,9 @@ use proc_macro2::{Literal, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::ext::IdentExt;
 
-use crate::definition::{Definition, local, locals};
-use crate::method::{Method, mixed_site_at};
+use crate::hygiene::{local, mixed_site_at};
+use crate::parse::definition::{Definition, locals};
+use crate::parse::method::Method;
 
 /// Generates one `impl HasCall` for each call, and the way from this reference to those of the
 /// interfaces.

@@ -3,10 +3,12 @@
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote};
 use syn::ext::IdentExt;
-use syn::{Generics, Ident, Visibility, parse_quote};
+use syn::{Generics, Ident, Type, Visibility, parse_quote};
 
 use crate::errors::Errors;
-use crate::method::{Method, call_site_at};
+use crate::hygiene::{call_site_at, local};
+use crate::parse::kind::{self, Unsupported};
+use crate::parse::method::Method;
 
 /// Whence an actor can be called.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -15,6 +17,16 @@ pub(crate) enum Reach {
     Exportable,
     /// From its own process only.
     Local,
+}
+
+impl Reach {
+    /// Why a type cannot be in a call with this reach.
+    pub(super) fn unsupported(self, written: &Type) -> Option<Unsupported> {
+        match self {
+            Reach::Exportable => kind::unsupported(written.to_token_stream()),
+            Reach::Local => kind::unsupported_in_process(written.to_token_stream()),
+        }
+    }
 }
 
 /// An interface: its calls in order.
@@ -171,12 +183,6 @@ fn check_variants(methods: &[Method], errors: &mut Errors) {
             );
         }
     }
-}
-
-/// The name of a local variable in generated code, which an argument of the user's method cannot
-/// shadow.
-pub(crate) fn local(name: &str) -> Ident {
-    Ident::new(name, Span::mixed_site())
 }
 
 /// Names for the arguments of `method` where generated code destructures them.

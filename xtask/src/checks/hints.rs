@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use crate::exports::{is_local, links};
+use crate::checks::exports::{is_local, links};
 use crate::metadata::Metadata;
 use crate::workspace;
 

@@ -1,7 +1,10 @@
 //! Checks on types as they are written in the source, and their text in a schema.
 
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
+use quote::quote_spanned;
 use syn::{GenericArgument, Ident, PathArguments, Type};
+
+use crate::hygiene::mixed_site_at;
 
 /// Why a type can neither wait in a mailbox nor travel.
 #[derive(Clone, Copy)]
@@ -179,6 +182,12 @@ fn spell(tokens: TokenStream, text: &mut String) {
             word => text.push_str(&word.to_string()),
         }
     }
+}
+
+/// A type, written such that all uses of one that has no encoding are the same error, which the
+/// compiler then reports once.
+pub(crate) fn payload(kind: &TokenStream, span: Span) -> TokenStream {
+    quote_spanned!(mixed_site_at(span)=> <#kind as ::wigwag::__private::Payload>::Value)
 }
 
 #[cfg(test)]

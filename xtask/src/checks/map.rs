@@ -7,8 +7,9 @@
 use std::collections::BTreeMap;
 use std::fs;
 
+use crate::checks::{no_c, pure};
 use crate::metadata::{DependencyKind, Metadata};
-use crate::{no_c, pure, table, workspace};
+use crate::{table, workspace};
 
 /// The page with the map, relative to the root of the workspace.
 pub(crate) const PAGE: &str = "ARCHITECTURE.md";
