@@ -76,10 +76,13 @@ impl Compare {
 fn read(path: &Path) -> Result<Results, Failed> {
     let wrong = |why: String| usage(format!("{}: {why}", path.display()));
     let text = fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
-    let mut results: Results =
-        serde_json::from_str(&text).map_err(|error| wrong(format!("no such document: {error}")))?;
+    let another = |why: String| {
+        wrong(format!("{why}; `wigwag lab run WORKLOADS --json FILE` writes what this reads"))
+    };
+    let mut results: Results = serde_json::from_str(&text)
+        .map_err(|error| another(format!("is not the document of a run: {error}")))?;
     if results.schema != SCHEMA {
-        return Err(wrong(format!("is of schema {}, and this reads {SCHEMA}", results.schema)));
+        return Err(another(format!("has the schema {}, not {SCHEMA}", results.schema)));
     }
     // From the rounds: an older document may have intervals that were found in another way.
     ratios::fill(&mut results.rows);

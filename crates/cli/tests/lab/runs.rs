@@ -428,4 +428,38 @@ fn a_document_becomes_a_page_and_is_like_itself() {
     assert_eq!(compared.code, Some(0), "{compared:?}");
     let missing = run(["lab", "report", "/nowhere.json", "--html", html]);
     assert_eq!(missing.code, Some(2), "{missing:?}");
+    let other = run(["lab", "compare", json, html]);
+    assert_eq!(other.code, Some(2), "{other:?}");
+    assert!(other.err.contains("is not the document of a run"), "{other:?}");
+    assert!(other.err.contains("`wigwag lab run WORKLOADS --json FILE`"), "{other:?}");
+}
+
+/// An older document may have intervals that another rule found.
+#[test]
+fn the_ratios_of_a_document_are_found_again_from_its_rounds() {
+    let folder = Peers::new("ratios");
+    let path = |name: &str| folder.0.join(name).to_str().unwrap().to_owned();
+    let text = include_str!("../../../lab/tests/fixtures/lab-1.json");
+    let mut document: Value = serde_json::from_str(text).unwrap();
+    let stale = serde_json::json!({ "median": 7.0, "low": 6.0, "high": 8.0 });
+    let mut found = 0;
+    for row in document["rows"].as_array_mut().unwrap() {
+        for ratio in ["ratio_to_raw", "ratio_to_best_peer"] {
+            if !row[ratio].is_null() {
+                row[ratio] = stale.clone();
+                found += 1;
+            }
+        }
+    }
+    assert!(found > 0, "the document has ratios");
+    fs::write(path("old.json"), document.to_string()).unwrap();
+    let said = run(["lab", "report", &path("old.json"), "--json", &path("new.json")]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let again: Value =
+        serde_json::from_str(&fs::read_to_string(path("new.json")).unwrap()).unwrap();
+    for row in again["rows"].as_array().unwrap() {
+        for ratio in ["ratio_to_raw", "ratio_to_best_peer"] {
+            assert_ne!(row[ratio], stale, "{row}");
+        }
+    }
 }

@@ -10,6 +10,7 @@ use std::fmt::{self, Display};
 
 use crate::report::columns::{bytes, earned, interval, significant, verdict_word};
 use crate::report::escape::terminal;
+use crate::report::join::RUNS;
 use crate::report::layout::is_raw;
 use crate::results::{Environment, Interval, Results, Row};
 
@@ -86,8 +87,8 @@ pub fn compare(old: &Results, new: &Results, across: bool) -> Result<String, Unl
     Ok(text)
 }
 
-/// Differences that make figures of the two runs incomparable. When they ran, what load they found
-/// and which wigwag it was may differ: the last is what one compares for.
+/// Differences that make figures of the two runs incomparable. When they ran, and whether together,
+/// what load they found and which wigwag it was may differ: the last is what one compares for.
 pub(crate) fn differences(old: &Results, new: &Results) -> Vec<Difference> {
     let mut found = Vec::new();
     let mut check = |what, like: bool, old: String, new: String| {
@@ -118,9 +119,10 @@ pub(crate) fn differences(old: &Results, new: &Results) -> Vec<Difference> {
     found
 }
 
-/// Their order means nothing.
+/// Their order means nothing, and when the runs of a joined document began is known otherwise.
 fn remarks(environment: &Environment) -> String {
-    let sorted: BTreeSet<&str> = environment.remarks.iter().map(String::as_str).collect();
+    let remarks = environment.remarks.iter().map(String::as_str);
+    let sorted: BTreeSet<&str> = remarks.filter(|remark| !remark.starts_with(RUNS)).collect();
     match sorted.is_empty() {
         true => "none".to_owned(),
         false => sorted.into_iter().collect::<Vec<_>>().join("; "),
@@ -177,6 +179,10 @@ fn line(
     let figures = format!("{from} → {to}  × {change}{versions}");
     if across {
         return (format!("  {name}  {figures}"), None);
+    }
+    // Of one round nobody knows how far the next one would have been from it.
+    if old.runs.len() < 2 || new.runs.len() < 2 {
+        return without("no interval", &figures);
     }
     let verdict = Change::between(before, after);
     (aside(verdict.word(), &name, &figures), Some(verdict))

@@ -8,7 +8,7 @@ use crate::report::compare::{Unlike, differences};
 use crate::results::{Results, Row};
 
 /// What the remark of a joined document begins with, which lists its runs.
-const RUNS: &str = "measured in several runs: ";
+pub(super) const RUNS: &str = "measured in several runs: ";
 
 /// The reason why documents cannot become one.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

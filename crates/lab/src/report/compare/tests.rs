@@ -38,6 +38,20 @@ fn faster_and_slower_need_intervals_that_lie_apart() {
     }
 }
 
+/// How far two such ratios lie apart tells nothing.
+#[test]
+fn a_row_of_one_round_has_no_verdict_and_does_not_count() {
+    let old = with(0.5, 0.5, 0.5);
+    let mut new = with(0.9, 0.9, 0.9);
+    new.rows[1].runs.truncate(1);
+    for (old, new) in [(&old, &new), (&new, &old)] {
+        let text = compare(old, new, false).unwrap();
+        let line = text.lines().find(|line| line.contains("/wigwag")).unwrap();
+        assert!(line.starts_with("no interval  "), "{line}");
+        assert!(!text.contains("rows agree"), "{text}");
+    }
+}
+
 #[test]
 fn unlike_environments_are_refused_with_what_differs() {
     let old = rich();
@@ -61,6 +75,7 @@ fn what_one_compares_for_and_what_always_moves_may_differ() {
     new.environment.load = 1.7;
     new.environment.memory_bytes -= 4_096;
     new.environment.remarks.reverse();
+    new.environment.remarks.push(format!("{RUNS}counter from 2027-01-01T00:00:00Z"));
     assert!(compare(&old, &new, false).is_ok());
     new.environment.memory_bytes /= 2;
     assert_eq!(compare(&old, &new, false).unwrap_err().differences.len(), 1);
