@@ -4,11 +4,13 @@
 //! everything that piled up during the last write. That is the whole batching rule; no timer is
 //! involved. The driver waits for the socket only when it has no room.
 
+mod signal;
+
 use std::future::{Future, poll_fn};
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use tokio::time::{Instant, Sleep};
@@ -16,8 +18,9 @@ use wigwag_spin::Spin;
 use wigwag_wire::{Batch, ReadBuf, Time};
 
 use crate::clock;
+use crate::driver::signal::Signal;
 use crate::handover::Handover;
-use crate::sync::{AtomicBool, Mutex, Ordering};
+use crate::sync::{AtomicBool, Ordering};
 use crate::transport::{Inlet, Outlet};
 
 /// Silence after which a connection releases its read buffer at its next deadline.
@@ -439,52 +442,5 @@ impl DeadlineTimer {
         self.due = None;
         // The runtime's timer has a resolution of milliseconds, so the deadline decides.
         clock::now() >= deadline
-    }
-}
-
-/// A wake-up note for the driver, and its waker.
-#[derive(Default)]
-struct Signal(Mutex<SignalState>);
-
-#[derive(Default)]
-struct SignalState {
-    raised: bool,
-    driver: Option<Waker>,
-    /// Times that a sleeping driver was woken.
-    wakes: u64,
-}
-
-impl Signal {
-    /// True if the driver slept.
-    fn raise(&self) -> bool {
-        let Ok(mut state) = self.0.lock() else { return false };
-        state.raised = true;
-        let Some(driver) = state.driver.take() else { return false };
-        state.wakes += 1;
-        drop(state);
-        driver.wake();
-        true
-    }
-
-    fn is_raised(&self) -> bool {
-        self.0.lock().is_ok_and(|state| state.raised)
-    }
-
-    fn wakes(&self) -> (u64, bool) {
-        let Ok(state) = self.0.lock() else { return (0, false) };
-        (state.wakes, state.raised && state.driver.is_none())
-    }
-
-    fn poll(&self, context: &Context<'_>) -> Poll<()> {
-        let Ok(mut state) = self.0.lock() else {
-            return Poll::Pending;
-        };
-        if std::mem::take(&mut state.raised) {
-            return Poll::Ready(());
-        }
-        if !state.driver.as_ref().is_some_and(|waker| waker.will_wake(context.waker())) {
-            state.driver = Some(context.waker().clone());
-        }
-        Poll::Pending
     }
 }
