@@ -2,9 +2,15 @@
 #![allow(clippy::disallowed_types, reason = "this is the one place that may name them")]
 
 #[cfg(wigwag_loom)]
-pub(crate) use loom::sync::{Mutex, MutexGuard, atomic::Ordering};
+pub(crate) use loom::sync::{
+    Mutex, MutexGuard,
+    atomic::{Ordering, fence},
+};
 #[cfg(not(wigwag_loom))]
-pub(crate) use std::sync::{Mutex, MutexGuard, atomic::Ordering};
+pub(crate) use std::sync::{
+    Mutex, MutexGuard,
+    atomic::{Ordering, fence},
+};
 
 #[cfg(wigwag_loom)]
 pub(crate) type AtomicBool = loom::sync::atomic::AtomicBool;

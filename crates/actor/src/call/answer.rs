@@ -11,6 +11,7 @@ use wigwag_wire::{DecodeError, Reader};
 
 use crate::call::Answerable;
 use crate::call::ask_target::AskTarget;
+use crate::call::time_limit::TimeLimit;
 use crate::error::{CallError, CallErrorKind};
 use crate::mailbox::backlog::parked::Ticket;
 use crate::reference::interface::Interface;
@@ -94,6 +95,23 @@ impl<'a, I: Interface, R: Answerable<I>> Answer<'a, I, R> {
             (AnswerPlace::Remote(_), _) | (AnswerPlace::Done, _) => {}
         }
         self.place = AnswerPlace::Done;
+    }
+
+    /// `Ready` when the ask, which waits for its reply, has done so for too long; with the kind of the
+    /// resulting error.
+    pub(super) fn poll_limit(
+        &self,
+        limit: &mut TimeLimit,
+        context: &mut Context<'_>,
+    ) -> Poll<CallErrorKind> {
+        match (&self.place, &self.target.place) {
+            (AnswerPlace::Remote(slot), Place::Remote(route, _)) => limit.poll_by_route(
+                context,
+                |most| route.begin_wait(*slot, most),
+                || route.has_waited(*slot),
+            ),
+            _ => limit.poll(context),
+        }
     }
 
     /// Polls for the reply. A small reply that has arrived is decoded into the caller's place; all

@@ -209,7 +209,8 @@ impl<I: Interface, R: Answerable<I>> Future for Ask<'_, I, R> {
         if let Some(spin) = &mut this.spin {
             spin.again(context);
         }
-        this.limit.poll(context).map(|kind| Err(this.give_up(kind)))
+        let waited = answer.poll_limit(&mut this.limit, context);
+        waited.map(|kind| Err(this.give_up(kind)))
     }
 }
 

@@ -30,6 +30,8 @@ enum Wait {
     Answer,
     /// Either, and the thread that waits keeps the time.
     ByThread,
+    /// The answer, and the route to another process keeps the time.
+    ByRoute,
 }
 
 /// A timer, on the clock of a runtime. Both are boxed together, because every call moves its time
@@ -38,6 +40,14 @@ enum Wait {
 struct Timer {
     sleep: Pin<Box<Sleep>>,
     runtime: Option<Id>,
+}
+
+/// How long a call waits whose caller has set no limit, and the kind of the resulting error.
+fn default_limit() -> (Duration, CallErrorKind) {
+    match turn::is_handler() {
+        true => (HANDLER_WAIT_MAX, CallErrorKind::Overloaded),
+        false => (ASK_WAIT_MAX, CallErrorKind::Timeout(ASK_WAIT_MAX)),
+    }
 }
 
 fn current_runtime() -> Option<Id> {
@@ -148,20 +158,43 @@ impl TimeLimit {
         }
     }
 
+    /// [`poll`](Self::poll) of an ask whose answer a route awaits. Where the caller has set no limit,
+    /// the route keeps the time of all its asks together, if it can: `begin` has it begin with the
+    /// limit, and `has_waited` asks whether that is over. A limit of the caller's own does not depend
+    /// on the runtime of the route.
+    pub(super) fn poll_by_route(
+        &mut self,
+        context: &mut Context<'_>,
+        begin: impl FnOnce(Duration) -> bool,
+        has_waited: impl FnOnce() -> bool,
+    ) -> Poll<CallErrorKind> {
+        match self.wait {
+            Wait::ByRoute if has_waited() => Poll::Ready(default_limit().1),
+            Wait::ByRoute => Poll::Pending,
+            Wait::Answer
+                if self.limit.is_none() && self.timer.is_none() && begin(default_limit().0) =>
+            {
+                self.wait = Wait::ByRoute;
+                Poll::Pending
+            }
+            _ => self.poll(context),
+        }
+    }
+
     /// `Ready` when the time is over, with the kind of the resulting error.
     pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> Poll<CallErrorKind> {
         let (limit, kind) = match self.limit {
             Some(limit) => (limit, CallErrorKind::Timeout(limit)),
-            None if turn::is_handler() => (HANDLER_WAIT_MAX, CallErrorKind::Overloaded),
             // There may be no runtime with a clock.
-            None if self.wait == Wait::Room
-                || self.timer.is_none() && Handle::try_current().is_err() =>
+            None if !turn::is_handler()
+                && (self.wait == Wait::Room
+                    || self.timer.is_none() && Handle::try_current().is_err()) =>
             {
                 return Poll::Pending;
             }
-            None => (ASK_WAIT_MAX, CallErrorKind::Timeout(ASK_WAIT_MAX)),
+            None => default_limit(),
         };
-        if limit == Duration::MAX || self.wait == Wait::ByThread {
+        if limit == Duration::MAX || matches!(self.wait, Wait::ByThread | Wait::ByRoute) {
             return Poll::Pending;
         }
         self.timer(limit).as_mut().poll(context).map(|()| kind)

@@ -6,6 +6,7 @@ use std::num::NonZeroU32;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
+use std::time::Duration;
 
 use bytes::Bytes;
 use wigwag_spin::SpinPolicy;
@@ -82,8 +83,9 @@ pub struct AskTiming {
     pub within_ms: Option<NonZeroU32>,
 }
 
-/// Bytes of a small reply: two numbers, or a short text.
-pub const SMALL_REPLY_BYTES: usize = 24;
+/// Bytes of a small reply: a few numbers and short texts. With the state of its ask it takes two
+/// cache lines.
+pub const SMALL_REPLY_BYTES: usize = 120;
 
 /// A buffer for a small reply.
 pub type SmallReply = [u8; SMALL_REPLY_BYTES];
@@ -134,6 +136,20 @@ pub trait Route<I: Interface>: Send + Sync {
 
     /// The encoded reply to the ask in `slot`, once; flushes pending sends if it has not arrived.
     fn poll_reply(&self, slot: Slot, waker: &Waker) -> Poll<Result<Bytes, CallError>>;
+
+    /// Has the route wake the caller of an ask, by the waker of its last
+    /// [`poll_reply`](Self::poll_reply), when it has waited for `limit` from now on. False if the route
+    /// keeps no time.
+    fn begin_wait(&self, slot: Slot, limit: Duration) -> bool {
+        let _ = (slot, limit);
+        false
+    }
+
+    /// True if that time is over.
+    fn has_waited(&self, slot: Slot) -> bool {
+        let _ = slot;
+        false
+    }
 
     /// Opens a pipeline of up to `most` asks at once; also returns the number that there is room
     /// for.

@@ -344,6 +344,14 @@ impl<I: Interface> Route<I> for Reconnecting<I> {
         }
     }
 
+    fn begin_wait(&self, slot: Slot, limit: Duration) -> bool {
+        self.asked(slot).is_some_and(|(remote, slot)| remote.begin_wait(slot, limit))
+    }
+
+    fn has_waited(&self, slot: Slot) -> bool {
+        self.asked(slot).is_some_and(|(remote, slot)| remote.has_waited(slot))
+    }
+
     fn pipeline(
         self: Arc<Self>,
         most: usize,

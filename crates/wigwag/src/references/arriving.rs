@@ -351,6 +351,14 @@ impl<I: Interface> Route<I> for Arriving<I> {
         }
     }
 
+    fn begin_wait(&self, slot: Slot, limit: Duration) -> bool {
+        self.remote().is_some_and(|remote| remote.begin_wait(slot, limit))
+    }
+
+    fn has_waited(&self, slot: Slot) -> bool {
+        self.remote().is_some_and(|remote| remote.has_waited(slot))
+    }
+
     fn pipeline(
         self: Arc<Self>,
         most: usize,

@@ -3,8 +3,11 @@
 //! A slot never moves, so it is reached without a lock. The numbers of the free slots are behind
 //! one; a sender's turn takes several at a time and returns those that it did not use.
 
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Poll, Waker};
+
+use wigwag_wire::Time;
 
 use crate::limits::{ASKS_MAX, PIPELINE_ASKS_MAX, SINGLE_ASKS_MAX, SINGLE_ASKS_MIN};
 use crate::replies::ask_origin::AskOrigin;
@@ -29,6 +32,8 @@ fn locate(number: u32) -> (usize, usize) {
 pub(crate) struct AskTable {
     chunks: [OnceLock<SlotChunk>; CHUNKS],
     free: Mutex<FreeSlots>,
+    /// How many slots are not free, to be read without the lock.
+    taken: AtomicU64,
     /// The slots of pipelines, at the end of the table.
     pub(crate) rings: Rings,
 }
@@ -36,8 +41,16 @@ pub(crate) struct AskTable {
 struct SlotChunk {
     hot: Box<[HotSlot]>,
     cold: Box<[ColdSlot]>,
-    /// The channel of each ask.
-    origins: Box<[AtomicU64]>,
+    notes: Box<[AskNote]>,
+}
+
+/// What a session knows of an ask besides its answer.
+struct AskNote {
+    /// Its channel.
+    origin: AtomicU64,
+    /// When its caller has waited long enough, in nanoseconds of the clock; what the last ask of the
+    /// slot has left, if this one has not begun to wait.
+    waits_until: AtomicU64,
 }
 
 impl SlotChunk {
@@ -45,12 +58,23 @@ impl SlotChunk {
         SlotChunk {
             hot: (0..slots).map(|_| HotSlot::new()).collect(),
             cold: (0..slots).map(|_| ColdSlot::new()).collect(),
-            origins: (0..slots).map(|_| AtomicU64::new(AskOrigin::NONE.to_bits())).collect(),
+            notes: (0..slots).map(|_| AskNote::new()).collect(),
         }
     }
 
     fn slot(&self, at: usize) -> Option<Slot<'_>> {
         Some(Slot { hot: self.hot.get(at)?, cold: self.cold.get(at)? })
+    }
+}
+
+impl AskNote {
+    fn new() -> AskNote {
+        let origin = AtomicU64::new(AskOrigin::NONE.to_bits());
+        AskNote { origin, waits_until: AtomicU64::new(0) }
+    }
+
+    fn origin(&self) -> AskOrigin {
+        AskOrigin::from_bits(self.origin.load(Ordering::Relaxed))
     }
 }
 
@@ -86,6 +110,7 @@ impl AskTable {
                 single_asks_min: SINGLE_ASKS_MIN.min(most / 4),
                 has_waiter: false,
             }),
+            taken: AtomicU64::new(0),
             rings: Rings::new(most),
         }
     }
@@ -132,22 +157,52 @@ impl AskTable {
     /// Notes the channel of the ask that is about to be sent from this slot.
     #[inline]
     pub(crate) fn set_origin(&self, number: u32, origin: AskOrigin) {
-        if let Some(place) = self.origin_of(number) {
+        if let Some(note) = self.note(number) {
             // Read after the ask was published, or after the session's end, under a lock.
-            place.store(origin.to_bits(), Ordering::Relaxed);
+            note.origin.store(origin.to_bits(), Ordering::Relaxed);
         }
     }
 
     /// The channel of the ask in this slot.
     pub(crate) fn origin(&self, number: u32) -> AskOrigin {
-        self.origin_of(number)
-            .map_or(AskOrigin::NONE, |place| AskOrigin::from_bits(place.load(Ordering::Relaxed)))
+        self.note(number).map_or(AskOrigin::NONE, AskNote::origin)
     }
 
     #[inline]
-    fn origin_of(&self, number: u32) -> Option<&AtomicU64> {
+    fn note(&self, number: u32) -> Option<&AskNote> {
         let (chunk, at) = locate(number);
-        self.chunks.get(chunk)?.get()?.origins.get(at)
+        self.chunks.get(chunk)?.get()?.notes.get(at)
+    }
+
+    /// Notes when the caller of the ask in this slot, which has polled for its answer, has waited long
+    /// enough.
+    pub(crate) fn set_waits_until(&self, number: u32, end: Time) {
+        if let Some(note) = self.note(number) {
+            note.waits_until.store(end.as_nanos(), Ordering::Release);
+        }
+    }
+
+    /// True if the caller of the ask in this slot has waited long enough.
+    pub(crate) fn has_waited(&self, number: u32, now: Time) -> bool {
+        self.note(number)
+            .is_some_and(|note| note.waits_until.load(Ordering::Relaxed) <= now.as_nanos())
+    }
+
+    /// The wakers of the callers that have waited long enough, and when the next one of the others
+    /// will have.
+    pub(crate) fn waited(&self, now: Time) -> (Vec<Waker>, Option<Time>) {
+        let (mut wakers, mut next) = (Vec::new(), None);
+        for (slot, note) in self.slots() {
+            let end = Time::from_nanos(note.waits_until.load(Ordering::Acquire));
+            if !slot.is_waiting() {
+                continue;
+            }
+            match end > now {
+                true => next = Some(next.map_or(end, |next: Time| next.min(end))),
+                false => wakers.extend(slot.waker()),
+            }
+        }
+        (wakers, next)
     }
 
     /// Takes the numbers of up to `most` free slots. If there is none, the next release reports
@@ -157,24 +212,36 @@ impl AskTable {
         let used = free.numbers.len().min(most);
         let from = free.numbers.len() - used;
         into.extend(free.numbers.drain(from..));
-        let fresh = (most - used).min(free.single_asks_max() - free.created);
+        let fresh = self.create(&mut free, most - used);
+        free.has_waiter |= used == 0 && fresh.is_empty();
+        into.extend(fresh);
+        self.note_taken(&free);
+    }
+
+    /// Creates up to `most` slots that were never in use; returns their numbers.
+    fn create(&self, free: &mut FreeSlots, most: usize) -> Range<u32> {
+        let fresh = most.min(free.single_asks_max() - free.created);
+        let numbers = free.created as u32..(free.created + fresh) as u32;
         let generation = if fresh > 0 { self.rings.generation() } else { 0 };
-        for number in (free.created..free.created + fresh).map(|number| number as u32) {
+        for number in numbers.clone() {
             let (chunk, at) = locate(number);
             let chunk =
                 self.chunks[chunk].get_or_init(|| SlotChunk::new(FIRST_CHUNK_SLOTS << chunk));
             chunk.hot[at].begin(generation);
-            into.push(number);
         }
         free.created += fresh;
-        free.has_waiter |= used + fresh == 0;
+        numbers
     }
 
-    /// Takes one slot and opens it; returns its number and generation.
+    /// Takes one slot and opens it; returns its number and generation. If there is none, the next
+    /// release reports that a sender waits.
     pub(crate) fn open(&self) -> Option<(u32, u32)> {
-        let mut one = Vec::with_capacity(1);
-        self.take(1, &mut one);
-        let number = one.pop()?;
+        let mut free = self.free();
+        let taken = free.numbers.pop().or_else(|| self.create(&mut free, 1).next());
+        free.has_waiter |= taken.is_none();
+        self.note_taken(&free);
+        drop(free);
+        let number = taken?;
         Some((number, self.hot(number)?.open()))
     }
 
@@ -182,6 +249,7 @@ impl AskTable {
     pub(crate) fn release(&self, numbers: impl IntoIterator<Item = u32>) -> bool {
         let mut free = self.free();
         free.numbers.extend(numbers);
+        self.note_taken(&free);
         std::mem::take(&mut free.has_waiter)
     }
 
@@ -191,10 +259,13 @@ impl AskTable {
         free.numbers.len() == free.created
     }
 
-    /// True if more than one single ask holds a slot.
+    /// A hint, without the lock: true if more than one single ask holds a slot.
     pub(crate) fn are_several_taken(&self) -> bool {
-        let free = self.free();
-        free.created - free.numbers.len() > 1
+        self.taken.load(Ordering::Relaxed) > 1
+    }
+
+    fn note_taken(&self, free: &FreeSlots) {
+        self.taken.store((free.created - free.numbers.len()) as u64, Ordering::Relaxed);
     }
 
     /// True if [`take`](Self::take) would find a slot.
@@ -250,10 +321,10 @@ impl AskTable {
     ) -> (Vec<Waker>, Vec<AskOrigin>) {
         let (kind, why) = *failure();
         let (mut wakers, mut failed) = (self.rings.end(&(kind, why.into())), Vec::new());
-        for (slot, origin) in self.slots() {
+        for (slot, note) in self.slots() {
             let Some(waker) = slot.fail_if_open(&failure) else { continue };
             wakers.extend(waker);
-            failed.push(AskOrigin::from_bits(origin.load(Ordering::Relaxed)));
+            failed.push(note.origin());
         }
         (wakers, failed)
     }
@@ -263,11 +334,11 @@ impl AskTable {
         self.rings.waiting() + self.slots().filter(|(slot, _)| slot.is_waiting()).count()
     }
 
-    fn slots(&self) -> impl Iterator<Item = (Slot<'_>, &AtomicU64)> {
+    fn slots(&self) -> impl Iterator<Item = (Slot<'_>, &AskNote)> {
         let chunks = self.chunks.iter().filter_map(OnceLock::get);
         chunks.flat_map(|chunk| {
             let slots = chunk.hot.iter().zip(&chunk.cold).map(|(hot, cold)| Slot { hot, cold });
-            slots.zip(&chunk.origins)
+            slots.zip(&chunk.notes)
         })
     }
 

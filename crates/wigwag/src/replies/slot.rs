@@ -16,6 +16,10 @@ use crate::sync::{AtomicU64, Mutex, MutexGuard, Ordering};
 /// Bytes of an answer that fit into the slot itself.
 const INLINE_BYTES: usize = SMALL_REPLY_BYTES;
 
+/// Words that are stored for every answer: those of a number, a truth value or nothing, without a
+/// loop.
+const FIRST_WORDS: usize = 3;
+
 /// No ask uses the slot.
 const FREE: u64 = 0;
 /// The answer has not arrived and no waker is registered.
@@ -74,7 +78,7 @@ pub(crate) enum Completion {
 pub(crate) enum Abandoned {
     /// It is free when the completion arrives.
     Open,
-    /// It is free. The answer, if it has arrived and is a large one.
+    /// It is free. The answer, if it has arrived: its references and streams are to be let go.
     Free(Bytes),
 }
 
@@ -120,8 +124,14 @@ impl HotSlot {
     /// calls this.
     #[inline(always)]
     fn store_small(&self, value: &[u8]) -> u64 {
-        for (word, bytes) in self.words.iter().zip(words(value)) {
-            word.store(bytes, Ordering::Relaxed);
+        if value.len() <= 8 * FIRST_WORDS {
+            for (word, bytes) in self.words.iter().zip(first_words(value)) {
+                word.store(bytes, Ordering::Relaxed);
+            }
+        } else {
+            for (word, bytes) in self.words.iter().zip(value.chunks(8)) {
+                word.store(padded(bytes), Ordering::Relaxed);
+            }
         }
         value.len() as u64
     }
@@ -134,11 +144,13 @@ impl HotSlot {
         if now & !state(0, IN_COLD, 0) != state(DONE, 0, wanted) || length == IN_COLD {
             return None;
         }
-        for (place, word) in into.chunks_exact_mut(8).zip(&self.words) {
+        let length = (length as usize).min(INLINE_BYTES);
+        let words = length.div_ceil(8).max(FIRST_WORDS);
+        for (place, word) in into.chunks_exact_mut(8).zip(&self.words).take(words) {
             place.copy_from_slice(&word.load(Ordering::Relaxed).to_le_bytes());
         }
         self.set_free(now);
-        Some((length as usize).min(INLINE_BYTES))
+        Some(length)
     }
 
     fn set_free(&self, now: u64) {
@@ -183,6 +195,14 @@ impl<'a> Slot<'a> {
     /// True while the ask has no answer.
     pub(crate) fn is_waiting(&self) -> bool {
         matches!(phase(self.hot.state.load(Ordering::Acquire)), WAITING | HAS_WAKER)
+    }
+
+    /// The waker that the caller has left.
+    pub(crate) fn waker(&self) -> Option<Waker> {
+        match &*self.cold_state() {
+            ColdState::Waker(waker) => Some(waker.clone()),
+            _ => None,
+        }
     }
 
     /// Stores the answer.
@@ -352,6 +372,10 @@ impl<'a> Slot<'a> {
         if phase(done) != DONE {
             return Abandoned::Open;
         }
+        let mut small = [0; INLINE_BYTES];
+        if let Some(length) = self.hot.take_small(wanted, &mut small) {
+            return Abandoned::Free(Bytes::copy_from_slice(&small[..length]));
+        }
         self.hot.set_free(done);
         match left {
             ColdState::Large(value) => Abandoned::Free(value),
@@ -365,10 +389,10 @@ impl<'a> Slot<'a> {
     }
 }
 
-/// `value` as words, zero-filled. For nearly every length these are two overlapping loads instead
-/// of a loop.
+/// A value of at most [`FIRST_WORDS`] as words, zero-filled. For nearly every length these are two
+/// overlapping loads instead of a loop.
 #[inline(always)]
-fn words(value: &[u8]) -> [u64; INLINE_BYTES / 8] {
+fn first_words(value: &[u8]) -> [u64; FIRST_WORDS] {
     if let (Some(first), Some(last)) = (value.first_chunk::<8>(), value.last_chunk::<8>())
         && value.len() <= 16
     {
@@ -377,9 +401,18 @@ fn words(value: &[u8]) -> [u64; INLINE_BYTES / 8] {
         let second = u64::from_le_bytes(*last).checked_shr(again).unwrap_or(0);
         return [u64::from_le_bytes(*first), second, 0];
     }
-    let mut bytes = [0; INLINE_BYTES];
-    bytes[..value.len()].copy_from_slice(value);
-    [0, 8, 16].map(|at| bytes[at..].first_chunk().map_or(0, |word| u64::from_le_bytes(*word)))
+    [0, 8, 16].map(|at| value.get(at..).map_or(0, |rest| padded(&rest[..rest.len().min(8)])))
+}
+
+/// At most eight bytes as a word.
+#[inline(always)]
+fn padded(bytes: &[u8]) -> u64 {
+    if let Some(whole) = bytes.first_chunk() {
+        return u64::from_le_bytes(*whole);
+    }
+    let mut word = [0; 8];
+    word[..bytes.len()].copy_from_slice(bytes);
+    u64::from_le_bytes(word)
 }
 
 #[cfg(all(test, not(wigwag_loom)))]

@@ -38,7 +38,7 @@ fn failure() -> ReplyFailure {
 fn answer(slot: Slot<'_>, generation: u32, how: u8) -> Completion {
     match how {
         0 => slot.complete(generation, b"small"),
-        1 => slot.complete(generation, &[7; 100]),
+        1 => slot.complete(generation, &[7; INLINE_BYTES + 1]),
         _ => slot.fail(generation, failure()),
     }
 }
@@ -46,7 +46,7 @@ fn answer(slot: Slot<'_>, generation: u32, how: u8) -> Completion {
 fn is_answer(fetched: &FetchedReply, how: u8) -> bool {
     match (how, fetched) {
         (0, Some(Ok(bytes))) => bytes[..] == *b"small",
-        (1, Some(Ok(bytes))) => bytes[..] == [7; 100],
+        (1, Some(Ok(bytes))) => bytes[..] == [7; INLINE_BYTES + 1],
         (2, Some(Err(_))) => true,
         _ => false,
     }

@@ -21,8 +21,8 @@ fn poll(slot: Slot<'_>, generation: u32) -> Poll<FetchedReply> {
 fn an_answer_of_any_length_arrives_as_it_was_sent() {
     let (hot, cold) = (HotSlot::new(), ColdSlot::new());
     let slot = Slot { hot: &hot, cold: &cold };
-    let value: Vec<u8> = (1..=60).collect();
-    for length in 0..=60 {
+    let value: Vec<u8> = (1..=INLINE_BYTES as u8 + 9).collect();
+    for length in 0..=value.len() {
         let sent = &value[..length];
         let generation = slot.hot.open();
         let mut small = [0; INLINE_BYTES];
@@ -56,7 +56,7 @@ fn a_waiting_asker_is_woken_once_by_the_waker_of_its_last_poll() {
     let (hot, cold) = (HotSlot::new(), ColdSlot::new());
     let slot = Slot { hot: &hot, cold: &cold };
     for large in [false, true] {
-        let value = if large { vec![7; 100] } else { vec![7] };
+        let value = if large { vec![7; INLINE_BYTES + 1] } else { vec![7] };
         let generation = slot.hot.open();
         for woken in [&first, &last, &last] {
             let waker = Waker::from(woken.clone());
@@ -87,10 +87,11 @@ fn an_abandoned_slot_is_free_when_its_completion_has_come() {
     assert!(matches!(slot.complete(generation, b"x"), Completion::Unwanted));
     assert!(matches!(slot.complete(generation, b"x"), Completion::NotOpen));
     // An ask that is abandoned after its answer has arrived is free at once.
-    for value in [&[7][..], &[7; 100]] {
+    for value in [&[7][..], &[7; 60], &[7; INLINE_BYTES + 1]] {
         let generation = slot.hot.open();
         assert!(matches!(slot.complete(generation, value), Completion::Stored(None)));
-        assert!(matches!(slot.abandon(generation), Abandoned::Free(_)));
+        // What is in the answer must be let go.
+        assert_eq!(slot.abandon(generation), Abandoned::Free(Bytes::copy_from_slice(value)));
         assert_eq!(slot.abandon(generation), Abandoned::Open);
     }
     let generation = slot.hot.open();
@@ -130,7 +131,7 @@ fn an_answer_to_an_ask_that_was_never_sent_leaves_nothing_behind() {
     let (hot, cold) = (HotSlot::new(), ColdSlot::new());
     let slot = Slot { hot: &hot, cold: &cold };
     let generation = slot.hot.open();
-    assert!(matches!(slot.complete(generation, &[7; 100]), Completion::Stored(None)));
+    assert!(matches!(slot.complete(generation, &[7; INLINE_BYTES + 1]), Completion::Stored(None)));
     slot.close_unsent(generation);
     assert_eq!(slot.hot.open(), generation);
     assert!(poll(slot, generation).is_pending());

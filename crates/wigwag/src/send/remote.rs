@@ -18,6 +18,7 @@ use wigwag_actor::{
     AskTiming, Attempt, CallError, CallErrorKind, Caller, Disconnection, Interface, ItemSource,
     Message, PipedChannel, Reason, Route, Slot, SmallReply, Ticket, turn,
 };
+use wigwag_net::clock;
 use wigwag_spin::SpinPolicy;
 
 use crate::replies::ring::Ring;
@@ -517,6 +518,14 @@ impl<I: Interface> Route<I> for Remote<I> {
 
     fn poll_reply(&self, slot: Slot, waker: &Waker) -> Poll<Result<Bytes, CallError>> {
         self.channel.poll_reply(slot, waker)
+    }
+
+    fn begin_wait(&self, slot: Slot, limit: Duration) -> bool {
+        self.session().begin_wait(slot.index(), limit)
+    }
+
+    fn has_waited(&self, slot: Slot) -> bool {
+        self.session().asks.has_waited(slot.index(), clock::now())
     }
 
     fn pipeline(

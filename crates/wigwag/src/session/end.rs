@@ -121,6 +121,7 @@ impl Session {
         wakers.append(&mut unsent.fail(self, &why));
         wakers.append(&mut self.fail_asks(CallErrorKind::Unknown, &why));
         self.sending().are_asks_counted = true;
+        self.ask_waits.stop();
         wakers.into_iter().for_each(Waker::wake);
         self.cancelled.end();
         self.end_streams();

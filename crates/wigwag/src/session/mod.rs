@@ -37,6 +37,7 @@ use crate::limits::{CODEC_FIXED, CODEC_MESSAGEPACK};
 use crate::replies::asks::AskTable;
 use crate::replies::ring::Ring;
 use crate::replies::slot::{Abandoned, Completion};
+use crate::session::ask_waits::AskWaits;
 use crate::session::attach::routes::SharedRoutes;
 use crate::session::buffers::held::HeldFrames;
 use crate::session::connection::{DrivenSession, SessionConnection};
@@ -70,6 +71,7 @@ pub(crate) mod links;
 pub(crate) mod stream_values;
 pub(crate) mod watchdog;
 pub(crate) mod statistics;
+mod ask_waits;
 mod reconnect;
 mod flush;
 mod end;
@@ -195,6 +197,7 @@ pub(crate) struct Session {
     pub(crate) resumption: Resumption,
     announcer: Announcer,
     pub(crate) asks: AskTable,
+    ask_waits: Arc<AskWaits>,
     /// One permit for each ATTACH that the peer accepts unanswered.
     attaches: Arc<Semaphore>,
     pub(crate) reading: Fence<RecvState>,
@@ -287,6 +290,7 @@ impl Session {
             resumption,
             announcer,
             asks: AskTable::new(identity.limits.slots_max),
+            ask_waits: Arc::default(),
             attaches: attach::attaches(&identity.limits),
             reading: Fence::new(RecvState::new(
                 me.clone(),

@@ -13,6 +13,7 @@ mod reconnecting;
 mod phantoms;
 mod outcomes;
 mod silent;
+mod waits;
 mod ties;
 mod items;
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::task::{Poll, Waker};
+use std::time::Duration;
 
 use bytes::Bytes;
 use wigwag_spin::SpinPolicy;
@@ -91,6 +92,14 @@ impl<I: ImplementedBy<A>, A: Interface> Route<I> for RemoteAdapter<A> {
 
     fn poll_reply(&self, slot: Slot, waker: &Waker) -> Poll<Result<Bytes, CallError>> {
         self.0.poll_reply(slot, waker)
+    }
+
+    fn begin_wait(&self, slot: Slot, limit: Duration) -> bool {
+        self.0.begin_wait(slot, limit)
+    }
+
+    fn has_waited(&self, slot: Slot) -> bool {
+        self.0.has_waited(slot)
     }
 
     fn pipeline(
