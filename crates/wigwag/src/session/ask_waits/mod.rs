@@ -9,6 +9,9 @@
 //! run remote`, cell *1000 callers*, 674,000 asks a second at 2.77 µs of processor time; with a timer
 //! for each 532,000 at 3.52 µs, the medians of four rounds in turn.
 
+#[cfg(all(test, wigwag_loom))]
+mod models;
+
 use std::sync::{Arc, Weak};
 use std::task::Waker;
 use std::time::Duration;
@@ -106,7 +109,3 @@ async fn look(session: Weak<Session>, waits: Arc<AskWaits>) {
         }
     }
 }
-
-#[cfg(all(test, wigwag_loom))]
-#[path = "ask_waits_loom.rs"]
-mod models;
