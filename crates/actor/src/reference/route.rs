@@ -83,8 +83,7 @@ pub struct AskTiming {
     pub within_ms: Option<NonZeroU32>,
 }
 
-/// Bytes of a small reply: a few numbers and short texts. With the state of its ask it takes two
-/// cache lines.
+/// Bytes of a small reply: a few numbers and short texts.
 pub const SMALL_REPLY_BYTES: usize = 120;
 
 /// A buffer for a small reply.

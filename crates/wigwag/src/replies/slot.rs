@@ -16,9 +16,13 @@ use crate::sync::{AtomicU64, Mutex, MutexGuard, Ordering};
 /// Bytes of an answer that fit into the slot itself.
 const INLINE_BYTES: usize = SMALL_REPLY_BYTES;
 
-/// Words that are stored for every answer: those of a number, a truth value or nothing, without a
-/// loop.
-const FIRST_WORDS: usize = 3;
+/// Bytes of an answer that fit into the hot part of the slot: two numbers, or a short text.
+const FIRST_BYTES: usize = 24;
+
+const FIRST_WORDS: usize = FIRST_BYTES / 8;
+
+/// Words of an answer that are in the cold part.
+const MORE_WORDS: usize = INLINE_BYTES / 8 - FIRST_WORDS;
 
 /// No ask uses the slot.
 const FREE: u64 = 0;
@@ -86,12 +90,12 @@ pub(crate) enum Abandoned {
 #[derive(Debug)]
 pub(crate) struct HotSlot {
     state: AtomicU64,
-    words: [AtomicU64; INLINE_BYTES / 8],
+    words: [AtomicU64; FIRST_WORDS],
 }
 
 impl HotSlot {
     pub(crate) fn new() -> HotSlot {
-        let words = [const { 0 }; INLINE_BYTES / 8].map(AtomicU64::new);
+        let words = [const { 0 }; FIRST_WORDS].map(AtomicU64::new);
         HotSlot { state: AtomicU64::new(state(FREE, 0, 0)), words }
     }
 
@@ -108,46 +112,46 @@ impl HotSlot {
         generation
     }
 
-    /// Stores a small answer if the ask is open and has no waker, which holds for nearly all.
-    /// Otherwise returns false and changes nothing.
+    /// Stores an answer that fits here, if the ask is open and has no waker, which holds for nearly
+    /// all. Otherwise returns false and changes nothing.
     #[inline(always)]
     pub(crate) fn complete(&self, generation: u32, value: &[u8]) -> bool {
         let now = state(WAITING, 0, generation);
-        if value.len() > INLINE_BYTES || self.state.load(Ordering::Acquire) != now {
+        if value.len() > FIRST_BYTES || self.state.load(Ordering::Acquire) != now {
             return false;
         }
-        let done = state(DONE, self.store_small(value), generation);
+        self.store_first(value);
+        let done = state(DONE, value.len() as u64, generation);
         self.state.compare_exchange(now, done, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
 
-    /// Stores the bytes of a small answer and returns its length. Only the reader of the connection
-    /// calls this.
+    /// Stores at most [`FIRST_BYTES`] of an answer. Only the reader of the connection calls this.
     #[inline(always)]
-    fn store_small(&self, value: &[u8]) -> u64 {
-        if value.len() <= 8 * FIRST_WORDS {
-            for (word, bytes) in self.words.iter().zip(first_words(value)) {
-                word.store(bytes, Ordering::Relaxed);
-            }
-        } else {
-            for (word, bytes) in self.words.iter().zip(value.chunks(8)) {
-                word.store(padded(bytes), Ordering::Relaxed);
-            }
+    fn store_first(&self, value: &[u8]) {
+        for (word, bytes) in self.words.iter().zip(first_words(value)) {
+            word.store(bytes, Ordering::Relaxed);
         }
-        value.len() as u64
     }
 
-    /// Takes a small answer if there is one, which frees the slot; returns its length.
+    /// Takes a small answer if there is one, which frees the slot; returns its length. `cold` gives the
+    /// other part of the slot, for an answer that is partly there.
     #[inline(always)]
-    pub(crate) fn take_small(&self, wanted: u32, into: &mut SmallReply) -> Option<usize> {
+    pub(crate) fn take_small<'c>(
+        &self,
+        cold: impl FnOnce() -> Option<&'c ColdSlot>,
+        wanted: u32,
+        into: &mut SmallReply,
+    ) -> Option<usize> {
         let now = self.state.load(Ordering::Acquire);
         let length = now >> 8 & 0xFF;
         if now & !state(0, IN_COLD, 0) != state(DONE, 0, wanted) || length == IN_COLD {
             return None;
         }
         let length = (length as usize).min(INLINE_BYTES);
-        let words = length.div_ceil(8).max(FIRST_WORDS);
-        for (place, word) in into.chunks_exact_mut(8).zip(&self.words).take(words) {
-            place.copy_from_slice(&word.load(Ordering::Relaxed).to_le_bytes());
+        let (first, more) = into.split_at_mut(FIRST_BYTES);
+        load_words(&self.words, first);
+        if length > FIRST_BYTES {
+            load_words(&cold()?.words, &mut more[..(length - FIRST_BYTES).next_multiple_of(8)]);
         }
         self.set_free(now);
         Some(length)
@@ -159,13 +163,26 @@ impl HotSlot {
     }
 }
 
-/// The part of a slot that is touched only by an ask that is polled or has a large answer.
+/// The part of a slot that is touched only by an ask that is polled, or has an answer that does not
+/// fit the other part.
 #[derive(Debug)]
-pub(crate) struct ColdSlot(Mutex<ColdState>);
+pub(crate) struct ColdSlot {
+    state: Mutex<ColdState>,
+    /// The end of an answer that is too long for the hot part and small all the same.
+    words: [AtomicU64; MORE_WORDS],
+}
 
 impl ColdSlot {
     pub(crate) fn new() -> ColdSlot {
-        ColdSlot(Mutex::new(ColdState::Nothing))
+        let words = [const { 0 }; MORE_WORDS].map(AtomicU64::new);
+        ColdSlot { state: Mutex::new(ColdState::Nothing), words }
+    }
+
+    /// Stores what follows [`FIRST_BYTES`] of an answer. Only the reader of the connection calls this.
+    fn store_more(&self, more: &[u8]) {
+        for (word, bytes) in self.words.iter().zip(more.chunks(8)) {
+            word.store(padded(bytes), Ordering::Relaxed);
+        }
     }
 }
 
@@ -197,6 +214,11 @@ impl<'a> Slot<'a> {
         matches!(phase(self.hot.state.load(Ordering::Acquire)), WAITING | HAS_WAKER)
     }
 
+    /// Takes a small answer if there is one, which frees the slot; returns its length.
+    fn take_small(&self, wanted: u32, into: &mut SmallReply) -> Option<usize> {
+        self.hot.take_small(|| Some(self.cold), wanted, into)
+    }
+
     /// The waker that the caller has left.
     pub(crate) fn waker(&self) -> Option<Waker> {
         match &*self.cold_state() {
@@ -226,7 +248,10 @@ impl<'a> Slot<'a> {
         if now != state(WAITING, 0, generation) && now != state(HAS_WAKER, 0, generation) {
             return self.complete_unwanted(now, generation);
         }
-        let done = state(DONE, self.hot.store_small(value), generation);
+        let (first, more) = value.split_at(value.len().min(FIRST_BYTES));
+        self.hot.store_first(first);
+        self.cold.store_more(more);
+        let done = state(DONE, value.len() as u64, generation);
         match self.leave_waiting(now, done) {
             // A waker that was registered before the exchange is there; an asker that comes later
             // sees the answer.
@@ -319,7 +344,7 @@ impl<'a> Slot<'a> {
             return Poll::Ready(None);
         }
         let mut small = [0; INLINE_BYTES];
-        Poll::Ready(match self.hot.take_small(wanted, &mut small) {
+        Poll::Ready(match self.take_small(wanted, &mut small) {
             Some(length) => Some(Ok(Bytes::copy_from_slice(&small[..length]))),
             None => self.take_cold(now),
         })
@@ -373,7 +398,7 @@ impl<'a> Slot<'a> {
             return Abandoned::Open;
         }
         let mut small = [0; INLINE_BYTES];
-        if let Some(length) = self.hot.take_small(wanted, &mut small) {
+        if let Some(length) = self.take_small(wanted, &mut small) {
             return Abandoned::Free(Bytes::copy_from_slice(&small[..length]));
         }
         self.hot.set_free(done);
@@ -385,11 +410,11 @@ impl<'a> Slot<'a> {
 
     fn cold_state(&self) -> MutexGuard<'a, ColdState> {
         // The value is consistent between statements, so a panic elsewhere cannot have broken it.
-        self.cold.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.cold.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A value of at most [`FIRST_WORDS`] as words, zero-filled. For nearly every length these are two
+/// A value of at most [`FIRST_BYTES`] as words, zero-filled. For nearly every length these are two
 /// overlapping loads instead of a loop.
 #[inline(always)]
 fn first_words(value: &[u8]) -> [u64; FIRST_WORDS] {
@@ -402,6 +427,14 @@ fn first_words(value: &[u8]) -> [u64; FIRST_WORDS] {
         return [u64::from_le_bytes(*first), second, 0];
     }
     [0, 8, 16].map(|at| value.get(at..).map_or(0, |rest| padded(&rest[..rest.len().min(8)])))
+}
+
+/// Fills `into` from words.
+#[inline(always)]
+fn load_words(words: &[AtomicU64], into: &mut [u8]) {
+    for (place, word) in into.chunks_exact_mut(8).zip(words) {
+        place.copy_from_slice(&word.load(Ordering::Relaxed).to_le_bytes());
+    }
 }
 
 /// At most eight bytes as a word.

@@ -34,11 +34,12 @@ fn failure() -> ReplyFailure {
     Box::new((CallErrorKind::Unknown, "gone".into()))
 }
 
-/// Answers with five bytes, with many, or with a failure.
+/// Answers with five bytes, with many, with a failure, or with as many as both parts of the slot hold.
 fn answer(slot: Slot<'_>, generation: u32, how: u8) -> Completion {
     match how {
         0 => slot.complete(generation, b"small"),
         1 => slot.complete(generation, &[7; INLINE_BYTES + 1]),
+        3 => slot.complete(generation, &[9; FIRST_BYTES + 8]),
         _ => slot.fail(generation, failure()),
     }
 }
@@ -48,6 +49,7 @@ fn is_answer(fetched: &FetchedReply, how: u8) -> bool {
         (0, Some(Ok(bytes))) => bytes[..] == *b"small",
         (1, Some(Ok(bytes))) => bytes[..] == [7; INLINE_BYTES + 1],
         (2, Some(Err(_))) => true,
+        (3, Some(Ok(bytes))) => bytes[..] == [9; FIRST_BYTES + 8],
         _ => false,
     }
 }
@@ -55,7 +57,7 @@ fn is_answer(fetched: &FetchedReply, how: u8) -> bool {
 /// A pending asker is woken; it gets the answer that was sent, and the slot can be used again.
 #[test]
 fn loom_an_asker_is_woken_or_finds_the_answer() {
-    for how in 0..3 {
+    for how in 0..4 {
         loom::model(move || {
             let shared = Shared::new();
             let slot = shared.slot();
@@ -92,7 +94,7 @@ fn loom_an_asker_is_woken_or_finds_the_answer() {
 /// The last of the two sides frees the slot, and only one of them does.
 #[test]
 fn loom_an_abandoned_slot_is_freed_once() {
-    for how in 0..3 {
+    for how in 0..4 {
         loom::model(move || {
             let shared = Shared::new();
             let slot = shared.slot();

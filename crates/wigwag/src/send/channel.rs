@@ -345,8 +345,9 @@ impl Channel {
     /// Takes the reply if it has arrived and is small.
     #[inline]
     pub(crate) fn take_reply(&self, slot: Slot, into: &mut SmallReply) -> Option<usize> {
-        let place = self.session.asks.hot(slot.index())?;
-        let length = place.take_small(slot.generation(), into)?;
+        let asks = &self.session.asks;
+        let (place, cold) = (asks.hot(slot.index())?, || Some(asks.slot(slot.index())?.cold));
+        let length = place.take_small(cold, slot.generation(), into)?;
         buffers::free_slot(&self.session, slot.index());
         Some(length)
     }
