@@ -200,6 +200,9 @@ impl<'a, I: Interface, R: Answerable<I>> Call<'a, I, R> {
     /// a handler to [`HANDLER_WAIT_MAX`](crate::limits::HANDLER_WAIT_MAX), 5 s, then the error is
     /// `Overloaded`; elsewhere to [`ASK_WAIT_MAX`](crate::limits::ASK_WAIT_MAX), 30 s, then it is
     /// `Timeout`. [`without_limit`](Self::without_limit) removes the limit.
+    /// Asks of an actor in another process have this time kept by the runtime of their session; while
+    /// that one is blocked, they wait longer. A limit that the caller sets is kept by the runtime that
+    /// polls the ask.
     ///
     /// # Errors
     /// [`AskError::Refused`](crate::AskError), with the message, when the ask was not sent;
