@@ -3,11 +3,12 @@
 use std::io;
 
 use tokio::io::AsyncReadExt;
+use wigwag_net::handshake::write_all;
 use wigwag_net::socket::{Pull, Push};
 use wigwag_net::{Address, NetErrorKind, transport};
 use wigwag_wire::{HeaderError, ProtocolNumber};
 
-use crate::transport::{listen, read_to_end, write_all};
+use crate::transport::{listen, read_to_end};
 use crate::{TestEnv, eventually};
 
 /// The header of a pull socket.

@@ -3,14 +3,14 @@
 use std::sync::{Arc, Mutex};
 
 use wigwag_net::NetErrorKind;
-use wigwag_net::handshake::{greet, send_message};
+use wigwag_net::handshake::{greet, send_message, write_all};
 use wigwag_net::socket::{
     Pair, PipeEnd, PipeInfo, PipeStatistics, PipeWatcher, Pull, Push, Rep, Req, Side,
 };
 use wigwag_net::transport;
 use wigwag_wire::{ProtocolNumber, ReadBuf};
 
-use crate::transport::{read_to_end, write_all};
+use crate::transport::read_to_end;
 use crate::{TestEnv, eventually};
 
 /// An observer that records the events of all pipes, and accepts a limited number of peers.

@@ -8,7 +8,7 @@ use bytes::BytesMut;
 use tokio::io::AsyncReadExt;
 use tokio::runtime::Builder;
 use tokio::sync::oneshot;
-use wigwag_net::handshake::{greet, read_message, send_message};
+use wigwag_net::handshake::{greet, read_message, send_message, write_all};
 use wigwag_net::transport::{ByteInlet, PeerCertificate, SharedMemory};
 use wigwag_net::{
     Address, Connection, DialOptions, ListenOptions, Listener, NetErrorKind, Outlet, transport,
@@ -54,18 +54,6 @@ async fn greeted(connection: &mut Connection) {
 fn framed(framing: Framing, message: &[u8]) -> Vec<u8> {
     let (prefix, used) = framing.prefix(message.len());
     [&prefix[..used], message].concat()
-}
-
-/// Writes all of `bytes` and waits for room.
-pub(crate) async fn write_all(outlet: &dyn Outlet, mut bytes: &[u8]) -> io::Result<()> {
-    while !bytes.is_empty() {
-        match outlet.try_write(&[IoSlice::new(bytes)]) {
-            Ok(written) => bytes = &bytes[written..],
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => outlet.writable().await?,
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
 }
 
 /// Reads until the peer closes.

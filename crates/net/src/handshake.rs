@@ -138,7 +138,10 @@ fn send_all(
     }
 }
 
-async fn write_all(outlet: &dyn Outlet, mut bytes: &[u8]) -> io::Result<()> {
+/// Writes all of `bytes`, and what the transport holds of them, waiting for room.
+///
+/// Dropped before it is ready, it may have written a part.
+pub async fn write_all(outlet: &dyn Outlet, mut bytes: &[u8]) -> io::Result<()> {
     loop {
         let written = match bytes {
             [] => outlet.try_flush().map(|()| 0),

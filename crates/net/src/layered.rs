@@ -9,12 +9,13 @@
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Waker, ready};
+use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
 use tokio::io::AsyncRead;
 use wigwag_wire::ReadBuf;
 
+use crate::halves::{Half, Halves};
 use crate::transport::{ByteInlet, Connection, Inlet, Outlet};
 
 /// Bytes that a layer accepts to send at a time, unless it has another bound: its output is written
@@ -101,15 +102,9 @@ fn halves<L: Layer>(
     let mut out = Vec::new();
     layer.begin(&mut out)?;
     let shared = Arc::new(Shared {
-        sides: Mutex::new(Sides {
-            layer,
-            out,
-            written: 0,
-            finishing: false,
-            writer: None,
-            reader: None,
-        }),
+        sides: Mutex::new(Sides { layer, out, written: 0, finishing: false }),
         below: outlet,
+        waiting: Halves::new(),
     });
     shared.flush(&mut shared.sides()).or_else(|error| match error.kind() {
         io::ErrorKind::WouldBlock => Ok(()),
@@ -130,6 +125,9 @@ fn halves<L: Layer>(
 struct Shared<L> {
     sides: Mutex<Sides<L>>,
     below: Arc<dyn Outlet>,
+    /// A writer that waits until the layer takes bytes, or for room below, and a reader that waits
+    /// until the output is written.
+    waiting: Halves,
 }
 
 struct Sides<L> {
@@ -139,11 +137,6 @@ struct Sides<L> {
     written: usize,
     /// The direction below ends behind the output.
     finishing: bool,
-    /// A writer that waits until the layer takes bytes, or for room below.
-    writer: Option<Waker>,
-    /// A reader that waits until the output is written. The outlet below wakes only the last one
-    /// that asks for room, so whoever has written the output wakes the other one.
-    reader: Option<Waker>,
 }
 
 impl<L: Layer> Shared<L> {
@@ -167,15 +160,26 @@ impl<L: Layer> Shared<L> {
         if std::mem::take(&mut sides.finishing) {
             self.below.finish();
         }
-        if let Some(reader) = sides.reader.take() {
-            reader.wake();
-        }
-        if sides.layer.is_open()
-            && let Some(writer) = sides.writer.take()
-        {
-            writer.wake();
+        self.wake(Half::Reader);
+        if sides.layer.is_open() {
+            self.wake(Half::Writer);
         }
         Ok(())
+    }
+
+    fn wake(&self, half: Half) {
+        if let Some(waker) = self.waiting.take(half) {
+            waker.wake();
+        }
+    }
+
+    /// Ready if there is room below. Pending, `half` is woken then.
+    fn poll_room(&self, half: Half, context: &Context<'_>) -> Poll<io::Result<()>> {
+        let room = self.waiting.poll(half, context, |context| self.below.poll_writable(context));
+        if room.is_ready() {
+            self.waiting.take(half);
+        }
+        room
     }
 }
 
@@ -246,9 +250,8 @@ impl<L: Layer> LayeredInlet<L> {
             let mut sides = self.shared.sides();
             match self.shared.flush(&mut sides) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    sides.reader = Some(context.waker().clone());
                     // An error shows at the next write.
-                    let _ = ready!(self.shared.below.poll_writable(context));
+                    let _ = ready!(self.shared.poll_room(Half::Reader, context));
                 }
                 // A peer that no longer reads may have sent its reason, so reading goes on.
                 _ => return Poll::Ready(()),
@@ -291,10 +294,9 @@ impl<L: Layer> LayeredInlet<L> {
         self.has_ended |= failed.is_some();
         self.failed = failed;
         let is_open = self.has_ended || sides.layer.is_open();
-        let writer = if is_open { sides.writer.take() } else { None };
         drop(sides);
-        if let Some(writer) = writer {
-            writer.wake();
+        if is_open {
+            self.shared.wake(Half::Writer);
         }
     }
 }
@@ -348,13 +350,11 @@ impl<L: Layer> Outlet for LayeredOutlet<L> {
     }
 
     fn poll_writable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let mut sides = self.0.sides();
-        if (sides.written < sides.out.len() || sides.layer.is_open())
-            && let Poll::Ready(outcome) = self.0.below.poll_writable(context)
-        {
-            return Poll::Ready(outcome);
+        let sides = self.0.sides();
+        if sides.written < sides.out.len() || sides.layer.is_open() {
+            return self.0.poll_room(Half::Writer, context);
         }
-        sides.writer = Some(context.waker().clone());
+        self.0.waiting.enter(Half::Writer, context.waker());
         Poll::Pending
     }
 

@@ -11,6 +11,7 @@ pub mod options;
 pub mod backoff;
 pub mod transport;
 mod stream;
+mod halves;
 pub mod layered;
 mod interface;
 mod resolve;

@@ -97,37 +97,47 @@ async fn bytes_are_changed_in_both_directions_and_an_idle_connection_holds_no_me
     assert_eq!(inlet.shared.sides().out.capacity(), 0);
 }
 
-/// The outlet below wakes only the last one that asks for room.
+/// The outlet below wakes only the last one that asks for room. A reader that has its message asks
+/// no more.
 #[tokio::test]
-async fn a_reader_that_waits_for_room_does_not_take_the_place_of_the_writer() {
-    let (mut inlet, outlet, mut theirs) = end();
-    let chunk = vec![1; SEND_BYTES_MAX];
-    outlet.writable().await.unwrap();
-    while outlet.try_write(&[IoSlice::new(&chunk)]).is_ok() {}
-    let writing = tokio::spawn(async move {
+async fn a_reader_that_asked_for_room_and_stopped_does_not_take_the_place_of_the_writer() {
+    for asks_again in [true, false] {
+        let (mut inlet, outlet, mut theirs) = end();
+        let chunk = vec![1; SEND_BYTES_MAX];
         outlet.writable().await.unwrap();
-        outlet
-    });
-    // The writer waits first, then the reader asks for room too.
-    tokio::task::yield_now().await;
-    let reading = tokio::spawn(async move {
+        while outlet.try_write(&[IoSlice::new(&chunk)]).is_ok() {}
+        let writing = tokio::spawn(async move {
+            outlet.writable().await.unwrap();
+            outlet
+        });
+        // The writer waits first, then the reader asks for room too.
+        tokio::task::yield_now().await;
+        let reading = tokio::spawn(async move {
+            let mut input = ReadBuf::new();
+            let filled = poll_fn(|context| {
+                let filled = inlet.poll_fill(context, &mut input);
+                if asks_again { filled.map(drop) } else { Poll::Ready(()) }
+            });
+            filled.await;
+            std::future::pending::<()>().await;
+        });
+        tokio::task::yield_now().await;
         let mut input = ReadBuf::new();
-        poll_fn(|context| inlet.poll_fill(context, &mut input)).await
-    });
-    tokio::task::yield_now().await;
-    let mut input = ReadBuf::new();
-    let emptying = async {
-        loop {
-            theirs.reader.fill(&mut input).await.unwrap();
-            input.skip(usize::MAX);
+        let emptying = async {
+            loop {
+                theirs.reader.fill(&mut input).await.unwrap();
+                input.skip(usize::MAX);
+            }
+        };
+        tokio::select! {
+            written = writing => drop(written.unwrap()),
+            () = emptying => {}
+            () = tokio::time::sleep(Duration::from_secs(10)) => {
+                panic!("the writer sleeps on; the reader asks again: {asks_again}")
+            }
         }
-    };
-    tokio::select! {
-        written = writing => drop(written.unwrap()),
-        () = emptying => {}
-        () = tokio::time::sleep(Duration::from_secs(10)) => panic!("the writer sleeps on"),
+        reading.abort();
     }
-    reading.abort();
 }
 
 /// What a layer makes of one read may be more than the block of the input has room for.

@@ -1,20 +1,18 @@
 //! The socket beside the rings: a byte over it wakes the other end, and its end shows that the other
 //! process has closed the connection or died.
 //!
-//! Both halves of a connection wait for such a byte, but a socket wakes only the task that asked
-//! last. So what wakes one of them wakes the other too.
+//! Both halves of a connection wait for such a byte, so what wakes one of them wakes the other too.
 
 use std::io::{self, Read};
-use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll, Wake, Waker, ready};
+use std::task::{Context, Poll, ready};
 
 use socket2::SockRef;
 use tokio::io::Interest;
 use tokio::net::UnixStream;
 use tokio::net::unix::OwnedWriteHalf;
 
-use super::link::lock;
 use crate::error::NetErrorKind;
+use crate::halves::{Half, Halves};
 use crate::stream::UnixOutlet;
 use crate::transport::Outlet;
 
@@ -24,49 +22,16 @@ const WAKE: u8 = 1;
 /// Bytes that are read from the socket at a time: each is one wake, and more tell nothing more.
 const WAKES: usize = 64;
 
-/// The half of a connection that waits.
-#[derive(Clone, Copy)]
-pub(super) enum Half {
-    Reader,
-    Writer,
-}
-
 pub(super) struct Bell {
     /// The socket, and its writing half as long as bytes go over it.
     pub(super) outlet: UnixOutlet,
-    waiting: Arc<Waiting>,
-    /// Wakes all that are `waiting`.
-    waker: Waker,
-}
-
-/// The tasks of both halves, if they wait.
-#[derive(Default)]
-struct Waiting(Mutex<[Option<Waker>; 2]>);
-
-impl Waiting {
-    fn enter(&self, half: Half, waker: &Waker) {
-        let place = &mut lock(&self.0)[half as usize];
-        if !place.as_ref().is_some_and(|known| known.will_wake(waker)) {
-            *place = Some(waker.clone());
-        }
-    }
-
-    fn take(&self, half: Half) -> Option<Waker> {
-        lock(&self.0)[half as usize].take()
-    }
-}
-
-impl Wake for Waiting {
-    fn wake(self: Arc<Self>) {
-        let waiting = std::mem::take(&mut *lock(&self.0));
-        waiting.into_iter().flatten().for_each(Waker::wake);
-    }
+    /// The halves that wait for the other end to ring.
+    waiting: Halves,
 }
 
 impl Bell {
     pub(super) fn new(half: OwnedWriteHalf) -> Bell {
-        let waiting = Arc::<Waiting>::default();
-        Bell { outlet: UnixOutlet::new(half), waker: waiting.clone().into(), waiting }
+        Bell { outlet: UnixOutlet::new(half), waiting: Halves::new() }
     }
 
     pub(super) fn socket(&self) -> io::Result<&UnixStream> {
@@ -81,9 +46,8 @@ impl Bell {
 
     /// Ready when the socket has something to read.
     pub(super) fn poll_readable(&self, half: Half, context: &Context<'_>) -> Poll<io::Result<()>> {
-        self.waiting.enter(half, context.waker());
-        // Without the lock: the runtime may wake the task from within.
-        self.socket()?.poll_read_ready(&mut Context::from_waker(&self.waker))
+        let socket = self.socket()?;
+        self.waiting.poll(half, context, |context| socket.poll_read_ready(context))
     }
 
     /// Ready when the other end has rung; with false if it has closed the connection.
@@ -122,11 +86,7 @@ impl Bell {
 
     /// Wakes the task of the other half, which what was read may have been for, if it is another task.
     pub(super) fn wake_other(&self, half: Half, context: &Context<'_>) {
-        let other = match half {
-            Half::Reader => Half::Writer,
-            Half::Writer => Half::Reader,
-        };
-        let other = self.waiting.take(other);
+        let other = self.waiting.take(half.other());
         if let Some(other) = other.filter(|other| !other.will_wake(context.waker())) {
             other.wake();
         }

@@ -11,8 +11,8 @@ use tokio::io::AsyncRead;
 use wigwag_shm::{Broken, Consumer, Direction, Progress};
 use wigwag_wire::ReadBuf;
 
-use super::bell::Half;
 use super::link::{Link, broken};
+use crate::halves::Half;
 use crate::transport::Inlet;
 
 /// How long an empty ring is looked at before other tasks of the runtime have their turn. Measured

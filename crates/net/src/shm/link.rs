@@ -8,8 +8,9 @@ use tokio::net::UnixStream;
 use tokio::net::unix::OwnedWriteHalf;
 use wigwag_shm::{Broken, Consumer, Producer, Segment, Side};
 
-use super::bell::{Bell, Half};
+use super::bell::Bell;
 use super::greeting::Offer;
+use crate::halves::Half;
 
 pub(super) struct Link {
     pub(super) bell: Bell,

@@ -6,8 +6,8 @@ use std::task::{Context, Poll, ready};
 
 use wigwag_shm::Direction;
 
-use super::bell::Half;
 use super::link::{Link, broken};
+use crate::halves::Half;
 use crate::transport::Outlet;
 
 pub(super) struct ShmOutlet(Arc<Link>);

@@ -11,7 +11,7 @@ use wigwag_wire::ReadBuf;
 
 use super::opening::Way;
 use super::{Upgrade, lock};
-use crate::shm::bell::Half;
+use crate::halves::Half;
 use crate::shm::inlet::ShmInlet;
 use crate::transport::{ByteInlet, Inlet};
 

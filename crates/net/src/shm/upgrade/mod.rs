@@ -20,10 +20,10 @@ use wigwag_shm::{Segment, Side};
 use wigwag_wire::Framing;
 
 use super::ShmOptions;
-use super::bell::Half;
 use super::inlet::ShmInlet;
 use super::link::{Link, check_user, lock};
 use super::outlet::ShmOutlet;
+use crate::halves::Half;
 use crate::stream;
 use crate::transport::{Connection, SharedMemory};
 use inlet::UpgradeInlet;

@@ -6,7 +6,7 @@ use std::task::{Context, Poll, ready};
 
 use super::opening::Way;
 use super::{Upgrade, lock};
-use crate::shm::bell::Half;
+use crate::halves::Half;
 use crate::shm::outlet::ShmOutlet;
 use crate::stream::UnixOutlet;
 use crate::transport::Outlet;
