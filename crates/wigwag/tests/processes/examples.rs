@@ -69,12 +69,13 @@ fn the_balances_of_a_bank_add_up_after_the_transfers_of_two_tellers_at_once() {
 fn each_job_of_a_queue_counts_once_although_workers_are_killed_at_work() {
     let queue = Program::start("pipeline_queue", &["tcp://127.0.0.1:0", "20"]);
     let address = queue.line().unwrap();
+    // Where programs start slowly, the first job is free again before the second worker is there.
     let mut anna = Program::start("pipeline_worker", &[&address, "anna", AN_HOUR]);
-    anna.until("anna has job 0");
+    let of_anna = anna.line().unwrap().replace("anna has ", "");
     let mut ben = Program::start("pipeline_worker", &[&address, "ben", AN_HOUR]);
-    ben.until("ben has job 1");
+    let of_ben = ben.line().unwrap().replace("ben has ", "");
     let carl = Program::start("pipeline_worker", &[&address, "carl", "1"]);
-    carl.until("carl has job 2");
+    assert!(carl.line().unwrap().starts_with("carl has job "));
     anna.kill();
     ben.kill();
 
@@ -85,8 +86,8 @@ fn each_job_of_a_queue_counts_once_although_workers_are_killed_at_work() {
         *results.entry(line.split(' ').nth(1).unwrap()).or_default() += 1;
     }
     assert!(results.len() == 20 && results.values().all(|count| *count == 1), "{said:?}");
-    for job in ["job 0 is handed out again", "job 1 is handed out again"] {
-        assert!(said.iter().any(|line| line == job), "{said:?}");
+    for job in [of_anna, of_ben] {
+        assert!(said.contains(&format!("{job} is handed out again")), "{job}: {said:?}");
     }
     assert_eq!(said.last().unwrap(), "all 20 jobs are done");
 }
