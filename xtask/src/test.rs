@@ -1,7 +1,8 @@
 //! `cargo xtask test`: runs every test and prints one line with the total.
 //!
 //! The tests of the workspace run with `WIGWAG_OUTSIDE=1`, so tests that need other programs start
-//! them, and fail if a program is missing. The tests of what is written in TypeScript run behind them.
+//! them, and fail if a program is missing. The tests of what is written in TypeScript run beside the
+//! last of them.
 //!
 //! The models run with `cargo xtask nightly`: each crate that depends on loom or shuttle is built again
 //! with `--cfg wigwag_loom` or `--cfg wigwag_shuttle`. The cfg applies to that crate alone; `RUSTFLAGS`
@@ -36,8 +37,8 @@ const BUILD: &[&str] = &["test", "--workspace", "--no-run"];
 const WORKSPACE_TESTS: &[&str] = &["test", "--workspace", "--no-fail-fast"];
 
 /// Threads of the tests of the workspace: many of them wait for a while. On two cores those of
-/// `wigwag/tests` take 184 s with two threads and 132 s with four.
-const WORKSPACE_THREADS: (&str, &str) = ("RUST_TEST_THREADS", "4");
+/// `wigwag/tests/nodes` take 66 s with four threads and 45 s with eight.
+const WORKSPACE_THREADS: (&str, &str) = ("RUST_TEST_THREADS", "8");
 
 /// The examples of a crate's documentation are compiled as one crate, which rustdoc does in one codegen
 /// unit unless it is told otherwise: those of `wigwag` take 81 s so, and 56 s with four.
@@ -77,10 +78,24 @@ pub(crate) fn run() -> bool {
     let mut tests = workspace::cargo(WORKSPACE_TESTS);
     tests.env("WIGWAG_OUTSIDE", "1").envs([WORKSPACE_THREADS, DOC_TESTS_FLAGS]);
     let mut tally = step::timed("tests", || counted(&mut tests));
-    let mut waiting = workspace::cargo(WAITING_TESTS);
-    tally += step::timed("tests that wait", || counted(waiting.env("WIGWAG_OUTSIDE", "1")));
-    tally += step::timed("typescript", typescript::test);
+    tally += run_waiting();
     sum_up(tally)
+}
+
+/// Runs the tests that wait and, since these wait too, those of TypeScript beside them. What the latter
+/// print comes last.
+fn run_waiting() -> Tally {
+    let mut waiting = workspace::cargo(WAITING_TESTS);
+    std::thread::scope(|scope| {
+        let typescript = scope.spawn(typescript::test);
+        let mut tally =
+            step::timed("tests that wait", || counted(waiting.env("WIGWAG_OUTSIDE", "1")));
+        let joined = step::timed("typescript, begun with them", || typescript.join());
+        let (of_typescript, printed) = joined.unwrap_or((Tally::BROKEN, String::new()));
+        print!("{printed}");
+        tally += of_typescript;
+        tally
+    })
 }
 
 /// Checks the models of all crates. To build a crate's tests again takes about a minute, which is too

@@ -33,16 +33,18 @@ const PACKAGES: [Package; 2] = [
     Package { folder: "crates/gateway/page", script: "check" },
 ];
 
-/// Installs the packages that each one needs, compiles it, and runs and counts its tests.
-pub(crate) fn test() -> Tally {
-    let mut tally = Tally::default();
+/// Installs the packages that each one needs, compiles it, and runs and counts its tests. Returns what
+/// they print, since other tests print meanwhile.
+pub(crate) fn test() -> (Tally, String) {
+    let (mut tally, mut printed) = (Tally::default(), String::new());
     for package in &PACKAGES {
-        tally += package.test().unwrap_or_else(|error| {
-            println!("{error}");
+        tally += package.test(&mut printed).unwrap_or_else(|error| {
+            printed.push_str(&error);
+            printed.push('\n');
             Tally::BROKEN
         });
     }
-    tally
+    (tally, printed)
 }
 
 impl Package {
@@ -50,10 +52,10 @@ impl Package {
         workspace::root().join(self.folder)
     }
 
-    fn test(&self) -> Result<Tally, String> {
+    fn test(&self, printed: &mut String) -> Result<Tally, String> {
         self.prepare()?;
         let mut tests = Command::new("node");
-        run(tests.args(TESTS).args(self.files()?).current_dir(self.folder()))
+        run(tests.args(TESTS).args(self.files()?).current_dir(self.folder()), printed)
     }
 
     fn prepare(&self) -> Result<(), String> {
@@ -86,8 +88,8 @@ impl Package {
     }
 }
 
-/// Runs a command that prints TAP, prints its output as it arrives, and counts the tests.
-fn run(command: &mut Command) -> Result<Tally, String> {
+/// Runs a command that prints TAP, appends its output to `printed`, and counts the tests.
+fn run(command: &mut Command, printed: &mut String) -> Result<Tally, String> {
     let line = step::line_of(command);
     let failed = |error: std::io::Error| format!("{line} failed: {error}");
     command.stdin(Stdio::null()).stdout(Stdio::piped());
@@ -97,8 +99,9 @@ fn run(command: &mut Command) -> Result<Tally, String> {
     for text in output.split(b'\n') {
         let text = text.map_err(failed)?;
         let text = String::from_utf8_lossy(&text);
-        println!("{text}");
         totals.line(&text);
+        printed.push_str(&text);
+        printed.push('\n');
     }
     let has_succeeded = child.wait().map_err(failed)?.success();
     Ok(totals.tally(has_succeeded))
