@@ -74,11 +74,11 @@ impl Compare {
 }
 
 fn read(path: &Path) -> Result<Results, Failed> {
-    let wrong = |why: String| usage(format!("{}: {why}", path.display()));
-    let text = fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
     let another = |why: String| {
-        wrong(format!("{why}; `wigwag lab run WORKLOADS --json FILE` writes what this reads"))
+        let hint = "`wigwag lab run WORKLOADS --json FILE` writes what this reads";
+        usage(format!("{}: {why}; {hint}", path.display()))
     };
+    let text = fs::read_to_string(path).map_err(|error| another(error.to_string()))?;
     let mut results: Results = serde_json::from_str(&text)
         .map_err(|error| another(format!("is not the document of a run: {error}")))?;
     if results.schema != SCHEMA {

@@ -189,8 +189,7 @@ fn side_by_side(definition: &Definition) -> TokenStream {
 
 /// Generates the dispatch from bytes to the handler, without building a message.
 fn handle_encoded(definition: &Definition) -> TokenStream {
-    let (method, reader, reply) = (local("method"), local("reader"), local("reply"));
-    let (message, message_type) = (&definition.message, &definition.message_type);
+    let (reader, message) = (local("reader"), &definition.message);
     let Numbers { constants, values } = definition.numbers();
     let arms = definition.methods.iter().zip(&values).map(|(one, at)| {
         let is_plain = one.execution == Execution::Plain;
@@ -205,33 +204,18 @@ fn handle_encoded(definition: &Definition) -> TokenStream {
         };
         arm(one, at, is_plain, &then)
     });
-    quote! {
-        // It has two callers: a loop that must not leave it, and a function of its own.
-        #[inline(always)]
-        fn handle_encoded(
-            &mut self,
-            #method: ::core::primitive::u32,
-            #reader: &mut ::wigwag::__private::Reader<'_>,
-            #reply: &mut ::wigwag::__private::Reply<'_>,
-        ) -> ::core::result::Result<
-            ::core::option::Option<::wigwag::__private::Handled<#message_type>>,
-            ::wigwag::__private::DecodeError,
-        > {
-            #constants
-            match #method.wrapping_sub(::wigwag::__private::FIRST_METHOD) {
-                #(#arms)*
-                _ => ::core::result::Result::Ok(::core::option::Option::None),
-            }
-        }
-    }
+    // It has two callers: a loop that must not leave it, and a function of its own.
+    let head = quote!(#[inline(always)] fn handle_encoded);
+    let input = quote!(#reader: &mut ::wigwag::__private::Reader<'_>);
+    let rest = quote!(::core::result::Result::Ok(::core::option::Option::None));
+    by_number(definition, &head, &input, &constants, &quote!(#(#arms)* _ => #rest,))
 }
 
 /// Generates the dispatch for consecutive calls of one method. Methods whose handlers may wait or
 /// that answer with streams are handled one by one.
 fn handle_run(definition: &Definition) -> TokenStream {
     let (method, reader, reply) = (local("method"), local("reader"), local("reply"));
-    let (calls, message_type) = (local("calls"), &definition.message_type);
-    let fixed_width = local("fixed");
+    let (calls, fixed_width) = (local("calls"), local("fixed"));
     let Numbers { constants, values } = definition.numbers();
     let arms = definition.methods.iter().zip(values);
     let arms = arms.filter(|(one, _)| one.execution == Execution::Plain && !one.is_stream);
@@ -256,12 +240,28 @@ fn handle_run(definition: &Definition) -> TokenStream {
             }
         }
     });
+    let head = quote!(#[inline] fn handle_run);
+    let input = quote!(#calls: &mut ::wigwag::__private::SameCalls<'_, '_>);
+    let rest = quote!(::wigwag::__private::one_by_one(self, #method, #calls, #reply));
+    by_number(definition, &head, &input, &constants, &quote!(#(#arms)* _ => #rest,))
+}
+
+/// Generates a function that takes the method's number, `input`, and the reply, and dispatches by the
+/// number, counted from the first one of the actor's own methods.
+fn by_number(
+    definition: &Definition,
+    head: &TokenStream,
+    input: &TokenStream,
+    constants: &TokenStream,
+    arms: &TokenStream,
+) -> TokenStream {
+    let (method, reply) = (local("method"), local("reply"));
+    let message_type = &definition.message_type;
     quote! {
-        #[inline]
-        fn handle_run(
+        #head(
             &mut self,
             #method: ::core::primitive::u32,
-            #calls: &mut ::wigwag::__private::SameCalls<'_, '_>,
+            #input,
             #reply: &mut ::wigwag::__private::Reply<'_>,
         ) -> ::core::result::Result<
             ::core::option::Option<::wigwag::__private::Handled<#message_type>>,
@@ -269,8 +269,7 @@ fn handle_run(definition: &Definition) -> TokenStream {
         > {
             #constants
             match #method.wrapping_sub(::wigwag::__private::FIRST_METHOD) {
-                #(#arms)*
-                _ => ::wigwag::__private::one_by_one(self, #method, #calls, #reply),
+                #arms
             }
         }
     }
