@@ -37,8 +37,8 @@ const BUILD: &[&str] = &["test", "--workspace", "--no-run"];
 const WORKSPACE_TESTS: &[&str] = &["test", "--workspace", "--no-fail-fast"];
 
 /// Threads of the tests of the workspace: many of them wait for a while. On two cores those of
-/// `wigwag/tests/nodes` take 66 s with four threads and 45 s with eight.
-const WORKSPACE_THREADS: (&str, &str) = ("RUST_TEST_THREADS", "8");
+/// `wigwag/tests` take 184 s with two threads and 132 s with four.
+const WORKSPACE_THREADS: (&str, &str) = ("RUST_TEST_THREADS", "4");
 
 /// The examples of a crate's documentation are compiled as one crate, which rustdoc does in one codegen
 /// unit unless it is told otherwise: those of `wigwag` take 81 s so, and 56 s with four.

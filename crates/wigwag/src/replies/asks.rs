@@ -154,7 +154,7 @@ impl AskTable {
         self.chunks.get(chunk)?.get()?.slot(at)
     }
 
-    /// Notes the channel of the ask that is about to be sent from this slot.
+    /// Notes the channel of the ask in this slot.
     #[inline]
     pub(crate) fn set_origin(&self, number: u32, origin: AskOrigin) {
         if let Some(note) = self.note(number) {
@@ -241,7 +241,14 @@ impl AskTable {
         free.has_waiter |= taken.is_none();
         self.note_taken(&free);
         drop(free);
-        let number = taken?;
+        self.open_taken(taken?)
+    }
+
+    /// Opens a slot that was taken; returns its number and generation. Its ask counts as the node's own
+    /// until it is counted for its channel: the end of the session may fail it before it is sent.
+    #[inline(always)]
+    pub(crate) fn open_taken(&self, number: u32) -> Option<(u32, u32)> {
+        self.set_origin(number, AskOrigin::NONE);
         Some((number, self.hot(number)?.open()))
     }
 

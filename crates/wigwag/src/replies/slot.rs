@@ -270,7 +270,7 @@ impl<'a> Slot<'a> {
     }
 
     /// Fails the ask in this slot if it is open; returns the waker of its caller, if that waits.
-    /// `None` if no ask is open. The slot of a caller that has gone away stays in use.
+    /// `None` if no ask is open. The number of a slot whose caller has gone away is not used again.
     #[cold]
     pub(crate) fn fail_if_open(
         &self,
@@ -279,7 +279,11 @@ impl<'a> Slot<'a> {
         let now = self.hot.state.load(Ordering::Acquire);
         match self.store_cold(now, || ColdState::Failed(make())) {
             Ok(waker) => Some(waker),
-            Err(now) => (phase(now) == ABANDONED).then_some(None),
+            // Its ask may be among those that never left too, and must fail once.
+            Err(now) => {
+                matches!(self.complete_unwanted(now, generation(now)), Completion::Unwanted)
+                    .then_some(None)
+            }
         }
     }
 
@@ -324,8 +328,12 @@ impl<'a> Slot<'a> {
         if now != state(ABANDONED, 0, wanted) {
             return Completion::NotOpen;
         }
-        self.hot.set_free(now);
-        Completion::Unwanted
+        // At the end of the session two threads may complete it.
+        let free = state(FREE, 0, wanted.wrapping_add(1));
+        match self.hot.state.compare_exchange(now, free, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => Completion::Unwanted,
+            Err(_) => Completion::NotOpen,
+        }
     }
 
     /// Takes the answer, which frees the slot, or registers `waker`.

@@ -118,6 +118,8 @@ impl Session {
             UnsentCalls::in_outbox(&sending.sender.outbox)
         };
         self.publish_all_held();
+        // No turn adds a call behind this, so an ask that is open now and was counted fails below.
+        self.publish_held();
         wakers.append(&mut unsent.fail(self, &why));
         wakers.append(&mut self.fail_asks(CallErrorKind::Unknown, &why));
         self.sending().are_asks_counted = true;
@@ -146,14 +148,14 @@ impl Session {
         self.sent_streams.take_all().values().for_each(|outlet| outlet.end());
     }
 
-    /// Announces the outcome of the calls, once, as soon as the asks have failed and no turn holds
-    /// calls back: a turn that is open when the session ends still counts its calls as sent.
+    /// Announces the outcome of the calls, once, as soon as the asks have failed and are counted, and no
+    /// turn holds calls back: a turn that is open when the session ends still counts its calls as sent.
     pub(crate) fn announce_end(&self) {
         // Held until the lock is free: the node may end with the last reference to it.
         let owner = self.owner.upgrade();
         let mut sending = self.sending();
         let is_open = sending.channels.iter().any(|channel| channel.holders.are_counting());
-        let is_counted = sending.are_asks_counted && !is_open;
+        let is_counted = sending.are_asks_counted && sending.unsent_to_fail == 0 && !is_open;
         let Some(ended) = sending.ended.clone().filter(|_| is_counted) else { return };
         let SessionEnd { why, how, held } = ended;
         if std::mem::replace(&mut sending.is_announced, true) {

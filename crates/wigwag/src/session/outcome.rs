@@ -25,6 +25,8 @@ pub(crate) struct UnsentCalls {
     tells: HashMap<u64, u64>,
     /// Their asks: first slot, generation, and the number of consecutive slots.
     asks: Vec<(u32, u32, u32)>,
+    /// The end of the session is not announced before [`fail`](Self::fail).
+    is_awaited: bool,
 }
 
 impl UnsentCalls {
@@ -34,7 +36,8 @@ impl UnsentCalls {
         unsent
     }
 
-    /// The calls in frames that were encoded and not published. Their tells are counted.
+    /// The calls in frames that were encoded and not published. Their tells are counted, and the end
+    /// of the session is not announced until their asks are too: [`fail`](Self::fail) must follow.
     pub(crate) fn in_frames(encoded: &[u8], sending: &mut SendState) -> UnsentCalls {
         let (mut unsent, mut reader) = (UnsentCalls::default(), Reader::new(encoded));
         while let Ok((kind, body)) = Frame::next(&mut reader, u64::MAX) {
@@ -45,6 +48,8 @@ impl UnsentCalls {
                 channel.tally.hold_back(*tells);
             }
         }
+        unsent.is_awaited = true;
+        sending.unsent_to_fail += 1;
         unsent
     }
 
@@ -71,8 +76,9 @@ impl UnsentCalls {
     }
 
     /// Fails and counts their asks; returns the wakers of those that wait. The asks of pipelines
-    /// fail when all asks end.
-    pub(crate) fn fail(&self, session: &Session, why: &Arc<str>) -> Vec<Waker> {
+    /// fail when all asks end. If the announcement of the session's end has waited for this, it is
+    /// made.
+    pub(crate) fn fail(self, session: &Session, why: &Arc<str>) -> Vec<Waker> {
         const KIND: CallErrorKind = CallErrorKind::NotDelivered;
         let (asks, mut failed) = (&session.asks, Vec::new());
         for (slot, generation, _) in &self.asks {
@@ -93,7 +99,13 @@ impl UnsentCalls {
                 Completion::NotOpen => {}
             }
         }
-        session.sending().asks_failed(failed);
+        let mut sending = session.sending();
+        sending.asks_failed(failed);
+        if self.is_awaited {
+            sending.unsent_to_fail -= 1;
+            drop(sending);
+            session.announce_end();
+        }
         wakers
     }
 

@@ -4,6 +4,7 @@
 
 mod drops;
 mod held;
+mod unsent;
 
 use std::future::Future;
 use std::path::PathBuf;

@@ -230,9 +230,13 @@ impl OpenBuffer<'_> {
             {
                 self.hand_out_run(target, call, handout);
             }
+            call.count_ask(&self.session.asks);
             return EncodeOutcome::Done;
         }
         let outcome = self.frames.call(self.session, self.turn, call);
+        if let EncodeOutcome::Done = outcome {
+            call.count_ask(&self.session.asks);
+        }
         self.watch();
         outcome
     }

@@ -6,6 +6,10 @@ use wigwag_wire::Buffer;
 use wigwag_wire::run::RunBuilder;
 use wigwag_wire::small::Scratch;
 
+use crate::replies::ask_origin::AskOrigin;
+use crate::replies::asks::AskTable;
+use crate::session::statistics::tally::AskCounters;
+
 /// The arguments of a call.
 pub(crate) trait Arguments {
     /// Encodes the arguments into a window if they are short for all their values; with `fixed`, in
@@ -45,9 +49,21 @@ pub(crate) struct Encoding<'a, A> {
     /// Arguments that have a fixed-width form are sent in that form.
     pub(crate) fixed: bool,
     pub(crate) arguments: &'a A,
+    /// What the channel counts, and where failures of its asks are counted.
+    pub(crate) counters: &'a AskCounters,
+    pub(crate) origin: AskOrigin,
 }
 
 impl<A: Arguments> Encoding<'_, A> {
+    /// Counts the call if it is an ask, once it is among the calls that its turn publishes, and before
+    /// another thread can publish them and announce the end of the session.
+    #[inline(always)]
+    pub(crate) fn count_ask(&self, asks: &AskTable) {
+        if let Some(asker) = self.asker {
+            self.counters.count(asks, asker, self.method, self.origin);
+        }
+    }
+
     #[inline(always)]
     fn small(&self) -> impl FnOnce(&mut Scratch, usize) -> Option<usize> {
         |window, place| self.arguments.encode_small(self.fixed, window, place)

@@ -132,7 +132,7 @@ impl Session {
         let ended = sending.ended.clone();
         drop(guard);
         if let Some(ended) = ended {
-            wakers.extend(unsent.iter().flat_map(|calls| calls.fail(self, &ended.why)));
+            wakers.extend(unsent.into_iter().flat_map(|calls| calls.fail(self, &ended.why)));
             self.announce_end();
         }
         wakers.into_iter().for_each(Waker::wake);

@@ -128,7 +128,7 @@ fn take_back_from(target: NonZeroUsize) {
 #[inline(always)]
 pub(crate) fn open_slot(session: &Arc<Session>) -> Option<(u32, u32)> {
     match with(session, SendBuffer::take_slot).flatten() {
-        Some(number) => Some((number, session.asks.hot(number)?.open())),
+        Some(number) => session.asks.open_taken(number),
         None => session.asks.open(),
     }
 }

@@ -34,6 +34,9 @@ pub(crate) struct SendState {
     pub(in crate::session) cut: Option<Cut>,
     pub(in crate::session) outgoing: Outgoing,
     pub(crate) ended: Option<SessionEnd>,
+    /// Calls that were taken out of a turn or a run after the end, and whose asks are not counted yet:
+    /// see [`UnsentCalls::fail`](crate::session::outcome::UnsentCalls::fail).
+    pub(in crate::session) unsent_to_fail: usize,
     /// The asks that were open at the end have failed and are counted.
     pub(in crate::session) are_asks_counted: bool,
     /// The end was announced.
@@ -59,6 +62,7 @@ impl SendState {
             cut: None,
             outgoing: Outgoing::default(),
             ended: None,
+            unsent_to_fail: 0,
             are_asks_counted: false,
             is_announced: false,
             draining: false,

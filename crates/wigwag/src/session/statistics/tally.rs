@@ -10,7 +10,10 @@ use wigwag_actor::{CallErrorKind, DeliveryStatus};
 
 use crate::events::Delivery;
 use crate::limits::REJECTED_METHODS_MAX;
+use crate::replies::ask_origin::AskOrigin;
 use crate::replies::ask_origin::RingTally;
+use crate::replies::asks::AskTable;
+use crate::send::channel::DESCRIBE;
 use crate::sync::{AtomicU64, Ordering};
 
 /// Asks that were sent on a channel. A turn counts them without the session's lock, while the
@@ -24,8 +27,27 @@ pub(crate) struct AskCounters {
 }
 
 impl AskCounters {
+    /// Counts an ask of `method` that was sent, for the channel `origin`, if it has a slot of its own.
+    /// The asks of a pipeline are counted by their ring.
+    #[inline(always)]
+    pub(crate) fn count(
+        &self,
+        asks: &AskTable,
+        (slot, _): (u32, u32),
+        method: u32,
+        origin: AskOrigin,
+    ) {
+        if slot < asks.rings.floor() {
+            let is_internal = method == DESCRIBE;
+            if !is_internal {
+                asks.set_origin(slot, origin);
+            }
+            self.sent(is_internal);
+        }
+    }
+
     /// Counts an ask that was sent; an `internal` one was sent by the node for itself.
-    pub(crate) fn sent(&self, is_internal: bool) {
+    fn sent(&self, is_internal: bool) {
         // Read under the lock of the session, after the turn was closed under that lock.
         self.asks.fetch_add(1, Ordering::Relaxed);
         if is_internal {

@@ -10,7 +10,7 @@ use wigwag_link::frame::{Frame, kind};
 use wigwag_link::{Identity, features};
 use wigwag_testkit::raw::{Raw, arrival, identity, listen};
 
-use super::{CounterRef, attach, soon};
+use super::{CounterRef, attach, patient, soon};
 
 /// A hand-written peer that understands runs of tells.
 struct Peer {
@@ -48,7 +48,7 @@ async fn attached(units: u64) -> (Node, CounterRef, Peer) {
     let ((listener, address), node) = (listen().await, Node::new());
     let accept = async {
         let mut raw = arrival(&listener).await;
-        raw.accept(Identity { offered: features::RUNS, ..identity() }).await;
+        raw.accept(Identity { offered: features::RUNS, limits: patient(), ..identity() }).await;
         raw.attached(units).await;
         raw
     };

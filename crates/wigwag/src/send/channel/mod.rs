@@ -3,15 +3,14 @@
 //! A call goes into the turn's buffer without a lock if it can. Otherwise it takes the shared path,
 //! under the session's lock and with a queue of waiting senders.
 
-use std::sync::{Arc, MutexGuard};
-use std::task::{Poll, Waker};
+mod ask;
+mod follow;
 
-use bytes::Bytes;
-use wigwag_actor::lifecycle::end_watchers::{EndWatcher, NotWatched};
+use std::sync::{Arc, MutexGuard};
+use std::task::Waker;
+
 use wigwag_actor::trace;
-use wigwag_actor::{
-    AskTiming, Attempt, CallError, CallErrorKind, Parked, Reason, Slot, SmallReply, Ticket, turn,
-};
+use wigwag_actor::{Attempt, CallError, CallErrorKind, Parked, Reason, Ticket, turn};
 use wigwag_link::outbox::{LongFrame, Published};
 use wigwag_link::send_half::CallRefused;
 use wigwag_link::write::Extras;
@@ -19,8 +18,6 @@ use wigwag_wire::Buffer;
 
 use crate::limits::{CODEC_FIXED, PILE_BYTES};
 use crate::replies::ask_origin::AskOrigin;
-use crate::send::cancel::send_cancels;
-use crate::send::streams::Items;
 use crate::session::attach::AttachTo;
 use crate::session::buffers::encoding::{Arguments, Encoding};
 use crate::session::buffers::{self, EncodeOutcome, RunHandout};
@@ -128,8 +125,7 @@ impl Channel {
         {
             return self.send_with(extras, asker, (method, arguments), ticket, waker, then);
         }
-        let (channel, fixed, extras) = (self.number, self.is_fixed, None);
-        let call = Encoding { channel, method, asker, extras, fixed, arguments };
+        let call = self.encoding(method, asker, None, arguments);
         self.send_call(handout, &call, ticket, waker, then)
     }
 
@@ -150,9 +146,21 @@ impl Channel {
         waker: Option<&Waker>,
         then: AfterSend,
     ) -> Attempt<()> {
-        let (channel, fixed, extras) = (self.number, self.is_fixed, Some(extras));
-        let call = Encoding { channel, method, asker, extras, fixed, arguments };
+        let call = self.encoding(method, asker, Some(extras), arguments);
         self.send_call(None, &call, ticket, waker, then)
+    }
+
+    #[inline(always)]
+    fn encoding<'a, A: Arguments>(
+        &'a self,
+        method: u32,
+        asker: Option<(u32, u32)>,
+        extras: Option<Extras>,
+        arguments: &'a A,
+    ) -> Encoding<'a, A> {
+        let (channel, fixed) = (self.number, self.is_fixed);
+        let (counters, origin) = (&*self.counters, self.origin);
+        Encoding { channel, method, asker, extras, fixed, arguments, counters, origin }
     }
 
     #[inline(always)]
@@ -168,12 +176,7 @@ impl Channel {
         let mut long = None;
         if !ticket.is_parked() {
             match buffers::call(&self.session, call, handout) {
-                EncodeOutcome::Done => {
-                    if let Some(asker) = asker {
-                        self.count_ask(asker, method);
-                    }
-                    return Attempt::Sent(());
-                }
+                EncodeOutcome::Done => return Attempt::Sent(()),
                 EncodeOutcome::NotHere => {}
                 EncodeOutcome::Long(frame) => long = Some(frame),
             }
@@ -190,18 +193,8 @@ impl Channel {
         ticket: &mut Ticket,
         waker: Option<&Waker>,
     ) -> Attempt<Published> {
-        let (channel, fixed) = (self.number, self.is_fixed);
-        let (asker, extras) = (None, self.extras());
-        let call = Encoding { channel, method, asker, extras, fixed, arguments };
+        let call = self.encoding(method, None, self.extras(), arguments);
         self.send_shared(None, &|out| call.write(out), None, ticket, waker, AfterSend::Continue)
-    }
-
-    /// Counts an ask that was sent from a slot of its own. The asks of a pipeline are counted by
-    /// their ring.
-    fn count_ask(&self, (slot, _): (u32, u32), method: u32) {
-        if slot < self.session.asks.rings.floor() {
-            self.counters.sent(method == DESCRIBE);
-        }
     }
 
     /// Names the methods of the actor, for reports about rejected tells.
@@ -216,216 +209,6 @@ impl Channel {
         if let Some(channel) = self.session.sending().channel_of(self.origin) {
             channel.parked = Parked::tagged(tag);
         }
-    }
-
-    /// Sends an ask, which takes credit and a slot, both or neither.
-    #[inline(always)]
-    pub(crate) fn ask(
-        &self,
-        call: (u32, &impl Arguments),
-        ticket: &mut Ticket,
-        waker: Option<&Waker>,
-        timing: AskTiming,
-    ) -> Attempt<Slot> {
-        let Some((number, generation)) = buffers::open_slot(&self.session) else {
-            self.park_for_slot(ticket, waker);
-            return Attempt::Full;
-        };
-        let then = if timing.now { AfterSend::Poll } else { AfterSend::Continue };
-        let origin = if call.0 == DESCRIBE { AskOrigin::NONE } else { self.origin };
-        self.session.asks.set_origin(number, origin);
-        let asker = Some((number, generation));
-        let within_ms = timing.within_ms.filter(|_| self.session.cancels);
-        let sent = match within_ms {
-            None => self.send(None, asker, call, ticket, waker, then),
-            Some(within_ms) => {
-                let within_ms = Some(within_ms.get().into());
-                let extras = Extras { within_ms, ..self.extras().unwrap_or_default() };
-                self.send_with(extras, asker, call, ticket, waker, then)
-            }
-        };
-        match sent {
-            Attempt::Sent(()) => Attempt::Sent(Slot::new(number, generation)),
-            refused => {
-                self.close_slot(number, generation);
-                match refused {
-                    Attempt::Failed(error) => Attempt::Failed(error),
-                    _ => Attempt::Full,
-                }
-            }
-        }
-    }
-
-    /// Sends an ask, and in front of it opens a channel to the actor that its answer leads to. `None`
-    /// if that is not possible now; then nothing was sent that has an effect.
-    pub(crate) fn ask_piped(
-        &self,
-        call: (u32, &impl Arguments),
-        name: &Arc<str>,
-        schema_hash: u64,
-    ) -> Option<(Slot, Channel)> {
-        let session = &self.session;
-        let place = session.may_pipe()?;
-        let asker = buffers::open_slot(session)?;
-        let Some(opened) = session.send_attach_piped(place, asker, schema_hash, name) else {
-            self.close_slot(asker.0, asker.1);
-            return None;
-        };
-        let OpenedChannel { number, origin, counters, .. } = opened;
-        let (target, is_fixed) = (name.clone(), session.codec == CODEC_FIXED);
-        let (session, traces) = (session.clone(), session.traces);
-        let piped = Channel { session, number, target, is_fixed, traces, origin, counters };
-        let session = &self.session;
-        session.asks.set_origin(asker.0, self.origin);
-        let (ticket, then) = (&mut Ticket::default(), AfterSend::Continue);
-        if !matches!(self.send(None, Some(asker), call, ticket, None, then), Attempt::Sent(())) {
-            // Another ask may have the slot from now on, so its channel is detached first.
-            drop(piped);
-            self.close_slot(asker.0, asker.1);
-            return None;
-        }
-        session.piped(asker);
-        if turn::is_open() {
-            buffers::flush_soon(session);
-        } else {
-            // ATTACH was in the outbox already, so the ask has woken nobody.
-            session.wake_driver();
-        }
-        Some((Slot::new(asker.0, asker.1), piped))
-    }
-
-    /// Sends an ask that is answered with a stream, whose producer may be `ahead` short items ahead.
-    pub(crate) fn stream(
-        &self,
-        call: (u32, &impl Arguments),
-        ticket: &mut Ticket,
-        waker: Option<&Waker>,
-        ahead: Option<usize>,
-    ) -> Attempt<Items> {
-        if !self.session.streams {
-            let text = "the node of the actor knows no streams";
-            let error = CallError::new(CallErrorKind::NotSerializable, &self.target);
-            return Attempt::Failed(Box::new(error.with_detail(text)));
-        }
-        let Some(asker) = buffers::open_slot(&self.session) else {
-            self.park_for_slot(ticket, waker);
-            return Attempt::Full;
-        };
-        self.session.asks.set_origin(asker.0, self.origin);
-        let Some((items, window)) = Items::open(&self.session, &self.target, asker, ahead) else {
-            self.close_slot(asker.0, asker.1);
-            let text = "all room for the items of streams is taken";
-            let error = CallError::new(CallErrorKind::Overloaded, &self.target);
-            return Attempt::Failed(Box::new(error.with_detail(text)));
-        };
-        let extras = Extras { items: Some(window), ..self.extras().unwrap_or_default() };
-        let then = AfterSend::Poll;
-        match self.send_with(extras, Some(asker), call, ticket, waker, then) {
-            Attempt::Sent(()) => Attempt::Sent(items),
-            refused => {
-                items.close_unsent();
-                self.close_slot(asker.0, asker.1);
-                match refused {
-                    Attempt::Failed(error) => Attempt::Failed(error),
-                    _ => Attempt::Full,
-                }
-            }
-        }
-    }
-
-    /// Gives back the slot of an ask that was not sent.
-    #[cold]
-    fn close_slot(&self, number: u32, generation: u32) {
-        if let Some(slot) = self.session.asks.slot(number) {
-            slot.close_unsent(generation);
-        }
-        buffers::free_slot(&self.session, number);
-    }
-
-    /// Takes the reply if it has arrived and is small.
-    #[inline]
-    pub(crate) fn take_reply(&self, slot: Slot, into: &mut SmallReply) -> Option<usize> {
-        let asks = &self.session.asks;
-        let (place, cold) = (asks.hot(slot.index())?, || Some(asks.slot(slot.index())?.cold));
-        let length = place.take_small(cold, slot.generation(), into)?;
-        buffers::free_slot(&self.session, slot.index());
-        Some(length)
-    }
-
-    /// Takes the reply. If it has not arrived, flushes and registers `waker`.
-    pub(crate) fn poll_reply(&self, slot: Slot, waker: &Waker) -> Poll<Result<Bytes, CallError>> {
-        let asks = &self.session.asks;
-        let Poll::Ready(fetched) = asks.poll(slot.index(), slot.generation(), waker) else {
-            if !turn::is_open() {
-                self.session.flush_ask();
-            }
-            return Poll::Pending;
-        };
-        let Some(answer) = fetched else {
-            return Poll::Ready(Err(CallError::new(CallErrorKind::Unknown, &self.target)));
-        };
-        self.session.free_slot(slot.index());
-        Poll::Ready(answer.map_err(|failed| {
-            let (kind, text) = *failed;
-            CallError::new(kind, &self.target).with_detail(&text)
-        }))
-    }
-
-    /// Why no later call can reach the actor, if none can: it has stopped, or the session is over.
-    pub(crate) fn ended(&self) -> Option<Arc<str>> {
-        let mut sending = self.session.sending();
-        if let Some(ended) = &sending.ended {
-            return Some(ended.why.clone());
-        }
-        match sending.channel_of(self.origin) {
-            Some(channel) => channel.gone.map(|kind| kind.to_string().into()),
-            None => Some(CallErrorKind::ActorStopped.to_string().into()),
-        }
-    }
-
-    /// The same as a reason of the actor's end.
-    pub(crate) fn end_reason(&self) -> Reason {
-        let mut sending = self.session.sending();
-        if let Some(ended) = &sending.ended {
-            return ended.reason();
-        }
-        let reason = sending.channel_of(self.origin).and_then(|channel| channel.end_reason.clone());
-        reason.unwrap_or(Reason::Unknown)
-    }
-
-    /// Tells `watcher` of that end.
-    pub(crate) fn watch_end(&self, number: u64, watcher: EndWatcher) -> Result<(), NotWatched> {
-        let mut sending = self.session.sending();
-        if sending.ended.is_some() {
-            return Err(NotWatched::Ended);
-        }
-        let channel = sending.channel_of(self.origin).filter(|channel| channel.gone.is_none());
-        channel.ok_or(NotWatched::Ended)?.end_watchers.add(number, watcher)
-    }
-
-    pub(crate) fn unwatch_end(&self, number: u64) {
-        if let Some(channel) = self.session.sending().channel_of(self.origin) {
-            drop(channel.end_watchers.remove(number));
-        }
-    }
-
-    /// The published calls that the peer has not reported as handled.
-    pub(crate) fn waiting(&self) -> usize {
-        let mut sending = self.session.sending();
-        let waiting = sending.channel_of(self.origin).map_or(0, |channel| channel.tally.waiting());
-        usize::try_from(waiting).unwrap_or(usize::MAX)
-    }
-
-    /// Gives up an ask and tells the peer with CANCEL.
-    pub(crate) fn cancel(&self, slot: Slot) {
-        if self.session.disown(slot) {
-            send_cancels(&self.session, [(slot.index(), slot.generation())]);
-        }
-    }
-
-    /// Gives up the answer to an ask.
-    pub(crate) fn disown(&self, slot: Slot) {
-        self.session.disown(slot);
     }
 
     /// Sends a call under the lock of the session: `long` if it is encoded already. Returns where it
@@ -460,7 +243,7 @@ impl Channel {
         match outcome {
             Ok(published) => {
                 if let Some((asker, method)) = ask {
-                    self.count_ask(asker, method);
+                    self.counters.count(&self.session.asks, asker, method, self.origin);
                 }
                 self.sent(sending, ticket, was_idle, then);
                 if let Published::Long(_) = published {
@@ -552,21 +335,6 @@ impl Channel {
     fn too_large(&self, body: usize) -> CallError {
         let text = self.session.too_large("the call", body, "the peer");
         CallError::new(CallErrorKind::TooLarge, &self.target).with_detail(&text)
-    }
-
-    #[cold]
-    fn park_for_slot(&self, ticket: &mut Ticket, waker: Option<&Waker>) {
-        let Some(waker) = waker else { return };
-        {
-            let mut sending = self.session.sending();
-            if let Some(channel) = sending.channels.get_mut(self.number as usize) {
-                channel.parked.park(ticket, waker);
-            }
-        }
-        // A slot released between the failed open and the parking has woken nobody.
-        if self.session.asks.any_free() {
-            waker.wake_by_ref();
-        }
     }
 }
 
