@@ -45,6 +45,9 @@ pub const CODEC_MESSAGEPACK: u8 = 0;
 /// MessagePack otherwise.
 pub const CODEC_FIXED: u8 = 1;
 
+/// The number of the method that every actor has, which describes it.
+pub(crate) const DESCRIBE: u32 = 0;
+
 /// Bytes that a turn encodes before it publishes them: one segment.
 pub const TURN_BYTES: usize = 64 * 1024;
 

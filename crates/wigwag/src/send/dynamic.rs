@@ -8,8 +8,9 @@ use bytes::Bytes;
 use wigwag_actor::schema::Description;
 use wigwag_actor::{AskTiming, Attempt, CallError, CallErrorKind, Slot, Ticket};
 
+use crate::limits::DESCRIBE;
 use crate::limits::DESCRIPTION_BYTES_MAX;
-use crate::send::channel::{AfterSend, Channel, DESCRIBE};
+use crate::send::channel::{AfterSend, Channel};
 use crate::send::described::Described;
 use crate::session::buffers::encoded::EncodedArguments;
 use crate::session::rejected::MethodNames;

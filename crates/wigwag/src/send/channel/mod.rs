@@ -25,9 +25,6 @@ use crate::session::rejected::MethodNames;
 use crate::session::statistics::tally::AskCounters;
 use crate::session::{Attached, OpenedChannel, SendState, Session};
 
-/// The number of the method that every actor has.
-pub(crate) const DESCRIBE: u32 = 0;
-
 /// An outbound channel; dropping it detaches.
 pub(crate) struct Channel {
     pub(crate) session: Arc<Session>,

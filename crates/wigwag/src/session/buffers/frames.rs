@@ -60,15 +60,15 @@ impl TurnFrames {
         }
     }
 
-    /// Publishes the frames of a turn that takes long. The caller flushes.
+    /// Publishes the frames of a turn that takes long, or that a thread holds between its turns while
+    /// the driver does not come. The caller flushes.
     #[cold]
     pub(crate) fn publish_late(
         self: &Arc<TurnFrames>,
         mut frames: MutexGuard<'_, Frames>,
         session: &Session,
     ) {
-        let rest = frames.close_run();
-        frames.publish(session, self, Publisher::Other { channel: u64::MAX, rest });
+        frames.publish_by_other(session, self, u64::MAX);
         frames.flush = false;
     }
 
@@ -106,10 +106,8 @@ impl TurnFrames {
         };
         if frames.is_held {
             session.sending().rest_holders(channel);
-            return frames.publish_held(session, self);
         }
-        let rest = frames.close_run();
-        frames.publish(session, self, Publisher::Other { channel, rest });
+        frames.publish_by_other(session, self, channel);
     }
 }
 
@@ -452,6 +450,16 @@ impl Frames {
         let rest = self.close_run();
         self.publish(session, turn, Publisher::Turn { rest });
         self.turns += 1;
+    }
+
+    /// Publishes for another thread, which is about to send on `channel`, or for the watchdog. What is
+    /// held between turns has no end of a turn that would give its leases back.
+    fn publish_by_other(&mut self, session: &Session, turn: &Arc<TurnFrames>, channel: u64) {
+        if self.is_held {
+            return self.publish_held(session, turn);
+        }
+        let rest = self.close_run();
+        self.publish(session, turn, Publisher::Other { channel, rest });
     }
 
     fn publish(&mut self, session: &Session, turn: &Arc<TurnFrames>, publisher: Publisher) {

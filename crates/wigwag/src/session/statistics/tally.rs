@@ -9,11 +9,11 @@ use std::sync::Arc;
 use wigwag_actor::{CallErrorKind, DeliveryStatus};
 
 use crate::events::Delivery;
+use crate::limits::DESCRIBE;
 use crate::limits::REJECTED_METHODS_MAX;
 use crate::replies::ask_origin::AskOrigin;
 use crate::replies::ask_origin::RingTally;
 use crate::replies::asks::AskTable;
-use crate::send::channel::DESCRIBE;
 use crate::sync::{AtomicU64, Ordering};
 
 /// Asks that were sent on a channel. A turn counts them without the session's lock, while the
