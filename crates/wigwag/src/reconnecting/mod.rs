@@ -524,7 +524,7 @@ impl<I: Interface> Reattach for Reconnecting<I> {
 fn announce_after(former: Option<Arc<Session>>, session: Arc<Session>, what: SessionChange) {
     let former = former.filter(|former| {
         let sending = former.sending();
-        sending.ended.is_some() && !sending.is_announced()
+        sending.ended.is_some() && !sending.is_end_told
     });
     let Some(former) = former else { return session.announce(what) };
     tokio::spawn(async move {

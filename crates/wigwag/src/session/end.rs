@@ -184,6 +184,8 @@ impl Session {
             owner.session_ended(closed, &counters);
         }
         self.announce(SessionChange::Ended { why, closed, deliveries, held });
+        self.sending().is_end_told = true;
+        self.progress.notify_waiters();
     }
 
     /// Drops the actors' channels after the driver has ended, which breaks the reference cycle

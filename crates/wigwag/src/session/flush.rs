@@ -56,7 +56,7 @@ impl Session {
 
     /// Waits until the outcome of the calls of a session that has ended was announced.
     pub(crate) async fn end_announced(&self) {
-        self.progressed(|sending| sending.is_announced.then_some(())).await;
+        self.progressed(|sending| sending.is_end_told.then_some(())).await;
     }
 
     /// Waits until `done` has a result. It is called again after each ack and at the end of the

@@ -41,6 +41,8 @@ pub(crate) struct SendState {
     pub(in crate::session) are_asks_counted: bool,
     /// The end was announced.
     pub(in crate::session) is_announced: bool,
+    /// The event of the end is among those that the program reads.
+    pub(crate) is_end_told: bool,
     /// The peer takes no new calls, or this node is closing.
     pub(crate) draining: bool,
     pub(crate) statistics: SessionStatistics,
@@ -65,6 +67,7 @@ impl SendState {
             unsent_to_fail: 0,
             are_asks_counted: false,
             is_announced: false,
+            is_end_told: false,
             draining: false,
             statistics: SessionStatistics::default(),
             waiting_producers: Vec::new(),
