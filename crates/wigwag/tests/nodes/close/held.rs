@@ -4,9 +4,7 @@
 use std::collections::VecDeque;
 use std::sync::mpsc;
 use std::thread;
-use std::time::Duration;
 
-use tokio::sync::oneshot;
 use wigwag::Node;
 use wigwag_link::frame::{Frame, kind};
 use wigwag_link::{Identity, features};
@@ -103,31 +101,6 @@ async fn a_channel_is_detached_though_a_thread_that_has_told_lives_on() {
         soon("the detaching", peer.raw.until(kind::DETACH)).await;
         teller.end();
     }
-}
-
-/// The watchdog publishes what the driver does not come to publish.
-#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-async fn a_channel_is_detached_though_the_driver_was_late_and_the_thread_lives_on() {
-    /// Five times as long as the watchdog waits.
-    const LATE: Duration = Duration::from_millis(20);
-    let (_node, counter, mut peer) = attached(1000).await;
-    let (block, is_blocked) = oneshot::channel();
-    let (unblock, unblocked) = mpsc::channel::<()>();
-    let worker = tokio::spawn(async move {
-        block.send(()).unwrap();
-        let _ = unblocked.recv();
-    });
-    soon("the worker", is_blocked).await.unwrap();
-    let teller = Teller::start(&counter);
-    thread::sleep(LATE);
-    drop(unblock);
-    for number in 0..TELLS {
-        assert_eq!(peer.told().await, number);
-    }
-    drop(counter);
-    soon("the detaching", peer.raw.until(kind::DETACH)).await;
-    teller.end();
-    worker.await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
