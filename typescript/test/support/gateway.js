@@ -122,9 +122,8 @@ class Gateway {
 
   /** The client's next bytes. A cut loses the end of the body, or the answer. */
   async #post(carrier, at, request, response) {
-    const chunks = [];
-    for await (const chunk of request) chunks.push(chunk);
-    const body = Buffer.concat(chunks);
+    const body = await wholeBody(request);
+    if (body === undefined) return carrier.close();
     if (at !== carrier.received || body.length > BODY_BYTES_MAX || carrier.isPosting) {
       carrier.close();
       return response.writeHead(409).end();
@@ -160,6 +159,18 @@ class Gateway {
     if (cut === "reset") carrier.close();
     if (cut === undefined) response.end();
   }
+}
+
+/** The body of a request, or `undefined` if the client has gone away in the middle of it. */
+async function wholeBody(request) {
+  const chunks = [];
+  try {
+    for await (const chunk of request) chunks.push(chunk);
+  } catch (error) {
+    if (error.code !== "ECONNRESET") throw error;
+    return undefined;
+  }
+  return Buffer.concat(chunks);
 }
 
 /** One connection to the node, and what has come over it. */
