@@ -169,7 +169,6 @@ impl Channel {
         waker: Option<&Waker>,
         then: AfterSend,
     ) -> Attempt<()> {
-        let (asker, method) = (call.asker, call.method);
         let mut long = None;
         if !ticket.is_parked() {
             match buffers::call(&self.session, call, handout) {
@@ -178,7 +177,7 @@ impl Channel {
                 EncodeOutcome::Long(frame) => long = Some(frame),
             }
         }
-        let counted = asker.map(|asker| (asker, method));
+        let counted = call.asker.map(|asker| (asker, call.method));
         self.send_shared(long, &|out| call.write(out), counted, ticket, waker, then).map(|_| ())
     }
 

@@ -48,6 +48,12 @@ pub(crate) struct Remote<I> {
     interface: PhantomData<fn() -> I>,
 }
 
+/// The receiver's number of a call's method, and the arguments if they had to be encoded before.
+///
+/// The value is boxed, as the error of a call that cannot be sent: nearly no call has either, and every
+/// call would copy the room for it.
+type Prepared = (u32, Option<Box<EncodedValue>>);
+
 impl<I: Interface> Remote<I> {
     /// Opens a channel to an actor of the peer of `session`. `watch` is how long an ask spins for its
     /// answer before its thread parks.
@@ -183,7 +189,7 @@ impl<I: Interface> Remote<I> {
     /// program must run before anything is locked or claimed for the call, or the receiver has them
     /// in another order. Every way of sending calls this first.
     #[inline]
-    fn prepare(&self, message: &I::Message) -> Result<(u32, Option<EncodedValue>), CallError> {
+    fn prepare(&self, message: &I::Message) -> Result<Prepared, Box<CallError>> {
         let ours = message.method();
         // A compile-time constant if all calls of the interface can be serialized.
         if !message.travels() {
@@ -197,23 +203,25 @@ impl<I: Interface> Remote<I> {
         }
     }
 
-    fn encoded(&self, message: &I::Message) -> Result<EncodedValue, CallError> {
+    fn encoded(&self, message: &I::Message) -> Result<Box<EncodedValue>, Box<CallError>> {
         let is_fixed = self.channel.is_fixed;
         EncodedValue::new(self.session(), |out| Arguments::encode(message, is_fixed, out))
+            .map(Box::new)
             .map_err(|why| self.not_sendable(why))
     }
 
     /// The error of a call with a reference that cannot be sent.
     #[cold]
-    fn not_sendable(&self, why: &str) -> CallError {
-        CallError::new(CallErrorKind::NotSerializable, &self.channel.target).with_detail(why)
+    fn not_sendable(&self, why: &str) -> Box<CallError> {
+        let kind = CallErrorKind::NotSerializable;
+        Box::new(CallError::new(kind, &self.channel.target).with_detail(why))
     }
 
     fn matched(
         &self,
         matches: &[MethodMatch],
         message: &I::Message,
-    ) -> Result<(u32, Option<EncodedValue>), CallError> {
+    ) -> Result<Prepared, Box<CallError>> {
         let ours = message.method();
         let (kind, detail) = match matches.get((ours - FIRST_METHOD) as usize) {
             Some(MethodMatch::Same(number)) => {
@@ -221,21 +229,18 @@ impl<I: Interface> Remote<I> {
                 return Ok((*number, encoded));
             }
             Some(MethodMatch::Reordered(number, order)) => {
-                let encoded = reordered(self.session(), message, order);
+                let encoded = reordered(self.session(), message, order).map(Box::new);
                 return Ok((*number, Some(encoded.map_err(|why| self.not_sendable(why))?)));
             }
             Some(MethodMatch::Refused(why)) => (CallErrorKind::BadArguments, &**why),
             _ => (CallErrorKind::NoSuchMethod, I::SCHEMA.method_name(ours)),
         };
-        Err(CallError::new(kind, &self.channel.target).with_detail(detail))
+        Err(Box::new(CallError::new(kind, &self.channel.target).with_detail(detail)))
     }
 
     #[cold]
-    fn not_serializable(&self, method: u32) -> CallError {
-        let text = format!(
-            "an argument or an item of `{}` does not travel",
-            I::SCHEMA.method_name(method)
-        );
-        CallError::new(CallErrorKind::NotSerializable, &self.channel.target).with_detail(&text)
+    fn not_serializable(&self, method: u32) -> Box<CallError> {
+        let method = I::SCHEMA.method_name(method);
+        self.not_sendable(&format!("an argument or an item of `{method}` does not travel"))
     }
 }

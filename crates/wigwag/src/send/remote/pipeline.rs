@@ -15,7 +15,6 @@ use crate::send::channel::AfterSend;
 use crate::send::remote::Remote;
 use crate::session::Session;
 use crate::session::buffers::RunHandout;
-use crate::session::buffers::encoded::EncodedValue;
 use crate::session::references::scope;
 
 /// The asks of a pipeline to a remote actor.
@@ -73,7 +72,7 @@ impl<I: Interface> RemotePipeline<I> for RingPipeline<I> {
         };
         let (number, encoded) = match self.remote.prepare(call) {
             Ok(found) => found,
-            Err(error) => return Attempt::Failed(Box::new(error)),
+            Err(error) => return Attempt::Failed(error),
         };
         self.ring.set_sent(next + 1);
         let most = self.ring.slots_to_end(next);
@@ -95,7 +94,7 @@ impl<I: Interface> RemotePipeline<I> for RingPipeline<I> {
         };
         if let Attempt::Sent(()) = sent {
             *message = None;
-            encoded.into_iter().for_each(EncodedValue::sent);
+            encoded.into_iter().for_each(|encoded| encoded.sent());
         } else {
             self.ring.set_sent(next);
         }

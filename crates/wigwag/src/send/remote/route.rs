@@ -19,7 +19,6 @@ use wigwag_spin::SpinPolicy;
 use crate::send::channel::AfterSend;
 use crate::send::remote::Remote;
 use crate::session::buffers::RunHandout;
-use crate::session::buffers::encoded::EncodedValue;
 use crate::session::references::scope;
 
 impl<I: Interface> Route<I> for Remote<I> {
@@ -35,7 +34,7 @@ impl<I: Interface> Route<I> for Remote<I> {
         };
         let (number, encoded) = match self.prepare(call) {
             Ok(found) => found,
-            Err(error) => return Attempt::Failed(Box::new(error)),
+            Err(error) => return Attempt::Failed(error),
         };
         let (run_owner, is_of_one_route) = (self.run_owner, self.is_alone);
         let method = call.method();
@@ -52,7 +51,7 @@ impl<I: Interface> Route<I> for Remote<I> {
         };
         if let Attempt::Sent(()) = sent {
             *message = None;
-            encoded.into_iter().for_each(EncodedValue::sent);
+            encoded.into_iter().for_each(|encoded| encoded.sent());
         }
         sent
     }
@@ -68,7 +67,7 @@ impl<I: Interface> Route<I> for Remote<I> {
         };
         let (number, encoded) = match self.prepare(call) {
             Ok(found) => found,
-            Err(error) => return Attempt::Failed(Box::new(error)),
+            Err(error) => return Attempt::Failed(error),
         };
         let sent = match &encoded {
             None => self.channel.send_numbered((number, call), ticket, waker),
@@ -78,7 +77,7 @@ impl<I: Interface> Route<I> for Remote<I> {
         };
         sent.map(|published| {
             *message = None;
-            encoded.into_iter().for_each(EncodedValue::sent);
+            encoded.into_iter().for_each(|encoded| encoded.sent());
             let (session, target) = (self.session().clone(), self.channel.target.clone());
             let acknowledged: Acknowledgement = Box::pin(async move {
                 let outcome = session.acknowledged_call(published).await;
@@ -101,7 +100,7 @@ impl<I: Interface> Route<I> for Remote<I> {
         };
         let (number, encoded) = match self.prepare(call) {
             Ok(found) => found,
-            Err(error) => return Attempt::Failed(Box::new(error)),
+            Err(error) => return Attempt::Failed(error),
         };
         let sent = match &encoded {
             None => self.channel.ask((number, call), ticket, waker, timing),
@@ -111,7 +110,7 @@ impl<I: Interface> Route<I> for Remote<I> {
         };
         if let Attempt::Sent(_) = sent {
             *message = None;
-            encoded.into_iter().for_each(EncodedValue::sent);
+            encoded.into_iter().for_each(|encoded| encoded.sent());
         }
         sent
     }
@@ -132,7 +131,7 @@ impl<I: Interface> Route<I> for Remote<I> {
         };
         let (slot, channel) = sent?;
         *message = None;
-        encoded.into_iter().for_each(EncodedValue::sent);
+        encoded.into_iter().for_each(|encoded| encoded.sent());
         Some(PipedChannel { slot, channel: Box::new(channel) })
     }
 
@@ -148,7 +147,7 @@ impl<I: Interface> Route<I> for Remote<I> {
         };
         let (number, encoded) = match self.prepare(call) {
             Ok(found) => found,
-            Err(error) => return Attempt::Failed(Box::new(error)),
+            Err(error) => return Attempt::Failed(error),
         };
         let sent = match &encoded {
             None => self.channel.stream((number, call), ticket, waker, ahead),
@@ -158,7 +157,7 @@ impl<I: Interface> Route<I> for Remote<I> {
         };
         sent.map(|items| {
             *message = None;
-            encoded.into_iter().for_each(EncodedValue::sent);
+            encoded.into_iter().for_each(|encoded| encoded.sent());
             Box::new(items) as Box<dyn ItemSource>
         })
     }
