@@ -10,8 +10,8 @@ use crate::trial::Outcome;
 /// Below this no two starts of a program are alike, in seconds of processor time.
 const START_SECONDS: f64 = 0.05;
 /// And such a part of a start is no difference: some are asked for a fixed time before the clock runs, as
-/// often as the machine lets them.
-const START_SHARE: f64 = 0.5;
+/// often as the machine lets them, and others may take half of it.
+const START_SHARE: f64 = 1.0;
 /// Ending a program may cost so much: memory is given back, a virtual machine shuts down.
 const END_SECONDS: f64 = 0.1;
 /// And so much of what its window cost.
@@ -98,6 +98,9 @@ mod tests {
         assert_eq!(starts.take(400, 0.37, 0.01), None);
         assert_eq!(starts.take(20_000, 0.44, 0.06), None);
         assert!(starts.take(20_000, 0.90, 0.06).is_some());
+        let mut starts = StartupCosts::default();
+        assert_eq!(starts.take(2_000, 0.92, 0.01), None);
+        assert_eq!(starts.take(1_245_100, 1.72, 0.71), None);
     }
 
     /// Drawing the payloads beforehand costs less than sending them.
