@@ -24,7 +24,7 @@ pub enum SessionProgress {
     SilentAndCut,
 }
 
-/// What a node has with an incarnation of a peer when another session between the two is wanted.
+/// The sessions of a node with an incarnation of a peer when another one between the two is wanted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PeerState {
     /// The living session between the two.

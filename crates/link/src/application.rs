@@ -41,7 +41,7 @@ pub enum Target<'a> {
     Answer(u32, u32),
 }
 
-/// What ATTACHED says of an actor.
+/// An actor as ATTACHED describes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ActorReference {
     /// Its number, which no other actor of this node has.
@@ -53,7 +53,7 @@ pub struct ActorReference {
     pub may_link: bool,
 }
 
-/// What the peer says of an actor of its own, in ATTACHED.
+/// An actor of the peer as the peer describes it in ATTACHED.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadReference {
     /// Its number, which no other actor of the peer has.
@@ -112,7 +112,7 @@ pub struct Found<A> {
     pub codec: u8,
     /// The bound that it sets for its remote callers, if it has one.
     pub bound: Option<ActorBound>,
-    /// What the peer is told of it; nothing if it is not known yet.
+    /// The reference that the peer is told of; `None` if it is not known yet.
     pub reference: Option<ActorReference>,
 }
 
@@ -125,8 +125,8 @@ pub struct Attached<'a> {
     pub schema_hash: u64,
     /// How arguments are to be encoded.
     pub codec: u8,
-    /// The same bytes for every channel to one actor, and to no other; empty from a peer that does
-    /// not say.
+    /// Bytes that are the same for every channel to one actor, and for no other; empty from a peer that
+    /// does not say.
     pub reference: &'a [u8],
 }
 
@@ -139,7 +139,7 @@ pub struct Rejected<'a> {
     pub tells: u64,
     /// Why the first one was rejected.
     pub code: Code,
-    /// The same in words, for people.
+    /// The reason in words, for people.
     pub text: &'a [u8],
 }
 

@@ -305,8 +305,8 @@ pub(crate) const WITHIN: u64 = 2;
 /// The tag of the first limit of the items that an ask is answered with, in units.
 pub(crate) const ITEMS: u64 = 6;
 
-/// The trace context among the extras of a CALL_X. One that is malformed, or has another length, is
-/// as good as none.
+/// The trace context among the extras of a CALL_X. A context that is malformed, or has another length,
+/// counts as none.
 #[cold]
 pub(crate) fn trace_of(body: &[u8]) -> Option<TraceContext> {
     let mut reader = Reader::new(body);

@@ -7,66 +7,27 @@ use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::vec::Vec;
 
-use wigwag_wire::Buffer;
-use wigwag_wire::call::{CallExtra, Calls, TRACED_ASK, TRACED_TELL};
+use wigwag_wire::call::Calls;
 use wigwag_wire::trace::TraceContext;
 
-use crate::application::{ACTOR_BYTES, Application, Attach, LongCall, Target};
+use crate::application::{Application, LongCall};
 use crate::code::Code;
 use crate::credit;
 use crate::error::LinkError;
 use crate::features;
-use crate::frame::Frame;
-use crate::limits::{GATHERED_UNITS, LINKS_MAX, Limits};
+use crate::limits::{GATHERED_UNITS, Limits};
 use crate::recv_half::ChannelCalls;
 use crate::send_half::SendHalf;
 use crate::write;
 
+mod arrived;
+mod opening;
+mod links;
+
+pub(crate) use arrived::Arrived;
+
 /// The method that every actor has: it is answered with the actor's schema.
 const DESCRIBE: u64 = 0;
-
-/// How ATTACH names the actor that the answer to an ask leads to.
-pub(crate) const HOW_ANSWER: u8 = 3;
-
-/// One call in a frame of its own.
-pub(crate) struct Arrived<'a> {
-    pub(crate) channel: u64,
-    pub(crate) method: u64,
-    pub(crate) arguments: &'a [u8],
-    pub(crate) asker: Option<(u32, u32)>,
-    /// What the caller has said besides.
-    pub(crate) extra: Option<CallExtra>,
-}
-
-impl Arrived<'_> {
-    /// The call as inbound queues store it.
-    fn stored(&self, trace: Option<TraceContext>) -> Buffer {
-        let mut frame = self.stored_alone();
-        if let Some(trace) = trace {
-            let kind = if self.asker.is_some() { TRACED_ASK } else { TRACED_TELL };
-            let call = core::mem::replace(&mut frame, Buffer::new());
-            write::frame(&mut frame, kind, |out| {
-                out.extend(&trace.to_bytes());
-                out.extend(call.as_slice());
-            });
-        }
-        frame
-    }
-
-    fn stored_alone(&self) -> Buffer {
-        let (mut frame, channel) = (Buffer::new(), self.channel);
-        let method = u32::try_from(self.method).unwrap_or(u32::MAX);
-        let put = |out: &mut Buffer| out.extend(self.arguments);
-        match (self.asker, self.extra) {
-            (None, _) => write::tell(&mut frame, channel, method, put),
-            (Some(asker), None) => write::ask(&mut frame, channel, asker, method, put),
-            (Some(asker), Some(extra)) => {
-                write::ask_stored(&mut frame, extra, channel, asker, method, put)
-            }
-        };
-        frame
-    }
-}
 
 /// The inbound channels of a session; `C` is the application's part of each.
 #[derive(Debug)]
@@ -155,32 +116,6 @@ impl<C> InboundChannels<C> {
     /// True if the session knows references to actors.
     pub(crate) fn knows_references(&self) -> bool {
         self.knows_references
-    }
-
-    /// The actor that ATTACH names; `None` if it is named in an unknown way.
-    /// `is_unused` says whether no ask has had a slot and generation yet.
-    pub(crate) fn target<'a>(
-        &self,
-        how: u8,
-        target: &'a [u8],
-        is_unused: impl FnOnce(u32, u32) -> bool,
-    ) -> Option<Target<'a>> {
-        match how {
-            0 => Some(Target::Name(target)),
-            1 | 2 if self.knows_references => {
-                let number = target.try_into().ok().map(u128::from_le_bytes)?;
-                Some(if how == 1 { Target::Reference(number) } else { Target::Relayed(number) })
-            }
-            HOW_ANSWER if self.knows_pipes => {
-                let (slot, generation) = target.split_first_chunk()?;
-                let slot = u32::from_le_bytes(*slot);
-                let generation = u32::from_le_bytes(generation.try_into().ok()?);
-                let is_coming =
-                    u64::from(slot) < self.ours.slots_max && is_unused(slot, generation);
-                is_coming.then_some(Target::Answer(slot, generation))
-            }
-            _ => None,
-        }
     }
 
     pub(crate) fn clear(&mut self) {
@@ -346,137 +281,6 @@ impl<C> InboundChannels<C> {
         }
     }
 
-    /// ATTACH: opens a channel, or refuses it. `attach` is `None` when it names no actor at all.
-    pub(crate) fn attach<A>(
-        &mut self,
-        channel: u64,
-        attach: Option<Attach<'_>>,
-        app: &mut A,
-    ) -> Result<(), A::Error>
-    where
-        A: Application<Channel = C>,
-    {
-        // Calls of the number's last use are handed over before it has a new one.
-        self.publish(app);
-        let found = attach.map_or(Err(Code::NO_SUCH_ACTOR), |attach| app.find(&attach));
-        let mut send = app.send_half();
-        // The check of the number comes first: it bounds the table.
-        let bound = found.as_ref().ok().and_then(|found| found.bound.clone());
-        let is_bounded = bound.is_some();
-        let limit = send.grant(channel, self.ours.initial_units, bound)?;
-        let at = index(channel);
-        if self.channels.len() <= at {
-            self.channels.resize_with(at + 1, || None);
-        }
-        match attach.map(|attach| attach.target) {
-            Some(Target::Answer(..)) => send.answer_pipe()?,
-            _ => send.answer_attach(self.ours.attach_pending_max)?,
-        }
-        let opened = match found {
-            Err(code) => {
-                send.withdraw(channel);
-                let detached = Frame::Detached { channel, code, accepted: 0, reason: &[] };
-                send.outbox.append(|out| write::any(out, &detached));
-                drop(send);
-                Inbound::Refused { code, left: limit }
-            }
-            Ok(found) => {
-                let (schema_hash, codec) = (found.schema_hash, found.codec);
-                let may_link = found.reference.is_some_and(|reference| reference.may_link);
-                let (bytes, length) = found.reference.map_or(([0; ACTOR_BYTES], 0), |reference| {
-                    reference.bytes(self.knows_references, self.knows_links)
-                });
-                let reference = &bytes[..length];
-                let attached = Frame::Attached { channel, limit, schema_hash, codec, reference };
-                send.outbox.append(|out| write::any(out, &attached));
-                let use_of = send.use_of(channel);
-                drop(send);
-                let channel = app.open(found.actor, channel, use_of);
-                let limit = if is_bounded { 0 } else { limit };
-                let (is_unpublished, links) = (false, BTreeSet::new());
-                Inbound::Open(Open { channel, used: 0, limit, is_unpublished, may_link, links })
-            }
-        };
-        // The application's part of the number's last use goes without access to the send half,
-        // which it may need itself.
-        self.forget_links(at);
-        self.channels[at] = Some(opened);
-        Ok(())
-    }
-
-    /// LINK: an actor of the peer is linked to that of the channel. One that crosses our DETACHED is
-    /// noted and never told of anything, and one to an actor that may not be linked to is ignored.
-    #[cold]
-    pub(crate) fn link<A>(
-        &mut self,
-        channel: u64,
-        link: u64,
-        actor: &[u8],
-        app: &mut A,
-    ) -> Result<(), LinkError>
-    where
-        A: Application<Channel = C>,
-    {
-        let Some(open) = linkable(&mut self.channels, channel)? else { return Ok(()) };
-        if self.links >= LINKS_MAX {
-            let rule = "a session has at most 4096 links";
-            return Err(LinkError::Misbehaved { code: Code::LIMIT_EXCEEDED, rule });
-        }
-        if !open.links.insert(link) {
-            return Err(LinkError::protocol("a link that the channel has already"));
-        }
-        self.links += 1;
-        app.linked(&mut open.channel, link, actor);
-        Ok(())
-    }
-
-    /// UNLINK: a link of the peer ends.
-    #[cold]
-    pub(crate) fn unlink<A>(
-        &mut self,
-        channel: u64,
-        link: u64,
-        reason: &[u8],
-        app: &mut A,
-    ) -> Result<(), LinkError>
-    where
-        A: Application<Channel = C>,
-    {
-        // Calls that came before are handled before the end.
-        self.publish(app);
-        let Some(open) = linkable(&mut self.channels, channel)? else { return Ok(()) };
-        if !open.links.remove(&link) {
-            return Err(LinkError::protocol("the end of a link that there is not"));
-        }
-        self.links -= 1;
-        app.unlinked(&mut open.channel, link, reason);
-        Ok(())
-    }
-
-    /// Forgets the links of a channel that ends.
-    fn forget_links(&mut self, at: usize) {
-        if let Some(Some(Inbound::Open(open))) = self.channels.get(at) {
-            self.links -= open.links.len();
-        }
-    }
-
-    /// DETACH: the channel ends. A DETACH that crosses our DETACHED gets no second one, which would
-    /// look like the answer to the peer's next ATTACH of the number.
-    pub(crate) fn detach<A>(&mut self, channel: u64, app: &mut A)
-    where
-        A: Application<Channel = C>,
-    {
-        self.publish(app);
-        self.forget_links(index(channel));
-        let Some(inbound) = self.channels.get_mut(index(channel)).and_then(Option::take) else {
-            return;
-        };
-        let grant = app.send_half().end_channel(channel, Code::OK, 0);
-        if let Inbound::Open(open) = inbound {
-            app.close(open.channel, grant);
-        }
-    }
-
     /// Publishes the calls of every channel that got some, unless these are so few for each channel
     /// that more should be gathered.
     pub(crate) fn publish_gathered<A>(&mut self, app: &mut A)
@@ -508,24 +312,6 @@ impl<C> InboundChannels<C> {
 #[inline]
 fn index(channel: u64) -> usize {
     usize::try_from(channel).unwrap_or(usize::MAX)
-}
-
-/// The channel that LINK or UNLINK is about. `None` if it is ignored: the channel is refused, or its actor
-/// may not be linked to, which the peer has not read yet.
-fn linkable<C>(
-    channels: &mut [Option<Inbound<C>>],
-    channel: u64,
-) -> Result<Option<&mut Open<C>>, LinkError> {
-    match channels.get_mut(index(channel)) {
-        Some(Some(Inbound::Open(open))) => Ok(Some(open).filter(|open| open.may_link)),
-        Some(Some(Inbound::Refused { .. })) => Ok(None),
-        _ => Err(no_channel_to_link()),
-    }
-}
-
-#[cold]
-fn no_channel_to_link() -> LinkError {
-    LinkError::protocol("a link over a channel that was never attached")
 }
 
 /// Calls that reach no actor.

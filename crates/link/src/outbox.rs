@@ -33,7 +33,7 @@ const CHARGE_BYTES: usize = SEGMENT_BYTES;
 
 #[derive(Debug)]
 struct Segment {
-    /// What precedes the bytes of a part.
+    /// The head that precedes the bytes of a part.
     head: Option<BufferSlice>,
     /// Whole frames, or the bytes of a part.
     body: BufferSlice,

@@ -4,25 +4,28 @@
 //! half](crate::send_half::SendHalf) because the two are used under two locks: a reader in the
 //! middle of a batch must not hold up the senders.
 
-use wigwag_wire::call::{ASK, ASKS, MIXED_ASKS, MIXED_TELLS, REPLIES, TELL, TELLS};
-use wigwag_wire::run::{Run, RunItems, is_mixed_run, is_run};
+use wigwag_wire::Reader;
+use wigwag_wire::run::{Run, is_mixed_run, is_run};
 use wigwag_wire::trace::TraceContext;
-use wigwag_wire::{Reader, varint};
 
 use crate::batch::BatchHeader;
 use crate::code::Code;
 use crate::error::LinkError;
 use crate::features;
 use crate::frame::kind::{
-    CALL_X, ITEM, ITEM_CREDIT, ITEM_END, LINK, PART, PARTS, PARTS_DROP, REPLY, UNLINK,
+    CALL_X, ITEM, ITEM_CREDIT, ITEM_END, LINK, PART, PARTS, PARTS_DROP, UNLINK,
 };
 use crate::frame::{Frame, ITEMS, SEQUENCED, broken_run, numbers, trace_of, unknown_frame};
-use crate::limits::{Limits, units};
+use crate::limits::Limits;
 use crate::slot_generations::SlotGenerations;
 
+mod calls;
+mod replies;
 mod items;
 
+pub use calls::ChannelCalls;
 pub use items::{ItemRun, next_item};
+pub use replies::{ReplyRun, SmallReply};
 
 /// Generations are 32 bits wide.
 const GENERATION_MAX: u64 = u32::MAX as u64;
@@ -163,48 +166,6 @@ pub struct Incoming<'a> {
     trace: Option<TraceContext>,
 }
 
-/// Consecutive calls on one channel. All are new, have a method other than 0, and ask from slots
-/// within the announced limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ChannelCalls<'a> {
-    /// The channel.
-    pub channel: u64,
-    /// The number of calls, at least one.
-    pub calls: usize,
-    /// The credit units that the calls cost.
-    pub units: u64,
-    /// The calls as received: TELL and ASK frames, or a run of either.
-    pub bytes: &'a [u8],
-}
-
-/// A REPLY whose length takes one byte.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SmallReply<'a> {
-    /// The asker's slot.
-    pub slot: u32,
-    /// The slot's generation.
-    pub generation: u32,
-    /// The encoded answer.
-    pub value: &'a [u8],
-}
-
-/// A run of replies to consecutive slots.
-#[derive(Clone, Copy, Debug)]
-pub struct ReplyRun<'a> {
-    /// The slot of the first asker.
-    pub slot: u32,
-    /// The generation of all the slots.
-    pub generation: u32,
-    /// The number of replies, at least one.
-    pub count: u32,
-    /// The encoded answers.
-    pub values: RunItems<'a>,
-}
-
-/// Mask over kind, length, channel and method of a small TELL: the bits that are equal in all small
-/// TELLs of one channel.
-const SMALL_TELL: u32 = 0x80FF_80FF;
-
 impl<'a> Incoming<'a> {
     /// True if no ask has had this slot and generation, and one may have them yet.
     pub(crate) fn is_unused(&self, slot: u32, generation: u32) -> bool {
@@ -214,35 +175,6 @@ impl<'a> Incoming<'a> {
     /// True if the slot was last asked from with this generation, so that the ask may be open.
     pub fn may_be_open(&self, slot: u64, generation: u64) -> bool {
         self.receiver.generations.is_latest(slot, generation)
-    }
-
-    /// Returns the next frames if they are calls, as nearly all frames of a busy link are: at most
-    /// `most` frames of one kind, or a whole run. `None` means that nothing was taken and that
-    /// [`next_frame`](Self::next_frame) returns the next frame or its error.
-    #[inline]
-    pub fn next_calls(&mut self, most: usize) -> Option<ChannelCalls<'a>> {
-        if self.seq < self.fresh {
-            self.skip_repeated();
-        }
-        let bytes = self.reader.rest();
-        let &[kind, _, channel, _] = bytes.first_chunk::<4>()?;
-        if self.seq < self.fresh || self.seq >= self.end {
-            return None;
-        }
-        let most = most.min(usize::try_from(self.end - self.seq).unwrap_or(usize::MAX));
-        let (left, calls, units) = match (kind, channel < 0x80) {
-            (TELL, true) => small_tells(bytes, channel, most),
-            (ASK, true) => self.small_asks(bytes, channel, most),
-            (TELL | ASK, _) => (bytes, 0, 0),
-            (TELLS | ASKS | MIXED_TELLS | MIXED_ASKS, _) => return self.run_of_calls(),
-            _ => return None,
-        };
-        if calls == 0 {
-            return self.one_call();
-        }
-        let taken = self.reader.take(bytes.len() - left.len()).ok()?;
-        self.seq += calls as u64;
-        Some(ChannelCalls { channel: u64::from(channel), calls, units, bytes: taken })
     }
 
     /// Skips frames at the front that were accepted before. A run may follow them, which
@@ -268,72 +200,6 @@ impl<'a> Incoming<'a> {
         }
     }
 
-    /// Takes small ASKs off the front, like `small_tells` takes TELLs. Their slots must be within
-    /// the announced limit and their generations new.
-    fn small_asks(
-        &mut self,
-        mut bytes: &'a [u8],
-        channel: u8,
-        most: usize,
-    ) -> (&'a [u8], usize, u64) {
-        let (mut calls, mut units) = (0, 0);
-        while calls < most
-            && let [ASK, length @ 4..0x80, next, ref body @ ..] = *bytes
-            && next == channel
-            && let Some((slot, generation, used)) = varint::pair(body)
-            && u64::from(slot) < self.receiver.slots_max
-            && body.get(used).is_some_and(|method| (1..0x80).contains(method))
-            && 1 + used < usize::from(length)
-            && let Some(after) = bytes.get(2 + usize::from(length)..)
-            && self.receiver.generations.take(slot, generation)
-        {
-            bytes = after;
-            calls += 1;
-            units += 1 + u64::from(length > 64);
-        }
-        (bytes, calls, units)
-    }
-
-    /// Takes one call of any size.
-    fn one_call(&mut self) -> Option<ChannelCalls<'a>> {
-        let bytes = self.reader.rest();
-        let mut after = self.reader.clone();
-        let (kind, body) = Frame::next(&mut after, self.receiver.frame_max).ok()?;
-        let channel = match Frame::parse(kind, body).ok()? {
-            Frame::Tell { channel, method: 1.., .. } => channel,
-            Frame::Ask { channel, slot, generation, method: 1.., .. }
-                if self.receiver.check_asker(slot, generation).is_ok() =>
-            {
-                channel
-            }
-            _ => return None,
-        };
-        let bytes = &bytes[..bytes.len() - after.rest().len()];
-        self.reader = after;
-        self.seq += 1;
-        Some(ChannelCalls { channel, calls: 1, units: units(body.len()), bytes })
-    }
-
-    /// Takes a whole run of calls, each of which costs one unit.
-    fn run_of_calls(&mut self) -> Option<ChannelCalls<'a>> {
-        let bytes = self.reader.rest();
-        let mut after = self.reader.clone();
-        let (run, calls) = self.run(&mut after, |kind| kind != REPLIES)?;
-        let slots = run.asker.map_or(0, |(slot, _)| u64::from(slot) + calls as u64);
-        if slots > self.receiver.slots_max {
-            return None;
-        }
-        if let Some((slot, generation)) = run.asker
-            && !self.receiver.generations.take_all(slot, calls as u32, generation)
-        {
-            return None;
-        }
-        let bytes = &bytes[..bytes.len() - after.rest().len()];
-        self.reader = after;
-        self.seq += calls as u64;
-        Some(ChannelCalls { channel: run.channel, calls, units: calls as u64, bytes })
-    }
-
     /// Parses the run at the front if its kind is wanted, and returns it with its number of items,
     /// all of which are numbered in this batch.
     fn run(
@@ -347,37 +213,6 @@ impl<'a> Incoming<'a> {
         }
         let (run, count) = Run::parse_checked(kind, body)?;
         (count as u64 <= self.end - self.seq).then_some((run, count))
-    }
-
-    /// Returns the next frame if it is a run of replies with valid slots.
-    pub fn next_replies(&mut self) -> Option<ReplyRun<'a>> {
-        if self.seq < self.fresh || self.reader.rest().first() != Some(&REPLIES) {
-            return None;
-        }
-        let mut after = self.reader.clone();
-        let (Run { asker, items, .. }, count) = self.run(&mut after, |kind| kind == REPLIES)?;
-        let (slot, generation) = asker?;
-        slot.checked_add(count as u32)?;
-        self.reader = after;
-        self.seq += count as u64;
-        Some(ReplyRun { slot, generation, count: count as u32, values: items })
-    }
-
-    /// Returns the next frame if it is a small REPLY. `None` means only that nothing was taken.
-    #[inline(always)]
-    pub fn next_reply(&mut self) -> Option<SmallReply<'a>> {
-        let bytes = self.reader.rest();
-        let [REPLY, length @ 0..0x80, body @ ..] = bytes else {
-            return None;
-        };
-        if self.seq < self.fresh || self.seq >= self.end {
-            return None;
-        }
-        let (slot, generation, used) = varint::pair(body)?;
-        let value = body.get(used..usize::from(*length))?;
-        self.reader.set_rest(body.get(usize::from(*length)..)?);
-        self.seq += 1;
-        Some(SmallReply { slot, generation, value })
     }
 
     /// Returns the next frame, or `None` at the end of the batch. A sequenced frame counts as
@@ -477,30 +312,6 @@ impl<'a> Incoming<'a> {
         }
         Ok(frame)
     }
-}
-
-/// Splits the TELLs off the front whose numbers take one byte each: returns the remaining bytes,
-/// the number of calls, and their cost in units.
-#[inline]
-fn small_tells(mut bytes: &[u8], channel: u8, most: usize) -> (&[u8], usize, u64) {
-    let same = u32::from_le_bytes([TELL, 0, channel, 0]);
-    let (mut calls, mut units) = (0, 0);
-    while calls < most
-        && let Some(&head) = bytes.first_chunk::<4>()
-    {
-        let [_, length, _, method] = head;
-        let small = u32::from_le_bytes(head) & SMALL_TELL == same;
-        if !small || method == 0 || length < 2 {
-            break;
-        }
-        let Some(after) = bytes.get(2 + usize::from(length)..) else {
-            break;
-        };
-        bytes = after;
-        calls += 1;
-        units += 1 + u64::from(length > 64);
-    }
-    (bytes, calls, units)
 }
 
 /// Frames that were returned count as accepted even if the batch turns out to be malformed later.

@@ -141,7 +141,7 @@ pub fn ask_stored(
     })
 }
 
-/// What a call says besides its arguments.
+/// The fields of a call besides its arguments.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Extras {
     /// The trace that it belongs to.

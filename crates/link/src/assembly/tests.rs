@@ -86,7 +86,7 @@ fn time_without_batches_is_no_fault() {
 }
 
 #[test]
-fn what_was_dropped_or_forgotten_may_begin_again() {
+fn dropped_and_forgotten_messages_may_begin_again() {
     let mut assemblies = assemblies();
     assemblies.begin(&first(1000, &[7])).unwrap();
     assert!(assemblies.check(&first(1000, &[7])).is_err(), "it is under way");

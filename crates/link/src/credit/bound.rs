@@ -1,7 +1,7 @@
 //! The bound that an actor sets for the calls of all its remote callers together (section 4).
 //!
-//! Each channel to such an actor has a small window of its own, so that no caller starves. What a
-//! window has beyond that comes out of one pool of the actor, whatever sessions the channels belong
+//! Each channel to such an actor has a small window of its own, so that no caller starves. The part
+//! of a window beyond that comes out of one pool of the actor, whatever sessions the channels belong
 //! to. A call that is larger than the window is let through when the queue of its channel is empty:
 //! the window grows to that call, out of the budget of the session.
 
@@ -35,7 +35,7 @@ impl ActorBound {
     }
 }
 
-/// What one channel has taken of its actor's bound; it returns that when it is dropped.
+/// The units that one channel has taken of its actor's bound; dropping it returns them.
 #[derive(Debug)]
 pub(super) struct Share {
     bound: ActorBound,

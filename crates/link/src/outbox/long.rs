@@ -101,7 +101,7 @@ pub(super) struct WholeMessage {
 /// The long messages of an outbox.
 #[derive(Debug, Default)]
 pub(super) struct LongMessages {
-    /// Those of which parts are sent, in turn: one of each channel, and one answer.
+    /// Messages of which parts are sent, in turn: one of each channel, and one answer.
     active: VecDeque<LongMessage>,
     /// Answers that wait until the one before them is sent.
     answers: VecDeque<LongMessage>,
@@ -213,7 +213,7 @@ impl Outbox {
         Some(Withdrawn { channel, body: message.body.len(), has_begun })
     }
 
-    /// Has CANCEL follow a long ask of which parts are left to be numbered. False if there is none.
+    /// Makes CANCEL follow a long ask of which parts are left to be numbered. False if there is none.
     pub(crate) fn cancel_behind(&mut self, asker: (u64, u64)) -> bool {
         let found = self.longs.active.iter_mut().find(|one| one.asker == Some(asker));
         found.map(|message| message.is_cancelled = true).is_some()
@@ -342,7 +342,7 @@ impl Outbox {
         Some(numbered.map(|(_, end)| *end))
     }
 
-    /// What is published so far.
+    /// The end of what is published so far.
     pub fn published(&self) -> PublishedEnd {
         PublishedEnd { seq: self.next_seq, longs: self.longs.next_number }
     }
@@ -381,7 +381,7 @@ impl Outbox {
 }
 
 impl LongMessage {
-    /// What precedes the bytes of the next part, which are `part` many.
+    /// The head of the next part, which has `part` bytes.
     fn head(&self, part: usize) -> Buffer {
         let (mut numbers, mut head) = (Buffer::new(), Buffer::new());
         varint::put(&mut numbers, self.source);

@@ -73,8 +73,8 @@ impl SendHalf {
         self.uses.get(at).and_then(|number| number.code).unwrap_or(Code::ACTOR_STOPPED)
     }
 
-    /// Puts a channel under the bound of its actor, which was not known when it was opened. What its
-    /// window has already stays.
+    /// Puts a channel under the bound of its actor, which was not known when it was opened. The units
+    /// that its window has already stay.
     pub fn bind(&mut self, channel: u64, bound: ActorBound) {
         if let Some(grant) = self.granted(channel) {
             grant.bind(bound);

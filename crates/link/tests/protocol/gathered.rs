@@ -35,7 +35,7 @@ fn few_calls_for_each_channel_are_gathered_from_several_batches() {
 }
 
 #[test]
-fn as_many_calls_as_are_worth_a_turn_are_published_with_their_batch() {
+fn calls_worth_a_turn_are_published_with_their_batch() {
     let (mut peer, mut receiver) = open_session();
     for _ in 1..GATHERED_UNITS {
         tell(&mut peer, 0);

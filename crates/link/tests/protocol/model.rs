@@ -1,8 +1,8 @@
 //! Two real ends of a session, checked against a model of plain numbers.
 //!
 //! Random commands are applied to both. After each of them, the model must agree with the two ends
-//! on what was sent, received, acknowledged, retained, granted and used. What arrives goes through
-//! the dispatcher, as in a node; numbers that it does not show are read from the send half. With
+//! on what was sent, received, acknowledged, retained, granted and used. Messages that arrive go
+//! through the dispatcher, as in a node; numbers that it does not show are read from the send half. With
 //! `WIGWAG_NIGHTLY` set, twenty times as many histories are tested.
 #![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
 

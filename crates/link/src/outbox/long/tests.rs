@@ -323,7 +323,7 @@ fn a_message_is_unsent_until_its_last_part_was_taken() {
 }
 
 #[test]
-fn what_is_discarded_within_a_message_was_never_sent() {
+fn a_call_discarded_before_its_last_part_was_never_sent() {
     let mut outbox = outbox();
     let calls =
         [1, 2].map(|source| Published::Long(outbox.publish_long(source, long(source, 35_000))));

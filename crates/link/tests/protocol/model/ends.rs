@@ -235,7 +235,7 @@ impl Ends {
         match outcome {
             Ok(()) => {}
             Err(Stop::Enough) => {
-                // The dispatcher reports whole batches only. What the end was given is accepted.
+                // The dispatcher reports whole batches only. Frames that the end was given are accepted.
                 let End { sender, dispatcher, .. } = &mut self.ends[end];
                 sender.accepted(dispatcher.recv_next(), 0, self.now);
             }
