@@ -92,7 +92,7 @@ pub enum SessionChange {
         tells: u64,
         /// Why the first tell of the method was rejected.
         reason: CallErrorKind,
-        /// The same in the peer's words; for people, never parsed.
+        /// The reason in the peer's words; for people, never parsed.
         detail: Arc<str>,
     },
     /// A reference that [reconnects](crate::Fetch::reconnecting) leads to its actor again, over
@@ -211,7 +211,7 @@ pub struct HeldActors {
 pub struct PeerHoldings {
     /// The peer.
     pub peer: Caller,
-    /// What it holds.
+    /// The actors and references that it holds.
     pub held: HeldActors,
 }
 

@@ -106,7 +106,7 @@ pub const SMALL_ANSWER: usize = 64;
 /// once and takes what has piled up meanwhile.
 pub const PILE_BYTES: usize = 128 * 1024;
 
-/// Bytes of items that the reader of a stream takes at a time. What is taken counts until it is read,
+/// Bytes of items that the reader of a stream takes at a time. They count until they are read,
 /// so a stream holds this much beside its window.
 pub const ITEM_CHUNK_BYTES: usize = wigwag_link::limits::ITEM_RUN_BYTES;
 
@@ -121,7 +121,7 @@ pub const ITEMS_PER_POLL: usize = 512;
 /// brought and that are held: some 100 bytes each, and what keeps an actor alive.
 pub const REFERENCES_MAX: u64 = 65_536;
 
-/// The same for all sessions of a node together.
+/// [`REFERENCES_MAX`] for all sessions of a node together.
 pub const NODE_REFERENCES_MAX: u64 = 16 * REFERENCES_MAX;
 
 /// Routes of a session that are kept although no reference leads over them, because the reference has
@@ -209,8 +209,8 @@ pub const SP_CLIENTS_MAX: usize = 1024;
 /// the calls of one connection that may wait for one actor.
 pub const SP_CLIENT_CALLS_MAX: usize = 64;
 
-/// Asks of all SP clients that may be without an answer; one source may have half of them. As many
-/// as [`SP_CLIENT_CALLS_MAX`] of 128 connections.
+/// Asks of all SP clients that may be without an answer; one source may have half of them: those
+/// of 128 connections with [`SP_CLIENT_CALLS_MAX`] each.
 pub const SP_ASKS_MAX: usize = 8192;
 
 /// Bytes of requests of one connection that may be without an answer, and of tells that wait for
@@ -254,8 +254,8 @@ pub const DESCRIPTION_BYTES_MAX: usize = 1024 * 1024;
 pub const LISTED_PER_ANSWER_MAX: usize = 256;
 
 /// Actors, and sessions, that a snapshot of a node's metrics has a row for; the others are summed in
-/// one. As many series as a server for metrics takes from one process without complaint, and with the
-/// longest names some 2 MiB.
+/// one. A server for metrics takes this many series from one process without complaint; with the
+/// longest names they are some 2 MiB.
 pub const METRICS_ROWS_MAX: usize = 1024;
 
 /// Actors of a peer that are listed: more than a person reads.

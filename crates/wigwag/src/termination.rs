@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_rust_lets_main_return_is_reported() {
+    fn every_result_that_main_may_return_is_reported() {
         let bad: Result<(), OnlyDebug> = Err(OnlyDebug);
         assert_eq!(report!(bad), ExitCode::FAILURE);
         let bad: Result<ExitCode, String> = Err("no".to_owned());

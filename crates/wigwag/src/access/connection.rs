@@ -1,4 +1,4 @@
-//! What a connection says of its peer.
+//! The identity of the peer of a connection, as the connection proves it.
 
 use std::sync::Arc;
 
@@ -45,8 +45,8 @@ fn certificate_name(place: &PeerCertificate, certificate: &[u8]) -> Arc<str> {
     format!("sha256:{hex}").into()
 }
 
-/// What binds a proof to the transport of a connection: the digest of the certificate of the side that
-/// listens (as `tls-server-end-point` of RFC 5929), and nothing without TLS.
+/// The bytes that bind a proof to the transport of a connection: the digest of the certificate of the
+/// listening side (as `tls-server-end-point` of RFC 5929), or none without TLS.
 pub(crate) fn binding(connection: &Connection, side: Prover) -> Vec<u8> {
     let certificate = match side {
         Prover::Dialer => connection.certificate.get(),

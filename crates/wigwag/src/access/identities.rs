@@ -54,7 +54,7 @@ impl IdentityLimits {
     }
 }
 
-/// What one peer uses of a node.
+/// The resources of a node that one peer uses.
 #[derive(Debug)]
 pub(crate) struct IdentityUse {
     pub(crate) principal: Principal,

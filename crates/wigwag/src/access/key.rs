@@ -28,7 +28,7 @@ pub struct SharedKey {
     secret: Arc<[u8]>,
 }
 
-/// What is wrong with a [`SharedKey`].
+/// The reason why bytes are no [`SharedKey`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyError {

@@ -1,4 +1,4 @@
-//! Who may call what: identities of peers, shared keys, permissions and limits.
+//! Access control: identities of peers, shared keys, permissions and limits.
 //!
 //! A peer is identified by what it has proven: a certificate that TLS has checked, a
 //! [shared key](SharedKey), or, over a Unix socket, its user. Beyond this machine a node

@@ -1,4 +1,4 @@
-//! What a node knows of its peers' identities: its keys, the rules, and what each peer uses.
+//! The access control of a node: its keys, its rules, and the resources that each peer uses.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, Weak};
@@ -88,7 +88,7 @@ impl NodeAccess {
         identity.enter(usize::from(gives_way)).ok_or(full)
     }
 
-    /// What a peer uses of this node.
+    /// The entry that counts what a peer uses of this node.
     fn identity(&self, principal: &Principal) -> Arc<IdentityUse> {
         let mut identities = lock(&self.identities);
         if let Some(living) = identities.get(principal).and_then(Weak::upgrade) {
@@ -102,7 +102,7 @@ impl NodeAccess {
         identity
     }
 
-    /// What a peer may call of the actor, or the group, that is exported as `name`.
+    /// The methods that a peer may call of the actor, or the group, that is exported as `name`.
     pub(crate) fn permitted(
         &self,
         principal: &Principal,

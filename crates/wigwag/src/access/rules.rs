@@ -33,9 +33,9 @@ impl Peers {
     }
 }
 
-/// What peers may call, and how much of a node each of them may use.
+/// The calls that peers may make, and how much of a node each peer may use.
 ///
-/// What no rule allows is forbidden, and a peer gets the answer that it would get if the actor or the
+/// A call that no rule allows is forbidden, and a peer gets the answer that it would get if the actor or the
 /// method were not there. The rules are looked at when a peer fetches a reference, and hold as long as
 /// the reference. They are about the names under which actors are exported: a reference that the
 /// program itself gives to a peer, as an argument or a reply, may be used for all methods of its actor.
@@ -58,7 +58,7 @@ struct Rule {
     methods: Option<Vec<String>>,
 }
 
-/// What a peer may call of one actor.
+/// The methods of one actor that a peer may call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Permitted {
     /// Nothing: the actor is not there for it.
@@ -141,7 +141,7 @@ impl Access {
         rules.any(|rule| rule.actor.is_none() && rule.methods.is_none())
     }
 
-    /// What a peer may call of the actor that is exported as `name`.
+    /// The methods that a peer may call of the actor that is exported as `name`.
     pub(crate) fn permitted(
         &self,
         principal: &Principal,
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_rule_allows_is_forbidden() {
+    fn calls_that_no_rule_allows_are_forbidden() {
         let (key, other) = (Principal::key("a"), Principal::certificate("a"));
         let access = Access::new()
             .allow_methods(Peers::Any, "one", ["get"])

@@ -31,7 +31,7 @@ pub(crate) struct MemberReference(Place);
 enum Place {
     /// An actor of this process, and what encodes its reference.
     Own(Arc<dyn Fn(&mut Buffer) + Send + Sync>),
-    /// One that has come over a session.
+    /// A reference that has come over a session.
     Received(Arc<Session>, SentReference, TakenReference),
 }
 

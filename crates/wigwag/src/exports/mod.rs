@@ -41,7 +41,7 @@ pub(crate) struct Exports {
 /// An actor of the node itself, from the first time that a peer asks for it.
 type ReservedActor = Mutex<Option<Arc<dyn Exported>>>;
 
-/// What spawns such an actor.
+/// The function that spawns such an actor.
 pub(crate) type SpawnActor = Box<dyn Fn() -> Option<Arc<dyn Exported>> + Send + Sync>;
 
 /// The actors by their names.

@@ -120,7 +120,7 @@ impl<T: Send + 'static> Items<T> {
         Items::of_stream(stream, Ok)
     }
 
-    /// The same for a stream that may fail: its first error ends it, with
+    /// Items of a stream that may fail: its first error ends it, with
     /// [`Application`](CallErrorKind::Application) and the error's text.
     pub fn from_fallible_stream<E: fmt::Display>(
         stream: impl Stream<Item = Result<T, E>> + Send + 'static,

@@ -1,4 +1,4 @@
-//! What a node counts itself: newcomers, and sessions that have ended. A connection pays for it, not a
+//! The counters of a node itself: newcomers, and sessions that have ended. A connection pays for it, not a
 //! message.
 
 use std::sync::Mutex;
@@ -49,7 +49,7 @@ impl NodeCounters {
         *acceptor.refused.entry(reason.to_owned()).or_default() += 1;
     }
 
-    /// What the listeners have done, with `handshakes` under way.
+    /// The counters of the listeners, with `handshakes` under way.
     pub(crate) fn acceptor_metrics(&self, handshakes: u64) -> AcceptorMetrics {
         let (mut acceptor, failures) = lock(&self.acceptor).clone();
         acceptor.handshakes = handshakes;

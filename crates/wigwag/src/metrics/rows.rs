@@ -175,7 +175,7 @@ pub struct SpClientStatistics {
     pub requests: u64,
     /// Messages of push sockets.
     pub tells: u64,
-    /// Those of them that came to nothing: malformed, for an actor or a method that is not there,
+    /// Tells among them that came to nothing: malformed, for an actor or a method that is not there,
     /// or with wrong arguments.
     pub rejected_tells: u64,
     /// Values that actors have published while somebody followed.

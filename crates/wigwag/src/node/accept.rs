@@ -49,7 +49,7 @@ pub(crate) async fn listen(listener: Box<dyn Listener>, options: ListenOptions, 
     }
 }
 
-/// What a listener knows of the connections that come through it.
+/// A listener, as the connections that come through it need to know it.
 struct Entrance {
     address: Address,
     options: ListenOptions,

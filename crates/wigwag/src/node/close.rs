@@ -92,7 +92,7 @@ impl Node {
         let sessions = self.inner.sessions().iter().cloned().collect();
         let closing_sessions = close_sessions(sessions, end, "this node was closed");
         let closing_clients = timeout_at(end, self.inner.sp_clients.close());
-        // What the clients have not been given in time is dropped with their connections.
+        // Answers that the clients have not been given in time are dropped with their connections.
         let (report, _) = tokio::join!(closing_sessions, closing_clients);
         self.inner.sp_clients.finish();
         self.inner.exports.clear();

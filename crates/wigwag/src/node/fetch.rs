@@ -49,7 +49,7 @@ impl<I: Interface> Fetch<I> {
     /// - Later calls go to the next incarnation of the actor. Until there is one, they wait, each
     ///   with its own time limit, whose error [says](crate::CallError::disconnection) why the actor
     ///   cannot be reached. `try_tell`, `try_ask` and a pipeline that is opened do not wait: they
-    ///   fail as `NotDelivered`, with the message. The same holds while the peer closes.
+    ///   fail as `NotDelivered`, with the message. So do calls while the peer closes.
     /// - The event [`Reattached`](crate::session::SessionChange::Reattached) tells when the
     ///   reference leads to its actor again, and whether the peer was restarted.
     ///

@@ -193,7 +193,7 @@ impl Inner {
         self.sp_clients.advance(Stage::Closing);
         lock(&self.listeners).drain(..).for_each(|listener| listener.abort());
         self.peers.wake_all();
-        // What waits for sessions finds the node closed.
+        // Tasks that wait for sessions find the node closed.
         self.session_added.notify_waiters();
     }
 }

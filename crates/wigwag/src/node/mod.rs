@@ -346,7 +346,7 @@ impl Node {
     ///
     /// A second reference to the same actor, of the same type and fetched while the first is in use,
     /// is like a clone of the first: it uses the same channel, so their calls are handled in the
-    /// order in which they were sent, and its errors name the address of the first. The same holds
+    /// order in which they were sent, and its errors name the address of the first. This holds also
     /// for two [references that come back](Fetch::reconnecting) with one name, and not for one of
     /// each kind. For a peer of an earlier release, and after [`watch_answers`](Node::watch_answers), it has a channel of its
     /// own.

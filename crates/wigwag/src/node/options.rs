@@ -132,8 +132,8 @@ impl NodeOptions {
     /// Sets the bytes of the longest call or reply that this node accepts from a peer, encoded and
     /// with a few bytes of header: 16 MiB by default, at least 64 KiB, and at most a sixteenth of
     /// [`peer_memory`](Self::peer_memory). A peer's call, or its reply to a call of this node, that
-    /// is longer fails as `TooLarge` on its side. What is longer than 64 KiB is sent in parts, and
-    /// messages to and from other actors go between them. A peer of an earlier release sends and
+    /// is longer fails as `TooLarge` on its side. A message of more than 64 KiB is sent in parts,
+    /// and messages to and from other actors go between them. A peer of an earlier release sends and
     /// accepts 64 KiB.
     ///
     /// Each session may have four such calls of its peer under way or waiting for slow actors, out

@@ -43,7 +43,7 @@ struct QueueOwner {
     places: Semaphore,
     /// The actor's room for calls that do not wait for a place.
     room: Option<Arc<Room>>,
-    /// What each of the waiting calls holds of the window, in their order.
+    /// The part of the window that each of the waiting calls holds, in their order.
     held: Mutex<VecDeque<Option<OwnedSemaphorePermit>>>,
     rejected: Arc<Rejected>,
     caller: Caller,

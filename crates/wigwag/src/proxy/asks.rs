@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_places_are_kept_as_asks_were_open_at_once() {
+    fn the_places_kept_are_the_most_asks_open_at_once() {
         let asks = Asks::new(8);
         for _ in 0..100 {
             let (numbers, answers): (Vec<_>, Vec<_>) = (0..3).map(|_| open(&asks)).unzip();

@@ -36,7 +36,7 @@ use crate::lock::lock;
 /// The number of the channel in the encoded calls, which nothing reads.
 const CHANNEL: u64 = 0;
 
-/// What a kind of client may do.
+/// The terms under which clients of one kind call.
 #[derive(Clone)]
 pub(crate) struct Terms {
     /// Bytes of an answer.

@@ -8,7 +8,7 @@ use wigwag_net::clock;
 use super::failure::Failure;
 use crate::access::{IdentityPlace, NodeAccess, Permitted};
 
-/// Who is at the other end of a connection.
+/// The identity of the client at the other end of a connection.
 #[derive(Clone)]
 pub(crate) struct ClientIdentity {
     pub(crate) caller: Caller,
@@ -27,7 +27,8 @@ impl ClientIdentity {
         ClientIdentity { caller, place: Arc::new(place), access }
     }
 
-    /// What the client may call of the actor, or of the members of the group, exported as `name`.
+    /// The methods that the client may call of the actor, or of the members of the group, exported as
+    /// `name`.
     ///
     /// # Errors
     /// It may call nothing: the failure is that of an actor that there is not.

@@ -139,7 +139,7 @@ impl<R> Attachments<R> {
         true
     }
 
-    /// Has a sender wait for the next incarnation.
+    /// Makes a sender wait for the next incarnation.
     pub(crate) fn park(&mut self, ticket: &mut Ticket, waker: &Waker) {
         ticket.renew(self.tag());
         if let State::Detached(outage) = &mut self.state {

@@ -95,7 +95,7 @@ fn an_abandoned_slot_is_free_when_its_completion_has_come() {
     for value in [&[7][..], &[7; 60], &[7; INLINE_BYTES + 1]] {
         let generation = slot.hot.open();
         assert!(matches!(slot.complete(generation, value), Completion::Stored(None)));
-        // What is in the answer must be let go.
+        // References in the answer must be let go.
         assert_eq!(slot.abandon(generation), Abandoned::Free(Bytes::copy_from_slice(value)));
         assert_eq!(slot.abandon(generation), Abandoned::Open);
     }

@@ -29,7 +29,7 @@ pub struct Described {
     /// levels. A type with an encoding of its own and one that contains itself are not described
     /// further, and a peer of an earlier release describes none.
     pub types: Vec<DescribedType>,
-    /// The same, with all that is needed to match two versions. A method that may not be called has no
+    /// The methods with all that is needed to match two versions. A method that may not be called has no
     /// name, and keeps its place.
     pub(crate) details: Vec<MethodDescription>,
 }

@@ -63,7 +63,7 @@ impl MethodDescription {
     }
 }
 
-/// What a peer may leave out: the parts of a type, former names, and for a method the types that it
+/// The parts that a peer may leave out: those of a type, former names, and for a method the types that it
 /// uses, its comment, and whether its reply is a stream.
 #[derive(Default)]
 struct Additions {
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_peer_leaves_out_is_empty_and_what_a_later_one_adds_is_skipped() {
+    fn missing_fields_are_empty_and_unknown_fields_are_skipped() {
         let none: Vec<(&str, &str)> = Vec::new();
         let short: MethodDescription = read(("get", none.clone(), "Point"));
         assert!(short.types.is_empty() && short.reply_parts.is_none());

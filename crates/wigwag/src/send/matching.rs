@@ -1,8 +1,8 @@
 //! The calls of one version of an interface, as an actor of another version understands them.
 //!
 //! Methods and arguments are matched by their names, present or former. Arguments that stand in
-//! another order are put into the order of the actor. What cannot be matched is refused before it is
-//! sent, with the names: two values of one type must never change places in silence.
+//! another order are put into the order of the actor. A call that cannot be matched is refused before
+//! it is sent, with the names: two values of one type must never change places in silence.
 
 use std::fmt::Write;
 use std::sync::Arc;

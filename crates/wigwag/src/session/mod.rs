@@ -13,15 +13,13 @@
 // wait. Outstanding asks need none of them.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, Weak};
-use std::task::Waker;
 use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, Semaphore};
 use wigwag_actor::lifecycle::handle::fresh_number;
 use wigwag_actor::reply::cancelled::CancelledAsks;
-use wigwag_actor::turn;
-use wigwag_actor::{CallErrorKind, Caller, Principal, Reason, Slot, Ticket};
+use wigwag_actor::{Caller, Principal, Reason};
 use wigwag_link::budget::Pools;
 use wigwag_link::{Identity, SendHalf, features};
 use wigwag_net::transport::Boxed;
@@ -35,12 +33,10 @@ use crate::events::Announcer;
 use crate::exports::Exports;
 use crate::limits::{CODEC_FIXED, CODEC_MESSAGEPACK};
 use crate::replies::asks::AskTable;
-use crate::replies::ring::Ring;
-use crate::replies::slot::{Abandoned, Completion};
 use crate::session::ask_waits::AskWaits;
 use crate::session::attach::routes::SharedRoutes;
 use crate::session::buffers::held::HeldFrames;
-use crate::session::connection::{DrivenSession, SessionConnection};
+use crate::session::connection::SessionConnection;
 use crate::session::fence::Fence;
 use crate::session::pipes::SessionPipes;
 use crate::session::receive::RecvState;
@@ -88,7 +84,7 @@ use stream_values::StreamValues;
 pub(crate) struct SessionEnd {
     pub(crate) why: Arc<str>,
     pub(crate) how: EndKind,
-    /// What the peer held, if somebody is told.
+    /// The actors that the peer held, if somebody is told.
     held: HeldActors,
 }
 
@@ -153,7 +149,7 @@ pub(crate) struct Session {
     pub(crate) peer: Arc<str>,
     pub(crate) peer_name: Option<Arc<str>>,
     pub(crate) identity: Identity,
-    /// What the node knows of its peers' identities.
+    /// The access control of the node.
     pub(crate) access: Arc<NodeAccess>,
     /// The place of the session among those of the peer's authenticated identity.
     pub(crate) identity_place: IdentityPlace,
@@ -332,7 +328,7 @@ impl Session {
         &self.identity_place.identity().principal
     }
 
-    /// Who makes the calls that come over this session.
+    /// The caller of the calls that come over this session.
     pub(crate) fn caller(&self) -> Caller {
         Caller::new(self.principal().clone(), self.peer.clone(), self.peer_name.clone())
     }
@@ -342,133 +338,9 @@ impl Session {
         self.sending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// True if a turn may add a segment of items to the outbox.
-    #[cold]
-    pub(crate) fn has_room_for_items(&self) -> bool {
-        let sending = self.sending();
-        sending.ended.is_none() && sending.sender.outbox.has_room_for_calls()
-    }
-
-    /// Releases the slot of an ask and wakes senders that wait for one.
-    pub(crate) fn free_slot(&self, number: u32) {
-        if !self.read_streams.is_empty() {
-            self.close_stream(number);
-        }
-        if self.asks.release([number]) {
-            let front_wakers = self.sending().front_wakers();
-            front_wakers.into_iter().for_each(Waker::wake);
-        }
-    }
-
-    /// Ends the stream that this side reads in a slot, if there is one.
-    #[cold]
-    pub(crate) fn close_stream(&self, slot: u32) {
-        if self.read_streams.remove_slot(slot.into()).is_some() {
-            self.sending().sender.close_stream(slot);
-        }
-    }
-
-    /// Gives up the answer to an ask. True if it has not arrived: then the slot is free when it
-    /// does.
-    pub(crate) fn disown(&self, slot: Slot) -> bool {
-        let Some(place) = self.asks.slot(slot.index()) else { return false };
-        match place.abandon(slot.generation()) {
-            Abandoned::Open => true,
-            Abandoned::Free(answer) => {
-                self.free_slot(slot.index());
-                self.discard_value(&answer);
-                false
-            }
-        }
-    }
-
-    /// Frees the slot of an ask that was taken back before the peer had it.
-    pub(crate) fn ask_withdrawn(&self, asker: (u32, u32)) {
-        const KIND: CallErrorKind = CallErrorKind::Cancelled;
-        let origin = self.asks.origin(asker.0);
-        match self.asks.fail(asker, || Box::new((KIND, "".into()))) {
-            Completion::NotOpen => return,
-            Completion::Stored(waker) => waker.into_iter().for_each(Waker::wake),
-            Completion::Unwanted => self.free_slot(asker.0),
-        }
-        self.sending().asks_failed([(origin, KIND)]);
-    }
-
-    /// Releases the slots of a ring and wakes senders that wait for one.
-    pub(crate) fn close_ring(&self, ring: &Arc<Ring>) {
-        if let Some(channel) = self.sending().channel_of(ring.origin()) {
-            channel.tally.pipeline_ended(ring.sent());
-        }
-        if self.asks.close_ring(ring) {
-            let front_wakers = self.sending().front_wakers();
-            front_wakers.into_iter().for_each(Waker::wake);
-        }
-    }
-
     /// A hint, without the lock: true if nothing can be sent any more.
     pub(crate) fn has_ended(&self) -> bool {
         self.has_ended.load(Ordering::Relaxed)
-    }
-
-    /// Writes all waiting output on the calling thread.
-    pub(crate) fn flush(&self) {
-        let connection = self.connection();
-        connection.flusher.flush(&DrivenSession { session: self, connection: &connection });
-    }
-
-    /// Writes all waiting output, and waits up to `limit` for the socket to accept it. True if
-    /// nothing is left.
-    pub(crate) fn flush_blocking(&self, limit: Duration) -> bool {
-        let connection = self.connection().clone();
-        connection
-            .flusher
-            .flush_blocking(&DrivenSession { session: self, connection: &connection }, limit)
-    }
-
-    /// Writes the ask of a caller that waits for its answer: at once if it is alone. One of many is
-    /// left to the driver, behind the tasks that are runnable now, together with what they send.
-    pub(crate) fn flush_ask(&self) {
-        if self.asks.are_several_taken() {
-            self.wake_driver();
-        } else {
-            self.flush();
-        }
-    }
-
-    /// Writes what a turn has sent, unless turns of other actors follow on this thread, or the driver
-    /// is about to run behind the tasks that are runnable now: then the driver writes what all of
-    /// them send.
-    pub(crate) fn flush_turn(&self) {
-        if turn::is_followed() || self.connection().flusher.is_driver_queued() {
-            self.wake_driver();
-        } else {
-            self.flush();
-        }
-    }
-
-    /// True if the driver runs soon, to write.
-    pub(crate) fn is_driver_due(&self) -> bool {
-        self.connection().flusher.is_driver_due()
-    }
-
-    /// Wakes the driver to write the waiting output.
-    pub(crate) fn wake_driver(&self) {
-        if self.connection().flusher.wake_driver() {
-            self.watch_wake();
-        }
-    }
-
-    /// True if the watchdog's thread may write.
-    pub(crate) fn may_watchdog_write(&self) -> bool {
-        self.connection().writes_on_any_thread
-    }
-
-    /// Writes what a blocked thread has left, on a thread outside the runtime.
-    #[cold]
-    pub(crate) fn flush_for_other(&self) {
-        // The clock is the runtime's.
-        let _entered = self.runtime.as_ref().map(Handle::enter);
-        self.flush();
     }
 
     /// The connection that carries the session, or carried it last.
@@ -504,42 +376,5 @@ impl Session {
     pub(crate) fn announce(&self, what: SessionChange) {
         what.log(&self.peer, self.number);
         self.announcer.announce(|| self.caller(), what);
-    }
-
-    /// Detaches a channel whose last reference was dropped. Its number must not be used again
-    /// before, or an old reference would reach another actor.
-    pub(crate) fn detach(&self, channel: u64) {
-        let mut guard = self.sending();
-        let sending = &mut *guard;
-        let unsent = sending.publish_closed_runs(channel);
-        sending.forget_links(channel as usize);
-        let Some(open) = sending.channels.get_mut(channel as usize) else {
-            return;
-        };
-        open.holders.forget_closed();
-        if let (Some(unsent), Some(ended)) = (unsent, &sending.ended) {
-            let why = ended.why.clone();
-            drop(guard);
-            unsent.fail(self, &why).into_iter().for_each(Waker::wake);
-        } else if !open.holders.is_empty() {
-            // Another thread's turn has called the channel and not published yet: it detaches the
-            // channel when it does.
-            open.detach_wanted = true;
-        } else if sending.ended.is_none() && sending.sender.detach(channel) {
-            drop(guard);
-            self.wake_driver();
-        }
-    }
-
-    /// Removes a waiting sender that gives up.
-    pub(crate) fn stop_waiting(&self, channel: u64, ticket: &mut Ticket) {
-        let wakers = {
-            let mut sending = self.sending();
-            if let Some(channel) = sending.channels.get_mut(channel as usize) {
-                channel.parked.leave(ticket);
-            }
-            sending.wakers_with_room(channel)
-        };
-        wakers.into_iter().for_each(Waker::wake);
     }
 }

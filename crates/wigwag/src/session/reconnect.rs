@@ -62,7 +62,7 @@ impl Session {
         }
     }
 
-    /// What a caller is told who needs the peer while the session has no connection.
+    /// The reason that a caller is told while the session has no connection.
     pub(crate) fn disconnection(&self) -> Option<Disconnection> {
         let (sending, now) = (self.sending(), clock::now());
         let cut = sending.cut.as_ref().filter(|_| sending.ended.is_none())?;

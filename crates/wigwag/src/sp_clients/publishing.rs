@@ -45,7 +45,7 @@ impl Publisher for ActorPublisher {
 }
 
 impl SpClients {
-    /// What an actor that is exported under `name` publishes through.
+    /// The publisher of an actor that is exported under `name`.
     pub(crate) fn publisher_for(self: &Arc<SpClients>, name: &str) -> Arc<dyn Publisher> {
         Arc::new(ActorPublisher { name: name.to_owned(), clients: Arc::downgrade(self) })
     }

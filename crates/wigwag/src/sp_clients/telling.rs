@@ -44,8 +44,8 @@ pub(crate) async fn serve(
                 () = ended.notified() => break,
             }
         }
-        // A peer may go as soon as it has sent. One that sends on while the node closes is not
-        // waited for.
+        // A peer may go as soon as it has sent. A peer that sends on while the node closes
+        // is not waited for.
         for _ in 0..LEFT_MAX {
             let Ok(message) = pull.try_recv() else { break };
             tell(&clients, &calls, &message).await;

@@ -26,7 +26,7 @@ pub(crate) struct Inbox {
 
 struct InboxState {
     chunks: VecDeque<Buffer>,
-    /// Empty chunks for the next items. With those that are filled, they are within the window.
+    /// Empty chunks for the next items. Empty and filled chunks together are within the window.
     spare: Vec<Buffer>,
     /// Chunks of the window.
     chunks_max: usize,
@@ -44,7 +44,7 @@ pub(crate) type StreamEnd = Result<(), Failure>;
 /// The kind of an error, and its text.
 pub(crate) type Failure = (CallErrorKind, Box<str>);
 
-/// What has become of items that have come.
+/// The outcome of items that have come.
 pub(crate) enum Received {
     /// They wait for the reader; the waker must be woken.
     Queued(Option<Waker>),
@@ -54,7 +54,7 @@ pub(crate) enum Received {
     BehindTheEnd,
 }
 
-/// What the reader of a stream leaves.
+/// The rest of a stream that its reader has left.
 pub(crate) struct Abandoned {
     /// The items that it has not taken.
     pub(crate) left: VecDeque<Buffer>,
@@ -62,7 +62,7 @@ pub(crate) struct Abandoned {
     pub(crate) had_ended: bool,
 }
 
-/// What has become of the end of a stream.
+/// The outcome of the end of a stream.
 pub(crate) enum Ended {
     /// It waits for the reader; the waker must be woken.
     Queued(Option<Waker>),
@@ -198,7 +198,7 @@ mod tests {
 
     const STREAM: StreamId = StreamId::Value(1);
 
-    /// Has an item come that costs so much.
+    /// Receives an item that costs `units`.
     fn receive(inbox: &Inbox, value: &[u8], units: u64) -> Result<Received, LinkError> {
         let mut frame = Buffer::new();
         write::item(&mut frame, STREAM, |out| out.extend(value));

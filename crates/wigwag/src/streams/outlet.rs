@@ -89,8 +89,8 @@ impl Outlet {
 
     /// Ready when `is_time` is true; otherwise `waker` is woken when it may have become so.
     pub(crate) fn poll(&self, waker: &Waker, is_time: impl FnOnce(&Outlet) -> bool) -> Poll<()> {
-        // Whoever changes something takes the lock afterwards: it finds the waker, or this finds the
-        // change.
+        // A thread that changes something takes the lock afterwards: it finds the waker, or this finds
+        // the change.
         let mut producer = self.lock();
         if is_time(self) {
             return Poll::Ready(());

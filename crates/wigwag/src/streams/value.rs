@@ -20,7 +20,7 @@ pub(crate) fn put(out: &mut Buffer, number: u64) {
     put_extension(out, EXTENSION, bytes.as_slice());
 }
 
-/// Reads the number of a stream. What a later release adds at its end is skipped.
+/// Reads the number of a stream. Bytes that a later release adds at its end are skipped.
 pub(crate) fn take(reader: &mut Reader<'_>) -> Result<u64, DecodeError> {
     let bytes = take_extension(reader, EXTENSION, "a stream")?;
     number(bytes).ok_or(DecodeError::BadStream { why: "it has an unknown form" })

@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_the_sink_does_not_take_stays_first_and_is_left_to_the_task() {
+    async fn bytes_that_the_sink_does_not_take_stay_first_and_are_left_to_the_task() {
         for (takes, left) in [
             (vec![Poll::Ready(Ok(4)), Poll::Pending], "wothree"),
             (vec![Poll::Pending], "onetwothree"),

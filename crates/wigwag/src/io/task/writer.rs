@@ -1,9 +1,9 @@
 //! Writes for an actor, within the bounds of its queue.
 //!
 //! A write first takes room, first come, first served, and then puts its bytes into the queue
-//! (`pending.rs`); the room returns when they are written. What an actor puts into the queue of a stream
-//! in one turn is written at the end of the turn, on its thread; what the stream does not take then, and
-//! everything else, is written by a task. Bytes that arrive during one write of it form the next one.
+//! (`pending.rs`); the room returns when they are written. The bytes that an actor puts into the queue
+//! of a stream in one turn are written at the end of the turn, on its thread; those that the stream does
+//! not take then, and all others, are written by a task. Bytes that arrive during one write of it form the next one.
 
 use std::error::Error;
 use std::fmt;

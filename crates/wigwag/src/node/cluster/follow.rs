@@ -116,7 +116,7 @@ impl Node {
     }
 }
 
-/// What is followed, and where its members go.
+/// A group that is followed, and the place where its members go.
 struct Followed<I: Interface> {
     name: String,
     scope: Groups<I>,

@@ -1,4 +1,4 @@
-//! What nodes that have sessions with each other know of each other: names, and groups.
+//! Names and groups that nodes with sessions between them share.
 //!
 //! A node asks each of its sessions for a name ([`Node::find`](crate::Node::find)), and follows the
 //! groups that its peers export ([`Node::follow_group`](crate::Node::follow_group)). There is no

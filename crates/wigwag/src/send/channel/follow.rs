@@ -1,4 +1,4 @@
-//! What a channel tells about its actor: its end, and the calls that wait for it.
+//! The state of an actor as its channel knows it: its end, and the calls that wait for it.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ impl Channel {
         }
     }
 
-    /// The same as a reason of the actor's end.
+    /// The reason of the actor's end.
     pub(crate) fn end_reason(&self) -> Reason {
         let mut sending = self.session.sending();
         if let Some(ended) = &sending.ended {

@@ -126,7 +126,7 @@ impl Channel {
         self.send_call(handout, &call, ticket, waker, then)
     }
 
-    /// What the peer is told of a call besides, if nothing but its trace context.
+    /// The extras of a call that has none but a trace context.
     fn extras(&self) -> Option<Extras> {
         if self.traces { traced() } else { None }
     }
@@ -200,7 +200,7 @@ impl Channel {
         }
     }
 
-    /// Has the tickets of senders that wait here carry `tag`. Called before the first call.
+    /// Tags the tickets of senders that wait here with `tag`. Called before the first call.
     pub(crate) fn tag_parked(&self, tag: u16) {
         if let Some(channel) = self.session.sending().channel_of(self.origin) {
             channel.parked = Parked::tagged(tag);
@@ -243,7 +243,7 @@ impl Channel {
                 }
                 self.sent(sending, ticket, was_idle, then);
                 if let Published::Long(_) = published {
-                    // What a turn of another thread sends from now on comes behind it.
+                    // Calls that a turn of another thread sends from now on come behind it.
                     drop(self.publish_others());
                 }
                 Attempt::Sent(published)

@@ -111,7 +111,8 @@ impl<I: Interface> Remote<I> {
         Remote { _answer: Some(answer), ..Remote::new(channel, None, watch) }
     }
 
-    /// The same, where a reference to the actor says at which addresses its node may be reached.
+    /// This route, with the addresses at which a reference says that the node of its actor may be
+    /// reached.
     pub(crate) fn with_addresses(mut self, addresses: &[Arc<str>]) -> Remote<I> {
         if let Some(referred) = &mut self.referred {
             referred.addresses = addresses.to_vec();
@@ -160,7 +161,7 @@ impl<I: Interface> Remote<I> {
         }
     }
 
-    /// The same, as one of the routes of a reference that moves from route to route: its runs belong
+    /// This route, as one of the routes of a reference that moves from route to route: its runs belong
     /// to `run_owner` if the codec permits, and the tickets of its waiting senders carry `tag`.
     /// Called before the first call.
     pub(crate) fn into_one_of(mut self, run_owner: RunOwner, tag: u16) -> Remote<I> {

@@ -42,7 +42,7 @@ impl Default for AskWaits {
 }
 
 impl AskWaits {
-    /// Has the task look at `end` at the latest, when the ask has been noted. True if there is no task,
+    /// Makes the task look at `end` at the latest, when the ask has been noted. True if there is no task,
     /// so that the caller begins one.
     fn look_at(&self, end: Time) -> bool {
         let end = end.as_nanos();
@@ -73,8 +73,8 @@ impl AskWaits {
 }
 
 impl Session {
-    /// Has the caller of an ask woken, which has polled for its answer, when it has waited for
-    /// `limit`. False if the session has no runtime.
+    /// Wakes the caller of an ask, which has polled for its answer, when it has waited for `limit`.
+    /// False if the session has no runtime.
     pub(crate) fn begin_wait(&self, slot: u32, limit: Duration) -> bool {
         let Some(runtime) = &self.runtime else { return false };
         let end = clock::now() + limit;

@@ -8,7 +8,7 @@ use super::*;
 
 const NOW: u64 = 10;
 
-/// What the asks and the tasks share: one note for each ask, and the number of tasks.
+/// The state that the asks and the tasks share: one note for each ask, and the number of tasks.
 struct Shared {
     waits: AskWaits,
     notes: [AtomicU64; 2],
@@ -35,7 +35,7 @@ impl Shared {
     }
 }
 
-/// Whatever asks come while a task looks: one task remains, and it looks in time for the first.
+/// One task remains, and looks in time for the first ask, for all asks that may come while it looks.
 #[test]
 fn loom_one_task_looks_in_time() {
     for [first, second] in [[NOW + 5, NOW + 6], [NOW + 6, NOW + 5]] {

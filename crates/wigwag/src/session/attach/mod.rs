@@ -2,6 +2,7 @@
 
 pub(crate) mod routes;
 pub(crate) mod kept;
+mod detaching;
 
 use std::sync::Arc;
 

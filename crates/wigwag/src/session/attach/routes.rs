@@ -33,7 +33,7 @@ impl ActorIdentity {
     }
 }
 
-/// What has to be the same for references that share a route.
+/// The properties that references share which share a route.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct RouteKey {
     /// The type of the route.

@@ -27,7 +27,7 @@ pub(crate) struct SendBuffer {
     own: Own,
 }
 
-/// What only the thread of the turn uses.
+/// The state that only the thread of the turn uses.
 #[derive(Default)]
 struct Own {
     /// The current run is handed out to the caller's reference.

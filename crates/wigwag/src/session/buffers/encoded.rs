@@ -52,7 +52,7 @@ impl EncodedValue {
         encoded
     }
 
-    /// The same value in another form.
+    /// This value in another form.
     pub(crate) fn rewritten(mut self, encode: impl FnOnce(&[u8], &mut Buffer)) -> EncodedValue {
         let mut other = EncodedValue::of_parts(|out| encode(self.bytes(), out));
         other.lent = std::mem::take(&mut self.lent);

@@ -44,12 +44,12 @@ pub(crate) struct Encoding<'a, A> {
     pub(crate) method: u32,
     /// The slot and generation that the answer goes to; `None` for a tell.
     pub(crate) asker: Option<(u32, u32)>,
-    /// What the peer is told of the call besides.
+    /// The extras of the call, such as its trace context.
     pub(crate) extras: Option<Extras>,
     /// Arguments that have a fixed-width form are sent in that form.
     pub(crate) fixed: bool,
     pub(crate) arguments: &'a A,
-    /// What the channel counts, and where failures of its asks are counted.
+    /// The counters of the channel, and the place where failures of its asks are counted.
     pub(crate) counters: &'a AskCounters,
     pub(crate) origin: AskOrigin,
 }

@@ -26,7 +26,7 @@ thread_local! {
     static LAST_CALLED: LastCalled = const { LastCalled(Cell::new((0, 0, 0))) };
 }
 
-/// What this thread has last called outside a turn: the session, the channel, and the calls that go
+/// The last call of this thread outside a turn: the session, the channel, and the calls that go
 /// one by one before another one is held, because one could not be.
 struct LastCalled(Cell<(usize, u64, u16)>);
 
@@ -120,7 +120,7 @@ pub(super) fn call(
 }
 
 impl Session {
-    /// Has the next thread that writes publish the calls of `turn`.
+    /// Makes the next thread that writes publish the calls of `turn`.
     pub(super) fn hold(&self, turn: &Arc<TurnFrames>) {
         self.held.add(turn);
         self.wake_driver();

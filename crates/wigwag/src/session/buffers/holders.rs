@@ -1,7 +1,7 @@
 //! The turns that may hold calls on one channel which are not published yet.
 //!
-//! What happened before a call must be handled before it, even if a turn of another thread still
-//! holds it. At most one turn at a time may hold calls on a channel, its holder. A thread that
+//! A call that happened before another one must be handled before it, even if a turn of another
+//! thread still holds it. At most one turn at a time may hold calls on a channel, its holder. A thread that
 //! sends otherwise first publishes what the holder has encoded, and closes the run that the holder
 //! may have handed out: the holder's next call takes the lock of its frames, and sees what has
 //! become of its lease.
@@ -72,8 +72,8 @@ impl RunRest {
 }
 
 impl SendState {
-    /// Has no thread hold calls of a channel between its turns for a while, because several threads
-    /// call.
+    /// Keeps all threads from holding calls of a channel between their turns for a while, because
+    /// several threads call.
     pub(crate) fn rest_holders(&mut self, number: u64) {
         if let Some(state) = self.channels.get_mut(number as usize) {
             state.holders.rest = HOLDER_REST_CALLS;

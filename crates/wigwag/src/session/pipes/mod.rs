@@ -33,7 +33,7 @@ const REPLIES: u8 = 0xA2;
 pub(crate) struct SessionPipes {
     /// The peer knows pipes.
     are_known: bool,
-    /// Those of the peer, by the ask that they wait for.
+    /// Pipes of the peer, by the ask that they wait for.
     pending: Mutex<HashMap<(u32, u32), Arc<PendingPipe>>>,
     /// How many these are: each answer looks whether there are any.
     count: AtomicU64,
@@ -118,7 +118,7 @@ impl Session {
         }
     }
 
-    /// The same for answers that were encoded elsewhere, and so hold no references.
+    /// Notes answers that were encoded elsewhere, and so hold no references.
     #[cold]
     pub(crate) fn pipes_answered(&self, frames: &[u8]) {
         for_each_answer(frames, |asker| self.pipe_answered(asker, None));

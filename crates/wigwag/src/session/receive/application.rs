@@ -1,4 +1,4 @@
-//! What the messages of the peer do to the node: the implementation of [`Application`].
+//! The effects of the messages of the peer on the node: the implementation of [`Application`].
 
 use std::sync::{Arc, MutexGuard};
 use std::task::Waker;

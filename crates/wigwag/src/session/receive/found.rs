@@ -1,4 +1,4 @@
-//! What a channel that the peer opens leads to, and whether it may be opened.
+//! The actor that a channel of the peer leads to, and whether the channel may be opened.
 //!
 //! The program names an actor for its peers, gives a reference to one, or answers an ask with one.
 //! An actor that the peer may not call is answered for like one that there is not.
@@ -16,7 +16,7 @@ use crate::limits::CODEC_MESSAGEPACK;
 use crate::session::receive::Inbound;
 use crate::session::receive::inbound::ChannelPermit;
 
-/// What a channel leads to, and the permit for the channel.
+/// The target of a channel, and the permit for the channel.
 pub(super) struct FoundActor {
     pub(super) target: FoundTarget,
     /// The name by which the peer has fetched it, if it has.

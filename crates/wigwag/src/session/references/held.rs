@@ -1,4 +1,4 @@
-//! What the peer of a session holds of this node: channels to actors, and references to them.
+//! The channels and references to actors of this node that the peer of a session holds.
 //!
 //! Operators ask for it when a peer is gone, or holds on to what it should have let go.
 
@@ -38,7 +38,7 @@ impl Session {
         }
     }
 
-    /// What the peer holds at present.
+    /// The actors that the peer holds at present.
     pub(crate) fn held_actors(&self) -> HeldActors {
         let mut rows = lock(&self.held_channels.0).clone();
         self.add_lent(&mut rows);

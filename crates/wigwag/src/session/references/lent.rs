@@ -22,7 +22,7 @@ struct LentReference {
     actor: LentActor,
 }
 
-/// What a lent reference leads to, which is kept alive with it.
+/// The target of a lent reference, which is kept alive with it.
 pub(crate) enum LentActor {
     /// An actor of this node.
     Own(Arc<ReferredActor>),

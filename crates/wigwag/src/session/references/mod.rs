@@ -20,7 +20,7 @@ pub(crate) mod taken;
 use lent::LentReferences;
 use value::SentReference;
 
-/// What one session knows of references.
+/// The references of one session.
 pub(crate) struct SessionReferences {
     /// The peer knows references to actors.
     are_known: bool,
@@ -33,7 +33,7 @@ pub(crate) struct SessionReferences {
     taken: AtomicU64,
     /// Routes of references that come again and again.
     pub(super) kept_routes: Mutex<KeptRoutes>,
-    /// Those of all sessions of the node.
+    /// The references of all sessions of the node.
     table: Arc<ReferenceTable>,
 }
 

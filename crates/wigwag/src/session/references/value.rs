@@ -62,7 +62,7 @@ impl SentReference {
         SentReference { node, incarnation, reference, schema_hash, addresses: Vec::new() }
     }
 
-    /// Reads a reference. What a later release adds at its end is skipped.
+    /// Reads a reference. Bytes that a later release adds at its end are skipped.
     pub(crate) fn decode(reader: &mut Reader<'_>) -> Result<SentReference, DecodeError> {
         let mut reader = Reader::new(take_extension(reader, EXTENSION, EXPECTED)?);
         if reader.u8()? != VERSION {

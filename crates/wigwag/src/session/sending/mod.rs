@@ -1,6 +1,9 @@
-//! What a session sends: its channels, their waiting senders, and the batches of its connection.
+//! The sending side of a session: its channels, their waiting senders, and the batches of its
+//! connection.
 
 mod channel;
+mod slots;
+mod writing;
 
 pub(crate) use channel::OutboundChannel;
 

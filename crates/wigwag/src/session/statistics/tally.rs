@@ -1,4 +1,4 @@
-//! What is known of the calls of one channel while its session lives.
+//! The tally of the calls of one channel while its session lives.
 //!
 //! Tells and asks are counted apart. A tell has no answer, so the peer counts: how many tells it
 //! has taken in their turn, and how many of these it has rejected. An ask is counted by the answer

@@ -40,7 +40,7 @@ pub(crate) enum Watch {
 }
 
 struct Watchdog {
-    /// What was announced and not yet looked at.
+    /// Objects that were announced and not yet looked at.
     announced: Vec<Box<dyn Watched>>,
     /// All objects that are watched.
     watched: usize,
@@ -128,12 +128,12 @@ pub(crate) struct Lateness {
     was_held: bool,
 }
 
-/// What is due at a tick.
+/// The action that is due at a tick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Due {
     /// Nothing: what is held may still be published by its owner, or is so soon again.
     Nothing,
-    /// What is held was held at the last tick already and is late.
+    /// The calls that are held were held at the last tick already and are late.
     Publish,
     /// Nothing is held, and the object is used rarely: the watch may end.
     End,
@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_held_at_two_ticks_in_a_row_is_published_at_the_second() {
+    fn calls_held_at_two_ticks_in_a_row_are_published_at_the_second() {
         let mut lateness = Lateness::since(1);
         assert_eq!(lateness.tick((1, true)), Due::Nothing);
         assert_eq!(lateness.tick((1, true)), Due::Publish);
