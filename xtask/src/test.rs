@@ -82,8 +82,8 @@ pub(crate) fn run() -> bool {
     sum_up(tally)
 }
 
-/// Runs the tests that wait and, since these wait too, those of TypeScript beside them. What the latter
-/// print comes last.
+/// Runs the tests that wait and, since these wait too, those of TypeScript beside them. The output of
+/// the latter comes last.
 fn run_waiting() -> Tally {
     let mut waiting = workspace::cargo(WAITING_TESTS);
     std::thread::scope(|scope| {

@@ -22,7 +22,7 @@ const TESTS: &[&str] = &["--test", "--test-reporter=tap", "--test-concurrency=3"
 struct Package {
     /// Its folder, from the root of the workspace on.
     folder: &'static str,
-    /// What its tests need to have run: a script of its `package.json`.
+    /// The script of its `package.json` that its tests need to have run.
     script: &'static str,
 }
 

@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_a_part_that_stays_stays() {
+    fn a_value_with_a_local_part_is_local() {
         let here = || Local(5_u8);
         assert!(!travels(&here()) && !travels(&&here()) && !travels(&Box::new(here())));
         assert!(!travels(&Some(here())) && !travels(&vec![here()]) && !travels(&[here(); 2]));

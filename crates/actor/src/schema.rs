@@ -94,7 +94,7 @@ impl Schema {
         Schema { name, methods, hash, comment: "" }
     }
 
-    /// The same schema with a doc comment.
+    /// This schema with a doc comment.
     pub const fn with_comment(mut self, comment: &'static str) -> Schema {
         self.comment = comment;
         self

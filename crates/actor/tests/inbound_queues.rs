@@ -427,7 +427,7 @@ async fn replies_reach_the_slot_that_asked() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_not_understood_is_answered_and_the_rest_is_handled() {
+async fn unknown_calls_are_answered_and_the_rest_are_handled() {
     let setting = setting();
     let (session, mut queue) = setting.session();
     accept(&mut queue, 99, &[0x90], 1, None);

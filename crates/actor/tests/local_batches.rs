@@ -48,7 +48,7 @@ async fn a_turn_fills_the_mailbox_to_its_room_and_no_further() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_turn_leased_and_did_not_use_is_there_for_others() {
+async fn room_that_a_turn_leased_and_did_not_use_is_free_for_others() {
     let tally = spawn(8);
     in_turns(async {
         // The first tell goes by itself, the second leases places for more.
@@ -91,7 +91,7 @@ async fn a_sender_that_is_parked_with_places_in_its_hands_stops_nobody() {
         for other in others {
             timeout(PATIENCE, other).await.expect("nobody waits for who is parked").unwrap();
         }
-        // What the holder has sent before is handled before.
+        // Calls that the holder has sent before are handled before.
         let all = 1 + 2 + 10 * OTHERS * EACH;
         assert_eq!(tally.sum().ask().await.unwrap(), all, "with room for {capacity}");
         lets_go.send(()).unwrap();

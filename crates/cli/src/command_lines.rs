@@ -188,7 +188,7 @@ fn every_command_line_in_a_text_exists() {
 
 #[test]
 fn every_option_in_a_text_of_the_command_exists() {
-    // Those of the parser itself.
+    // Commands of the parser itself.
     const OTHERS: [&str; 2] = ["help", "version"];
     let command = Arguments::command();
     let texts = literals_of("cli");

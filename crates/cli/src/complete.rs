@@ -17,7 +17,7 @@ use crate::calls::{self, CallArguments};
 use crate::exit::{Code, Failed};
 use crate::{Arguments, Command, print};
 
-/// What is appended to the generated script for a shell, if its script asks the node.
+/// The lines that are appended to the generated script for a shell, if its script asks the node.
 pub(crate) fn addition(shell: Shell) -> &'static str {
     match shell {
         Shell::Bash => include_str!("complete.bash"),
@@ -53,7 +53,7 @@ impl CompleteCall {
     }
 }
 
-/// What the last word of a line is, and its start.
+/// The kind of the last word of a line, and its start.
 struct Wanted {
     what: What,
     start: String,
@@ -113,7 +113,7 @@ impl Wanted {
         Some(Wanted { what, start, target: TargetArguments { deadline: WITHIN, ..target } })
     }
 
-    /// What may follow the start of the word.
+    /// The texts that may follow the start of the word.
     async fn tails(self) -> Result<Vec<String>, Failed> {
         let Wanted { what, start, mut target } = self;
         if what == What::Actor {

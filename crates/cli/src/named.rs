@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_name_of_a_parameter_stays_as_it_is() {
+    fn words_without_the_name_of_a_parameter_stay_as_they_are() {
         let text = [("text", "String")];
         for word in ["x=1", "key=value", "=", "text", "\"text=1\"", "{}", r#"{"key":1}"#, "1=2"] {
             assert_eq!(order(&text, &[word]).unwrap(), [word]);

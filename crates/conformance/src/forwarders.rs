@@ -122,7 +122,7 @@ pub async fn no_message_is_taken_that_cannot_be_forwarded(env: &TestEnv) {
 }
 
 /// The forwarder takes every topic, and each subscriber filters for itself.
-pub async fn what_is_published_passes(env: &TestEnv) {
+pub async fn published_values_pass(env: &TestEnv) {
     let (front, back, publishers, subscribers, running) = listening!(env, raw::Sub, raw::Pub);
     let publisher = Pub::new();
     publisher.dial(&publishers).await.expect("dials");

@@ -127,7 +127,7 @@ macro_rules! protocol_conformance {
                 a_pusher_stops_without_a_reader_and_nothing_is_lost
                 a_closing_pusher_waits_until_its_peer_has_read
                 messages_of_a_thousand_pushers_all_arrive
-                what_was_accepted_is_written_before_the_close;
+                accepted_messages_are_written_before_the_close;
             pair:
                 a_pair_talks_both_ways_at_once
                 a_third_peer_is_refused
@@ -177,7 +177,7 @@ macro_rules! protocol_conformance {
                 requests_and_replies_pass
                 work_passes_in_order_and_a_full_end_stops_the_source
                 no_message_is_taken_that_cannot_be_forwarded
-                what_is_published_passes
+                published_values_pass
                 surveys_pass
                 pairs_pass_both_ways
                 a_bus_passes_to_the_other_bus

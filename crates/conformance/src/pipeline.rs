@@ -189,7 +189,7 @@ pub async fn messages_of_a_thousand_pushers_all_arrive(env: &TestEnv) {
 }
 
 /// The socket is closed right after the last send; the tail is not cut off.
-pub async fn what_was_accepted_is_written_before_the_close(env: &TestEnv) {
+pub async fn accepted_messages_are_written_before_the_close(env: &TestEnv) {
     const MESSAGES: usize = 3000;
     let (pull, address) = pulling(env).await;
     let push = pushing(&address).await;

@@ -87,7 +87,7 @@ pub fn key(name: &str) -> String {
 pub struct Forms<'d> {
     /// The kind of document.
     pub dialect: Dialect,
-    /// What stands in front of the names of definitions.
+    /// The text in front of the names of definitions.
     pub prefix: String,
     /// The structs and enums that the actor describes.
     pub types: &'d [DescribedType],

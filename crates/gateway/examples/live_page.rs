@@ -20,7 +20,7 @@ use wigwag_gateway::{Gateway, GatewayOptions};
 /// Copies that wait for the press at most.
 const PRESS_CALLS: usize = 50;
 
-/// What is to be printed.
+/// A document to print.
 #[derive(Clone, Debug, Message)]
 struct Order {
     title: String,

@@ -185,7 +185,7 @@ impl GatewayOptions {
 
     /// Sets whether the gateway serves the live page at `/ui/`, which it does not by default: what the
     /// node does, once a second, and a form for each method. The page itself is for everyone that
-    /// reaches the gateway, and holds nothing of the node. What it shows is for clients that may call
+    /// reaches the gateway, and holds nothing of the node. Its figures are for clients that may call
     /// `snapshot` of `/metrics`, as for `wigwag top`, of a node that is
     /// [observable](wigwag::NodeOptions::observable); its forms call as any other client does.
     #[must_use]
@@ -235,7 +235,7 @@ impl GatewayOptions {
         if token.len() > TOKEN_BYTES_MAX {
             return None;
         }
-        // What an observer learns from the time that this takes is about digests, of no use to it.
+        // The time that this takes tells an observer about digests, which are of no use to it.
         let digest = hmac_sha256::Hash::hash(token);
         let found = self.tokens.iter().find(|known| known.digest == digest);
         found.map(|known| &known.principal)

@@ -117,7 +117,7 @@ async fn serve_connection(gateway: Arc<Inner>, connection: Connection, is_loopba
         // An error is one of the client: it has sent what is no request, or has gone.
         let served = poll_fn(|context| match serving.as_mut().poll(context) {
             Poll::Ready(_) => Poll::Ready(()),
-            // What was written meanwhile leaves now.
+            // Bytes that were written meanwhile leave now.
             Poll::Pending => match shared.output.poll_sent(context) {
                 Poll::Ready(Err(_)) => Poll::Ready(()),
                 _ => Poll::Pending,
@@ -131,7 +131,7 @@ async fn serve_connection(gateway: Arc<Inner>, connection: Connection, is_loopba
                     is_closing = true;
                     serving.as_mut().graceful_shutdown();
                 }
-                // What has taken it goes on with it.
+                // The upgrade that has taken it goes on with it.
                 Ok(Event::Stolen) => return,
                 _ => break,
             },
@@ -140,7 +140,7 @@ async fn serve_connection(gateway: Arc<Inner>, connection: Connection, is_loopba
     gateway.counters.dropped_connections.fetch_add(1, Ordering::Relaxed);
 }
 
-/// What ends a connection, or changes what it does.
+/// An event that ends a connection, or changes what it does.
 enum Event {
     Stolen,
     /// It gives way to another one, or no head has come in time.

@@ -1,4 +1,4 @@
-//! What requests and servers of a gateway share.
+//! The state that requests and servers of a gateway share.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -26,7 +26,7 @@ pub(crate) enum Stage {
     Closed,
 }
 
-/// What requests and servers share.
+/// The state that requests and servers share.
 pub(crate) struct Inner {
     pub(crate) node: Node,
     pub(crate) options: GatewayOptions,
@@ -37,7 +37,7 @@ pub(crate) struct Inner {
     pub(crate) routes: Routes,
     pub(crate) forms: FormsTable,
     pub(crate) sessions: Sessions,
-    /// What live pages are sent.
+    /// The snapshots that live pages are sent.
     pub(crate) snapshots: Snapshots,
     pub(crate) progress: Arc<Progress>,
     /// The client of requests that come through a router of the program, without a connection of ours.

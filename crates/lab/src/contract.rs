@@ -211,7 +211,7 @@ impl Tally {
     }
 }
 
-/// The same, as JSON.
+/// The counts as JSON.
 pub(crate) fn counts_to_json((count, sum, reordered): Counts) -> Value {
     json!({ "count": count, "sum": sum.to_string(), "reordered": reordered })
 }

@@ -105,7 +105,7 @@ pub struct TrialPrograms {
 pub struct TrialFiles {
     /// The one that the server listens at, if it listens at one.
     pub socket: Option<SocketFile>,
-    /// Those of TLS, which are made before the programs are started.
+    /// The certificates of TLS, which are made before the programs are started.
     pub certificates: Option<Certificates>,
 }
 

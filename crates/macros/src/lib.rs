@@ -4,8 +4,8 @@
 //!
 //! Reading order of the modules: `errors` and `hygiene` are tools, `parse` reads what the user has
 //! written, and `generate` has a module for each kind of generated code. `actor` and `interface` are
-//! the two forms of `#[actor]`, `derive` and `entry` the other two macros. What a user reads of each
-//! macro is a page in `docs`.
+//! the two forms of `#[actor]`, `derive` and `entry` the other two macros. The documentation of
+//! each macro is a page in `docs`.
 //!
 //! Generated code names all types by absolute paths through `::wigwag::__private`. Its spans are
 //! those of the user's code, but with the hygiene of the macro, so the lints of the user's crate do

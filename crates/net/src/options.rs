@@ -36,7 +36,7 @@ pub struct DialOptions {
     pub(crate) redial: Option<Redial>,
     pub(crate) in_background: bool,
     pub(crate) receive_limit: Option<usize>,
-    /// That of the socket, which counts without one of this.
+    /// The limit of the socket, which counts where this has none.
     pub(crate) socket_limit: Option<ReceiveLimit>,
     pub(crate) send_priority: Priority,
     pub(crate) receive_priority: Priority,
@@ -132,7 +132,7 @@ pub struct ListenOptions {
     pub(crate) backlog: u32,
     pub(crate) permissions: Permissions,
     pub(crate) receive_limit: Option<usize>,
-    /// That of the socket, which counts without one of this.
+    /// The limit of the socket, which counts where this has none.
     pub(crate) socket_limit: Option<ReceiveLimit>,
     pub(crate) send_priority: Priority,
     pub(crate) receive_priority: Priority,

@@ -92,7 +92,7 @@ impl Transport for Ws {
             let dialling = self.below.dial(&below, options);
             let mut below = dialling.await.map_err(|error| at(address, error))?;
             below.peer = address.to_string().into();
-            // What is in front of the host says where to dial from.
+            // The part in front of the host says where to dial from.
             let host = authority.split_once(';').map_or(authority, |(_, host)| host);
             let place = Place { authority: host.to_owned(), target: target.to_owned() };
             let layer = WebSocket::dialer(place, ws, limit);
@@ -166,7 +166,7 @@ impl Listener for WsListener {
     fn is_local(&self) -> bool {
         match &self.below {
             Below::Transport(below) => below.is_local(),
-            // Whoever reaches the HTTP server of the program.
+            // Every client that reaches the HTTP server of the program.
             Below::Http(arrivals) => arrivals.is_local(),
         }
     }

@@ -293,7 +293,7 @@ mod tests {
         }
     }
 
-    /// As many as one write takes; more would hold their memory for longer than it needs.
+    /// A write takes no more than its slices; more would hold their memory for longer than needed.
     #[test]
     fn a_write_takes_no_more_long_messages_than_slices() {
         let mut outbox = Outbox::new(100, 1 << 20);

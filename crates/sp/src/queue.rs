@@ -7,9 +7,9 @@ use alloc::collections::VecDeque;
 
 use bytes::Bytes;
 
-/// What is queued: one message, or several together.
+/// An entry of a queue: one message, or several together.
 pub(crate) trait Entry: Sized {
-    /// What is taken out of the queue.
+    /// The message that is taken out of the queue.
     type Message;
 
     /// Messages in the entry, at least one.

@@ -157,7 +157,7 @@ mod tests {
         assert!(own_time() - before >= Duration::from_millis(2));
     }
 
-    /// As many busy threads as processors, beside the one that looks, make the machine busy.
+    /// The machine is busy when there are as many busy threads as processors, beside the one that looks.
     #[test]
     fn threads_that_take_all_processors_are_noticed() {
         let stop = AtomicU32::new(0);

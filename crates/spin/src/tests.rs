@@ -118,7 +118,7 @@ fn no_ask_spins_while_the_machine_is_busy() {
     );
 }
 
-/// What a pair of windows shows that the machine disturbed is forgotten.
+/// The result of a pair of windows that the machine disturbed is forgotten.
 #[test]
 fn a_trial_on_a_busy_machine_shows_nothing() {
     let world = World { sleeping_us: (90, 30), spinning_us: (60, 20), pause_us: 0 };

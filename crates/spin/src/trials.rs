@@ -19,7 +19,7 @@ const PAIRS: usize = 5;
 const REST_FIRST: u32 = 64;
 const REST_MAX: u32 = 256;
 
-/// What a wait of a window cost on average.
+/// The average cost of a wait in a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct WaitCost {
     /// Processor time of this process, in nanoseconds.
@@ -29,9 +29,9 @@ pub(crate) struct WaitCost {
 }
 
 impl WaitCost {
-    /// What a wait saves if it costs this and not `sleeping`; negative for a loss.
+    /// The time that a wait saves if it costs this and not `sleeping`; negative for a loss.
     ///
-    /// Only the processor time of this process can be read. That of the peer is estimated from the
+    /// Only the processor time of this process can be read. The peer's is estimated from the
     /// time by which the answer comes earlier: the peer need not wake a sleeping processor.
     fn saves_ns(self, sleeping: WaitCost) -> i64 {
         let less = |from: u64, to: u64| from.cast_signed().saturating_sub(to.cast_signed());
@@ -52,7 +52,7 @@ const PEER_SHARE: (i64, i64) = (3, 4);
 pub(crate) struct SpinTrials {
     /// The first window of a pair, whose waits slept.
     sleeping: Option<WaitCost>,
-    /// What the pairs of this trial save.
+    /// The times that the pairs of this trial save.
     saved_ns: Vec<i64>,
     /// The result of the last trial.
     pays: bool,

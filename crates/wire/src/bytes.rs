@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_bytes_is_refused() {
+    fn values_that_are_no_bytes_are_refused() {
         let too_large = read::<Vec<u8>>(&[0x91, 0xCD, 1, 0]);
         assert_eq!(too_large, Err(DecodeError::OutOfRange { expected: "u8" }));
         let text = read::<Vec<u8>>(&[0xA1, b'x']);

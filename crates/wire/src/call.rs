@@ -30,7 +30,7 @@ pub const ASK_ITEMS: u8 = 0x96;
 /// The kind of a tell with a trace context, in the form in which it is stored and never sent: the
 /// [context](crate::trace), in 25 bytes, precedes the whole stored tell.
 pub const TRACED_TELL: u8 = 0x98;
-/// The same of an ask, which may be one with an extra.
+/// The kind of an ask with a trace context, which may have an extra too.
 pub const TRACED_ASK: u8 = 0x99;
 
 /// The kind of an answer.
@@ -113,13 +113,13 @@ pub struct EncodedCall<'a> {
     pub asker: Option<(u32, u32)>,
     /// The encoded arguments.
     pub arguments: &'a [u8],
-    /// What the caller of an ask has said besides, if anything.
+    /// The extra of an ask, if it has one.
     pub extra: Option<CallExtra>,
     /// The trace context of the call, if it has one.
     pub trace: Option<&'a [u8; TRACE_BYTES]>,
 }
 
-/// What the caller of an ask says besides its arguments.
+/// An extra of an ask, besides its arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallExtra {
     /// The time after which the caller waits no longer.
@@ -276,7 +276,7 @@ fn traced(body: &[u8]) -> Option<EncodedCall<'_>> {
     Some(EncodedCall { trace: Some(trace), ..call })
 }
 
-/// A method number as calls have it. One that is too large must not become a valid one.
+/// A method number as calls have it. A number that is too large must not become a valid one.
 #[inline(always)]
 fn narrow(method: u64) -> u32 {
     u32::try_from(method).unwrap_or(u32::MAX)

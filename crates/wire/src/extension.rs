@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_short_or_no_extension_is_an_error() {
+    fn a_short_value_or_no_extension_is_an_error() {
         for bytes in [&[][..], &[0xC7], &[0xC7, 3], &[0xC7, 3, 0x57, 1, 2], &[0xC8, 0], &[0xC4, 0]]
         {
             assert!(take_extension(&mut Reader::new(bytes), 0x57, "a thing").is_err(), "{bytes:?}");

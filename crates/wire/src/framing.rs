@@ -23,7 +23,7 @@ pub enum Framing {
     Ipc,
 }
 
-/// What the front of received bytes holds.
+/// The contents of the front of received bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Peeked {
     /// A whole message of so many bytes, behind its prefix.

@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_split_off_takes_its_bytes_along() {
+    fn a_part_split_off_takes_its_bytes_along() {
         for at in [2, 3, 4, 5] {
             let (mut buffer, whole) = gathered();
             let tail = buffer.split_off(at);

@@ -1,4 +1,4 @@
-//! What a socket or an output takes as the bytes of a message.
+//! The types that a socket or an output takes as the bytes of a message.
 //!
 //! [`Bytes`] alone is what it sends. `Into<Bytes>` would be the obvious bound, but it takes slices
 //! and texts of the program itself only, not those of a buffer, and no arrays. [`IntoBytes`] takes
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_owns_its_bytes_gives_them_without_a_copy() {
+    fn owned_bytes_are_given_without_a_copy() {
         let shared = Bytes::from(b"ping".to_vec());
         is_taken_over(&shared);
         is_taken_over(shared);
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_borrowed_is_copied_and_may_be_gone_before_its_message() {
+    fn borrowed_bytes_are_copied_and_may_end_before_their_message() {
         let (text, list) = (String::from("ping"), b"ping".to_vec());
         let messages = [
             text.as_str().into_bytes(),

@@ -1,4 +1,4 @@
-//! What the macros require of the types that they encode.
+//! The bounds that the macros require of the types that they encode.
 
 use crate::{Decode, Encode};
 

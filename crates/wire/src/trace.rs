@@ -156,7 +156,7 @@ mod tests {
 
     /// The cases of the test suite of the recommendation that concern one header.
     #[test]
-    fn what_the_recommendation_calls_invalid_is_refused() {
+    fn contexts_that_the_recommendation_calls_invalid_are_refused() {
         let good = |text: &str| text.parse::<TraceContext>().is_ok();
         assert!(good("cc-12345678901234567890123456789012-1234567890123456-01"));
         assert!(good("cc-12345678901234567890123456789012-1234567890123456-01-what-the-future"));

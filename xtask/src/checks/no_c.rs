@@ -102,7 +102,7 @@ mod tests {
         assert_eq!(faults(&metadata), ["`cc` compiles or finds C: net -> nettle -> cc"]);
     }
 
-    /// In the graph the feature is on, as in the workspace, where the command asks for it.
+    /// The feature is on in the graph, as in the workspace, where the command asks for it.
     #[test]
     fn only_the_command_and_a_feature_may_need_the_permitted_package() {
         let workspace = || {

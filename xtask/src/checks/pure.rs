@@ -105,7 +105,7 @@ fn head_faults(folder: &str, text: &str) -> Vec<String> {
 /// The file of a pure crate that may link std, because the traits for its types are there.
 const HOSTED: &str = "types/hosted.rs";
 
-/// What [`HOSTED`] may not name: everything that waits, or that depends on more than its arguments.
+/// Words that [`HOSTED`] may not contain: everything that waits, or that depends on more than its arguments.
 const HOSTED_WITHOUT: &[&str] =
     &["Instant", "now(", "thread", "net::", "fs::", "io::", "process", "env::", "random", "sync"];
 
@@ -128,7 +128,7 @@ fn find_std(folder: &Path, faults: &mut Vec<String>) -> Result<(), std::io::Erro
     Ok(())
 }
 
-/// What [`HOSTED`] uses of std beyond values.
+/// The parts of std beyond values that [`HOSTED`] uses.
 fn hosted_faults(text: &str) -> Vec<String> {
     let code: Vec<&str> = text.lines().filter(|line| !line.trim().starts_with("//")).collect();
     let used = HOSTED_WITHOUT.iter().filter(|word| code.iter().any(|line| line.contains(*word)));

@@ -23,7 +23,7 @@ pub(crate) struct TimeLimit {
     timer: Option<Box<Timer>>,
 }
 
-/// What a call waits for.
+/// The event that a call waits for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Wait {
     Room,

@@ -8,7 +8,7 @@ use crate::reference::Ref;
 use crate::reference::interface::Interface;
 use crate::reference::run_writer::RunOwner;
 
-/// What tells members apart.
+/// The identity of a member, which tells it from others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum MemberId {
     /// The number of an actor of this process.

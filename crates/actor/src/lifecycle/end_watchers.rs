@@ -10,8 +10,8 @@ use std::sync::Arc;
 use crate::limits::WATCHERS_MAX;
 use crate::reason::Reason;
 
-/// What runs at the end of an actor of another process, with the reason, without a lock of its
-/// route. A route may drop it under one, so dropping it takes no lock.
+/// A callback that runs at the end of an actor of another process, with the reason, without a lock
+/// of its route. A route may drop it under one, so dropping it takes no lock.
 pub type EndWatcher = Box<dyn FnOnce(&Reason) + Send + Sync>;
 
 /// Why an actor of another process is not watched.

@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_taken_from_another_stands_behind() {
+    fn answers_taken_from_another_come_last() {
         let (mut one, mut other) = (Answers::default(), Answers::default());
         one.push(&of(9));
         one.push(&of(70));

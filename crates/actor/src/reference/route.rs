@@ -136,7 +136,7 @@ pub trait Route<I: Interface>: Send + Sync {
     /// The encoded reply to the ask in `slot`, once; flushes pending sends if it has not arrived.
     fn poll_reply(&self, slot: Slot, waker: &Waker) -> Poll<Result<Bytes, CallError>>;
 
-    /// Has the route wake the caller of an ask, by the waker of its last
+    /// Makes the route wake the caller of an ask, by the waker of its last
     /// [`poll_reply`](Self::poll_reply), when it has waited for `limit` from now on. False if the route
     /// keeps no time.
     fn begin_wait(&self, slot: Slot, limit: Duration) -> bool {

@@ -57,7 +57,7 @@ impl fmt::Display for Principal {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Caller {
-    /// Who the peer is. Only this is proven.
+    /// The identity of the peer. Only this is proven.
     pub principal: Principal,
     /// The address of the peer.
     pub peer: Arc<str>,

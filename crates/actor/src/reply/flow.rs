@@ -2,7 +2,7 @@
 //! taken, and the end of the stream.
 //!
 //! The consumer takes several items at a time, up to half of what may be queued, so that it takes the
-//! lock once for all of them. What it has taken and not given to the program counts as queued.
+//! lock once for all of them. Items that it has taken and not given to the program count as queued.
 //!
 //! For a stream that answers a call, in the mailbox it takes the place of an asker's one-shot, so the consumer is told of the fate of
 //! the call in the same way as an asker.
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_consumer_has_taken_counts_until_it_is_given_out() {
+    fn items_taken_by_the_consumer_count_until_they_are_given_out() {
         let (flow, mut taken) = (Flow::new(), VecDeque::new());
         flow.set_ahead(8);
         let mut next = 0..;
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_there_goes_with_the_consumer() {
+    fn items_in_the_inbox_go_with_the_consumer() {
         let (flow, item) = (Flow::new(), Arc::new(()));
         assert!(matches!(flow.offer(item.clone(), None), Offered::In));
         flow.abandon();

@@ -58,8 +58,8 @@ use crate::reply::owner::{ItemOffer, ItemSink};
 ///
 /// An item for a consumer in another process is at most one frame of its node, 64 KiB encoded. A
 /// longer one comes back as [`Unwanted`], and the stream ends with
-/// [`TooLarge`](CallErrorKind::TooLarge), which says both sizes. One that cannot leave its process
-/// ends it with [`NotSerializable`](CallErrorKind::NotSerializable).
+/// [`TooLarge`](CallErrorKind::TooLarge), which says both sizes. An item that cannot leave its
+/// process ends it with [`NotSerializable`](CallErrorKind::NotSerializable).
 pub struct Yield<T> {
     /// In front of the reply, so that it is dropped first: the end comes behind the items.
     consumer: Consumer<T>,

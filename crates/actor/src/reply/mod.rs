@@ -386,7 +386,7 @@ impl<'r> Reply<'r> {
     /// The way of the items to a remote asker that wants a stream.
     pub(crate) fn open_items(&mut self) -> Option<Box<dyn ItemSink>> {
         let ReplySlot::Remote { slot, generation } = self.slot else { return None };
-        // What an earlier ask of the run has wanted is not wanted by this one.
+        // A stream that an earlier ask of the run has wanted is not wanted by this one.
         let items = self.items.take().filter(|items| items.asker == (slot, generation))?;
         self.owner()?.open_items(slot, generation, items.limit)
     }

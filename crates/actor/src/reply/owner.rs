@@ -45,7 +45,7 @@ pub enum ItemOffer {
 
 /// Decides which calls of a peer reach an actor.
 pub trait CallGate: Send + Sync {
-    /// True if the peer may call this method. One that it may not call does not exist for it.
+    /// True if the peer may call this method. Others do not exist for it.
     fn permits(&self, method: u32) -> bool;
 
     /// Counts a call that is about to begin. False if the peer has made as many as it may in this

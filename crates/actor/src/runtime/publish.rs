@@ -13,7 +13,7 @@ use wigwag_wire::small::DynEncode;
 
 use crate::limits::TOPIC_BYTES_MAX;
 
-/// What brings the words of an actor to those that follow it: a node that exports it.
+/// A carrier of the values that an actor publishes to its followers: a node that exports it.
 pub trait Publisher: Send + Sync {
     /// Publishes a value under a valid topic. Never waits.
     ///

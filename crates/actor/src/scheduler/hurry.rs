@@ -16,7 +16,7 @@ use super::{Scheduler, lock, worker_local};
 /// runtime has two workers, two others can be woken.
 pub(super) const SPARE_EXECUTORS: usize = 1;
 
-/// Has other workers of the caller's runtime run the jobs that wait, because the caller goes on.
+/// Makes other workers of the caller's runtime run the jobs that wait, because the caller goes on.
 /// Outside a runtime this does nothing: there every wake reaches an idle worker.
 #[cold]
 pub(crate) fn hurry() {

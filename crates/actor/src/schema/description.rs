@@ -1,8 +1,8 @@
 //! The answer of method 0: a schema as peers read it.
 //!
-//! A caller that passes no argument gets what every release understands. One that passes 1 gets the
-//! doc comments too, and what a schema in JSON needs: these make values longer that earlier releases
-//! read as arrays of a fixed length.
+//! A caller that passes no argument gets what every release understands. A caller that passes 1 gets
+//! the doc comments too, and what a schema in JSON needs: these make values longer that earlier
+//! releases read as arrays of a fixed length.
 
 use wigwag_wire::collections::nested;
 use wigwag_wire::fields::{Comments, Fields, TypeInWords};
@@ -114,8 +114,8 @@ impl super::Method {
     }
 }
 
-/// What a description has only where there is something to say, so that it stays readable for peers
-/// that do not know it.
+/// The fields that a description has only where they hold something, so that it stays readable for
+/// peers that do not know them.
 struct Additions<'a> {
     fields: &'static Fields,
     former: &'static [&'static str],

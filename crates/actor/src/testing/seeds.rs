@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_seed_is_said_and_not_passed_over() {
+    fn an_invalid_seed_is_reported_and_not_ignored() {
         let most = u64::MAX;
         for wrong in ["", "x", "-1", " 7", "18446744073709551616"] {
             let right =

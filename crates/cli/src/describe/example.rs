@@ -8,7 +8,7 @@ use wigwag_describe::kind::Kind;
 
 use super::text::COLUMNS;
 
-/// Levels of values in an example. What is deeper is nil.
+/// Levels of values in an example. Deeper values are nil.
 const DEPTH_MAX: usize = 8;
 
 /// Values in one example: more is no help.

@@ -34,7 +34,7 @@ fn cut(line: &str) -> String {
     format!("{start}…")
 }
 
-/// The same as one document.
+/// The list as one document.
 pub(crate) fn document(listed: &[ListedActor]) -> Value {
     let actors: Vec<Value> = listed
         .iter()

@@ -58,7 +58,7 @@ impl Shop {
         Err(Refusal::SoldOut)
     }
 
-    /// What is sold from now on.
+    /// The prices from now on.
     pub fn sold(&self, items: wigwag::Yield<Price>) {
         drop(items);
     }
@@ -98,7 +98,7 @@ export interface Shop {
   close(): void;
   /** The price of a thing. */
   price(thing: string, count?: number | null): { ok: Price } | { err: Refusal };
-  /** What is sold from now on. */
+  /** The prices from now on. */
   sold(): Stream<Price>;
 }
 
@@ -140,7 +140,7 @@ fn the_text_has_comments_and_types_once_within_80_columns() {
         "  price(thing: String, count: Option<u8>) -> Result<Price, Refusal>",
         "      The price of a thing.",
         "  sold() -> Stream<Price>",
-        "      What is sold from now on.",
+        "      The prices from now on.",
         "      A stream: only a program can take it.",
         "  struct Price { cents: u64, note: String, tax: Option<f64> }",
         "      A price.",
@@ -184,7 +184,7 @@ fn an_argument_that_is_a_stream_is_named_and_there_is_no_example_of_it() {
 }
 
 #[test]
-fn what_a_terminal_obeys_is_not_printed() {
+fn control_characters_are_not_printed() {
     assert_eq!(
         text::clean("a\u{1B}[2J\r\u{202E}b\n\tc\u{85}"),
         "a\u{FFFD}[2J\u{FFFD}\u{FFFD}b\n\u{FFFD}c\u{FFFD}"

@@ -1,4 +1,4 @@
-//! What `wigwag describe` prints for people: one interface on lines of 80 columns.
+//! The output of `wigwag describe` for people: one interface on lines of 80 columns.
 //!
 //! The texts come from the peer, so control characters, which a terminal may obey, are replaced.
 

@@ -17,7 +17,7 @@ pub(super) fn value(described: &Described) -> String {
     format!("{{\n  hash: 0x{hash:016x}n,\n  description: [{name}, 0, [\n{lines}  ]],\n}}")
 }
 
-/// The methods by their numbers. One that may not be called has no name, and keeps its place; the first
+/// The methods by their numbers. A method that may not be called has no name, and keeps its place; the first
 /// one has the types of all.
 fn methods(described: &Described) -> Vec<Value> {
     let mut methods = Vec::new();

@@ -37,7 +37,7 @@ impl Setup {
         });
         let mut failures = Vec::new();
         for peer in peers {
-            // What an earlier call has installed is not installed again, so a call that was
+            // A peer that an earlier call has installed is not installed again, so a call that was
             // interrupted goes on where it was.
             if !all || peer.missing().is_some() {
                 failures.extend(set_up(peer).err());

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use wigwag::metrics::{ActorMetrics, Metrics, SessionMetrics};
 
-/// What the rates of a snapshot are computed from; empty for the first one, and for a node that was
+/// The snapshots that rates are computed from; empty for the first one, and for a node that was
 /// started anew.
 pub(super) struct Rates<'a> {
     seconds: f64,

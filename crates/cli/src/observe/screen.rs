@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_does_not_fit_is_left_out_and_what_was_there_is_cleared() {
+    fn lines_that_do_not_fit_are_left_out_and_the_old_screen_is_cleared() {
         let lines = ["ünf letters", "b", "c"].map(str::to_owned);
         let expected = "\x1b[Hünf\x1b[K\r\nb\x1b[K\r\n\x1b[J";
         assert_eq!(frame(&lines, 3, 3), expected);

@@ -12,7 +12,7 @@ const NAME_MAX: usize = 40;
 /// Not known.
 const NONE: &str = "–";
 
-/// The lines about a node that answers. What comes from it has no control characters any more.
+/// The lines about a node that answers. Its texts have no control characters any more.
 pub(super) fn lines(address: &str, metrics: &Metrics, rates: &Rates<'_>) -> Vec<String> {
     let mut lines = vec![summary(address, metrics), String::new()];
     lines.extend(actors(metrics, rates));
@@ -120,7 +120,7 @@ fn short(name: &str) -> String {
     }
 }
 
-/// What a snapshot says of a second, if it is known.
+/// The figure of a snapshot for one second, if it is known.
 fn known<T>(value: Option<T>, text: impl Fn(T) -> String) -> String {
     value.map_or_else(|| NONE.to_owned(), text)
 }

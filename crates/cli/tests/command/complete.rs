@@ -13,7 +13,7 @@ fn folder() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_wigwag")).parent().expect("it is in a folder")
 }
 
-/// What bash offers for a line whose end is the cursor.
+/// The words that bash offers for a line whose end is the cursor.
 ///
 /// Bash splits the words of a line at blanks, `:` and `=`, where those signs are words too; the
 /// function that the script registers gets the last word as its second argument.
@@ -104,7 +104,7 @@ fn fish_completes_the_same_names() {
             .output()
             .expect("`cargo xtask test` installs fish");
         let text = String::from_utf8(output.stdout).unwrap();
-        // Behind a tab is the help of a command.
+        // The help of a command follows a tab.
         let names: Vec<_> = text.lines().filter_map(|line| line.split('\t').next()).collect();
         assert_eq!(names, expected, "{line}");
     }

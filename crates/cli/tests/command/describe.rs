@@ -15,7 +15,7 @@ struct Price {
 #[derive(Message)]
 struct Number(u32);
 
-/// What the shop has.
+/// The goods of the shop.
 #[derive(Message)]
 struct Item {
     /// Its name on the shelf.
@@ -100,7 +100,7 @@ async fn an_actor_is_described_on_lines_of_80_columns() {
         "      The first price of an item.",
         "  order(items: Vec<(Item, u32)>) -> Result<Number, Refusal>",
         "  struct Item { name: String, number: Option<Number>, prices: Vec<Price> }",
-        "      What the shop has.",
+        "      The goods of the shop.",
         "      name: Its name on the shelf.",
         "  struct Number(u32)",
         "  struct Price { cents: u64 }",

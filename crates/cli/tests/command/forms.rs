@@ -156,7 +156,7 @@ async fn values_that_ask_takes_and_prints_are_valid_by_the_schema_and_refused_on
     assert_eq!(surprises(&document), format!("checked {count}\n"));
 }
 
-/// What the other program prints of the checks.
+/// The failed checks that the other program prints.
 fn surprises(document: &Value) -> String {
     let python = concat!(env!("CARGO_TARGET_TMPDIR"), "/jsonschema/bin/python");
     let program = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/command/json_schema/check.py");

@@ -125,7 +125,7 @@ fn word(random: &mut u64) -> String {
     (0..8).map(|letter| char::from(b'a' + (*random >> (letter * 7)) as u8 % 26)).collect()
 }
 
-/// What a bad participant is found out for.
+/// The reason for which each bad participant is found out.
 const REASONS: &[(&str, &str)] = &[
     ("broken-drop", "were lost"),
     ("broken-double", "twice"),

@@ -296,7 +296,7 @@ fn a_quick_run_of_remote_sends_every_shape() {
 }
 
 #[test]
-fn what_is_not_known_or_not_installed_is_told_with_what_mends_it() {
+fn unknown_and_missing_peers_are_reported_with_the_mend() {
     let _alone = crate::alone();
     let peers = Peers::new("missing");
     peers.add(

@@ -1,7 +1,7 @@
 //! Values in JSON with the names of their parts, as people write them.
 //!
-//! On the wire a struct is an array of its fields, and an enum an array of a number and fields. In the
-//! named form a struct is an object, and an enum what serde makes of one: `"Name"`, `{"Name": value}`,
+//! On the wire a struct is an array of its fields, and an enum an array of a number and fields. A struct
+//! is an object in the named form, and an enum what serde makes of one: `"Name"`, `{"Name": value}`,
 //! `{"Name": [values]}` or `{"Name": {fields}}`; `Result` is `{"Ok": value}` or `{"Err": error}`. All
 //! other values are the same in both forms.
 

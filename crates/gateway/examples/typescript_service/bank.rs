@@ -39,7 +39,7 @@ impl Account {
         self.balance
     }
 
-    /// Whose account it is.
+    /// The owner of the account.
     pub fn owner(&self) -> String {
         self.owner.clone()
     }

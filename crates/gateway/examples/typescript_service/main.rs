@@ -44,7 +44,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     node.export("ticker", &Ledger::default().spawn())?;
     node.export("room", &Room::default().spawn())?;
     node.export("bank", &Bank::default().spawn())?;
-    // What the command describes without a reference to one.
+    // Actors that the command describes without a reference to one.
     node.export("account", &Account::default().spawn())?;
     node.export("shop", &Shop::default().spawn())?;
     println!("{}", node.listen("ws://127.0.0.1:0/session").await?);

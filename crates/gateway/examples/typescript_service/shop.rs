@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use wigwag::{Items, Message, Yield};
 
-/// What is bought.
+/// A purchase.
 #[derive(Clone, Debug, Message)]
 pub(crate) struct Order {
     /// The name of the thing.
@@ -15,7 +15,7 @@ pub(crate) struct Order {
     note: Option<String>,
 }
 
-/// What has become of an order.
+/// The state of an order.
 #[derive(Clone, Debug, Message)]
 pub(crate) enum State {
     Open,
@@ -64,12 +64,12 @@ impl Shop {
         placed
     }
 
-    /// What has become of an order.
+    /// The state of an order.
     pub fn state(&self, number: u32) -> Option<State> {
         self.orders.get(number as usize).map(|(_, state)| state.clone())
     }
 
-    /// Sets what has become of an order. False if there is no such order.
+    /// Sets the state of an order. False if there is no such order.
     pub fn set(&mut self, number: u32, state: State) -> bool {
         let found = self.orders.get_mut(number as usize);
         found.map(|(_, old)| *old = state).is_some()

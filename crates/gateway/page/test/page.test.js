@@ -98,7 +98,7 @@ test("forms follow the methods, and show answers and problems", TIMEOUT, async (
     await price.locator(".answer.bad", { hasText: "400 BadArguments" }).waitFor();
 
     const place = await openForm(panel, "place");
-    await place.getByText("What is to be printed.").waitFor();
+    await place.getByText("A document to print.").waitFor();
     const order = place.getByLabel("order");
     assert.deepEqual(JSON.parse(await order.inputValue()), { title: "", copies: 0, paper: "Plain", note: null });
     await place.getByRole("button", { name: "Ask" }).click();

@@ -13,7 +13,7 @@ before(async () => {
 const TYPES = {
   Order: {
     type: "object",
-    description: "What is bought.",
+    description: "A purchase.",
     properties: { id: { type: "integer" }, paper: { $ref: "#/components/schemas/Paper" }, note: { anyOf: [{ type: "null" }, { type: "string" }] } },
   },
   Paper: { enum: ["Plain", "Glossy"], description: "The paper." },

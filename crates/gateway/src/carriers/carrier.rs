@@ -139,7 +139,7 @@ impl Carrier {
         Ok(())
     }
 
-    /// What the node sends behind `at` bytes; nothing if there is none within `limit`.
+    /// The bytes that the node sends behind `at` bytes; none if none come within `limit`.
     pub(crate) async fn poll(&self, at: u64, limit: Duration) -> Result<Option<Bytes>, Fault> {
         let _used = Used::begin(self);
         let mut down = self.down.try_lock().map_err(|_| Fault::OutOfStep)?;
@@ -158,7 +158,7 @@ impl Carrier {
             Ok(read) => read?,
             Err(_) => return Ok(None),
         }
-        // What else is there already.
+        // And all others that are there already.
         while bytes.len() < CARRIER_BYTES_MAX {
             bytes.reserve((CARRIER_BYTES_MAX - bytes.len()).min(64 * 1024));
             let more = timeout(Duration::ZERO, down.reader.read_buf(&mut bytes)).await;

@@ -57,7 +57,7 @@ impl Forms {
     pub(crate) fn answer(&self, reply: &ProxyReply) -> Outcome {
         match self.reply.reply(reply.message_pack()).map_err(no_json)? {
             Reply::Value(json) => Ok(json_response(json)),
-            // What was written is JSON.
+            // The text was written as JSON.
             Reply::Error(json) => {
                 Err(Problem::returned(serde_json::from_str(&json).unwrap_or_default()))
             }

@@ -27,7 +27,7 @@ use steal::Stealable;
 pub(crate) struct Client {
     peer: Arc<str>,
     is_loopback: bool,
-    /// What the connection says of its peer; the certificate is there after the first request.
+    /// The identity of the peer by its connection; the certificate is there after the first request.
     certificate: PeerCertificate,
     credentials: Option<Credentials>,
     identities: Mutex<Vec<Arc<Identity>>>,
@@ -37,7 +37,7 @@ pub(crate) struct Client {
     pub(crate) connection: Option<Arc<Stealable>>,
 }
 
-/// What a client is as one of its identities.
+/// A client under one of its identities.
 pub(crate) struct Identity {
     principal: Principal,
     pub(crate) proxy: Proxy,
@@ -171,7 +171,7 @@ impl Client {
 }
 
 impl Identity {
-    /// What this path has led to before, if it still does.
+    /// The method that this path has led to before, if it still does.
     pub(crate) fn known(&self, path: &str, version: u64) -> Option<Arc<KnownCall>> {
         let paths = self.paths();
         let (_, known) = paths.iter().find(|(known, _)| **known == *path)?;

@@ -1,5 +1,5 @@
-//! What HTTP writes on a connection while the connection's task is polled. It leaves in one piece at
-//! the end of the poll.
+//! The output of HTTP on a connection. All bytes that are written while the connection's task is polled
+//! leave in one piece at the end of the poll.
 //!
 //! So answers to requests that came together cost one write, as with hyper's own `pipeline_flush`. But
 //! that one holds an answer back while anything is left to read, also when the rest of the next
@@ -71,7 +71,7 @@ impl Output {
         self.poll_with(&mut pending, context, || self.outlet.try_write(&[IoSlice::new(bytes)]))
     }
 
-    /// Flushes what the outlet has. What is gathered leaves at the end of the poll.
+    /// Flushes what the outlet has. Gathered bytes leave at the end of the poll.
     pub(crate) fn poll_flush(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let mut pending = self.pending();
         match pending.gathered.is_empty() {
@@ -164,7 +164,7 @@ impl Output {
     }
 
     fn pending(&self) -> MutexGuard<'_, Pending> {
-        // What is gathered is consistent between two statements, so a panic elsewhere has broken nothing.
+        // The bytes are consistent between two statements, so a panic elsewhere has broken nothing.
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_is_written_before_the_output_is_open_goes_nowhere() {
+    async fn bytes_written_before_the_output_is_open_go_nowhere() {
         let peer = Arc::new(Peer::default());
         let output = Output::new(peer.clone(), STALL);
         write(&output, b"an answer to no request").await;
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_is_written_in_one_poll_leaves_in_one_piece() {
+    async fn bytes_written_in_one_poll_leave_in_one_piece() {
         let peer = Arc::new(Peer::default());
         let output = open_output(peer.clone());
         for answer in [&b"one"[..], b"two", b"three"] {

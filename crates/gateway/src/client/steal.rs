@@ -1,5 +1,5 @@
-//! A connection of a transport of wigwag as HTTP sees it. What speaks another protocol on it takes it
-//! over, and HTTP ends.
+//! A connection of a transport of wigwag as HTTP sees it. An upgrade to another protocol takes it over,
+//! and HTTP ends.
 
 use std::io;
 use std::pin::Pin;

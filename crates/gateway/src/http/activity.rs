@@ -1,4 +1,4 @@
-//! What a connection does: whether a request of it is being answered, and when it last was.
+//! The activity of a connection: whether a request of it is being answered, and when one last was.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};

@@ -78,7 +78,7 @@ impl Problem {
             .header(RETRY_AFTER, RETRY_SECONDS.into())
     }
 
-    /// What was called has failed.
+    /// A failure of the service that was called.
     pub(crate) fn service(code: &str, detail: &str) -> Problem {
         let mut problem = Problem::client(StatusCode::INTERNAL_SERVER_ERROR, code, detail, "");
         problem.0.fault = "service";
@@ -187,7 +187,7 @@ impl From<CallError> for Problem {
     }
 }
 
-/// What mends an error, in the words of HTTP.
+/// A hint that mends an error, in the words of HTTP.
 fn hint_of(kind: CallErrorKind) -> &'static str {
     use CallErrorKind as K;
     match kind {

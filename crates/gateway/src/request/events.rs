@@ -19,7 +19,7 @@ use crate::http::problem::Problem;
 use crate::limits::EVENT_PAUSE;
 use crate::shared::{Inner, Stage};
 
-/// What events are made of: JSON until the end, or until an error.
+/// The items that become events: JSON until the end, or until an error.
 pub(crate) trait Items: Send + Unpin + 'static {
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<String, Problem>>>;
 }

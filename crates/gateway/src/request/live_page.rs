@@ -23,8 +23,8 @@ use crate::http::problem::Problem;
 use crate::limits::SNAPSHOT_TIME;
 use crate::shared::Inner;
 
-/// What the page may load: its own files, and from nowhere else. It runs no script that stands in the
-/// page, and no other page shows it in a frame.
+/// The policy for what the page may load: its own files, and from nowhere else. It runs no script that
+/// stands in the page, and no other page shows it in a frame.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
                       connect-src 'self'; base-uri 'none'; form-action 'none'; \
                       frame-ancestors 'none'";

@@ -1,4 +1,4 @@
-//! What the gateway says of the node and of itself: its actors, their schemas, counters and health.
+//! The pages about the node and the gateway: actors, their schemas, counters and health.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Who may call: tokens, permissions, limits, origins and hosts.
+//! Access control: tokens, permissions, limits, origins and hosts.
 
 use std::os::unix::fs::MetadataExt;
 
@@ -37,7 +37,7 @@ async fn a_token_is_an_identity_with_its_permissions() {
         let answer = client.request("POST /desk/ask/caller", &bearer(token), "").await;
         assert!(answer.text().contains(caller), "{token}: {}", answer.text());
     }
-    // What may not be called is not described, and answers as what is not there.
+    // A forbidden method is not described, and is answered as one that does not exist.
     let desk = client.request("GET /desk", &bearer("5678"), "").await.json();
     let methods: Vec<&String> = desk["methods"].as_object().unwrap().keys().collect();
     assert_eq!(methods, ["add", "caller"]);
@@ -157,7 +157,7 @@ async fn a_name_that_is_not_ours_is_refused_on_loopback() {
     }
 }
 
-/// What a program of this machine is known by.
+/// The identity of a program of this machine is its user.
 #[tokio::test]
 async fn a_unix_socket_identifies_its_user() {
     let service = Service::start().await;
@@ -178,7 +178,7 @@ async fn beyond_this_machine_clients_must_be_identified() {
     let service = Service::start().await;
     for (options, is_refused) in [
         (GatewayOptions::default(), true),
-        // Whoever listens on the way reads the token.
+        // An eavesdropper would read the token.
         (GatewayOptions::default().token("1234", "owner"), true),
         (GatewayOptions::default().insecure(true), false),
     ] {

@@ -113,7 +113,7 @@ async fn pipelined_requests_are_answered_in_order() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_not_found() {
+async fn missing_names_are_not_found() {
     let service = Service::start().await;
     let mut client = Client::connect(&service.host).await;
     for (line, code) in [

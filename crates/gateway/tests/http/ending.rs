@@ -12,7 +12,7 @@ use crate::client::Client;
 use crate::service::{Desk, Service};
 
 #[tokio::test]
-async fn what_has_begun_is_answered_and_nothing_begins() {
+async fn begun_requests_are_answered_and_no_others_begin() {
     let gate = Arc::new(Semaphore::new(0));
     let desk = Desk::held(&gate);
     let service = Service::of(desk, NodeOptions::default(), GatewayOptions::default()).await;
@@ -35,7 +35,7 @@ async fn what_has_begun_is_answered_and_nothing_begins() {
 }
 
 #[tokio::test]
-async fn what_does_not_end_in_time_is_cut() {
+async fn a_request_that_does_not_end_in_time_is_cut() {
     let service = Service::start().await;
     let mut client = Client::connect(&service.host).await;
     client.send(b"POST /desk/ask/wait HTTP/1.1\r\nhost: localhost\r\n\r\n").await;

@@ -1,4 +1,4 @@
-//! What no client of good will sends: each row on a connection of its own, and the service goes on.
+//! Input that no client of good will sends: each row on a connection of its own, and the service goes on.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use wigwag_gateway::limits::HEADERS_MAX;
 use crate::client::Client;
 use crate::service::Service;
 
-/// What becomes of a row.
+/// The expected outcome of a row.
 #[derive(Clone, Copy, Debug)]
 enum Expected {
     /// An answer with this status.

@@ -1,4 +1,4 @@
-//! What the gateway says of the node and of itself.
+//! The pages about the node and the gateway.
 
 use std::process::Stdio;
 

@@ -1,4 +1,4 @@
-//! What does not fit: full mailboxes, deadlines, slow clients.
+//! Overload: full mailboxes, deadlines, slow clients.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -166,7 +166,7 @@ async fn a_body_that_does_not_come_is_408() {
     }
 }
 
-/// What a client does not read is not kept for it for ever.
+/// Output that a client does not read is not kept for it for ever.
 #[tokio::test]
 async fn a_client_that_does_not_read_is_cut() {
     let options = GatewayOptions::default().stall_time(Duration::from_millis(200));

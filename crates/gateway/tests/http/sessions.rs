@@ -123,7 +123,7 @@ async fn a_carrier_is_of_no_use_to_others() {
     assert_eq!(client.request(&own, "authorization: Bearer 1\r\n", "").await.status, 204);
 }
 
-/// What the peer sends is no session.
+/// The peer sends bytes that are no session.
 #[tokio::test]
 async fn a_carrier_with_other_bytes_ends() {
     let service = Service::start().await;

@@ -49,7 +49,7 @@ impl Drop for Files {
     }
 }
 
-/// What curl prints with these options: the body, and behind it the version of HTTP and the status.
+/// The output of curl with these options: the body, and behind it the version of HTTP and the status.
 async fn curl(options: &[&str]) -> String {
     let output = Command::new("curl")
         .args([

@@ -4,7 +4,7 @@
 /// Texts that a payload selects one of.
 const SIDES: [&str; 4] = ["north", "east", "south", "west"];
 
-/// What a caller must be answered.
+/// The answer that is due to a caller.
 #[derive(Clone, Copy)]
 pub(crate) struct Quote {
     sender: u32,

@@ -25,7 +25,7 @@ pub enum Role {
     SpServer,
     /// Sends, or asks, in sp.
     SpClient,
-    /// Has both ends of sp in one process.
+    /// Both ends of sp in one process.
     SpInproc,
     /// Listens, and sends to several receivers of sp.
     SpSender,

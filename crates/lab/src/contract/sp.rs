@@ -59,7 +59,7 @@ impl Stamp {
     pub(crate) fn to_message(self, size: usize) -> Vec<u8> {
         let mut message = Vec::with_capacity(size);
         message.extend_from_slice(&self.bytes());
-        // What is there already is copied behind itself, twice as much each time.
+        // The bytes so far are copied behind themselves, twice as many each time.
         while message.len() < size {
             let filled = message.len() - (STAMP_BYTES - 4);
             let more = filled.min(size - message.len());
@@ -88,7 +88,7 @@ impl Stamp {
 /// How long an end of `shm-spin` looks at empty memory before it sleeps.
 pub(crate) const SHM_SPIN: Duration = Duration::from_micros(200);
 
-/// What a receiver saw.
+/// The messages that a receiver saw.
 pub(crate) struct Receipts {
     size: usize,
     tallies: Vec<Tally>,

@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_put_in_comes_out() {
+    fn values_put_in_come_out() {
         assert_eq!(of_block(&block(), SIZE), Some(SENT));
         assert_eq!(of_text(&text(SENT.0, SENT.1)), Some(SENT));
         assert_eq!(of_word(word(77, u32::MAX)), (77, u32::MAX));

@@ -229,7 +229,7 @@ mod tests {
         // Logarithms -0.1, 0, 0.1: 0.1 / √3 × 4.303 = 0.2484.
         let rounds = [-0.1_f64, 0.0, 0.1].map(f64::exp);
         assert_eq!(ends(&rounds), [780.0, 1000.0, 1282.0]);
-        // The same with five: 0.1 × √(5/8) / √5 × 2.776 = 0.0982.
+        // With five rounds: 0.1 × √(5/8) / √5 × 2.776 = 0.0982.
         let rounds = [-0.1_f64, -0.05, 0.0, 0.05, 0.1].map(f64::exp);
         assert_eq!(ends(&rounds), [907.0, 1000.0, 1103.0]);
         assert_eq!(median_interval(&[2.0]), Some([2.0; 3]));

@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn what_moves_the_cursor_or_turns_the_line_is_shown_as_its_number() {
+    fn control_and_direction_characters_are_shown_as_numbers() {
         let hostile = "\u{1b}[2Jgone\r\u{202e}txet";
         assert_eq!(terminal(hostile), "\\u{1b}[2Jgone\\u{d}\\u{202e}txet");
         assert_eq!(html(hostile), terminal(hostile));

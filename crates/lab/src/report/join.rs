@@ -7,7 +7,7 @@ use thiserror::Error;
 use crate::report::compare::{Unlike, differences};
 use crate::results::{Results, Row};
 
-/// What the remark of a joined document begins with, which lists its runs.
+/// The beginning of the remark of a joined document, which lists its runs.
 pub(super) const RUNS: &str = "measured in several runs: ";
 
 /// The reason why documents cannot become one.

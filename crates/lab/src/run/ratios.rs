@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_flagged_beside_the_witness_is_flagged_in_the_pair() {
+    fn flags_beside_the_witness_are_kept_in_the_pair() {
         let mut rows =
             [row("go", "server", &[1]), row("pool", "client", &[1]), row("go", "go × pool", &[1])];
         for index in [0, 1] {
@@ -263,7 +263,7 @@ mod tests {
     /// Round by round, and only with its own: not with that of somebody else, not with the cell
     /// that has no relay.
     #[test]
-    fn what_a_delay_leaves_is_held_against_ones_own_rate_without_it() {
+    fn the_rate_with_a_delay_is_compared_with_the_rate_without() {
         let mut rows = [
             row("raw", "tell, relayed", &[1_000, 1_000, 1_000]),
             row("go", "tell", &[900, 900, 900]),

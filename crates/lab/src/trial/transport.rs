@@ -1,4 +1,4 @@
-//! What lies between two programs of sp or remote: its name in orders, and the files that it needs.
+//! The transport between two programs of sp or remote: its name in orders, and the files that it needs.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use crate::process::certificates::Certificates;
 use crate::process::socket_file::SocketFile;
 use crate::trial::TrialFiles;
 
-/// What lies between the programs.
+/// The transport between the programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Transport {
     /// Two processes, over the loopback device.

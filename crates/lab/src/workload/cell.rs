@@ -165,7 +165,7 @@ pub enum Cell {
     },
     /// Remote: one way, with other arguments.
     Shape {
-        /// What they are.
+        /// The shape of a message.
         shape: Shape,
         /// Where they are sent from.
         from: Origin,
@@ -187,9 +187,9 @@ pub enum Cell {
     Blob,
     /// Remote: over another transport than tcp.
     Over {
-        /// What is exchanged.
+        /// The messages that are exchanged.
         exchange: Exchange,
-        /// What it goes over.
+        /// The transport below.
         transport: Transport,
     },
     /// Remote: replies, each ask at its time.
@@ -364,7 +364,7 @@ impl Cell {
         }
     }
 
-    /// What lies between its programs, where that is a question of the cell.
+    /// The transport between its programs, where the cell decides it.
     pub fn transport(self) -> Option<Transport> {
         match self {
             Cell::Sp(cell) => Some(cell.transport),

@@ -88,7 +88,7 @@ fn ours(entry: &Entry<'_>, name: &str, role: Role, accounts: usize) -> ProgramSp
     }
 }
 
-/// What the lab's own client is told of the cell.
+/// The orders of the lab's own client for the cell.
 fn client_orders(cell: HttpCell, order: Order) -> Vec<(&'static str, String)> {
     let is_paced = cell.is_paced();
     let messages = if is_paced { order.messages } else { order.messages / cell.connections };

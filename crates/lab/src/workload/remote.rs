@@ -120,7 +120,7 @@ pub(super) fn judge(
     Ok(judged)
 }
 
-/// What the client says of its messages, or of their replies, whose sum is `due` then.
+/// Judges the counts of the client: of its messages, or of their replies, whose sum is `due` then.
 pub(super) fn judge_client(
     judged: &mut Judgement,
     order: Order,

@@ -20,7 +20,7 @@ pub mod fan_out;
 pub struct SpCell {
     /// The sockets, and how many there are.
     pub pattern: Pattern,
-    /// What lies between them.
+    /// The transport between them.
     pub transport: Transport,
     /// Bytes of a message.
     pub size: u64,
@@ -37,7 +37,7 @@ pub enum Pattern {
     Pair,
     /// Threads that send side by side to one PULL.
     Threads(u32),
-    /// So many PUSH, each with a connection of its own, to one PULL.
+    /// This many PUSH, each with a connection of its own, to one PULL.
     Connections(u32),
     /// One socket to three peers, of which two are measured, at a fixed rate.
     FanOut {

@@ -21,7 +21,7 @@ pub(super) fn names(input: &DeriveInput, is_cyclic: bool, errors: &mut Errors) -
     match &input.data {
         Data::Struct(data) => names_of(input, (&name, &comment), &data.fields, is_cyclic, errors),
         Data::Enum(data) => {
-            // What is wrong with the numbers was reported where the encoding is generated.
+            // Errors in the numbers were reported where the encoding is generated.
             let numbers = variant_numbers(data, &mut Errors::default());
             let variants: Vec<_> = data
                 .variants

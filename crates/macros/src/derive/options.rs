@@ -1,4 +1,4 @@
-//! What the user writes inside of `#[message(…)]`, and the discriminants of an enum.
+//! The options inside of `#[message(…)]`, and the discriminants of an enum.
 
 use quote::quote;
 use syn::{

@@ -44,8 +44,8 @@ impl MessageField<'_> {
     }
 }
 
-/// The type of a field where it is encoded or decoded. With a type parameter it stays as it is,
-/// because each impl knows only its own bound on the parameter.
+/// The type of a field where it is encoded or decoded. A type with a parameter stays as it
+/// is, because each impl knows only its own bound on the parameter.
 pub(super) fn checked(kind: &Type, generics: &Generics) -> TokenStream {
     let (tokens, span) = (kind.to_token_stream(), kind.span());
     let is_open = generics.type_params().any(|param| kind::mentions(&tokens, &param.ident));

@@ -139,7 +139,7 @@ pub(crate) fn interface(definition: &Definition) -> TokenStream {
     }
 }
 
-/// What an actor must have: a bound for each call, and the items for calls that exist in some builds
+/// The requirements of an actor: a bound for each call, and the items for calls that exist in some builds
 /// only. A bound has no `cfg`, so there they are traits that ask for nothing in the other builds.
 fn bounds(definition: &Definition) -> (Vec<TokenStream>, Vec<TokenStream>) {
     let (mut bounds, mut conditional) = (Vec::new(), Vec::new());

@@ -43,11 +43,11 @@ pub(crate) struct Definition {
     pub(crate) reach: Reach,
     /// The generated `CounterMessage`.
     pub(crate) message: Ident,
-    /// The same as a type, with the parameters: `StoreMessage<T>`.
+    /// The message as a type, with the parameters: `StoreMessage<T>`.
     pub(crate) message_type: TokenStream,
     /// The generated `CounterRef`.
     pub(crate) reference: Ident,
-    /// The same as a type, with the parameters.
+    /// The reference as a type, with the parameters.
     pub(crate) reference_type: TokenStream,
     pub(crate) methods: Vec<Method>,
     /// The text of the doc comment of the block or the trait.

@@ -160,7 +160,7 @@ impl Method {
         quote!(#(#cfgs)*)
     }
 
-    /// The same condition as one predicate; `None` if the call always exists.
+    /// The condition as one predicate; `None` if the call always exists.
     pub(crate) fn condition(&self) -> Option<TokenStream> {
         let predicates: Vec<_> = self
             .cfgs

@@ -1,4 +1,4 @@
-//! What the user has written, as the parts of a [`Definition`](definition::Definition).
+//! The parser: from the code of the user to the parts of a [`Definition`](definition::Definition).
 //!
 //! Reading order: `kind` and `comment` are tools, `method` parses one call from a signature, with
 //! its `argument`s, its `reply` and its attributes (`former`, `route`, `side_by_side`), and

@@ -1,4 +1,4 @@
-//! What waits or leaves owns what it holds.
+//! A future that waits, or a message that leaves, owns its data.
 
 struct Names(Vec<String>);
 

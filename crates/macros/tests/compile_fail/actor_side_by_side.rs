@@ -1,4 +1,4 @@
-//! What runs side by side is a future that owns what it needs, and its key is an argument.
+//! A handler that runs side by side is a future that owns its data, and its key is an argument.
 
 use wigwag::Responder;
 

@@ -1,4 +1,4 @@
-//! What cannot be an argument.
+//! Types that cannot be arguments.
 
 #[derive(wigwag::Message)]
 struct Borrowed<'a> {

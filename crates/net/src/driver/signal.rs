@@ -23,8 +23,8 @@ struct Sleeper {
 }
 
 impl Signal {
-    /// Leaves the note, and wakes the driver if it sleeps. What the caller has sent before is there
-    /// for the driver when it has taken the note. True if the driver slept.
+    /// Leaves the note, and wakes the driver if it sleeps. The driver finds
+    /// what the caller has sent before when it has taken the note. True if the driver slept.
     pub(super) fn raise(&self) -> bool {
         // The caller who has left this note wakes the driver.
         if self.raised.swap(true, Ordering::SeqCst) {

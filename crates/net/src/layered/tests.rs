@@ -140,7 +140,7 @@ async fn a_reader_that_asked_for_room_and_stopped_does_not_take_the_place_of_the
     }
 }
 
-/// What a layer makes of one read may be more than the block of the input has room for.
+/// The output of a layer for one read may be more than the block of the input has room for.
 #[tokio::test]
 async fn a_layer_is_shown_what_the_input_has_room_for_and_the_rest_without_another_read() {
     let (mut inlet, _outlet, _theirs) = end();

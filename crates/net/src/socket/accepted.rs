@@ -50,7 +50,7 @@ use crate::transport::Connection;
 pub struct AcceptedConnection {
     /// The connection.
     pub connection: Connection,
-    /// What was read behind the peer's header.
+    /// Bytes that were read behind the peer's header.
     pub input: ReadBuf,
     /// The address of the listener that has accepted it.
     pub through: Address,

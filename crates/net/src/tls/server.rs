@@ -30,7 +30,7 @@ use super::{TlsError, TlsSource, provider, versions};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlsServerConfig(Reloadable<TlsServerBuilder>);
 
-/// What is presented to clients now.
+/// The certificates that are presented to clients now.
 pub(super) struct Presented {
     pub(super) config: Arc<ServerConfig>,
     /// The certificate of the end entity, in DER.

@@ -77,7 +77,7 @@ impl WebSocket {
         WebSocket::new(State::Idle { place, options }, framer, Deframer::new(false, limit))
     }
 
-    /// The same end over a connection that changes its bytes too.
+    /// This end over a connection that changes its bytes too.
     pub(super) fn over_layer(self) -> WebSocket {
         WebSocket { framer: self.framer.over_layer(), ..self }
     }

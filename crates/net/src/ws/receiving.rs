@@ -29,10 +29,10 @@ const GATHERED_BYTES_MAX: usize = 1024;
 const PASSED_BYTES_MIN: u64 = if cfg!(test) { 16 } else { 16 * 1024 };
 const PASSED_BYTES_MAX: u64 = if cfg!(test) { 32 } else { 64 * 1024 };
 
-/// What the layer has to do about a frame.
+/// The action that a frame requires of the layer.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Event {
-    /// So many bytes behind those that were taken are the body of a message: pass them on.
+    /// This many bytes behind those that were taken are the body of a message: pass them on.
     Body(usize),
     /// A ping, with its payload.
     Ping(Vec<u8>),
@@ -265,7 +265,7 @@ mod tests {
     use super::super::sending::Framer;
     use super::*;
 
-    /// What comes out of `wire`, which arrives in two pieces, and how many bodies were passed on.
+    /// The bytes received from `wire`, which arrives in two pieces, and how many bodies were passed on.
     fn received(wire: &[u8], cut: usize, masked: bool) -> (Vec<u8>, usize) {
         let mut deframer = Deframer::new(masked, ReceiveLimit::new(1 << 20));
         let mut input = ReadBuf::new().sharing();

@@ -234,7 +234,7 @@ async fn connections_beyond_the_limit_of_memory_stay_on_their_socket() {
     assert_eq!((moved, client.pipes().len()), (fit, fit + 2));
     client.close().await;
     server.close().await;
-    // What was closed has given its share back.
+    // The closed connection has given its share back.
     one.listen(&ipc(&folder)).await.unwrap();
     other.dial_with(&ipc(&folder), DialOptions::default().shm(options)).await.unwrap();
     assert!(other.pipes()[0].info.shared_memory);

@@ -24,7 +24,7 @@ impl Issued {
     }
 }
 
-/// What a certificate is issued for; the default is valid now, for localhost and both ends.
+/// The properties of a certificate; the default is valid now, for localhost and both ends.
 #[derive(Clone, Copy)]
 pub(crate) struct Request {
     pub(crate) names: &'static [&'static str],

@@ -103,7 +103,7 @@ async fn a_plain_end_and_one_with_tls_both_say_so() {
     assert!(matches!(dialled, NetErrorKind::Tls(TlsError::SpeaksSp)), "{dialled}");
 }
 
-/// The same over WebSocket.
+/// A plain peer over WebSocket.
 #[cfg(feature = "ws")]
 #[tokio::test]
 async fn ws_at_wss_and_wss_at_ws_both_say_so() {

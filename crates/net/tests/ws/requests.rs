@@ -84,7 +84,7 @@ async fn a_request_that_breaks_a_rule_gets_its_status_and_the_mend() {
     assert_eq!((by_reason.wrong_protocol, by_reason.not_sp), (1, rows - 1));
 }
 
-/// What is allowed, although less than usual: lists, other cases, a query, several protocols, origins.
+/// Requests that are allowed, although unusual: lists, other cases, a query, several protocols, origins.
 #[tokio::test]
 async fn a_request_within_the_rules_is_answered_with_101() {
     let (rep, place) = listening().await;

@@ -160,7 +160,7 @@ impl Client {
     /// Joins a call to the run at the end of the turn. False if it does not belong there.
     fn join(&mut self, channel: u64, call: CallId, asker: Option<(u32, u32)>, bytes: u64) -> bool {
         let Client { runs, turn, peer, .. } = self;
-        // As many items as fit into a frame of the peer.
+        // The most items that fit into a frame of the peer.
         let most = (peer.frame_max - RUN_HEAD_BYTES) as usize / (1 + ITEM_BYTES_MAX);
         if runs.room() > 0 && runs.room() <= RUN_ITEMS_MAX.saturating_sub(most) {
             return false;

@@ -1,4 +1,4 @@
-//! What a bank and its tellers say to each other. Both programs have this file.
+//! The messages between a bank and its tellers. Both programs have this file.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! What a room and its members say to each other. Both programs have this file.
+//! The messages between a room and its members. Both programs have this file.
 
 use std::fmt;
 

@@ -44,7 +44,7 @@ struct Room {
 }
 
 impl Room {
-    /// Tells a line to all members but `author`. One that takes no more lines now misses this one.
+    /// Tells a line to all members but `author`. A member that takes no more lines now misses this one.
     fn tell_others(&mut self, author: &str, line: String) {
         for (name, (member, _)) in &self.members {
             if name != author {

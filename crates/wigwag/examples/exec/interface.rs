@@ -1,4 +1,4 @@
-//! What a machine and its observer say to each other. Both programs have this file.
+//! The messages between a machine and its observer. Both programs have this file.
 
 use wigwag::Message;
 

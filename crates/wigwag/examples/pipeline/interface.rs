@@ -1,4 +1,4 @@
-//! What a queue of jobs and its workers say to each other. Both programs have this file.
+//! The messages between a queue of jobs and its workers. Both programs have this file.
 
 use wigwag::Message;
 

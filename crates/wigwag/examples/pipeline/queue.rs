@@ -29,7 +29,7 @@ const LEASE: Duration = Duration::from_secs(2);
 /// Calls that may wait for a job; a call beyond them is answered with an error.
 const WAITING_MAX: usize = 1_000;
 
-/// The number of that error. Those of an application begin here.
+/// The number of that error. Numbers of an application begin here.
 const TOO_MANY_WORKERS: u16 = 0x8000;
 
 // The actor has the calls of the trait, with the same names, arguments and replies.

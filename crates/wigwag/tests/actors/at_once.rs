@@ -134,7 +134,7 @@ async fn a_slow_actor_is_never_run_by_its_asker() {
 /// A message that an actor sends during inline execution is on its way before the caller continues:
 /// the actor's next turn may run on another thread, and its messages must not overtake this one.
 #[tokio::test]
-async fn what_an_actor_sends_leaves_before_its_asker_goes_on() {
+async fn messages_of_an_actor_leave_before_its_asker_goes_on() {
     let asked = async {
         let last = Quick::default().spawn();
         let first = Quick { next: Some(last.clone()), dropped: Arc::default(), counted: 0 }.spawn();

@@ -202,7 +202,7 @@ async fn asking_beside_the_mailbox_holds_nobody_up() {
 }
 
 #[tokio::test]
-async fn what_runs_beside_an_actor_ends_with_it() {
+async fn tasks_beside_an_actor_end_with_it() {
     let (first, second) = (desk(), desk());
     first.set_other(second.clone()).ask().await.unwrap();
     let asked = first.ask_beside(1).try_ask().unwrap();

@@ -72,7 +72,7 @@ where
     pub fn note(&mut self, _text: &str) {}
 }
 
-/// Has a parameter that no call mentions, and one that is a number.
+/// An actor with a parameter that no call mentions, and one that is a number.
 struct Window<T, const SIZE: usize>(Vec<T>, fn(T) -> f64);
 
 #[wigwag::actor]
@@ -94,7 +94,7 @@ impl<T: Display + Send + 'static> Printer<T> {
     }
 }
 
-/// What a caller of another program knows of a cache of texts by numbers.
+/// The interface of a cache of texts by numbers, as a caller of another program knows it.
 #[wigwag::actor]
 #[allow(dead_code, reason = "an interface")]
 trait Texts {

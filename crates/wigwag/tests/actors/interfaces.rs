@@ -31,7 +31,7 @@ trait Reader {
     fn balance(&self, account: u32) -> i64;
 }
 
-/// Has the calls in another order, and more of them.
+/// An actor with the calls in another order, and more of them.
 #[derive(Default)]
 struct Ledger {
     entered: Vec<(u32, i64)>,
@@ -247,7 +247,7 @@ async fn an_actor_of_another_process_is_called_through_an_interface() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_sent_to_another_process_comes_back_as_one_of_the_interface() {
+async fn unserializable_messages_come_back_as_messages_of_the_interface() {
     let (nodes, _, there) = across().await;
     let book = BookRef::from(&there);
     let refused = book.enter(3, 4).urgent().try_tell().unwrap_err();

@@ -198,7 +198,7 @@ async fn draining_handles_what_waits_and_lets_nothing_in() {
 }
 
 #[tokio::test]
-async fn what_a_turn_told_before_it_drained_is_handled() {
+async fn tells_of_a_turn_before_it_drained_are_handled() {
     let (witness, heard) = Witness::new();
     let witness = witness.spawn_with(ActorOptions::default().own_thread());
     let turn = wigwag::spawn(async move {

@@ -364,7 +364,7 @@ impl Gappy {
 /// A message without room is dropped or returned, by the rule; the others arrive once and in order,
 /// and every missing message is counted. Under these rules no sender waits for room.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whatever_the_rule_for_a_full_mailbox_the_rest_is_in_order() {
+async fn every_rule_for_a_full_mailbox_keeps_the_order_of_the_rest() {
     const SENDERS: u32 = 64;
     const COUNT: u64 = 200;
     for rule in [WhenFull::Refuse, WhenFull::DropOldest, WhenFull::DropNewest] {

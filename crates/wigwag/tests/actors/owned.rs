@@ -83,8 +83,8 @@ async fn elsewhere<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static)
     outcome.await.unwrap()
 }
 
-/// Runs a test with an actor of this process and with one of another node. What never ends has
-/// failed.
+/// Runs a test with an actor of this process and with one of another node. A test that
+/// never ends has failed.
 async fn both<F: Future<Output = ()>>(test: impl Fn(AdderRef) -> F) {
     let test = async |adder| timeout(PATIENCE, test(adder)).await.expect("it ends");
     test(Adder::default().spawn()).await;
@@ -133,7 +133,7 @@ async fn owned_asks_and_answers_are_kept_in_collections() {
 
 /// The first runtime, whose clock may measure the limit of the ask, is gone before the answer comes.
 #[tokio::test]
-async fn what_was_polled_in_a_runtime_that_is_gone_continues_in_another() {
+async fn a_future_polled_in_a_closed_runtime_continues_in_another() {
     both(async |adder| {
         for limit in [None, Some(Duration::from_secs(60))] {
             let call = |number| match limit {

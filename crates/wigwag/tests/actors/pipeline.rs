@@ -117,7 +117,7 @@ fn a_thread_outside_a_runtime_has_pipelines_too() {
 }
 
 #[tokio::test]
-async fn what_has_no_room_comes_back_with_what_was_given_beside_it() {
+async fn a_message_without_room_comes_back_with_its_companion() {
     let (_service, _client, echo) = remote("tcp://127.0.0.1:0").await;
     for echo in [echo, Echo.spawn()] {
         let mut doubles = echo.pipeline(2).unwrap();
@@ -280,7 +280,7 @@ async fn taken(
 }
 
 #[tokio::test]
-async fn what_has_come_is_taken_a_few_at_once() {
+async fn arrived_answers_are_taken_a_few_at_once() {
     let (_service, _client, there) = remote("inproc://take-ready").await;
     for echo in [Echo.spawn(), there] {
         let mut doubles = echo.pipeline(100).unwrap();

@@ -104,7 +104,7 @@ async fn a_receipt_says_delivered_when_the_handler_has_ended_however() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_not_understood_was_rejected() {
+async fn calls_that_were_not_understood_were_rejected() {
     let actor = Notes::default().spawn();
     let (_remote, client, _server, address) = elsewhere(&actor).await;
     let later = client.actor::<LaterInterface>(&address).await.unwrap();

@@ -58,7 +58,7 @@ async fn lost(letters: &mut DeadLetters, of: &Handle, count: usize) -> Vec<(Loss
 }
 
 #[tokio::test]
-async fn what_waits_at_the_end_is_lost_and_what_comes_after_is_refused() {
+async fn calls_waiting_at_the_end_are_lost_and_later_ones_refused() {
     let _alone = ALONE.lock().await;
     let mut letters = dead_letters();
     let before = losses();
@@ -82,7 +82,7 @@ async fn what_waits_at_the_end_is_lost_and_what_comes_after_is_refused() {
 }
 
 #[tokio::test]
-async fn what_a_turn_has_sent_to_one_that_has_ended_is_lost() {
+async fn tells_of_a_turn_to_an_ended_actor_are_lost() {
     let _alone = ALONE.lock().await;
     let mut letters = dead_letters();
     let sink = Sink.spawn();

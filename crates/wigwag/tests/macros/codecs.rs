@@ -18,7 +18,7 @@ mod foreign {
         pub(crate) currency: String,
     }
 
-    /// Has no impls at all.
+    /// A type without any impls.
     #[derive(Clone, Debug, PartialEq)]
     pub(crate) struct Angle(pub(crate) f64);
 }
@@ -135,7 +135,7 @@ fn an_option_of_serde_at_the_end_may_be_missing() {
 }
 
 #[test]
-fn what_serde_refuses_names_the_type() {
+fn refusals_of_serde_name_the_type() {
     let expected = std::any::type_name::<Event>();
     assert_eq!(read::<Event>(b"\xA3bad"), Err(DecodeError::OutOfRange { expected }));
     assert!(matches!(read::<Event>(b"\xA3ba"), Err(DecodeError::Short { .. })));
@@ -238,7 +238,7 @@ struct Declared(Vec<u8>);
 #[message(travels)]
 struct Wide(u32, [u8; 2]);
 
-/// What an encoder of the program takes part in is not plain, nor is what the macro cannot ask.
+/// A type that an encoder of the program takes part in is not plain, nor is one that the macro cannot ask.
 #[test]
 fn a_message_is_plain_if_all_of_its_encoders_are() {
     const { assert!(Plain::<u8>::IS_PLAIN && Wide::IS_PLAIN && !EchoRef::IS_PLAIN) };

@@ -55,7 +55,7 @@ impl Gauge {
     }
 }
 
-/// The same calls, without those that do not exist.
+/// The calls without those that do not exist.
 #[wigwag::actor]
 trait Plain {
     fn set(&mut self, value: u64);

@@ -90,7 +90,7 @@ fn options_that_are_missing_at_the_end_are_none() {
 }
 
 #[test]
-fn whatever_else_is_missing_is_an_error() {
+fn missing_fields_without_a_default_are_an_error() {
     let error = read::<Point>(&[0x91, 1]).unwrap_err();
     assert_eq!(error, DecodeError::OutOfRange { expected: "2 fields" });
     let error = read::<Shape>(&[0x91, 2]).unwrap_err();

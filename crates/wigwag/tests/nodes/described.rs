@@ -1,4 +1,4 @@
-//! What an actor says of itself to peers, and what a node says of its actors.
+//! The descriptions of actors that peers get, and the list of the actors of a node.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::time::Duration;
@@ -134,7 +134,7 @@ fn comments_and_numbers_of_variants_do_not_change_the_hash() {
     assert_eq!(Shop::SCHEMA.hash, silent::ShopInterface::SCHEMA.hash);
 }
 
-/// What a peer of an earlier release asks for, and reads as arrays of a fixed length.
+/// A peer of an earlier release asks without the argument, and reads arrays of a fixed length.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_caller_that_does_not_ask_for_comments_gets_none() {
     let (service, bound) = serve(NodeOptions::default()).await;

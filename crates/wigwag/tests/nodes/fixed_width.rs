@@ -167,7 +167,7 @@ async fn two_ends_that_mean_different_widths_by_one_name_understand_each_other()
 
 /// The peer writes the form by hand, and wrongly: the malformed call fails, its neighbours do not.
 #[tokio::test]
-async fn what_has_another_width_than_its_type_is_refused() {
+async fn a_value_of_another_width_than_its_type_is_refused() {
     let (service, _, _) = reached(true, true).await;
     let bound = service.listen("tcp://127.0.0.1:0").await.unwrap();
     let client = Node::new();

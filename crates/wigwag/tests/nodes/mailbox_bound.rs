@@ -88,7 +88,7 @@ fn units(bytes: usize) -> u64 {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn as_many_remote_calls_wait_as_the_mailbox_has_room_for_and_a_small_window_each() {
+async fn remote_calls_fill_the_mailbox_and_a_small_window_each() {
     for calls in [1, 4, 1024] {
         for channels in [1, 16, 256] {
             let each = 4000_u64.div_ceil(channels);
@@ -106,7 +106,7 @@ async fn as_many_remote_calls_wait_as_the_mailbox_has_room_for_and_a_small_windo
 async fn calls_that_are_larger_than_a_bounded_mailbox_come_through_one_by_one() {
     for channels in [1, 16] {
         let largest = largest(4, channels, 50, 10_000).await;
-        // One that waits, and one that the actor has in hand, of each channel.
+        // A call that waits, and one that the actor has in hand, of each channel.
         assert!(largest <= 2 * channels, "{channels}: {largest} wait");
     }
 }

@@ -1,4 +1,4 @@
-//! What a sender learns of calls that the other end does not understand, and the sums of outcomes.
+//! The reports about calls that the other end does not understand, and the sums of outcomes.
 
 use std::time::Duration;
 
@@ -248,7 +248,7 @@ async fn a_peer_without_the_feature_is_sent_no_reports() {
     }
 }
 
-/// What a node says that accepts the least.
+/// The limit as a node that accepts the least names it.
 const LIMIT: &str = "accepts 65536: `NodeOptions::message_bytes_max`";
 
 struct Echo {

@@ -20,7 +20,7 @@ fn members_of_a_chat_hear_each_other_and_find_the_room_again_after_it_was_killed
     anna.until("anna is in the room");
     anna.say("is anybody here?");
     let mut ben = Program::start("chat_member", &[&address, "ben"]);
-    // What was said before.
+    // Lines that were said before.
     ben.until("anna: is anybody here?");
     ben.until("ben is in the room");
     anna.until("* ben is here");
@@ -131,7 +131,7 @@ fn a_child_that_goes_on_after_its_connection_has_ended_is_killed() {
     std::fs::remove_file(file.to_string()).unwrap();
 }
 
-/// Has the observer ask, and returns the process that has answered.
+/// Makes the observer ask, and returns the process that has answered.
 fn answering_process(observer: &mut Program) -> Pid {
     loop {
         observer.say("");

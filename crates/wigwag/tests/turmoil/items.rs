@@ -10,7 +10,7 @@ use wigwag_testkit::ledger::in_time;
 use crate::PATIENCE;
 use crate::stage::{HOSTS, find, network, node, now, place, seeds};
 
-/// What a tell with a stream and its first item take: a packet there, one back, and one there, each
+/// The time of a tell with a stream and its first item: a packet there, one back, and one there, each
 /// of one millisecond and as much until a host runs.
 const BEGUN: Duration = Duration::from_millis(8);
 

@@ -61,7 +61,7 @@ fn index(status: DeliveryStatus) -> usize {
     }
 }
 
-/// What the callers of the dialer saw.
+/// The outcomes that the callers of the dialer saw.
 #[derive(Debug, Default)]
 struct Seen {
     /// Asks and receipts by their outcome.
@@ -192,7 +192,7 @@ fn check(seen: &Seen, handled: &BTreeSet<u32>, tells: bool, case: &str) {
     let told = seen.tells.iter().filter(|number| handled.contains(number)).count() as u64;
     assert!((rest[0]..=rest[0] + rest[2]).contains(&told), "{told} handled; {case}");
     assert!(rest[1] <= seen.wide_tells.len() as u64, "{case}");
-    // What is delivered or rejected is a prefix of the tells, in which each kind is known.
+    // The tells delivered or rejected are a prefix of all, in which each kind is known.
     let mut all: Vec<(u32, bool)> = seen.tells.iter().map(|number| (*number, false)).collect();
     all.extend(seen.wide_tells.iter().map(|number| (*number, true)));
     all.sort_unstable();

@@ -74,7 +74,7 @@ async fn call(diary: Diary, told: Arc<Mutex<Told>>, returns: usize) -> Outcome {
         number += 1;
         sleep(Duration::from_millis(5)).await;
     }
-    // What is asked from now on is answered: there are no more crashes.
+    // Asks from now on are answered: there are no more crashes.
     let last = witness.see(number).timeout(PATIENCE).ask().await.unwrap();
     let mut outcomes = vec![(number, Ok(last))];
     for (number, answer) in answers {

@@ -54,7 +54,7 @@ impl Sequence {
 
 type CountAnswer = Answer<'static, Sequence, u64>;
 
-/// What a task has sent: the calls before number `next`, and the answers that it was promised.
+/// The messages that a task has sent: the calls before number `next`, and the answers that it was promised.
 struct Sent {
     next: u64,
     answers: Vec<(u64, CountAnswer)>,
@@ -135,7 +135,7 @@ impl OpenTurn {
         self.orders.as_ref().expect("it is not dropped").send(order).expect("the thread lives");
     }
 
-    /// Has the task send, and waits for a signal of the given kind.
+    /// Makes the task send, and waits for a signal of the given kind.
     fn send(&self, to: &SequenceRef, numbers: Range<u64>, by_channel: bool) -> Sent {
         if by_channel {
             let (signal, signalled) = mpsc::channel();
@@ -189,7 +189,7 @@ struct Conductor {
 }
 
 impl Conductor {
-    /// Has one task send to one actor. False if there was no room for all of it.
+    /// Makes one task send to one actor. False if there was no room for all of it.
     fn step(&mut self) -> bool {
         let draws = &mut self.draws;
         let is_here = draws.between(0, 3) == 0;
@@ -225,7 +225,7 @@ impl Conductor {
             let steps = self.draws.between(1, 10);
             let had_room = (0..steps).all(|_| self.step());
             stalls = if had_room { 0 } else { stalls + 1 };
-            // What an open turn holds may be what the others need room for.
+            // An open turn may hold the room that the others need.
             if stalls >= 3 || self.answers.len() > 1000 {
                 self.turns.iter().for_each(OpenTurn::end_turn);
             }

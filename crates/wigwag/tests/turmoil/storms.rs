@@ -177,7 +177,7 @@ pub(crate) fn storm<F>(
 }
 
 #[test]
-fn whatever_breaks_nothing_is_lost_doubled_or_reordered() {
+fn no_fault_loses_doubles_or_reorders_anything() {
     storm(6, Weather::of(&[Fault::Partition, Fault::Hold, Fault::OneWay]), side);
 }
 
@@ -187,7 +187,7 @@ fn one_direction_is_enough_to_break_and_nothing_is_lost() {
 }
 
 #[test]
-fn what_waits_and_comes_late_is_accepted_once() {
+fn held_and_late_packets_are_accepted_once() {
     storm(6, Weather::of(&[Fault::Hold]), side);
 }
 

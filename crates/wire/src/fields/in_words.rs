@@ -6,7 +6,7 @@ use super::{Fields, Form};
 use crate::msgpack::put_array;
 use crate::{Buffer, Encode};
 
-/// Bytes of all doc comments in one description: some ten screens of text. What comes later has
+/// Bytes of all doc comments in one description: some ten screens of text. Later parts have
 /// none, so that the comments never make a description too long to be sent.
 const COMMENTS_BYTES_MAX: usize = 64 * 1024;
 
@@ -94,7 +94,7 @@ impl TypeInWords<'_> {
     }
 }
 
-/// What a part has only where there is something to say.
+/// The fields of a part that are there only where they hold something.
 struct Additions {
     comment: &'static str,
     form: Form,

@@ -144,7 +144,7 @@ fn the_forms_are_as_documented() {
 }
 
 #[test]
-fn what_is_no_value_of_the_type_is_refused() {
+fn values_of_other_types_are_refused() {
     let out_of_range = |error| assert!(matches!(error, DecodeError::OutOfRange { .. }), "{error}");
     out_of_range(refused::<NonZeroU8>(&[0]));
     out_of_range(refused::<char>(b"\xA0"));

@@ -1,4 +1,4 @@
-//! What the cells `callers` hold their answers against, and what a server notes of its callers.
+//! The answers that are due in the cells `callers`, and the notes of a server about its callers.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -51,7 +51,7 @@ impl Quote {
 pub struct Desks(Vec<Mutex<Seen>>);
 
 impl Desks {
-    /// One that all `senders` share, or with `each` as many.
+    /// One desk that all `senders` share, or with `each` one for each.
     pub fn new(senders: u32, each: bool) -> Self {
         let senders = senders as usize;
         let (desks, of_each) = if each { (senders, 1) } else { (1, senders) };

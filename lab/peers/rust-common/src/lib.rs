@@ -247,7 +247,7 @@ impl Seen {
         Self(vec![Sender::default(); senders])
     }
 
-    /// What all of them have seen, one after the other.
+    /// The messages that all of them have seen, one after the other.
     pub fn of_all(all: impl IntoIterator<Item = Seen>) -> Self {
         Self(all.into_iter().flat_map(|one| one.0).collect())
     }

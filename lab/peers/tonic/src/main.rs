@@ -259,7 +259,7 @@ async fn client() -> Result<()> {
         "rtt" => ask_one_at_a_time(&mut client, numbered).await?,
         "overload" => ask_on_time(&client, numbered, messages).await?,
         "stream" => {
-            // What the server prints is what was read here.
+            // The server prints the messages that were read here.
             shapes::read(&mut client, messages).await?;
             return say(&format!(r#"{{"sent": {messages}}}"#));
         }

@@ -11,7 +11,7 @@ use tonic::transport::Channel;
 
 use crate::remote::{Block, Offer, Text, Wanted, Word, remote_client::RemoteClient};
 
-/// What a struct holds, if every part of it fits.
+/// The stamp in a struct, if every part of it fits.
 pub fn contents(offer: &Offer) -> Option<Stamp> {
     let (stamp, quote) = stamp::of_struct(offer.sum, offer.weight)?;
     (offer.name == quote.name() && offer.tags == quote.tags()).then_some(stamp)

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_took_is_dropped() {
+    fn untaken_items_are_dropped() {
         let value = std::sync::Arc::new(());
         let mut paged_queue = PagedQueue::new();
         (0..1300).for_each(|_| paged_queue.push(value.clone()));

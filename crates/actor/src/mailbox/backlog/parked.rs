@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_are_woken_as_there_is_room_for_inline_or_not() {
+    fn wakes_match_the_free_room_inline_or_not() {
         let waiting = 2 * WAKERS_INLINE as u64;
         for room in 0..=waiting + 1 {
             let counted = Arc::new(Counted(Mutex::new(0)));

@@ -23,7 +23,7 @@ const CHUNKS_AWAITED: u32 = 4;
 /// Pauses between two looks of an actor for calls of a turn, about 0.7 µs.
 const ACTOR_PAUSES: u32 = 16;
 
-/// What the waits of a sender or an actor may cost before it sleeps. A model has no use for waits
+/// The most that the waits of a sender or an actor may cost before it sleeps. A model has no use for waits
 /// that change nothing but the time.
 const COST_MAX: u32 = if cfg!(any(wigwag_loom, wigwag_shuttle)) { 0 } else { 64 };
 
@@ -51,7 +51,7 @@ impl ChunksTaken {
 pub(crate) struct ShortWaits(u32);
 
 impl ShortWaits {
-    /// True while there is a wait left. With a single processor there is none.
+    /// True while there is a wait left. There is none on a single processor.
     pub(crate) fn may_wait(&self) -> bool {
         self.0 < COST_MAX && !is_single_processor()
     }

@@ -82,8 +82,8 @@ impl<A: Actor> CallSource<A> for MailDrain<'_, A::Message> {
 /// Calls of a session.
 pub(crate) struct EncodedCalls<'a, M> {
     calls: Calls<'a>,
-    /// Where the run began, and the calls and asks from there on. What was taken is counted from here,
-    /// so that the counts of all runs over a chunk cost one walk over it.
+    /// Where the run began, and the calls and asks from there on. The calls taken are counted from
+    /// here, so that the counts of all runs over a chunk cost one walk over it.
     start: Calls<'a>,
     total: (usize, usize),
     /// The memory of the calls, if it is shared.

@@ -70,7 +70,7 @@ impl<I: Interface> This<I> {
         Handle::new(self.mailbox.clone())
     }
 
-    /// Who has made the call that this actor handles: the other node, or the SP client.
+    /// The caller of the call that this actor handles: the other node, or the SP client.
     ///
     /// `None` for a call from this process, in hooks and timers, and outside of the actor's handlers,
     /// as in a task that a handler has spawned: a handler that hands work on passes the caller along.

@@ -16,7 +16,7 @@ use wigwag::transport::{
 #[path = "../../../../wigwag/examples/exec/pipes.rs"]
 mod pipes;
 
-/// What a dialer gives to the listener: the pipe to read from, and the one to write to.
+/// The ends that a dialer gives to the listener: the pipe to read from, and the one to write to.
 type Ends = (PipeReader, PipeWriter);
 
 /// The listeners by name.

@@ -102,7 +102,7 @@ struct Caller {
     draws: PayloadDraws,
     /// The number of the next ask.
     next: u64,
-    /// What the last ask must be answered.
+    /// The answer that is due to the last ask.
     quote: Quote,
 }
 

@@ -1,4 +1,4 @@
-//! What the servers share: the port, and the account of many actors.
+//! The parts that the servers share: the port, and the account of many actors.
 
 use wigwag::Node;
 
@@ -10,7 +10,7 @@ pub(super) async fn serve_node(node: &Node) -> Result<(), Failure> {
     serve_node_at(node, "tcp://127.0.0.1:0").await
 }
 
-/// The same at another address.
+/// Serves at another address.
 pub(super) async fn serve_node_at(node: &Node, address: &str) -> Result<(), Failure> {
     let bound = node.listen(address).await?.to_string();
     ready_until_input_ends(port(&bound))?;
@@ -21,7 +21,7 @@ pub(super) async fn serve_node_at(node: &Node, address: &str) -> Result<(), Fail
 #[wigwag::actor]
 #[allow(dead_code, reason = "an interface")]
 pub(super) trait Counted {
-    /// What it has seen of each of its sequences.
+    /// The counts of each of its sequences.
     fn counts(&self) -> Vec<Counts>;
 }
 

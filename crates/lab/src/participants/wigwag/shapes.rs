@@ -115,7 +115,7 @@ impl RowSource {
     }
 }
 
-/// What a struct holds, if every part of it fits.
+/// The stamp in a struct, if every part of it fits.
 fn contents(offer: &Offer) -> Option<Stamp> {
     let (stamp, quote) = stamp::of_struct(offer.sum, offer.weight)?;
     let fits = offer.name == quote.name() && offer.tags == quote.tags();

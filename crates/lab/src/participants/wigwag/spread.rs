@@ -13,7 +13,7 @@ use crate::contract::{Counts, Orders, PayloadDraws, Tally, print_line, ready_and
 /// Fetches, and asks of different actors, that are under way at once.
 const AT_ONCE: usize = 1_024;
 
-/// What a node allows by default.
+/// The default of a node.
 const ACTORS_PER_PEER: u64 = 8_192;
 
 /// Takes note of one sequence, or of as many as send to it.

@@ -67,7 +67,7 @@ fn unlike_environments_are_refused_with_what_differs() {
 }
 
 #[test]
-fn what_one_compares_for_and_what_always_moves_may_differ() {
+fn versions_and_volatile_fields_may_differ() {
     let old = rich();
     let mut new = rich();
     new.environment.wigwag = "0.2.0".to_owned();

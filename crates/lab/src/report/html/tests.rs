@@ -258,7 +258,7 @@ fn cells_in_which_another_system_is_ahead_stand_before_all_tables() {
         all.split_once(behind).unwrap().1.split_once("<h2 id=workload-0>").unwrap();
     assert!(section.contains("pingpong / server") && section.contains("c-epoll"), "{section}");
     assert!(!rest.contains(behind) && all.contains("href=#behind"));
-    // One that is ahead of nobody, and then no wigwag at all.
+    // A wigwag that is ahead of nobody, and then none at all.
     results.rows.retain(|row| row.participant != "c-epoll");
     assert!(page_of(&results).contains("In no cell of this run"));
     results.rows.retain(|row| row.participant != "wigwag");

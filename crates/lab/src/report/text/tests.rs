@@ -84,7 +84,7 @@ fn columns_stand_below_each_other_and_lines_are_cut_nowhere_but_in_names() {
 }
 
 #[test]
-fn what_a_participant_printed_cannot_move_the_cursor() {
+fn output_of_a_participant_cannot_move_the_cursor() {
     let mut results = rich();
     for row in &mut results.rows {
         row.participant.push_str("\u{1b}[31m");

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_refused() {
+    fn impossible_values_are_refused() {
         for (bins, max, messages, why) in [
             (vec![(10.0, 5), (10.0, 5)], 9.0, 10, "ascend"),
             (vec![(f64::NAN, 10)], 9.0, 10, "ascend"),

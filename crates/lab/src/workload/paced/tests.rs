@@ -38,7 +38,7 @@ fn looked(silent: std::ops::Range<u64>, seconds: f64, late: u64, bins: &[(f64, u
 }
 
 #[test]
-fn what_was_due_and_answered_in_time_is_right() {
+fn asks_answered_in_time_are_right() {
     let judged = looked(0..0, 1.002, 3, &[(80.0, 10_000), (900.0, 1)]);
     assert!(judged.void.is_empty() && judged.flags.is_empty(), "{judged:?}");
     assert_eq!(judged.latency.unwrap().to_document().unwrap().p50, 80.0);

@@ -15,7 +15,7 @@ const FIRST: u64 = 16;
 /// And at most.
 const MOST: u64 = 2_000;
 
-/// What one round trip is to do.
+/// The work of one round trip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Far {
     /// One ask.

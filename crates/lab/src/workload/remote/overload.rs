@@ -18,11 +18,11 @@ pub(super) const WORK_US: u64 = 500;
 pub(super) const LIMIT_MS: u64 = 50;
 /// Calls a second that the device can do.
 pub(crate) const CAPACITY: u64 = 1_000_000 / WORK_US;
-/// What is ordered, in percent of the capacity.
+/// The rates that are ordered, in percent of the capacity.
 pub(crate) const PERCENTS: [u32; 4] = [50, 100, 200, 500];
 /// The device may be a few calls ahead of its clock.
 const CAPACITY_TOLERANCE: f64 = 1.02;
-/// So many calls, in a run that is short.
+/// The number of these calls in a short run.
 const AHEAD_CALLS: f64 = 10.0;
 
 /// Judges the accounts. The client alone knows which answers were in time; beside its word stands
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_void() {
+    fn impossible_figures_are_void() {
         assert!(judged(1_950, 8_050, 1_990, 0).is_empty());
         for (impossible, why) in [
             (judged(1_950, 8_051, 1_990, 0), "of 10000 asks"),

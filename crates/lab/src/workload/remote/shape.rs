@@ -1,8 +1,7 @@
 //! Tells of other shapes than number and payload: one number, two methods in turn, texts, structs
 //! and long blocks.
 //!
-//! Whatever its shape, a message carries its number and its payload, so the account is that of
-//! `tell`.
+//! A message of any shape carries its number and its payload, so the account is that of `tell`.
 
 use crate::workload::Cell;
 
@@ -17,7 +16,7 @@ pub enum Shape {
     Text,
     /// A text of 100 letters, as an item of a stream.
     Stream,
-    /// The same, in a stream that is an argument of a call.
+    /// Texts in a stream that is an argument of a call.
     Upload,
     /// A struct of a number, a text, two tags and a float.
     Struct,

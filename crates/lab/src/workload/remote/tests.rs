@@ -59,7 +59,7 @@ fn right_ones_are_right() {
 
 /// The participant reports the ordered number of messages without reading them.
 #[test]
-fn what_was_counted_when_it_was_sent_and_never_processed_is_seen() {
+fn messages_counted_when_sent_and_never_processed_are_seen() {
     let unread = SenderCounts { count: 1_000, sum: 0, reordered: 0 };
     let judged = judged(Cell::Tell, unread, &json!({ "sent": 1_000 }));
     assert!(judged.void[0].contains("not the same"), "{judged:?}");

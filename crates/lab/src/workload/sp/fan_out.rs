@@ -307,7 +307,7 @@ fn payloads(order: Order) -> Vec<u32> {
     (0..order.messages).map(|_| payloads.draw()).collect()
 }
 
-/// What one receiver tells, held against the payloads of the numbers that it saw.
+/// Holds the counts of one receiver against the payloads of the numbers that it saw.
 fn check(source: Source, told: &SenderCounts, seen: &[bool], due: &[u32]) -> Verified {
     let numbers = seen.iter().zip(due).filter(|(seen, _)| **seen);
     let (count, sum) = numbers

@@ -55,7 +55,7 @@ fn a_first_trial_has_few_bytes_and_messages_for_every_sender() {
 }
 
 #[test]
-fn what_came_as_it_was_sent_is_right_in_two_processes_and_in_one() {
+fn intact_messages_are_right_in_two_processes_and_in_one() {
     let one = json!({ "senders": [sent(0, 1_000)], "corrupt": 0, "sent": 1_000 });
     let inproc = SpCell { transport: Transport::Inproc, ..PUSH };
     let judged_inproc = judged(inproc, &Value::Null, &one);
@@ -67,7 +67,7 @@ fn what_came_as_it_was_sent_is_right_in_two_processes_and_in_one() {
 }
 
 #[test]
-fn what_was_lost_or_came_out_of_order_or_torn_has_no_number() {
+fn lost_reordered_and_torn_messages_have_no_number() {
     let void = |counts: SenderCounts, corrupt: u64| {
         let server = json!({ "senders": [counts], "corrupt": corrupt });
         judged(PUSH, &server, &json!({ "sent": 1_000 })).void.join("; ")

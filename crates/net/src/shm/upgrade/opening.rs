@@ -20,7 +20,7 @@ pub(super) enum Way {
 pub(super) struct Opening {
     side: Side,
     segment: Option<Segment>,
-    /// That of the segment, as long as the connection.
+    /// The share of the segment, as long as the connection.
     share: Option<Share>,
     theirs: [u8; HEADER_BYTES],
     arrived: usize,

@@ -81,7 +81,7 @@ async fn a_conversion_that_fails_or_panics_leaves_the_old_state_running() {
 }
 
 #[tokio::test]
-async fn what_is_not_reached_is_not_replaced() {
+async fn an_actor_that_is_not_reached_is_not_replaced() {
     let kind = |outcome: Result<Shop, ReplaceError<()>>| match outcome.map(|_| ()) {
         Err(ReplaceError::Unreached(error)) => error.kind,
         other => panic!("{other:?}"),

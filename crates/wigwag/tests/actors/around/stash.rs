@@ -83,7 +83,7 @@ impl Gate {
 }
 
 #[tokio::test]
-async fn what_was_put_aside_comes_before_newer_mail_and_in_order() {
+async fn stashed_calls_come_before_newer_mail_and_in_order() {
     let gate = Gate::default().spawn();
     let handle = gate.handle().unwrap();
     handle.suspend();
@@ -110,7 +110,7 @@ async fn what_was_put_aside_comes_before_newer_mail_and_in_order() {
 }
 
 #[tokio::test]
-async fn what_is_put_aside_once_more_keeps_its_order() {
+async fn calls_stashed_again_keep_their_order() {
     let gate = Gate::default().spawn();
     let mut asked: Vec<_> =
         (0..20).map(|number| gate.pass_alone(number).try_ask().unwrap()).collect();

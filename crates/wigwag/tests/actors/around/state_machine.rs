@@ -80,7 +80,7 @@ async fn press(lock: &LockRef, digits: &str) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_state_cannot_serve_waits_for_the_next() {
+async fn a_call_that_a_state_cannot_serve_waits_for_the_next_state() {
     let lock = Lock::default().spawn();
     let first = lock.pass(1).try_ask().unwrap();
     let second = lock.pass(2).try_ask().unwrap();

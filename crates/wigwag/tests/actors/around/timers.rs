@@ -158,7 +158,7 @@ async fn periods_nobody_saw_are_left_out_however_many_pass_at_once() {
 }
 
 #[tokio::test]
-async fn what_was_due_and_is_cancelled_does_not_come() {
+async fn a_due_timer_that_is_cancelled_does_not_fire() {
     let (clock, heard) = clock(ActorOptions::default().own_thread());
     clock.after(1, 0).ask().await.unwrap();
     clock.every(1, 1).ask().await.unwrap();

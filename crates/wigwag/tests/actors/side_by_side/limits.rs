@@ -10,7 +10,7 @@ use wigwag::{Actor, Local, lifecycle::Alive};
 use super::desk::{Desk, of, within};
 
 #[tokio::test]
-async fn as_many_as_may_run_meet_at_a_barrier() {
+async fn all_permitted_handlers_meet_at_a_barrier() {
     let desk = Desk::new().0.spawn();
     let barrier = Arc::new(Barrier::new(256));
     let asks: Vec<_> =

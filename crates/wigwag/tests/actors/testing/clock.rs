@@ -92,7 +92,7 @@ fn a_body_that_waits_beside_a_clock_ends_too() {
 }
 
 #[test]
-fn what_ends_in_time_is_let_be() {
+fn a_program_that_ends_in_time_is_left_alone() {
     testing::run(3, sleep_almost_all());
 }
 

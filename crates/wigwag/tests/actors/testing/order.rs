@@ -115,7 +115,7 @@ fn places_of_another(seeds: u64, story: impl AsyncFn(&Journal)) -> BTreeSet<usiz
 }
 
 #[test]
-fn what_lies_together_is_not_handled_in_one_go() {
+fn calls_in_one_chunk_are_not_handled_in_one_go() {
     let places = places_of_another(200, async |journal| {
         let members = members(2, journal);
         for (member, call) in [(0, 1), (0, 2), (0, 3), (1, 0)] {

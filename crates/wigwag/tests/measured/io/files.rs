@@ -32,7 +32,7 @@ impl Drop for Folder {
 }
 
 #[tokio::test]
-async fn what_is_written_to_a_file_is_read_from_it() {
+async fn lines_written_to_a_file_are_read_from_it() {
     let _alone = alone().await;
     let folder = Folder::new("written");
     let path = folder.file("log");

@@ -121,7 +121,7 @@ async fn a_peer_waits_until_the_actor_grants() {
 }
 
 #[tokio::test]
-async fn what_the_actor_holds_counts_and_so_does_what_waits_for_it() {
+async fn lines_in_hand_and_waiting_lines_count() {
     let _alone = alone().await;
     for (limits, arrive) in [
         (Limits::default().waiting_max(4), 4),

@@ -51,7 +51,7 @@ async fn a_dialer_that_does_not_prove_a_key_gets_no_session() {
 
 #[tokio::test]
 async fn a_dialer_with_a_key_takes_no_listener_that_does_not_prove_it() {
-    // One that knows no keys refuses the proof.
+    // A node that knows no keys refuses the proof.
     let plain = Node::new();
     let bound = plain.listen("tcp://127.0.0.1:0").await.unwrap().to_string();
     let refused = fetch(&holder(&key("worker")), &bound).await;
@@ -84,7 +84,7 @@ async fn a_dialer_with_a_key_takes_no_listener_that_does_not_prove_it() {
     in_time(PATIENCE, play).await.unwrap();
 }
 
-/// What a dialer has sent is sent again over another connection: the listener's nonce is a new one.
+/// The proof of a dialer is sent again over another connection, where the listener's nonce is a new one.
 #[tokio::test]
 async fn a_proof_of_another_connection_proves_nothing() {
     let worker = key("worker");

@@ -1,4 +1,4 @@
-//! What rules allow and hide.
+//! The calls that rules allow, and the actors that they hide.
 
 use wigwag::access::{Access, Peers, Principal};
 use wigwag::sp::{Push, Req, Sub};
@@ -20,7 +20,7 @@ fn error(answer: &str) -> String {
 }
 
 #[tokio::test]
-async fn what_is_forbidden_is_answered_like_what_is_absent() {
+async fn a_forbidden_actor_is_answered_like_an_absent_one() {
     let [guest, owner, other] = ["guest", "owner", "other"].map(key);
     let access = Access::new()
         .allow_methods(Principal::key("guest"), "vault", ["look"])

@@ -9,7 +9,7 @@ use wigwag_testkit::raw::listen;
 use super::{Counter, attached, counter_until, granting, patient, service, soon, told};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_told_before_a_drop_arrives() {
+async fn tells_before_a_drop_arrive() {
     for address in ["tcp://127.0.0.1:0", "inproc://dropped"] {
         let (counter, reaches) = counter_until(100_000);
         let (_service, address) = service(&counter, address).await;
@@ -26,7 +26,7 @@ async fn what_was_told_before_a_drop_arrives() {
 /// The peer writes a lot and reads late: its frames reach a node that is gone, and bytes that the
 /// peer has not read yet must not be lost for that.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_told_before_a_drop_outlives_a_late_reader() {
+async fn tells_before_a_drop_outlive_a_late_reader() {
     let (node, counter, mut raw) = attached(u64::MAX, Limits::default()).await;
     for _ in 0..100_000 {
         counter.add(1).tell().await.unwrap();
@@ -61,7 +61,7 @@ impl Sink {
 /// No background task runs once the runtime is gone, so the node writes everything while it is
 /// being dropped.
 #[test]
-fn what_was_told_before_a_drop_arrives_though_the_runtime_ends_with_the_node() {
+fn tells_before_a_drop_arrive_though_the_runtime_ends_with_the_node() {
     let (tells_address, address) = std::sync::mpsc::channel();
     let (lets_read, may_read) = oneshot::channel();
     let peer = std::thread::spawn(move || {

@@ -123,7 +123,7 @@ async fn threads_that_have_told_and_live_on_keep_no_credit_but_for_one_call_each
 
 /// The thread ends while the run that it could add to is handed out to it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_a_thread_has_told_right_before_its_end_arrives() {
+async fn tells_of_a_thread_right_before_its_end_arrive() {
     let (_node, counter, mut peer) = attached(u64::MAX).await;
     for _ in 0..ROUNDS {
         Teller::start(&counter).end();

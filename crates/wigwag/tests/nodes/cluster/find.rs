@@ -60,7 +60,7 @@ async fn an_actor_is_found_at_whichever_connected_node_exports_it() {
 
 /// The reference shares the channel of one that was fetched by its address, so calls are in order.
 #[tokio::test]
-async fn what_is_found_is_the_actor_that_its_address_leads_to() {
+async fn a_found_actor_is_the_one_that_its_address_leads_to() {
     let (service, address) = listening(NodeOptions::default()).await;
     let client = Node::new();
     service.export("one", &member(1)).unwrap();
@@ -78,7 +78,7 @@ async fn what_is_found_is_the_actor_that_its_address_leads_to() {
 }
 
 #[tokio::test]
-async fn what_a_node_may_not_call_it_does_not_find() {
+async fn a_node_does_not_find_actors_that_it_may_not_call() {
     let [friend, other] = ["friend", "other"].map(SharedKey::generate);
     let access = Access::new().allow(Principal::key("friend"), "one").allow(Peers::Any, "two");
     let keys = [friend.clone(), other.clone()];

@@ -161,7 +161,7 @@ async fn members_stay_over_a_cut_and_leave_with_the_session() {
     let mut events = client.session_events();
     client.connect(&relay.address).await.unwrap();
     seen.until(&[(1, 1)]).await;
-    // What changes during the cut comes after it.
+    // Changes during the cut come after it.
     let target = relay.target();
     relay.lead_to("127.0.0.1:1");
     relay.strike(Fault::End);
@@ -237,7 +237,7 @@ async fn a_peer_that_may_not_call_a_group_does_not_see_it() {
             seen.until(&[(1, 1)]).await;
             continue;
         }
-        // What it may see comes behind, over the same session.
+        // The group that it may see comes behind, over the same session.
         let open = if name == "all" { "open" } else { "all" };
         let mut seen_open = Seen::of(&control);
         let _open = client.follow_group(open, &control, "all").unwrap();

@@ -75,7 +75,7 @@ impl<'de> serde::Deserialize<'de> for Hooked {
     }
 }
 
-/// The same as a codec of a field.
+/// The encoders as codecs of a field.
 mod by_module {
     use super::*;
 
@@ -222,7 +222,7 @@ fn text_of(payload: &(dyn std::any::Any + Send)) -> String {
     (*payload.downcast_ref::<&str>().expect("the hook's own panic")).to_owned()
 }
 
-/// Runs `scene` on a thread of its own. One that hangs fails the test, and its thread stays.
+/// Runs `scene` on a thread of its own. A scene that hangs fails the test, and its thread stays.
 fn in_time(scene: impl FnOnce() + Send + 'static) {
     let (ended, end) = mpsc::channel();
     let running = thread::spawn(move || {

@@ -1,4 +1,4 @@
-//! What is sent while a long message is on its way.
+//! Messages that are sent while a long one is on its way.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,4 +1,4 @@
-//! What a node accepts, and what happens beyond it.
+//! The limits of long messages, and the errors beyond them.
 
 use wigwag::{Actor, AskError, CallErrorKind, DeliveryStatus, Node, NodeOptions};
 use wigwag_link::frame::{Frame, kind};
@@ -22,7 +22,7 @@ async fn refused(store: &StoreRef, length: usize) -> String {
 /// The caller learns the size, the limit of the other side, and what raises it, of calls and replies,
 /// in a turn and outside.
 #[tokio::test]
-async fn what_is_too_long_for_the_receiver_is_refused_with_both_sizes_and_the_option() {
+async fn messages_too_long_for_the_receiver_are_refused_with_both_sizes_and_the_option() {
     let [narrow, wide] =
         [100_000, 3 * MIB as u64].map(|most| NodeOptions::default().message_bytes_max(most));
     let stage = Stage::with(narrow, wide).await;
@@ -121,7 +121,7 @@ fn parts(source: u64, kind: u8, total: u64, bytes: &[u8]) -> Frame<'_> {
     Frame::Parts { source, kind, total, bytes }
 }
 
-/// What a peer may not do with parts, and the rule that it is told.
+/// Each misuse of parts by a peer, and the rule that it is told.
 #[tokio::test]
 async fn a_peer_that_breaks_the_rules_of_parts_is_refused_with_the_rule() {
     const TELL: [u8; 3] = [0, 1, 0x90];
@@ -173,8 +173,8 @@ async fn a_peer_that_has_not_agreed_on_parts_may_not_send_them() {
     assert_eq!(closed(peer).await.0, Code::UNKNOWN_FRAME);
 }
 
-/// Whatever a peer asks for, the long calls that it begins and never ends take no more than those of
-/// four channels, and the fifth waits.
+/// The long calls that a peer begins and never ends take no more than those of four channels, and the
+/// fifth waits.
 #[tokio::test]
 async fn a_peer_that_begins_many_long_calls_gets_room_for_four() {
     let (node, mut peer) = hostile().await;

@@ -66,7 +66,7 @@ impl Store {
         self.ticks
     }
 
-    /// What has come, and how many payloads were damaged.
+    /// The lengths that have come, and how many payloads were damaged.
     pub fn all(&self) -> (Vec<u64>, u64) {
         (self.lengths.clone(), self.wrong)
     }

@@ -1,4 +1,4 @@
-//! What is longer than a frame arrives whole and in its turn.
+//! A message longer than a frame arrives whole and in its turn.
 
 use wigwag::{DeliveryStatus, NodeOptions};
 use wigwag_testkit::ledger::in_time;

@@ -32,7 +32,7 @@ async fn cuts_resumes_and_repeated_frames_are_counted_on_both_sides() {
 
     let target = stage.relay.target();
     stage.relay.lead_to(NOWHERE);
-    // What is told now goes nowhere, and is sent again.
+    // Tells from now on go nowhere, and are sent again.
     stage.relay.strike(Fault::Silence);
     for number in 1..20 {
         ledger.note(1, number, String::new()).tell().await.unwrap();

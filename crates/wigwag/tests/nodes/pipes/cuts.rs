@@ -27,7 +27,7 @@ async fn chains_arrive_once_and_in_order_over_cuts() {
             piped.note(&format!("{n} told")).tell().await.unwrap();
             let asked = piped.note(&format!("{n} asked")).timeout(Duration::from_secs(60)).ask();
             assert_eq!(asked.await.unwrap(), 2 * n + 2);
-            // What nobody can be found for fails, and nothing else does.
+            // A call for which nobody can be found fails, and no other does.
             let nobody = desk.find("nobody").pipe();
             assert!(nobody.note("lost").timeout(Duration::from_secs(60)).ask().await.is_err());
         }

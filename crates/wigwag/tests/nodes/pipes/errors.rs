@@ -9,7 +9,7 @@ async fn kind_of_note(desk: &DeskRef) -> (CallErrorKind, String) {
     (error.kind, error.to_string())
 }
 
-/// The same errors from an actor of this process and from one of another.
+/// An actor of this process and one of another give the same errors.
 #[tokio::test]
 async fn an_answer_without_a_reference_fails_what_goes_through_it() {
     let first = Desk::default().spawn();
@@ -92,7 +92,7 @@ async fn the_end_of_the_session_fails_what_waits_for_an_answer() {
 
 /// Another version of the interface of an actor that an answer leads to.
 mod newer {
-    /// Has fewer methods.
+    /// A desk with fewer methods.
     #[derive(Default)]
     pub(super) struct Desk;
 

@@ -1,4 +1,4 @@
-//! What goes through an answer arrives, whoever drops the reference, and nothing is held afterwards.
+//! Calls through an answer arrive, whoever drops the reference, and nothing is held afterwards.
 
 use wigwag::lifecycle::Alive;
 use wigwag::{Actor, CallErrorKind};
@@ -11,7 +11,7 @@ async fn calls_are_handled_whose_reference_is_dropped_before_the_answer() {
     let second = put(&first, "second").await;
     let (_service, url) = served(&first).await;
     let (_client, desk) = client_of(&url).await;
-    // As many as there is room for without an answer.
+    // This many calls have room without an answer.
     for line in 0..50 {
         desk.find_later("second".to_owned()).pipe().note(&line.to_string()).tell().await.unwrap();
     }

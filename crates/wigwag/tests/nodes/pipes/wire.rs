@@ -72,7 +72,7 @@ async fn answer(peer: &mut raw::Raw, wanted: u64) -> Code {
 }
 
 #[tokio::test]
-async fn what_no_answer_can_lead_to_is_refused() {
+async fn targets_that_no_answer_can_lead_to_are_refused() {
     let (_service, _second, _gate, mut peer) = peer_of(OFFERED).await;
     peer.tell(&[ask(0, 5, FIND, NOBODY)]).await;
     assert_eq!(answer(&mut peer, 5).await, Code::OK);
@@ -124,7 +124,7 @@ async fn an_ask_without_a_reference_ends_the_channel_that_waits_for_it() {
         let seen = tokio::time::timeout(PATIENCE, peer.until(kind::ERROR)).await.unwrap();
         let failed = match seen.frame() {
             Frame::Error { slot: 6, code, .. } => code,
-            // That of the ask itself.
+            // The error of the ask itself.
             _ => {
                 match tokio::time::timeout(PATIENCE, peer.until(kind::ERROR)).await.unwrap().frame()
                 {
@@ -173,7 +173,7 @@ async fn a_session_has_a_bounded_number_of_channels_that_wait() {
     assert_eq!(attach(&mut peer, 2_002, &target(2_002, 0)).await, Some(Code::OVERLOADED));
 }
 
-/// As many in one batch, whose answers nobody can have read.
+/// All in one batch, so that nobody can have read their answers.
 #[tokio::test]
 async fn more_unanswered_attaches_than_channels_that_may_wait_end_the_session() {
     let (_service, _second, _gate, mut peer) = peer_of(OFFERED).await;
@@ -210,7 +210,7 @@ async fn channels_that_wait_for_each_other_wait_until_the_session_ends() {
 }
 
 #[tokio::test]
-async fn what_a_chain_holds_fails_to_its_end() {
+async fn calls_of_a_chain_fail_to_its_end() {
     let (_service, second, gate, mut peer) = peer_of(OFFERED).await;
     let most = 500;
     for n in 0..most {

@@ -1,4 +1,4 @@
-//! What a peer holds is listed, and named at the end of its session.
+//! The actors that a peer holds are listed, and named at the end of its session.
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ fn rows(held: &HeldActors) -> Vec<(Option<&str>, &str, u64, u64)> {
 }
 
 #[tokio::test]
-async fn what_a_peer_holds_is_listed_and_named_at_the_end_of_its_session() {
+async fn actors_held_by_a_peer_are_listed_and_named_at_the_end_of_its_session() {
     let service = Node::new();
     let mut events = service.session_events();
     let (first, _first) = member("first");

@@ -31,7 +31,7 @@ async fn an_actor_whose_reference_came_with_many_calls_ends_when_no_more_come() 
     }
 }
 
-/// What is kept is bounded, and more references are dropped as they come.
+/// The number of kept references is bounded, and more are dropped as they come.
 #[tokio::test]
 async fn many_actors_whose_references_come_again_are_all_told_and_all_end() {
     let (_service, _, url) = room_at("tcp://127.0.0.1:0").await;

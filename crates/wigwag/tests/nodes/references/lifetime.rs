@@ -30,7 +30,7 @@ async fn an_actor_lives_as_long_as_another_process_holds_a_reference() {
 }
 
 #[tokio::test]
-async fn what_a_peer_held_is_let_go_with_its_session() {
+async fn actors_held_by_a_peer_are_released_with_its_session() {
     let (service, _, url) = room_at("tcp://127.0.0.1:0").await;
     let (_client, room) = client_of(&url).await;
     let (ann, mut heard) = member("ann");
@@ -44,14 +44,14 @@ async fn what_a_peer_held_is_let_go_with_its_session() {
 async fn a_reference_that_is_never_read_is_let_go() {
     let (_service, there, url) = room_at("tcp://127.0.0.1:0").await;
     let (client, room) = client_of(&url).await;
-    // To a method that there is not.
+    // The call is to a method that does not exist.
     let (ann, mut heard) = member("ann");
     let other = client.actor::<Strange>(&url).await.unwrap();
     let error = other.join(ann, 7).ask().await.unwrap_err();
     assert_eq!(error.error().kind, CallErrorKind::BadArguments);
     drop(error);
     assert_eq!(next(&mut heard).await, None, "it was not even sent");
-    // In a call that is cancelled before it begins.
+    // The call is cancelled before it begins.
     room.sleep().tell().await.unwrap();
     let (bob, mut heard) = member("bob");
     let badge = Badge { number: 1, member: Some(bob) };
@@ -80,7 +80,7 @@ async fn references_behind_one_that_leads_nowhere_are_let_go() {
     assert_eq!(room.say("hello".to_owned()).ask().await.unwrap(), 0, "the session goes on");
 }
 
-/// Has a method of the room with another argument.
+/// An actor with a method of the room that has another argument.
 #[derive(Default)]
 struct Strange;
 

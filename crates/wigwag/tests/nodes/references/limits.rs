@@ -25,7 +25,7 @@ async fn a_session_is_lent_a_bounded_number_of_references() {
     let error = dynamic.ask("members", &[0x90]).await.unwrap_err();
     assert_eq!(error.kind, CallErrorKind::NotSerializable);
     assert!(error.to_string().contains("as many references"), "{error}");
-    // What the refused answer had taken is free again, and with the session all of it.
+    // The room of the refused answer is free again, and with the session all of it.
     let other = node();
     let room = other.actor::<Room>(&url).await.unwrap();
     let error = room.members().ask().await.unwrap_err();

@@ -18,7 +18,7 @@ use wigwag::{Actor, Message, Node, NodeOptions};
 /// The longest wait for what comes at once.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// What has become of a member: each text that it has heard, and at last `None`.
+/// The record of a member: each text that it has heard, and at last `None`.
 type Heard = mpsc::UnboundedReceiver<Option<String>>;
 
 /// An actor that is told.

@@ -91,7 +91,7 @@ async fn a_tell_is_sent_when_the_peer_has_acknowledged_it() {
 }
 
 #[tokio::test]
-async fn what_a_peer_may_have_read_before_its_session_ended_is_unknown() {
+async fn calls_that_a_peer_may_have_read_before_the_end_are_unknown() {
     let (_node, ledger, mut peer) = with_peer().await;
     let sent = wigwag::spawn({
         let ledger = ledger.clone();
@@ -109,7 +109,7 @@ async fn what_a_peer_may_have_read_before_its_session_ended_is_unknown() {
 }
 
 #[tokio::test]
-async fn what_has_never_left_is_not_delivered_and_a_cut_alone_changes_nothing() {
+async fn unsent_calls_are_not_delivered_and_a_cut_alone_changes_nothing() {
     for comes_back in [true, false] {
         let kept = NodeOptions::default().keep_sessions(if comes_back { PATIENCE } else { KEPT });
         let (service, client) = (Node::with(kept.clone()), Node::with(kept));

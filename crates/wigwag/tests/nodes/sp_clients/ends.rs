@@ -45,7 +45,7 @@ async fn a_node_that_closes_hands_over_the_tells_that_have_come() {
         push.send(format!(r#"["desk","pass","{number}"]"#)).await.unwrap();
     }
     push.close().await;
-    // What the actor has no room for waits in the socket: the connection has ended.
+    // Tells that the actor has no room for wait in the socket: the connection has ended.
     until(async || node.sp_client_statistics().tells > 64).await;
     assert!(ask(&req, r#"["desk","nothing"]"#).await.contains("NoSuchMethod"));
     let closing = tokio::spawn(async move { node.close(PATIENCE).await });

@@ -1,5 +1,5 @@
-//! Clients that break rules, one row each. Whatever one of them does, a session and another client
-//! go on.
+//! Clients that break rules, one row each. A session and another client go on beside each
+//! of them.
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -68,7 +68,7 @@ impl Raw {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whatever_a_client_sends_the_session_and_other_clients_go_on() {
+async fn the_session_and_other_clients_survive_any_input_of_a_client() {
     let (node, bound, _desk) = desk_at("tcp://127.0.0.1:0").await;
     let peer = Node::new();
     let session = peer.actor::<Desk>(&format!("{bound}/desk")).await.unwrap();

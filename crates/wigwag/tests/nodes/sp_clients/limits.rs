@@ -122,7 +122,7 @@ async fn short_tells_to_a_stuck_actor_wait_at_their_sender() {
         }
         push
     });
-    // What the actor has taken, and as many again; the next one waits.
+    // The actor and its queue are full; the next tells wait at their sender.
     until(async || node.sp_client_statistics().tells >= 65).await;
     let req = req_at(&bound).await;
     node.export("other", &Desk::default().spawn()).unwrap();

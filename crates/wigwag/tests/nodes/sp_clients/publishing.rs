@@ -1,4 +1,4 @@
-//! What actors publish to sub sockets.
+//! Values that actors publish to sub sockets.
 
 use wigwag::sp::Sub;
 

@@ -26,7 +26,7 @@ async fn the_tells_of_a_connection_are_handled_in_their_order() {
 
 /// As the programs do that send one message and end.
 #[tokio::test]
-async fn what_a_peer_has_sent_before_it_goes_is_handled() {
+async fn calls_sent_before_a_peer_goes_are_handled() {
     let gate = Arc::new(Semaphore::new(0));
     let desk = Desk { gate: Some(gate.clone()), ..Desk::default() };
     let (node, bound, desk) = desk_with("tcp://127.0.0.1:0", desk, NodeOptions::default()).await;

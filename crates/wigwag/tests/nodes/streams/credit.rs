@@ -45,7 +45,7 @@ async fn a_producer_is_no_further_ahead_than_the_reader_allows() {
     }
 }
 
-/// What is under way is bounded in bytes too.
+/// Items under way are bounded in bytes too.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn long_items_take_as_much_credit_as_they_have_bytes() {
     let nodes = nodes().await;

@@ -28,7 +28,7 @@ async fn each_end_is_told_once_behind_the_items() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_sent_before_a_panic_arrives_and_then_the_panic() {
+async fn items_sent_before_a_panic_arrive_before_the_panic() {
     let nodes = nodes().await;
     let mut items = nodes.source.panic_after(50);
     assert_eq!(count(&mut items, 0).await, (50, Some(CallErrorKind::Panicked)));

@@ -23,7 +23,7 @@ use crate::references::{MemberRef, member};
 /// The longest wait for what comes in the end.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What a producer has done.
+/// The record of a producer.
 #[derive(Default)]
 pub(crate) struct Produced {
     sent: AtomicU64,

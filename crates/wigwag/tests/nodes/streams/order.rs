@@ -15,7 +15,7 @@ async fn a_hundred_thousand_items_come_in_order_from_a_task_and_from_a_handler()
     }
 }
 
-/// The same on one thread, where driver, producer and consumer take turns.
+/// Driver, producer and consumer take turns on one thread.
 #[tokio::test]
 async fn items_come_in_order_on_one_thread() {
     let nodes = nodes().await;

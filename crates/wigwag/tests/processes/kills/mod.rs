@@ -60,7 +60,7 @@ async fn child_sender() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_told_of_a_killed_receiver_is_what_it_has_written_down() {
+async fn reports_about_a_killed_receiver_match_its_own_record() {
     let mut draws = Draws::new();
     let mut told = receiver::Told::default();
     for _ in 0..RECEIVERS {

@@ -35,7 +35,7 @@ async fn send(journal: JournalRef, stop: Arc<AtomicBool>) -> Told {
             _ => journal.note(number).tell().await.unwrap(),
         }
         told.calls += 1;
-        // What is under way at once stays below the limit of a session.
+        // Asks under way at once stay below the limit of a session.
         if answers.len() + receipts.len() > 10_000 {
             take(&mut answers, &mut receipts, &mut told).await;
         }

@@ -1,4 +1,4 @@
-//! What may surround a value: every composite, three levels deep.
+//! Values inside of every composite, three levels deep.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Debug;

@@ -17,7 +17,7 @@ pub(super) mod numbers {
     pub(crate) async fn call(desk: DeskRef) {
         print("double", desk.double(7).ask().await);
         print("double", desk.double(1 << 40).ask().await);
-        // What a receipt and a tell come to.
+        // The outcomes of a receipt and a tell.
         let receipt = desk.double(1 << 40).receipt().await.unwrap();
         print_line(&format!("receipt: {}", receipt.await));
         let mut letters = dead_letters();

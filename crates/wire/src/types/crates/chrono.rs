@@ -1,4 +1,4 @@
-//! Dates and times of `chrono`. In a leap second the nanoseconds are from 1,000,000,000 on.
+//! Dates and times of `chrono`. The nanoseconds of a leap second are from 1,000,000,000 on.
 
 use ::chrono::{
     DateTime, Datelike, FixedOffset, NaiveDate, NaiveDateTime, NaiveTime, Timelike, Utc,

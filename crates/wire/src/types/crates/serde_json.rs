@@ -12,8 +12,8 @@ use crate::{Buffer, Decode, DecodeError, Encode, Reader};
 
 const EXPECTED: &str = "a JSON value";
 
-/// The MessagePack value of the same kind. Bytes are read as an array of numbers. What JSON lacks is
-/// refused: NaN, infinities, keys of a map other than texts, extension types.
+/// The MessagePack value of the same kind. Bytes are read as an array of numbers. Values that JSON lacks
+/// are refused: NaN, infinities, keys of a map other than texts, extension types.
 impl Encode for Value {
     const IS_PLAIN: bool = true;
     const MAY_BE_NIL: bool = true;

@@ -126,7 +126,7 @@ fn only_chrono_reads_a_leap_second() {
 }
 
 #[test]
-fn what_is_no_date_and_no_time_is_refused() {
+fn values_that_are_no_date_or_time_are_refused() {
     for date in [&[0x93, 0xCD, 0x07, 0xEA, 2, 29][..], &[0x93, 1, 13, 1], &[0x93, 1, 0, 1]] {
         out_of_range::<NaiveDate>(date);
         out_of_range::<Date>(date);

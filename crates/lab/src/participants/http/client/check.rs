@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_right_is_right_however_it_is_written() {
+    fn correct_values_are_right_in_every_notation() {
         let now = written(seconds());
         for (kind, body) in [
             ("application/json", "{\"id\": 1}"),

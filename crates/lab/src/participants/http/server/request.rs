@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_request_is_refused() {
+    fn bytes_that_are_no_request_are_refused() {
         for (text, refused) in [
             ("GET /\r\n\r\n", RequestError::Malformed),
             ("GET x HTTP/1.1\r\nHost: x\r\n\r\n", RequestError::Malformed),

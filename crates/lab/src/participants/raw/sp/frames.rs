@@ -17,7 +17,7 @@ pub(super) enum From {
     Server,
 }
 
-/// What is in front of each message of one direction, and how long both are.
+/// The head of each message of one direction, and the lengths of both.
 #[derive(Clone)]
 struct Layout {
     /// The type of ipc and the length, or the head of a WebSocket frame, whose key is 0 here; and the
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_client_has_framed_and_masked_is_read_over_each_transport() {
+    fn framed_and_masked_messages_are_read_over_each_transport() {
         for transport in ["tcp", "ipc", "tls", "ws", "wss"] {
             for (cell, size) in [("push", 16), ("push", 130), ("req", 111), ("push", 70_000)] {
                 let orders = orders(transport, cell, size);

@@ -97,7 +97,7 @@ fn stream(socket: TcpStream, connection: impl Unbuffered) -> Result<Stream, Fail
     Ok(Stream { reader: Box::new(reader), writer: Box::new(writer), socket })
 }
 
-/// What both directions change.
+/// The state that both directions change.
 struct Shared<C> {
     connection: C,
     /// Messages of TLS itself, which are written next.
@@ -210,7 +210,7 @@ impl<C: Unbuffered> TlsReader<C> {
     /// One step of the handshake; true when it is over.
     fn shake_hands(&mut self) -> Result<bool, Failure> {
         let mut shared = lock(&self.shared);
-        // What the client sends right behind its last message of the handshake may have come with it.
+        // Bytes that the client sends right behind its last message of the handshake may have come with it.
         let spilled = &mut self.spilled;
         let take = |payload: &[u8]| spilled.extend_from_slice(payload);
         let (taken, is_end) = shared.receive(&mut self.inbox[self.start..self.end], take)?;
@@ -275,7 +275,7 @@ struct TlsWriter<C> {
 }
 
 impl<C: Unbuffered> TlsWriter<C> {
-    /// Has `encrypt` fill the room, and writes that without the lock, behind what TLS itself has to say.
+    /// Lets `encrypt` fill the room, and writes that without the lock, behind the output of TLS itself.
     fn write_encrypted(
         &mut self,
         encrypt: impl FnOnce(&mut Shared<C>, &mut [u8]) -> io::Result<usize>,

@@ -88,7 +88,7 @@ pub(in crate::participants::raw) fn over(below: Stream, is_client: bool) -> Stre
 
 struct FrameWriter {
     below: Box<dyn Outlet>,
-    /// Those of a client.
+    /// The masking keys of a client.
     keys: Option<Keys>,
     out: Vec<u8>,
 }

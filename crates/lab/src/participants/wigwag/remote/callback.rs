@@ -50,7 +50,7 @@ pub(super) struct Listener {
 }
 
 impl Listener {
-    /// What is due for this number, which is no further ahead than the window.
+    /// The value that is due for this number, which is no further ahead than the window.
     fn due(&mut self, number: u64) -> u64 {
         let places = self.due.len() as u64;
         while self.drawn <= number.min(self.messages) {

@@ -66,7 +66,7 @@ fn a_cell_is_held_against_the_one_whose_third_peer_is_well() {
 }
 
 #[test]
-fn what_all_receivers_got_once_and_in_order_is_valid() {
+fn messages_that_all_receivers_got_once_and_in_order_are_valid() {
     let all = receiver(|_| true);
     let judged = judged(Source::Pub, Third::Dying, &outcome(&[all.clone(), all]));
     assert!(judged.void.is_empty() && judged.flags.is_empty(), "{judged:?}");
@@ -75,7 +75,7 @@ fn what_all_receivers_got_once_and_in_order_is_valid() {
 }
 
 #[test]
-fn what_a_receiver_of_pub_missed_is_a_remark_and_a_number() {
+fn messages_missed_by_a_sub_are_a_remark_and_a_number() {
     let (all, some) = (receiver(|_| true), receiver(|number| number % 10 != 3));
     let judged = judged(Source::Pub, Third::Slow, &outcome(&[all, some]));
     assert!(judged.void.is_empty(), "{judged:?}");

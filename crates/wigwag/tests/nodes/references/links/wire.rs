@@ -134,7 +134,7 @@ async fn links_that_break_a_rule_end_the_session() {
 async fn a_session_has_a_bounded_number_of_links() {
     let (_node, _here, mut exits, mut peer, _) = peer_of(OFFERED, true).await;
     let most = LINKS_MAX as u64;
-    // Those of a channel that was closed count no more.
+    // Links of a channel that was closed count no more.
     for number in 0..most {
         peer.tell(&[link(0, number)]).await;
     }
@@ -145,7 +145,7 @@ async fn a_session_has_a_bounded_number_of_links() {
     for number in 0..most {
         peer.tell(&[link(0, number)]).await;
     }
-    // One that is undone makes room for another one.
+    // A link that is undone makes room for another one.
     peer.tell(&[unlink(0, 0, b""), link(0, most)]).await;
     peer.tell(&[link(0, most + 1)]).await;
     assert_eq!(closed(&mut peer).await, Code::LIMIT_EXCEEDED);

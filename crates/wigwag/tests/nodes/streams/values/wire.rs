@@ -316,7 +316,7 @@ async fn a_sender_ends_a_stream_whose_reader_leaves_and_not_one_that_is_refused(
             assert_eq!(ended(&mut peer).await, (slot, 0, Code::CANCELLED));
         }
     }
-    // What comes behind is the end of a third stream: there was none of the second.
+    // The end of a third stream comes behind: there was none of the second.
     let (sender, rows) = Items::channel(16);
     store.keep(rows).tell().await.unwrap();
     sender.fail(3, "so");
