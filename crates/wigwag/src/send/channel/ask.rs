@@ -37,7 +37,8 @@ impl Channel {
             Some(within_ms) => {
                 let within_ms = Some(within_ms.get().into());
                 let extras = Extras { within_ms, ..self.extras().unwrap_or_default() };
-                self.send_with(extras, asker, call, ticket, waker, then)
+                let call = self.encoding(call.0, asker, call.1);
+                self.send_with(extras, &call, ticket, waker, then)
             }
         };
         match sent {
@@ -113,8 +114,8 @@ impl Channel {
             return Attempt::Failed(Box::new(error.with_detail(text)));
         };
         let extras = Extras { items: Some(window), ..self.extras().unwrap_or_default() };
-        let then = AfterSend::Poll;
-        match self.send_with(extras, Some(asker), call, ticket, waker, then) {
+        let (then, call) = (AfterSend::Poll, self.encoding(call.0, Some(asker), call.1));
+        match self.send_with(extras, &call, ticket, waker, then) {
             Attempt::Sent(()) => Attempt::Sent(items),
             refused => {
                 items.close_unsent();

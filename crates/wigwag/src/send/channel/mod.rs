@@ -117,12 +117,12 @@ impl Channel {
         waker: Option<&Waker>,
         then: AfterSend,
     ) -> Attempt<()> {
+        let call = self.encoding(method, asker, arguments);
         if self.traces
             && let Some(extras) = traced()
         {
-            return self.send_with(extras, asker, (method, arguments), ticket, waker, then);
+            return self.send_with(extras, &call, ticket, waker, then);
         }
-        let call = self.encoding(method, asker, None, arguments);
         self.send_call(handout, &call, ticket, waker, then)
     }
 
@@ -137,13 +137,12 @@ impl Channel {
     fn send_with(
         &self,
         extras: Extras,
-        asker: Option<(u32, u32)>,
-        (method, arguments): (u32, &impl Arguments),
+        call: &Encoding<'_, impl Arguments>,
         ticket: &mut Ticket,
         waker: Option<&Waker>,
         then: AfterSend,
     ) -> Attempt<()> {
-        let call = self.encoding(method, asker, Some(extras), arguments);
+        let call = Encoding { extras: Some(&extras), ..*call };
         self.send_call(None, &call, ticket, waker, then)
     }
 
@@ -152,10 +151,9 @@ impl Channel {
         &'a self,
         method: u32,
         asker: Option<(u32, u32)>,
-        extras: Option<Extras>,
         arguments: &'a A,
     ) -> Encoding<'a, A> {
-        let (channel, fixed) = (self.number, self.is_fixed);
+        let (channel, fixed, extras) = (self.number, self.is_fixed, None);
         let (counters, origin) = (&*self.counters, self.origin);
         Encoding { channel, method, asker, extras, fixed, arguments, counters, origin }
     }
@@ -189,7 +187,8 @@ impl Channel {
         ticket: &mut Ticket,
         waker: Option<&Waker>,
     ) -> Attempt<Published> {
-        let call = self.encoding(method, None, self.extras(), arguments);
+        let extras = self.extras();
+        let call = Encoding { extras: extras.as_ref(), ..self.encoding(method, None, arguments) };
         self.send_shared(None, &|out| call.write(out), None, ticket, waker, AfterSend::Continue)
     }
 

@@ -189,7 +189,7 @@ impl<I: Interface> Remote<I> {
     /// the arguments, encoded, if they cannot be encoded where they are sent: an encoder of the
     /// program must run before anything is locked or claimed for the call, or the receiver has them
     /// in another order. Every way of sending calls this first.
-    #[inline]
+    #[inline(always)]
     fn prepare(&self, message: &I::Message) -> Result<Prepared, Box<CallError>> {
         let ours = message.method();
         // A compile-time constant if all calls of the interface can be serialized.
@@ -204,6 +204,7 @@ impl<I: Interface> Remote<I> {
         }
     }
 
+    #[inline(never)]
     fn encoded(&self, message: &I::Message) -> Result<Box<EncodedValue>, Box<CallError>> {
         let is_fixed = self.channel.is_fixed;
         EncodedValue::new(self.session(), |out| Arguments::encode(message, is_fixed, out))
@@ -218,6 +219,7 @@ impl<I: Interface> Remote<I> {
         Box::new(CallError::new(kind, &self.channel.target).with_detail(why))
     }
 
+    #[inline(never)]
     fn matched(
         &self,
         matches: &[MethodMatch],

@@ -22,7 +22,8 @@ thread_local! {
     static MEMORY: Cell<Buffer> = const { Cell::new(Buffer::new()) };
 }
 
-/// An encoded value. No allocation in steady state: its memory serves the next value of the thread.
+/// An encoded value. Its bytes are not allocated in steady state: their memory serves the next value of
+/// the thread.
 pub(crate) struct EncodedValue {
     bytes: Buffer,
     /// The references in it, which are let go unless it is sent.

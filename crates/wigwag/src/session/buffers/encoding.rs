@@ -45,7 +45,7 @@ pub(crate) struct Encoding<'a, A> {
     /// The slot and generation that the answer goes to; `None` for a tell.
     pub(crate) asker: Option<(u32, u32)>,
     /// The extras of the call, such as its trace context.
-    pub(crate) extras: Option<Extras>,
+    pub(crate) extras: Option<&'a Extras>,
     /// Arguments that have a fixed-width form are sent in that form.
     pub(crate) fixed: bool,
     pub(crate) arguments: &'a A,
@@ -107,7 +107,7 @@ impl<A: Arguments> Encoding<'_, A> {
     /// Appends a frame of any length.
     fn write_any(&self, out: &mut Buffer) -> usize {
         let arguments = |out: &mut Buffer| self.arguments.encode(self.fixed, out);
-        match (self.asker, &self.extras) {
+        match (self.asker, self.extras) {
             (asker, Some(extras)) => {
                 write::call_with(out, extras, self.channel, asker, self.method, arguments)
             }
