@@ -24,7 +24,7 @@ pub enum SessionProgress {
     SilentAndCut,
 }
 
-/// The sessions of a node with an incarnation of a peer when another one between the two is wanted.
+/// The state of a peer at a node when another session with one of its incarnations is requested.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PeerState {
     /// The living session between the two.

@@ -137,8 +137,8 @@ impl Header {
         }
     }
 
-    /// The error that the first bytes of a peer show which has closed the connection before its
-    /// header was whole: an end with TLS answers a plain one with an alert of seven bytes.
+    /// The error of a peer that has closed the connection before its header was whole, by its first
+    /// bytes: an end with TLS answers a plain one with an alert of seven bytes.
     pub fn of_part(bytes: &[u8]) -> Option<HeaderError> {
         let mut first = [0; HEADER_BYTES];
         first.get_mut(..bytes.len())?.copy_from_slice(bytes);

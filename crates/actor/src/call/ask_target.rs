@@ -15,7 +15,7 @@ pub(crate) enum AskTarget<'a, I: Interface> {
 }
 
 impl<I: Interface> AskTarget<'_, I> {
-    /// The same target with a reference of its own.
+    /// This target with a reference of its own.
     pub(crate) fn to_owned(&self) -> AskTarget<'static, I> {
         AskTarget::Owned(Box::new(Ref::clone(self)))
     }

@@ -312,7 +312,7 @@ impl<I: Interface> Ref<I> {
     }
 }
 
-/// The load of an actor, for a choice between references.
+/// The facts that a choice between references needs.
 impl<I: Interface> Ref<I> {
     /// The number of an actor of this process.
     pub(crate) fn actor_number(&self) -> Option<u64> {

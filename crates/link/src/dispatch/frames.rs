@@ -1,4 +1,4 @@
-//! One frame of the peer: what it means.
+//! The meaning of a single frame of the peer.
 
 use alloc::string::String;
 use core::time::Duration;

@@ -41,7 +41,7 @@ pub(crate) struct ExportedGroup<I: Interface> {
     pub(crate) group: String,
 }
 
-/// The members that live in this process, of these.
+/// The given members that live in this process.
 fn own<I: Interface>(members: &[I::Ref]) -> Vec<MemberReference> {
     let own = members.iter().filter(|member| member.as_ref().exported().is_some());
     own.map(MemberReference::own::<I>).collect()

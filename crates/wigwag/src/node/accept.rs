@@ -49,7 +49,7 @@ pub(crate) async fn listen(listener: Box<dyn Listener>, options: ListenOptions, 
     }
 }
 
-/// A listener, as the connections that come through it need to know it.
+/// A listener, with the facts that its connections need.
 struct Entrance {
     address: Address,
     options: ListenOptions,

@@ -1,6 +1,6 @@
 //! Tells that the peer has not understood: how their sender learns of them.
 //!
-//! The peer reports counts. The increase since the report before becomes a session event and a dead letter, and
+//! The peer reports counts. Their increase becomes a session event and a dead letter, and
 //! one line in the log, which is limited to one a second for each session.
 
 use std::sync::Arc;

@@ -50,8 +50,9 @@ pub(crate) struct Remote<I> {
 
 /// The receiver's number of a call's method, and the arguments if they had to be encoded before.
 ///
-/// The value is boxed, as the error of a call that cannot be sent: nearly no call has either, and every
-/// call would copy the room for it.
+/// The value is boxed, and so is the error of a call that cannot be sent: few calls have either, and
+/// otherwise all calls would copy the room for both. A call with such a value pays for that with an
+/// allocation.
 type Prepared = (u32, Option<Box<EncodedValue>>);
 
 impl<I: Interface> Remote<I> {

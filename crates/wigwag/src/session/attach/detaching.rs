@@ -1,4 +1,4 @@
-//! Channels and senders that go.
+//! Channels that are detached, and waiting senders that give up.
 
 use std::task::Waker;
 

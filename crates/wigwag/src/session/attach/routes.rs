@@ -33,7 +33,7 @@ impl ActorIdentity {
     }
 }
 
-/// The properties that references share which share a route.
+/// The key of a shared route: references with equal keys share it.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct RouteKey {
     /// The type of the route.

@@ -14,7 +14,7 @@ use super::*;
 const PAGE: &str = include_str!("../../../../../docs/clients.md");
 /// The address on the page.
 const ADDRESS: &str = "tcp://127.0.0.1:7001";
-/// The words that each program prints which asks for the sum, with anything between them.
+/// The words that a program which asks for the sum prints, with any text between them.
 const SUM: [&str; 2] = ["ok", "5"];
 
 struct Sum;
