@@ -408,11 +408,22 @@ rows_of_frames([
 
 
 def row_of_cancels(name, expected, offered, *cancels):
-    """CANCELs with these slots and generations in the batch of an ASK from slot 9, generation 5."""
+    """CANCELs with these slots and generations behind an ASK from slot 9, generation 5.
+
+    The ledger produces a stream for the neighbor until the node has accepted them, so the turn of the
+    ASK comes behind the CANCELs.
+    """
     def play(stage):
-        session = stage.session(offered=offered)
+        session, neighbor = stage.session(offered=offered), stage.neighbor
+        numbers = neighbor.stream(neighbor.ledger, NUMBERS, 3, window=1)
+        neighbor.wait(lambda: numbers.values)
         answer = asked(session, 9, 5)
         say(session, *(frame(wire.CANCEL, *asker) for asker in cancels))
+        session.wait(lambda: not (session.waiting or session.kept))
+        if answer.is_here:
+            return "an outcome before the turn"
+        if list(neighbor.items(numbers)) != [0, 1, 2]:
+            return "other items"
         return outcome(session, answer)
     ROWS.append((name, expected, play))
 
