@@ -1,0 +1,6 @@
+//! The methods of [`Node`](super::Node), by what they are for.
+
+mod export;
+mod listen;
+mod fetch;
+mod observe;
