@@ -375,11 +375,11 @@ impl Coordinator<'_> {
         let answer_max = deadlines.answer;
         let warm_up = if self.is_short() { Duration::ZERO } else { WARM_UP };
         let order = Order { messages, seed, rate, cut_bytes, is_first, answer_max, warm_up };
-        let Some(cast) = series.entry.programs(order) else {
+        let Some(trial) = series.entry.programs(order) else {
             series.make_void("it has no command for the role".to_owned());
             return None;
         };
-        match run_trial(cast, deadlines, self.stop) {
+        match run_trial(trial, deadlines, self.stop) {
             Ok(outcome) => Some((order, outcome)),
             Err(TrialError::Stopped) => None,
             Err(TrialError::Broke { title, fault, .. }) => {

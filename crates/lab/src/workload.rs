@@ -4,6 +4,7 @@
 //! A verdict depends on results, never on a name.
 
 pub mod account;
+pub mod list;
 pub mod cell;
 pub mod entry;
 pub mod counter;
@@ -16,5 +17,6 @@ pub mod sp;
 mod round_trips;
 pub mod outside_clock;
 
-pub use cell::{Cell, Size, SpreadOver, WORKLOADS, Workload};
+pub use cell::{Cell, Size, SpreadOver};
 pub use entry::{Entry, Judgement, Order};
+pub use list::{WORKLOADS, Workload};

@@ -1,4 +1,7 @@
+use std::process::Command;
+
 use super::*;
+use crate::results::cpu_by_side::SideName;
 
 /// A shell loop that takes a few tenths of a second of processor time.
 const WORK: &str = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done";
@@ -30,8 +33,8 @@ fn trial(server_works: bool) -> Outcome {
     let server = program(Some(SideName::Server), &server, usize::from(server_works));
     let worker = program(Some(SideName::Client), &worker, usize::from(!server_works));
     let programs = TrialPrograms::of(worker);
-    let cast = TrialPrograms { server: Some(server), server_begins: server_works, ..programs };
-    run_trial(cast, CONTRACT, &AtomicBool::new(false)).expect("both follow the contract")
+    let trial = TrialPrograms { server: Some(server), server_begins: server_works, ..programs };
+    run_trial(trial, CONTRACT, &AtomicBool::new(false)).expect("both follow the contract")
 }
 
 /// The sides of a trial are real processes here, one of which works and the other one waits.
@@ -53,7 +56,7 @@ fn the_side_that_works_has_the_processor_time_and_both_sides_add_up() {
 #[test]
 fn a_program_without_another_one_is_one_program() {
     let script = format!("echo READY; read go; {WORK}; echo '{{}}'");
-    let cast = TrialPrograms::of(program(None, &script, 1));
-    let outcome = run_trial(cast, CONTRACT, &AtomicBool::new(false)).expect("it is well");
+    let trial = TrialPrograms::of(program(None, &script, 1));
+    let outcome = run_trial(trial, CONTRACT, &AtomicBool::new(false)).expect("it is well");
     assert_eq!((outcome.programs, outcome.sides.len()), (1, 1));
 }

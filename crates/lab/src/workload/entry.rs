@@ -12,8 +12,8 @@ use crate::participants::Participant;
 use crate::trial::{MEMORY_MAX, Outcome, ProgramSpec, TrialPrograms};
 use crate::workload::account::RoundTripTimes;
 use crate::workload::account::latency::LatencyHistogram;
-use crate::workload::cell::{Cell, Size, SpreadOver, Workload};
 use crate::workload::remote::{over, shape};
+use crate::workload::{Cell, Size, SpreadOver, Workload};
 use crate::workload::{counter, http, outside_clock, pingpong, relayed, remote, sp};
 
 /// A participant in a cell: a row to be.
