@@ -3,6 +3,8 @@
 //! A reply is sent once: with a value, or, when it is dropped unsent, as an error. So an asker
 //! always gets an outcome, whatever the handler does.
 
+mod asker;
+mod batch;
 pub(crate) mod one_shot;
 pub mod codec;
 pub mod responder;
@@ -13,148 +15,25 @@ pub mod owner;
 pub mod flow;
 pub mod items;
 
-use std::any::Any;
 use std::cell::Cell;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
 
-use wigwag_wire::run::{ITEM_BYTES_MAX, RunBuilder};
-use wigwag_wire::small::Scratch;
+use wigwag_wire::Encode;
 use wigwag_wire::trace::TraceContext;
-use wigwag_wire::{Buffer, Encode, call};
 
 use crate::error::CallErrorKind;
-use crate::limits::IDLE_REPLY_BYTES_MAX;
+use crate::reply::asker::complete;
 use crate::reply::cancelled::CancelledAsks;
-use crate::reply::one_shot::OneShot;
 use crate::reply::owner::{InboundQueueOwner, ItemSink};
 
-/// A local asker's place for its answer, without its type.
-pub(crate) trait LocalReply: Any + Send + Sync {
-    /// False when the asker has gone.
-    fn is_awaited(&self) -> bool;
-
-    /// True when the asker has gone and a call that was not begun may be skipped.
-    fn is_called_off(&self) -> bool {
-        !self.is_awaited()
-    }
-
-    /// Ready when [called off](Self::is_called_off); otherwise `waker` may be woken then.
-    fn poll_called_off(&self, _waker: &Waker) -> Poll<()> {
-        if self.is_called_off() { Poll::Ready(()) } else { Poll::Pending }
-    }
-
-    /// True while the task of `waker` waits for the answer, if that is known.
-    fn is_awaited_by(&self, _: &Waker) -> bool {
-        false
-    }
-
-    fn fail(&self, kind: CallErrorKind, detail: Option<&str>);
-}
-
-/// The place of a local asker; `None` for a tell.
-pub(crate) type Asker = Option<Arc<dyn LocalReply>>;
-
-impl<R: Send + 'static> LocalReply for OneShot<R> {
-    fn is_awaited(&self) -> bool {
-        OneShot::is_awaited(self)
-    }
-
-    fn is_called_off(&self) -> bool {
-        OneShot::is_called_off(self)
-    }
-
-    fn poll_called_off(&self, waker: &Waker) -> Poll<()> {
-        OneShot::poll_called_off(self, waker)
-    }
-
-    fn is_awaited_by(&self, waker: &Waker) -> bool {
-        OneShot::is_awaited_by(self, waker)
-    }
-
-    fn fail(&self, kind: CallErrorKind, detail: Option<&str>) {
-        self.complete(Err((kind, detail.map(Box::from))));
-    }
-}
-
-/// The asker of a call, as stored in the mailbox. A remote asker is identified by its slot; the
-/// inbound queue of the call knows the session.
-#[derive(Clone)]
-pub(crate) enum ReplySlot {
-    /// A tell.
-    Nobody,
-    Local(Arc<dyn LocalReply>),
-    Remote {
-        slot: u32,
-        generation: u32,
-    },
-}
-
-impl From<Option<(u32, u32)>> for ReplySlot {
-    #[inline(always)]
-    fn from(asker: Option<(u32, u32)>) -> ReplySlot {
-        match asker {
-            Some((slot, generation)) => ReplySlot::Remote { slot, generation },
-            None => ReplySlot::Nobody,
-        }
-    }
-}
+pub(crate) use asker::{Asker, LocalReply, ReplySlot};
+pub(crate) use batch::ReplyBatch;
 
 enum ReplyPath<'r> {
     Borrowed(&'r Arc<dyn InboundQueueOwner>),
     Owned(Arc<dyn InboundQueueOwner>),
     None,
-}
-
-/// Short answers of one run on their way to the session together: the cost between an actor and its
-/// session is paid once for all of them.
-#[derive(Default)]
-pub(crate) struct ReplyBatch {
-    frames: Buffer,
-    count: u64,
-    joiner: RunBuilder,
-    /// The session accepts runs of answers.
-    joins: bool,
-}
-
-impl ReplyBatch {
-    /// Adds an answer, if its encoding is short for all values.
-    #[inline(always)]
-    fn add<R: Encode>(&mut self, asker: (u32, u32), value: &R) -> bool {
-        if R::SMALL_BYTES <= ITEM_BYTES_MAX {
-            let small = |window: &mut Scratch, place| Some(value.encode_small(window, place));
-            if self.joiner.reply(&mut self.frames, asker, small) {
-                self.count += 1;
-                return true;
-            }
-        }
-        self.joiner.close(&mut self.frames);
-        if call::small_reply(&mut self.frames, asker, value).is_none() {
-            return false;
-        }
-        if self.joins {
-            self.joiner.note_reply(asker);
-        }
-        self.count += 1;
-        true
-    }
-
-    /// The actor sleeps: releases the memory of a burst, but keeps what answering one ask at a time
-    /// needs.
-    pub(crate) fn rest(&mut self) {
-        if self.frames.capacity() > IDLE_REPLY_BYTES_MAX {
-            self.frames = Buffer::new();
-        }
-    }
-}
-
-/// Answers an asker of this process.
-fn complete<R: Send + 'static>(place: &dyn LocalReply, value: R) {
-    let any: &dyn Any = place;
-    match any.downcast_ref::<OneShot<R>>() {
-        Some(place) => place.complete(Ok(value)),
-        None => place.fail(CallErrorKind::BadReply, None),
-    }
 }
 
 /// The reply of a handler to its call. If it is dropped unsent, the asker gets an error.
@@ -456,57 +335,5 @@ impl Drop for Reply<'_> {
             self.fail_now(kind_of_drop(CallErrorKind::ReplyDropped), None);
         }
         self.hand_over();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
-
-    use wigwag_wire::run::Run;
-    use wigwag_wire::{Reader, varint};
-
-    use super::*;
-
-    /// The last slots of a large table have numbers of four bytes.
-    #[test]
-    fn answers_are_joined_whatever_slots_they_go_to() {
-        for first in [1, (1 << 21) - 100, u32::MAX - 300] {
-            let mut batch = ReplyBatch { joins: true, ..ReplyBatch::default() };
-            for slot in first..first + 200 {
-                assert!(batch.add((slot, u32::MAX), &7_u64));
-            }
-            batch.joiner.close(&mut batch.frames);
-            let mut reader = Reader::new(batch.frames.as_slice());
-            let mut frame = || {
-                let (kind, length) = (reader.u8().unwrap(), varint::take(&mut reader).unwrap());
-                (kind, reader.take(length as usize).unwrap())
-            };
-            let (kind, body) = frame();
-            let mut body = Reader::new(body);
-            let numbers = [(); 2].map(|()| varint::take(&mut body).unwrap());
-            assert_eq!((kind, numbers), (call::REPLY, [first.into(), u32::MAX.into()]));
-            assert_eq!(body.rest(), [7]);
-            let (kind, body) = frame();
-            let run = Run::parse(kind, body).unwrap();
-            assert_eq!((kind, run.asker), (call::REPLIES, Some((first + 1, u32::MAX))));
-            assert!(run.items.eq([[7]; 199]));
-            assert!(reader.is_empty());
-        }
-    }
-
-    #[test]
-    fn a_sleeping_actor_keeps_the_room_of_one_answer_and_not_of_a_burst() {
-        let mut batch = ReplyBatch::default();
-        call::small_reply(&mut batch.frames, (1, 1), &7_u64).expect("it is short");
-        batch.frames.clear();
-        batch.rest();
-        assert!(batch.frames.capacity() > 0);
-        for slot in 0..64 {
-            call::small_reply(&mut batch.frames, (slot, 1), &7_u64).expect("it is short");
-        }
-        batch.frames.clear();
-        batch.rest();
-        assert_eq!(batch.frames.capacity(), 0);
     }
 }
