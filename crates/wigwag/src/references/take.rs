@@ -46,7 +46,7 @@ pub(crate) fn take_held<I: Interface>(
         let key = RouteKey::new::<Remote<I>>(actor, "", watch);
         let received = near.received_route::<Remote<I>>(&key);
         if let Received::Known(route) = received {
-            route.hold(taken);
+            route.hold(taken, node.runtime());
             return Ok(Ref::remote(route));
         }
         let arriving = RouteKey::new::<Arriving<I>>(actor, "", watch);
@@ -56,7 +56,7 @@ pub(crate) fn take_held<I: Interface>(
         }
         if let Some(route) = Remote::<I>::attach_at_once(near.clone(), &value, watch) {
             let route = route.shared(watch);
-            route.hold(taken);
+            route.hold(taken, node.runtime());
             if let Received::Again = received {
                 near.keep_route(key, route.clone());
             }

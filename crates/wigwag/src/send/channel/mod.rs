@@ -18,7 +18,7 @@ use wigwag_wire::Buffer;
 
 use crate::limits::{CODEC_FIXED, PILE_BYTES};
 use crate::replies::ask_origin::AskOrigin;
-use crate::session::attach::AttachTo;
+use crate::session::attach::{AttachAnswer, AttachTo};
 use crate::session::buffers::encoding::{Arguments, Encoding};
 use crate::session::buffers::{self, EncodeOutcome, RunHandout};
 use crate::session::rejected::MethodNames;
@@ -94,13 +94,13 @@ impl Channel {
         to: AttachTo<'_>,
         schema_hash: u64,
         target: &Arc<str>,
-    ) -> Option<Channel> {
+    ) -> Option<(Channel, AttachAnswer)> {
         let opened = session.send_attach_at_once(to, schema_hash, target)?;
-        let OpenedChannel { number, origin, counters, .. } = opened;
+        let OpenedChannel { number, origin, counters, answer } = opened;
         let (is_fixed, traces) = (session.codec == CODEC_FIXED, session.traces);
         buffers::flush_soon(&session);
         let target = target.clone();
-        Some(Channel { session, number, target, is_fixed, traces, origin, counters })
+        Some((Channel { session, number, target, is_fixed, traces, origin, counters }, answer))
     }
 
     /// Sends a tell, or an ask from a slot that the caller owns.

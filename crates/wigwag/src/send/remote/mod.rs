@@ -8,6 +8,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::runtime::Handle;
 use wigwag_actor::reference::run_writer::RunOwner;
 use wigwag_actor::reference::value::RemoteActor;
 use wigwag_actor::schema::FIRST_METHOD;
@@ -23,7 +24,7 @@ use crate::session::attach::routes::{ActorIdentity, RouteKey};
 use crate::session::attach::{AttachTo, target_of};
 use crate::session::buffers::encoded::EncodedValue;
 use crate::session::buffers::encoding::Arguments;
-use crate::session::references::taken::{HeldReferences, TakenReference};
+use crate::session::references::taken::{HeldReferences, Opening, TakenReference};
 use crate::session::references::value::SentReference;
 use crate::session::rejected::MethodNames;
 
@@ -92,7 +93,7 @@ impl<I: Interface> Remote<I> {
         let number = reference.reference;
         let target = target_of(&session.peer, number);
         let to = AttachTo::Reference(number);
-        let channel = Channel::attach_at_once(session, to, I::SCHEMA.hash, &target)?;
+        let (channel, answer) = Channel::attach_at_once(session, to, I::SCHEMA.hash, &target)?;
         let referred = RemoteActor {
             node: reference.node,
             incarnation: reference.incarnation,
@@ -102,7 +103,8 @@ impl<I: Interface> Remote<I> {
         };
         let remote = Remote::new(channel, None, watch);
         let actor = Some(ActorIdentity::of_reference(number));
-        Some(Remote { actor, referred: Some(referred), ..remote })
+        let held = HeldReferences::while_opening(answer);
+        Some(Remote { actor, referred: Some(referred), held, ..remote })
     }
 
     /// The route over a channel that was opened to the actor which an answer leads to.
@@ -121,11 +123,29 @@ impl<I: Interface> Remote<I> {
         self
     }
 
-    /// Holds a reference that has come over the session of this route, or lets go one that another
-    /// session has brought.
-    pub(crate) fn hold(&self, taken: TakenReference) {
+    /// Holds a reference: one that another session has brought until the channel is open, because
+    /// only then does the channel keep the actor alive.
+    pub(crate) fn hold(self: &Arc<Self>, taken: TakenReference, runtime: &Handle) {
+        let is_others = !taken.is_of(self.session());
         self.held.hold(taken);
-        self.held.keep_only(self.session());
+        if !is_others {
+            return;
+        }
+        match self.held.take_opening() {
+            Opening::Open => self.held.keep_only(self.session()),
+            Opening::Awaited => {}
+            Opening::Unanswered(answer) => {
+                let route = Arc::downgrade(self);
+                runtime.spawn(async move {
+                    // A route that was refused, or whose session has ended, needs no reference.
+                    let _ = answer.await;
+                    if let Some(route) = route.upgrade() {
+                        route.held.opened();
+                        route.held.keep_only(route.session());
+                    }
+                });
+            }
+        }
     }
 
     /// The route that a reference to the same actor has already; otherwise this one, which is shared

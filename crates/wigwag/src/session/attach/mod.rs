@@ -47,13 +47,16 @@ pub(crate) fn target_of(peer: &str, reference: u128) -> Arc<str> {
     format!("{peer}/reference-{:08x}", reference >> 96).into()
 }
 
+/// The answer to an ATTACH, once it has come. It is closed with the session.
+pub(crate) type AttachAnswer = oneshot::Receiver<Result<Attached, CallErrorKind>>;
+
 /// A channel whose ATTACH was sent.
 pub(crate) struct OpenedChannel {
     pub(crate) number: u64,
     /// The origin of its asks.
     pub(crate) origin: AskOrigin,
     pub(crate) counters: Arc<AskCounters>,
-    pub(crate) answer: oneshot::Receiver<Result<Attached, CallErrorKind>>,
+    pub(crate) answer: AttachAnswer,
 }
 
 /// An unanswered ATTACH and its waiting caller.

@@ -9,6 +9,7 @@ use wigwag_wire::DecodeError;
 use crate::limits::REFERENCES_MAX;
 use crate::lock::lock;
 use crate::session::Session;
+use crate::session::attach::AttachAnswer;
 use crate::sync::Ordering;
 
 /// A reference that has come over a session, so many times. When it is dropped, the peer is told,
@@ -34,6 +35,13 @@ impl TakenReference {
     }
 }
 
+impl TakenReference {
+    /// True if it has come over this session.
+    pub(crate) fn is_of(&self, session: &Arc<Session>) -> bool {
+        Arc::ptr_eq(&self.session, session)
+    }
+}
+
 impl Drop for TakenReference {
     fn drop(&mut self) {
         if self.times > 0 {
@@ -46,12 +54,53 @@ impl Drop for TakenReference {
 
 /// The references that a route was received as: one for each session that has brought it.
 #[derive(Default)]
-pub(crate) struct HeldReferences(Mutex<Vec<TakenReference>>);
+pub(crate) struct HeldReferences {
+    references: Mutex<Vec<TakenReference>>,
+    opening: Mutex<Opening>,
+}
+
+/// Whether the channel of a route is open, and keeps its actor alive.
+#[derive(Default)]
+pub(crate) enum Opening {
+    #[default]
+    Open,
+    /// ATTACH was sent.
+    Unanswered(AttachAnswer),
+    /// ATTACH was sent, and a task waits for the answer.
+    Awaited,
+}
 
 impl HeldReferences {
+    /// Those of a route whose ATTACH was sent and will have this answer.
+    pub(crate) fn while_opening(answer: AttachAnswer) -> HeldReferences {
+        let opening = Mutex::new(Opening::Unanswered(answer));
+        HeldReferences { opening, ..HeldReferences::default() }
+    }
+
+    /// Whether the channel is open. The caller of the first one that gets the answer waits for it,
+    /// and calls [`opened`](Self::opened) then.
+    pub(crate) fn take_opening(&self) -> Opening {
+        let mut opening = lock(&self.opening);
+        match std::mem::replace(&mut *opening, Opening::Awaited) {
+            Opening::Unanswered(answer) if answer.is_empty() && !answer.is_terminated() => {
+                Opening::Unanswered(answer)
+            }
+            Opening::Awaited => Opening::Awaited,
+            Opening::Open | Opening::Unanswered(_) => {
+                *opening = Opening::Open;
+                Opening::Open
+            }
+        }
+    }
+
+    /// The answer to ATTACH has come.
+    pub(crate) fn opened(&self) {
+        *lock(&self.opening) = Opening::Open;
+    }
+
     /// Holds a reference for as long as the route is used.
     pub(crate) fn hold(&self, mut taken: TakenReference) {
-        let mut held = lock(&self.0);
+        let mut held = lock(&self.references);
         match held.iter_mut().find(|held| Arc::ptr_eq(&held.session, &taken.session)) {
             Some(held) => held.times += std::mem::take(&mut taken.times),
             None => held.push(taken),
@@ -61,7 +110,7 @@ impl HeldReferences {
     /// Lets go what others than the peer of `session` have given: the channel to that peer keeps the
     /// actor alive.
     pub(crate) fn keep_only(&self, session: &Arc<Session>) {
-        let mut held = lock(&self.0);
+        let mut held = lock(&self.references);
         let others: Vec<_> =
             held.extract_if(.., |held| !Arc::ptr_eq(&held.session, session)).collect();
         drop(held);

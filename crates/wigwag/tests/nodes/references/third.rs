@@ -36,6 +36,46 @@ async fn a_reference_to_an_actor_of_a_third_node_goes_direct() {
     assert_eq!(next(&mut heard).await, None, "nobody holds it");
 }
 
+/// Makes a member each time, and keeps none.
+struct Nursery;
+
+#[wigwag::actor]
+impl Nursery {
+    pub fn fresh(&self) -> super::MemberRef {
+        member("new").0
+    }
+}
+
+/// Passes on what the nursery of another node has made, and keeps nothing of it.
+struct Agency(NurseryRef);
+
+#[wigwag::actor]
+impl Agency {
+    pub async fn fresh(&mut self) -> Option<super::MemberRef> {
+        self.0.fresh().ask().await.ok()
+    }
+}
+
+/// The node between lets the actor go as soon as the receiver does, which must be later than the
+/// receiver's own channel to it is open.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_actor_that_only_its_last_receiver_knows_is_alive() {
+    let (nursery, agency, client) = (node(), node(), node());
+    nursery.export("nursery", &Nursery.spawn()).unwrap();
+    let bound = nursery.listen("tcp://127.0.0.1:0").await.unwrap();
+    let there = agency.actor::<Nursery>(&format!("{bound}/nursery")).await.unwrap();
+    agency.export("agency", &Agency(there).spawn()).unwrap();
+    let bound = agency.listen("tcp://127.0.0.1:0").await.unwrap();
+    let there = client.actor::<Agency>(&format!("{bound}/agency")).await.unwrap();
+    for round in 0..200 {
+        let fresh = there.fresh().timeout(PATIENCE).ask().await.unwrap().unwrap();
+        match fresh.name().timeout(PATIENCE).ask().await {
+            Ok(name) => assert_eq!(name, "new"),
+            Err(error) => panic!("in round {round}: {}", error.error()),
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_third_node_that_cannot_be_reached_is_an_error_that_says_why() {
     let service = Node::with(NodeOptions::default().dial_references(false));
