@@ -139,6 +139,9 @@ pub const REACHES_MAX: usize = 64;
 /// How long a node that is dropped without `close` tries to write waiting output, for each session.
 pub const DROP_WAIT: Duration = Duration::from_secs(1);
 
+/// The longest time that closing a node may take; a longer one counts as this, a year.
+pub const CLOSE_TIME_MAX: Duration = Duration::from_secs(365 * 24 * 3600);
+
 /// How long `#[wigwag::main]` gives the nodes to deliver their messages after `main` has returned.
 pub const MAIN_CLOSE: Duration = Duration::from_secs(5);
 

@@ -47,6 +47,12 @@ pub const MIXED_TELLS: u8 = 0xA3;
 /// The kind of a run of [`ASK`]s of several methods.
 pub const MIXED_ASKS: u8 = 0xA4;
 
+/// True if the first of these calls is an ask, or a run of asks.
+#[inline]
+pub fn are_asks(calls: &[u8]) -> bool {
+    matches!(calls.first(), Some(&(ASK | ASK_BY | ASK_ITEMS | TRACED_ASK | ASKS | MIXED_ASKS)))
+}
+
 /// The largest end of a body whose length takes one byte.
 const SMALL_BODY_END: usize = 0x7F + 2;
 

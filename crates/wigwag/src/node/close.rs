@@ -10,7 +10,9 @@ use wigwag_link::{Code, write};
 use super::Node;
 use wigwag_actor::turn;
 
-use crate::session::{EndKind, Session};
+use crate::limits::CLOSE_TIME_MAX;
+use crate::session::{EndKind, SendState, Session};
+use crate::sync::Ordering;
 
 /// The outcome of [`Node::close`]: what was not delivered or answered in time.
 ///
@@ -55,14 +57,18 @@ pub struct CloseReport {
     pub not_delivered: u64,
     /// Frames that were sent and not acknowledged in time: delivered or not.
     pub unknown: u64,
-    /// Asks that were still without an answer.
+    /// Asks of this node that were still without an answer.
     pub unanswered: usize,
+    /// Asks of the peers that this node has not answered: their callers cannot know whether they were
+    /// handled.
+    pub answers_owed: u64,
 }
 
 impl CloseReport {
     /// True if everything was delivered and answered.
     pub fn is_clean(&self) -> bool {
-        self.not_delivered == 0 && self.unknown == 0 && self.unanswered == 0
+        let is_answered = self.unanswered == 0 && self.answers_owed == 0;
+        is_answered && self.not_delivered == 0 && self.unknown == 0
     }
 }
 
@@ -70,9 +76,12 @@ impl Node {
     /// Closes the node: delivers what was sent, within `deadline`, and reports the rest.
     ///
     /// The node stops listening and tells its peers to send no more calls. Then it waits until
-    /// everything that it has sent is acknowledged and every ask is answered, at most for
-    /// `deadline`, and ends its sessions. Calls that arrive meanwhile are still handled. A second
-    /// call finds nothing to do.
+    /// everything that it has sent is acknowledged, every ask of its own is answered, and it has
+    /// answered every ask of its peers, at most for `deadline`, and ends its sessions. Calls that
+    /// arrive meanwhile are still handled. A second call finds nothing to do.
+    ///
+    /// A handler that awaits this owes the answer to its own ask meanwhile, so it waits until
+    /// `deadline`: let a task of its own close the node.
     ///
     /// See [`CloseReport`] for an example.
     ///
@@ -86,7 +95,7 @@ impl Node {
     /// If dropped while it waits, the node takes no new calls, and its sessions last until the node
     /// is dropped.
     pub async fn close(&self, deadline: Duration) -> CloseReport {
-        let end = Instant::now() + deadline;
+        let end = Instant::now() + deadline.min(CLOSE_TIME_MAX);
         self.inner.stop_listening();
         turn::buffers::publish_all();
         let sessions = self.inner.sessions().iter().cloned().collect();
@@ -137,7 +146,8 @@ async fn wait_until_settled(session: &Session) {
         let progress = session.progress.notified();
         let (ended, settled) = {
             let sending = session.sending();
-            let settled = sending.sender.outbox.is_settled();
+            let settled =
+                sending.sender.outbox.is_settled() && answers_owed(session, &sending) == 0;
             (sending.ended.is_some(), settled)
         };
         if ended || settled && session.asks.waiting() == 0 {
@@ -147,11 +157,17 @@ async fn wait_until_settled(session: &Session) {
     }
 }
 
+/// Asks of the peer that have no completion yet.
+fn answers_owed(session: &Session, sending: &SendState) -> u64 {
+    session.asks_received.load(Ordering::Acquire).saturating_sub(sending.asks_answered)
+}
+
 fn add_unsettled(session: &Session, report: &mut CloseReport) {
     let sending = session.sending();
     let (unsent, unknown) = sending.sender.outbox.unsettled();
     report.not_delivered += unsent;
     report.unknown += unknown;
+    report.answers_owed += answers_owed(session, &sending);
     drop(sending);
     report.unanswered += session.asks.waiting();
 }

@@ -215,6 +215,8 @@ pub(crate) struct Session {
     pub(crate) last_received: AtomicU64,
     /// Channels of the peer that are open or have unhandled calls.
     pub(crate) inbound_channels: AtomicU64,
+    /// Asks of the peer that have reached an actor's queue: each has one completion.
+    pub(crate) asks_received: AtomicU64,
     shared_routes: Mutex<SharedRoutes>,
     held: HeldFrames,
     me: Weak<Session>,
@@ -308,6 +310,7 @@ impl Session {
             started_at: clock::now(),
             last_received: AtomicU64::new(0),
             inbound_channels: AtomicU64::new(0),
+            asks_received: AtomicU64::new(0),
             shared_routes: Mutex::default(),
             held: HeldFrames::default(),
             me: me.clone(),

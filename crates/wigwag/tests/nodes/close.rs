@@ -4,6 +4,7 @@
 
 mod drops;
 mod held;
+mod owed;
 mod unsent;
 
 use std::future::Future;

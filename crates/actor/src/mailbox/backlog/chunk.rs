@@ -2,14 +2,10 @@
 //! session.
 
 use bytes::Bytes;
-use wigwag_wire::call::{ASK, ASK_BY, ASK_ITEMS, ASKS, Calls, CallsPosition, MIXED_ASKS};
+use wigwag_wire::call::{Calls, CallsPosition, are_asks};
 
 use crate::limits::{INBOUND_CHUNK_CALLS_MAX, JOINED_BYTES_MAX, SPARE_BYTES_MAX};
 use crate::mailbox::mail_batch::MailBatch;
-
-fn are_asks(calls: &[u8]) -> bool {
-    matches!(calls.first(), Some(&(ASK | ASK_BY | ASK_ITEMS | ASKS | MIXED_ASKS)))
-}
 
 /// Encoded calls of a session. It takes one line of the cache, because each actor of a session that
 /// speaks to many of them has a few.

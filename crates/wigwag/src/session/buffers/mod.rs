@@ -183,6 +183,7 @@ pub(crate) fn answer(session: &Arc<Session>, asker: (u32, u32), value: &dyn DynE
             publish(session);
             let mut sending = session.sending();
             sending.statistics.asks_failed += 1;
+            sending.asks_answered += 1;
             if sending.ended.is_none() {
                 sending.sender.outbox.append(|out| write::error(out, asker, code, why));
             }

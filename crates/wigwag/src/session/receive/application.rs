@@ -10,6 +10,7 @@ use wigwag_link::application::{self, Application, Attach, Found, ItemEnd, LongCa
 use wigwag_link::credit::{Grant, StreamId};
 use wigwag_link::recv_half::{ChannelCalls, ItemRun, ReplyRun, next_item};
 use wigwag_link::{Code, LinkError};
+use wigwag_wire::call::are_asks;
 use wigwag_wire::gathered::part_of;
 use wigwag_wire::{BufferSlice, Reader};
 
@@ -57,6 +58,7 @@ impl Application for Inbound<'_> {
 
     fn batch_ended(&mut self) {
         self.replies.publish(self.session);
+        self.count_asks();
         if self.session.is_draining() {
             // A closing node may wait for the last answer, which may have been in this batch.
             self.session.progress.notify_waiters();
@@ -117,6 +119,9 @@ impl Application for Inbound<'_> {
         run: &ChannelCalls<'_>,
     ) -> Result<(), LinkError> {
         self.calls += run.calls as u64;
+        if are_asks(run.bytes) {
+            self.asks += run.calls as u64;
+        }
         if run.bytes.len() >= SHARED_CALLS_BYTES_MIN
             && let Some(calls) = part_of(self.message, run.bytes)
         {
@@ -128,11 +133,13 @@ impl Application for Inbound<'_> {
     }
 
     fn long_call(&mut self, channel: &mut InboundChannel, call: LongCall) -> Result<(), LinkError> {
+        self.asks += u64::from(are_asks(&call.frame));
         channel.queue.accept_shared(call.frame, 1, call.units);
         Ok(())
     }
 
     fn publish(&mut self, channel: &mut InboundChannel) {
+        self.count_asks();
         channel.queue.publish();
     }
 
@@ -143,6 +150,8 @@ impl Application for Inbound<'_> {
         arguments: &[u8],
         units: u64,
     ) {
+        self.asks += 1;
+        self.count_asks();
         // The schema is known here, so the actor is not woken.
         channel.owner.freed(units);
         let Some(actor) = &channel.actor else {

@@ -139,6 +139,7 @@ impl ChannelOwner {
         let detail: String = detail.chars().take(ERROR_TEXT_CHARS_MAX).collect();
         let mut sending = session.sending();
         sending.statistics.asks_failed += 1;
+        sending.asks_answered += 1;
         match kind {
             CallErrorKind::Cancelled => sending.statistics.asks_cancelled += 1,
             CallErrorKind::DeadlinePassed => sending.statistics.asks_expired += 1,

@@ -21,6 +21,7 @@ use crate::session::Session;
 use crate::session::receive::inbound::ChannelOwner;
 use crate::session::receive::pipelined::PipelinedReplies;
 use crate::streams::inbox::Inbox;
+use crate::sync::Ordering;
 
 mod application;
 mod found;
@@ -121,6 +122,8 @@ struct Inbound<'a> {
     stream: Option<(StreamId, Arc<Inbox>)>,
     /// Calls of the message.
     calls: u64,
+    /// The asks among them that the session has not counted yet.
+    asks: u64,
 }
 
 impl<'a> Inbound<'a> {
@@ -131,7 +134,15 @@ impl<'a> Inbound<'a> {
         replies: &'a mut PipelinedReplies,
         message: &'a Bytes,
     ) -> Inbound<'a> {
-        let (floor, stream, calls) = (u32::MAX, None, 0);
-        Inbound { session, weak, ours, exports, replies, floor, message, stream, calls }
+        let (floor, stream, calls, asks) = (u32::MAX, None, 0, 0);
+        Inbound { session, weak, ours, exports, replies, floor, message, stream, calls, asks }
+    }
+
+    /// Counts asks before an actor can answer them.
+    fn count_asks(&mut self) {
+        if self.asks > 0 {
+            let asks = std::mem::take(&mut self.asks);
+            self.session.asks_received.fetch_add(asks, Ordering::Release);
+        }
     }
 }

@@ -49,6 +49,8 @@ pub(crate) struct SendState {
     /// The peer takes no new calls, or this node is closing.
     pub(crate) draining: bool,
     pub(crate) statistics: SessionStatistics,
+    /// Asks of the peer that have a completion, of those that `Session::asks_received` counts.
+    pub(crate) asks_answered: u64,
     /// Producers of streams that wait for room in the outbox, each once.
     pub(crate) waiting_producers: Vec<Arc<Outlet>>,
     /// Channels opened so far.
@@ -73,6 +75,7 @@ impl SendState {
             is_end_told: false,
             draining: false,
             statistics: SessionStatistics::default(),
+            asks_answered: 0,
             waiting_producers: Vec::new(),
             channels_opened: 0,
             links: 0,

@@ -16,6 +16,7 @@ impl Frames {
         self.run.close(&mut self.encoded);
         self.encoded.extend(frames);
         self.of_no_channel += count;
+        self.answered += count;
         self.flush = true;
     }
 
@@ -45,6 +46,7 @@ impl Frames {
         } else if body as u64 > frame_max {
             let long = LongFrame::take(&mut self.encoded, before);
             let mut sending = session.sending();
+            sending.asks_answered += 1;
             if sending.ended.is_none() {
                 sending.sender.long_answer(long);
             }
@@ -52,6 +54,7 @@ impl Frames {
             return;
         }
         self.of_no_channel += 1;
+        self.answered += 1;
         self.flush = true;
     }
 

@@ -65,6 +65,8 @@ pub(crate) struct Frames {
     pub(crate) encoded: Buffer,
     /// Answers and items in `encoded`, which belong to no channel.
     of_no_channel: u64,
+    /// The asks of the peer that the answers in `encoded` complete.
+    answered: u64,
     run: RunBuilder,
     /// The further calls of the current run, while it is handed out.
     handed_out: Option<RunRest>,
@@ -108,6 +110,7 @@ impl Default for Frames {
         Frames {
             encoded: Buffer::new(),
             of_no_channel: 0,
+            answered: 0,
             run: RunBuilder::default(),
             handed_out: None,
             closed: None,

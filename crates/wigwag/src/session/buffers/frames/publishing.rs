@@ -109,6 +109,7 @@ impl Frames {
         let mut wakers: Vec<Waker> = Vec::new();
         let mut to_detach = Vec::new();
         let mut sending = session.sending();
+        sending.asks_answered += std::mem::take(&mut self.answered);
         let ended = sending.ended.clone();
         let leases = &mut self.leases;
         self.called_channels.retain(|&channel| {
