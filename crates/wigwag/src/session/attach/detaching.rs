@@ -10,6 +10,8 @@ impl Session {
     /// Detaches a channel whose last reference was dropped. Its number must not be used again
     /// before, or an old reference would reach another actor.
     pub(crate) fn detach(&self, channel: u64) {
+        // Dropped at the end, without the lock: the watchers are code of others.
+        let _watchers;
         let mut guard = self.sending();
         let sending = &mut *guard;
         let unsent = sending.publish_closed_runs(channel);
@@ -17,6 +19,8 @@ impl Session {
         let Some(open) = sending.channels.get_mut(channel as usize) else {
             return;
         };
+        // The peer answers with DETACHED, which says nothing of the actor: it may live on.
+        _watchers = std::mem::take(&mut open.end_watchers);
         open.holders.forget_closed();
         if let (Some(unsent), Some(ended)) = (unsent, &sending.ended) {
             let why = ended.why.clone();

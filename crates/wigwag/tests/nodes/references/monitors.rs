@@ -35,6 +35,11 @@ impl Host {
         self.members.push(member);
     }
 
+    /// Monitors a member and holds no reference to it.
+    pub fn glance(&mut self, member: MemberRef, this: &This<Self>) {
+        this.monitor_ref(&member).unwrap();
+    }
+
     pub fn watch_here(&mut self, member: Local<MemberRef>, this: &This<Self>) -> Local<Monitor> {
         Local(this.monitor_ref(&member.0).unwrap())
     }
@@ -116,16 +121,31 @@ async fn the_end_of_an_actor_of_another_process_is_told_with_its_reason() {
     guest.handle().unwrap().stop();
     assert_eq!(reason(&mut downs).await, Reason::Shutdown);
 
-    let (killed, member) = self::guest();
+    let (killed, member) = guest();
     host.watch(member).ask().await.unwrap();
     killed.handle().unwrap().kill();
     assert_eq!(reason(&mut downs).await, Reason::Killed);
 
-    let (failing, member) = self::guest();
+    let (failing, member) = guest();
     host.watch(member).ask().await.unwrap();
     failing.fail().tell().await.unwrap();
     assert_eq!(reason(&mut downs).await, Reason::Panicked("the guest has failed".into()));
     assert!(downs.try_recv().is_err(), "a monitor that was removed is not told");
+}
+
+#[tokio::test]
+async fn a_monitor_ends_in_silence_with_the_last_reference() {
+    let Stage { service: _service, client: _client, host, relay: _relay, mut downs } =
+        stage().await;
+    let (living, member) = guest();
+    host.glance(member).ask().await.unwrap();
+    // Its channel is closed behind that of the first one, and the peer answers in this order.
+    let (guest, member) = guest();
+    host.watch(member).ask().await.unwrap();
+    guest.handle().unwrap().stop();
+    assert_eq!(reason(&mut downs).await, Reason::Shutdown);
+    assert!(downs.try_recv().is_err(), "an actor that lives was reported as ended");
+    assert_eq!(living.name().ask().await.unwrap(), "guest");
 }
 
 #[tokio::test]
@@ -168,7 +188,7 @@ async fn an_actor_that_has_ended_is_told_at_once() {
     let down = tokio::time::timeout(PATIENCE, downs.recv()).await.unwrap().unwrap();
     assert_eq!((down.monitor, down.reason), (monitor.0, Reason::Killed));
     // Of this process.
-    let (guest, member) = self::guest();
+    let (guest, member) = guest();
     let monitor = host.watch_here(Local(member)).ask().await.unwrap();
     guest.handle().unwrap().stop();
     let down = tokio::time::timeout(PATIENCE, downs.recv()).await.unwrap().unwrap();
