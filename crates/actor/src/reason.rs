@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// Characters of a reason that other processes are told at most.
@@ -25,7 +26,8 @@ pub enum Reason {
     Panicked(Arc<str>),
     /// It ended itself because of an error of its own, with this text.
     Failed(Arc<str>),
-    /// Another actor that it is linked to ended, for the reason inside.
+    /// Another actor that it is linked to ended, for the reason inside: along a chain of links, the
+    /// reason of the first one that ended.
     Linked(Arc<Reason>),
     /// Its supervisor gave up: it failed too often.
     RestartsExceeded,
@@ -106,10 +108,36 @@ impl Reason {
         }
     }
 
-    pub(crate) fn panicked(payload: &(dyn Any + Send)) -> Reason {
+    /// The reason of a panic with this payload.
+    pub(crate) fn panicked(payload: Box<dyn Any + Send>) -> Reason {
         let text = payload.downcast_ref::<&str>().copied();
         let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
-        Reason::Panicked(text.unwrap_or("a panic without a message").into())
+        let reason = Reason::Panicked(text.unwrap_or("a panic without a message").into());
+        // The destructor of the payload may panic too, with a payload whose destructor does.
+        if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+            std::mem::forget(again);
+        }
+        reason
+    }
+
+    /// The end of another actor for this reason, as the reason for the end of one that is linked to
+    /// it. Of a chain of links, the first end is kept: a reason for each link would take memory, and
+    /// a stack, as long as the chain.
+    pub(crate) fn of_link(self) -> Reason {
+        match self {
+            Reason::Linked(first) => Reason::Linked(first),
+            own => Reason::Linked(Arc::new(own)),
+        }
+    }
+
+    /// This reason without links of links, which an actor may have made of what it was told.
+    pub(crate) fn without_chain(mut self) -> Reason {
+        while let Reason::Linked(inner) = &self
+            && let Reason::Linked(_) = &**inner
+        {
+            self = Reason::clone(inner);
+        }
+        self
     }
 }
 

@@ -77,6 +77,7 @@ impl<M: Send + 'static> AnyActor for Mailbox<M> {
     }
 
     fn end(self: Arc<Self>, reason: Reason) {
+        let reason = reason.without_chain();
         // Before the end becomes visible: a caller that sees the end must find the mailbox shut.
         self.shut();
         let Some(watchers) = self.control.end(&reason) else { return };

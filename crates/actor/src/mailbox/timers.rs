@@ -208,7 +208,7 @@ impl<M: Send + 'static> Timers<M> {
             match made {
                 Ok(message) => self.made(number, message, make, &mailbox),
                 Err(payload) => {
-                    mailbox.order(ControlMessage::Stop(Reason::panicked(&*payload)));
+                    mailbox.order(ControlMessage::Stop(Reason::panicked(payload)));
                 }
             }
         }

@@ -1,7 +1,6 @@
 //! Lifecycle hooks of an actor: its start, its end, and the end of actors that it watches.
 
 use std::future::{Future, ready};
-use std::sync::Arc;
 
 use crate::lifecycle::monitor::{Down, Exit};
 use crate::reason::Reason;
@@ -51,6 +50,6 @@ pub trait Life: Interface {
     /// for that reason. The default returns one, unless the other actor's end was wanted.
     fn exited(&mut self, this: &This<Self>, exit: Exit) -> Result<(), Reason> {
         let _ = this;
-        if exit.reason.is_wanted() { Ok(()) } else { Err(Reason::Linked(Arc::new(exit.reason))) }
+        if exit.reason.is_wanted() { Ok(()) } else { Err(exit.reason.of_link()) }
     }
 }

@@ -217,7 +217,7 @@ impl<M> SideBySide<M> {
         let first = || span.in_scope(|| actor.handle_side_by_side(message, reply));
         let work = catch_unwind(AssertUnwindSafe(first));
         drop(entered);
-        match work.map_err(|payload| Reason::panicked(&*payload))? {
+        match work.map_err(Reason::panicked)? {
             Some(work) if self.spans.is_some() => {
                 let work = Box::pin(work.instrument(span));
                 self.run(Running { work, key, owner, caller, is_ask, trace });
@@ -274,7 +274,7 @@ impl<M> SideBySide<M> {
                 let owner = running.owner.iter();
                 owner.for_each(|owner| owner.handled(u64::from(!is_ask), u64::from(is_ask)));
             }
-            Err(payload) => self.failed = Some(Reason::panicked(&*payload)),
+            Err(payload) => self.failed = Some(Reason::panicked(payload)),
         }
         let ended = self.slots[at].running.take();
         self.free.push(at);

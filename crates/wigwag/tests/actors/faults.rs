@@ -17,6 +17,7 @@ mod circles;
 mod trees;
 mod threads;
 mod shutdown;
+mod destructors;
 
 const SECOND: Duration = Duration::from_secs(1);
 

@@ -58,7 +58,7 @@ pub(crate) fn replace<I, E>(
     match catch_unwind(AssertUnwindSafe(|| convert(state))) {
         Ok(Ok(new)) => Ok(std::mem::replace(state, new)),
         Ok(Err(why)) => Err(ReplaceError::Refused(why)),
-        Err(payload) => Err(ReplaceError::Panicked(match Reason::panicked(&*payload) {
+        Err(payload) => Err(ReplaceError::Panicked(match Reason::panicked(payload) {
             Reason::Panicked(text) => text.to_string(),
             other => other.to_string(),
         })),

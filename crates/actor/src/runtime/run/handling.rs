@@ -250,7 +250,7 @@ pub(crate) fn handle_call<A: Actor>(
 
 #[inline(always)]
 fn caught<T>(enter: impl FnOnce() -> T) -> Result<T, Reason> {
-    catch_unwind(AssertUnwindSafe(enter)).map_err(|payload| Reason::panicked(&*payload))
+    catch_unwind(AssertUnwindSafe(enter)).map_err(Reason::panicked)
 }
 
 /// Handles the calls of a chunk, in `scope` if it is a rare one; returns those that have not begun.

@@ -80,7 +80,16 @@ pub(super) fn is_known(reason: &Reason) -> bool {
 }
 
 pub(super) fn caught<T>(hook: impl FnOnce() -> T) -> Result<T, Reason> {
-    catch_unwind(AssertUnwindSafe(hook)).map_err(|payload| Reason::panicked(&*payload))
+    catch_unwind(AssertUnwindSafe(hook)).map_err(Reason::panicked)
+}
+
+/// Drops the state of an actor that ends for `reason`. Returns that reason, or that the destructor has
+/// panicked if the end was wanted.
+pub(super) fn dropped<A>(actor: A, reason: Reason) -> Reason {
+    match caught(|| while_ending(|| drop(actor))) {
+        Err(panicked) if reason.is_wanted() => panicked,
+        _ => reason,
+    }
 }
 
 /// Runs the handler of a call of `caller`, or a hook, that may wait, until it ends, panics, or its
@@ -95,14 +104,15 @@ pub(super) async fn guarded<T>(
         if control.register(context)
             && let Some(reason) = control.ended()
         {
-            while_ending(|| future.set(None));
+            // The reason of the end stands, also if a destructor panics.
+            let _ = caught(|| while_ending(|| future.set(None)));
             return Poll::Ready(Err(reason));
         }
         let Some(future) = future.as_mut().as_pin_mut() else { return Poll::Pending };
         let _call = caller.as_ref().map(enter_call);
         match catch_unwind(AssertUnwindSafe(|| future.poll(context))) {
             Ok(poll) => poll.map(Ok),
-            Err(payload) => Poll::Ready(Err(Reason::panicked(&*payload))),
+            Err(payload) => Poll::Ready(Err(Reason::panicked(payload))),
         }
     })
     .await

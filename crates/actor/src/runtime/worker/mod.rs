@@ -19,7 +19,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use guarded::{guarded, is_known, report};
+use guarded::{dropped, guarded, is_known, report};
 
 use crate::lifecycle::handle::AnyActor;
 use crate::mailbox::stash::Stash;
@@ -27,7 +27,6 @@ use crate::mailbox::{Mailbox, NextMail};
 use crate::options::RunConfig;
 use crate::reason::Reason;
 use crate::reference::interface::Interface;
-use crate::reply::while_ending;
 use crate::runtime::actor::Actor;
 use crate::runtime::run::handling::{SessionAnswers, Unhandled, handle_one};
 use crate::runtime::run::spans::Spans;
@@ -198,16 +197,15 @@ impl<A: Actor> Worker<A> {
             return;
         };
         if !A::HAS_HOOKS || !is_known(&reason) {
-            self.state = WorkerState::Over(Some(reason));
-            return while_ending(|| drop(actor));
+            self.state = WorkerState::Over(Some(dropped(actor, reason)));
+            return;
         }
         let mailbox = self.mailbox.clone();
         self.state = WorkerState::Ending(Box::pin(async move {
             let this = This::new(mailbox.clone());
             let stopped = guarded(mailbox.control(), None, actor.stopped(&this, &reason)).await;
-            while_ending(|| drop(actor));
             // The actor was killed meanwhile or the hook panicked: it did not end in good order.
-            stopped.err().inspect(|why| report(&mailbox, why)).unwrap_or(reason)
+            dropped(actor, stopped.err().inspect(|why| report(&mailbox, why)).unwrap_or(reason))
         }));
     }
 

@@ -72,7 +72,7 @@ impl<A: Actor, F: Fn() -> A + Send + Sync + 'static> ChildTask<A, F> {
         let first = self.start_sender.take();
         match catch_unwind(AssertUnwindSafe(&*self.make)) {
             Err(payload) => {
-                let reason = Reason::panicked(&*payload);
+                let reason = Reason::panicked(payload);
                 if let Some(start_sender) = first {
                     let _ = start_sender.send(Err(reason.clone()));
                 }
