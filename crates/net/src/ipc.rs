@@ -9,11 +9,13 @@
 //! at most 107 bytes.
 
 use std::io;
-use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use socket2::{Domain, SockAddr, Socket, Type};
 use tokio::net::{UnixListener, UnixStream};
+use tokio::time::{Instant, sleep};
 use wigwag_wire::Framing;
 
 use crate::abstract_name;
@@ -80,11 +82,9 @@ pub(crate) fn listen_at(
         return abstract_name::listen(address, name.as_bytes(), options);
     }
     let path = PathBuf::from(address.rest());
-    let listener = take_over(&path)
-        .and_then(|()| bind(&path, &options))
-        .map_err(|error| NetError::new(address, listen_kind(error)))?;
-    let (address, file) = (address.clone(), Some(SocketFile(path)));
-    Ok(BoundUnixListener { listener, address, options, _file: file })
+    let bound = take_over(&path).and_then(|()| bind(&path, &options));
+    let (listener, file) = bound.map_err(|error| NetError::new(address, listen_kind(error)))?;
+    Ok(BoundUnixListener { listener, address: address.clone(), options, _file: Some(file) })
 }
 
 /// Connects to the path of `address`, or to the abstract name behind `@`.
@@ -95,10 +95,27 @@ pub(crate) async fn dial_at(address: &Address) -> Result<UnixStream, NetError> {
     }
 }
 
-/// Connects to a path, or to an abstract name with its zero byte in front.
+/// The longest wait for room in the backlog of a listener.
+const BACKLOG_TIME: Duration = Duration::from_secs(5);
+
+/// Connects to a path, or to an abstract name with its zero byte in front. While the backlog of the
+/// listener is full, it tries again: nothing tells that there is room.
 pub(crate) async fn connect(address: &Address, path: &Path) -> Result<UnixStream, NetError> {
-    let connected = UnixStream::connect(path).await;
-    connected.map_err(|error| NetError::new(address, dial_kind(error)))
+    let (begun, mut pause) = (Instant::now(), Duration::from_millis(1));
+    loop {
+        let kind = match UnixStream::connect(path).await {
+            Ok(stream) => return Ok(stream),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                NetErrorKind::TimedOut(BACKLOG_TIME)
+            }
+            Err(error) => return Err(NetError::new(address, dial_kind(error))),
+        };
+        if begun.elapsed() >= BACKLOG_TIME {
+            return Err(NetError::new(address, kind));
+        }
+        sleep(pause).await;
+        pause = (pause * 2).min(Duration::from_millis(100));
+    }
 }
 
 /// The error for a path or name that is too long.
@@ -121,8 +138,14 @@ pub(crate) fn listen_kind(error: io::Error) -> NetErrorKind {
 
 /// Removes the file of a listener that no longer exists; an address in use is left alone.
 fn take_over(path: &Path) -> io::Result<()> {
-    match std::os::unix::net::UnixStream::connect(path) {
-        Ok(_) => Err(io::ErrorKind::AddrInUse.into()),
+    let probe = Socket::new(Domain::UNIX, Type::STREAM, None)?;
+    // A listener whose backlog is full does not answer.
+    probe.set_nonblocking(true)?;
+    match probe.connect(&SockAddr::unix(path)?) {
+        Ok(()) => Err(io::ErrorKind::AddrInUse.into()),
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+            Err(io::ErrorKind::AddrInUse.into())
+        }
         Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
             if std::fs::symlink_metadata(path)?.file_type().is_socket() {
                 std::fs::remove_file(path)
@@ -134,8 +157,10 @@ fn take_over(path: &Path) -> io::Result<()> {
     }
 }
 
-fn bind(path: &Path, options: &ListenOptions) -> io::Result<UnixListener> {
-    listen(make(path, options)?, options.backlog)
+fn bind(path: &Path, options: &ListenOptions) -> io::Result<(UnixListener, SocketFile)> {
+    let socket = make(path, options)?;
+    let file = SocketFile::made(path)?;
+    Ok((listen(socket, options.backlog)?, file))
 }
 
 /// Creates a socket with its name and permissions. No peer can connect before it listens.
@@ -196,111 +221,34 @@ impl BoundUnixListener {
     }
 }
 
-/// The file of a listening socket; dropping it removes the file.
-pub(crate) struct SocketFile(PathBuf);
+/// The file of a listening socket. Dropping it removes the file, unless another one has its path: of a
+/// listener that came when this file had been removed.
+pub(crate) struct SocketFile {
+    path: PathBuf,
+    /// Device and inode.
+    identity: (u64, u64),
+}
+
+impl SocketFile {
+    /// The file at `path`, which was made just now.
+    fn made(path: &Path) -> io::Result<SocketFile> {
+        Ok(SocketFile { path: path.to_owned(), identity: identity_of(path)? })
+    }
+}
+
+fn identity_of(path: &Path) -> io::Result<(u64, u64)> {
+    let file = std::fs::symlink_metadata(path)?;
+    Ok((file.dev(), file.ino()))
+}
 
 impl Drop for SocketFile {
     fn drop(&mut self) {
-        // The file may have been removed already, which is fine.
-        let _ = std::fs::remove_file(&self.0);
+        if identity_of(&self.path).is_ok_and(|found| found == self.identity) {
+            // It may have been removed in between, which is fine.
+            let _ = std::fs::remove_file(&self.path);
+        }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::options::Permissions;
-
-    #[tokio::test]
-    async fn the_file_has_the_chosen_permissions() {
-        let folder = std::env::temp_dir().join(format!("wigwag-rights-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        let path = folder.join("socket");
-        let address = Address::new("ipc", path.to_string_lossy());
-        for mode in [0o600, 0o660, 0o666] {
-            let permissions = Permissions::new(mode).unwrap();
-            let options = ListenOptions::default().permissions(permissions);
-            let listener = Ipc.listen(&address, options).await.unwrap();
-            let found = std::fs::metadata(&path).unwrap().permissions().mode();
-            assert_eq!(found & 0o777, mode);
-            drop(listener);
-            assert!(!path.exists());
-        }
-        std::fs::remove_dir_all(&folder).unwrap();
-    }
-
-    #[tokio::test]
-    async fn a_missing_directory_is_named_to_a_listener_and_is_no_listener_to_a_dialer() {
-        let file = std::env::temp_dir().join(format!("wigwag-file-{}", std::process::id()));
-        std::fs::write(&file, "a file is no directory").unwrap();
-        for path in ["/no/such/directory/socket".into(), file.join("socket")] {
-            let address = Address::new("ipc", path.to_string_lossy());
-            let refused = Ipc.listen(&address, ListenOptions::default()).await.err().unwrap();
-            assert!(matches!(refused.kind, NetErrorKind::NoDirectory), "{refused}");
-            assert!(refused.hint().contains("make the directory"), "{refused}");
-        }
-        std::fs::remove_file(&file).unwrap();
-        let address = Address::new("ipc", "/no/such/directory/socket");
-        let refused = Ipc.dial(&address, DialOptions::default()).await.err().unwrap();
-        assert!(matches!(refused.kind, NetErrorKind::NobodyListens), "{refused}");
-    }
-
-    #[tokio::test]
-    async fn permissions_are_set_before_a_peer_can_connect() {
-        let path = std::env::temp_dir().join(format!("wigwag-before-{}", std::process::id()));
-        let options = ListenOptions::default().permissions(Permissions::new(0o600).unwrap());
-        let socket = make(&path, &options).unwrap();
-        let mode = || std::fs::metadata(&path).unwrap().permissions().mode() & 0o777;
-        assert_eq!(mode(), 0o600);
-        let refused = std::os::unix::net::UnixStream::connect(&path).unwrap_err();
-        assert_eq!(refused.kind(), io::ErrorKind::ConnectionRefused);
-        let _listener = listen(socket, 1).unwrap();
-        std::os::unix::net::UnixStream::connect(&path).unwrap();
-        assert_eq!(mode(), 0o600);
-        std::fs::remove_file(&path).unwrap();
-    }
-
-    /// Only a socket without a listener is taken over.
-    #[tokio::test]
-    async fn a_file_that_is_no_socket_is_left_alone() {
-        let folder = std::env::temp_dir().join(format!("wigwag-kept-{}", std::process::id()));
-        std::fs::create_dir_all(folder.join("folder")).unwrap();
-        std::fs::write(folder.join("file"), "of the user").unwrap();
-        std::os::unix::fs::symlink(folder.join("file"), folder.join("link")).unwrap();
-        for name in ["file", "folder", "link"] {
-            let address = Address::new("ipc", folder.join(name).to_string_lossy());
-            let refused = Ipc.listen(&address, ListenOptions::default()).await.err().unwrap();
-            assert!(matches!(refused.kind, NetErrorKind::InUse), "{name}: {refused}");
-        }
-        assert_eq!(std::fs::read_to_string(folder.join("link")).unwrap(), "of the user");
-        assert!(folder.join("folder").is_dir());
-        std::fs::remove_dir_all(&folder).unwrap();
-    }
-
-    #[tokio::test]
-    async fn the_kernel_reports_the_credentials_of_the_peer() {
-        let address = Address::new("ipc", format!("@wigwag-who-{}", std::process::id()));
-        let listener = Ipc.listen(&address, ListenOptions::default()).await.unwrap();
-        let dialled = Ipc.dial(&address, DialOptions::default()).await.unwrap();
-        let accepted = listener.accept().await.unwrap();
-        for end in [&dialled, &accepted] {
-            let who = end.credentials.unwrap();
-            assert_eq!(who.pid, i32::try_from(std::process::id()).ok());
-        }
-        assert_eq!(dialled.credentials, accepted.credentials);
-        let local = accepted.local.unwrap();
-        assert!(local.starts_with("abstract://wigwag-who-"), "{local}");
-    }
-
-    #[tokio::test]
-    async fn a_name_that_is_too_long_is_a_bad_address() {
-        for text in [format!("/tmp/{}", "x".repeat(200)), format!("@{}", "x".repeat(200))] {
-            let address = Address::new("ipc", text);
-            let listened = Ipc.listen(&address, ListenOptions::default()).await.err().unwrap();
-            let dialled = Ipc.dial(&address, DialOptions::default()).await.err().unwrap();
-            for refused in [listened, dialled] {
-                assert!(matches!(refused.kind, NetErrorKind::BadAddress { .. }), "{refused}");
-            }
-        }
-    }
-}
+mod tests;
