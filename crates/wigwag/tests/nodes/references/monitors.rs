@@ -121,12 +121,12 @@ async fn the_end_of_an_actor_of_another_process_is_told_with_its_reason() {
     guest.handle().unwrap().stop();
     assert_eq!(reason(&mut downs).await, Reason::Shutdown);
 
-    let (killed, member) = guest();
+    let (killed, member) = self::guest();
     host.watch(member).ask().await.unwrap();
     killed.handle().unwrap().kill();
     assert_eq!(reason(&mut downs).await, Reason::Killed);
 
-    let (failing, member) = guest();
+    let (failing, member) = self::guest();
     host.watch(member).ask().await.unwrap();
     failing.fail().tell().await.unwrap();
     assert_eq!(reason(&mut downs).await, Reason::Panicked("the guest has failed".into()));
@@ -140,9 +140,9 @@ async fn a_monitor_ends_in_silence_with_the_last_reference() {
     let (living, member) = guest();
     host.glance(member).ask().await.unwrap();
     // Its channel is closed behind that of the first one, and the peer answers in this order.
-    let (guest, member) = guest();
+    let (stopping, member) = guest();
     host.watch(member).ask().await.unwrap();
-    guest.handle().unwrap().stop();
+    stopping.handle().unwrap().stop();
     assert_eq!(reason(&mut downs).await, Reason::Shutdown);
     assert!(downs.try_recv().is_err(), "an actor that lives was reported as ended");
     assert_eq!(living.name().ask().await.unwrap(), "guest");
@@ -188,7 +188,7 @@ async fn an_actor_that_has_ended_is_told_at_once() {
     let down = tokio::time::timeout(PATIENCE, downs.recv()).await.unwrap().unwrap();
     assert_eq!((down.monitor, down.reason), (monitor.0, Reason::Killed));
     // Of this process.
-    let (guest, member) = guest();
+    let (guest, member) = self::guest();
     let monitor = host.watch_here(Local(member)).ask().await.unwrap();
     guest.handle().unwrap().stop();
     let down = tokio::time::timeout(PATIENCE, downs.recv()).await.unwrap().unwrap();
