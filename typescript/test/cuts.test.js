@@ -11,8 +11,9 @@ import { storm } from "./support/storm.js";
 const HEARTBEAT = 30;
 const CUTS = 100;
 
+// Its work is bounded by its count; the limit is for machines with much more load than processors.
 for (const carrier of ["webSocket", "longPoll"]) {
-  test(`nothing is lost, doubled or reordered over a hundred cuts of a ${carrier}`, { timeout: 60_000 }, async () => {
+  test(`nothing is lost, doubled or reordered over a hundred cuts of a ${carrier}`, { timeout: 180_000 }, async () => {
     const service = await startService({ heartbeat: HEARTBEAT });
     const cutter = new Cutter({ seed: 7, most: CUTS });
     const relay = await startRelay(service.http, { cutter, refusesWebSocket: carrier === "longPoll" });
