@@ -6,6 +6,7 @@ import * as Code from "../dist/wire/code.js";
 import { text } from "../dist/wire/bytes.js";
 import * as Frame from "../dist/wire/frame.js";
 import * as Local from "../dist/wire/local.js";
+import { Channel } from "../dist/session/channel.js";
 import { Outgoing } from "../dist/items/outgoing.js";
 import { SessionValues } from "../dist/api/session_values.js";
 import { Inbound } from "../dist/host/inbound.js";
@@ -165,6 +166,17 @@ test("an ask that waits for credit is withdrawn without a frame", () => {
   assert.equal(failed.code, Local.Withdrawn);
   peer.send([Frame.CREDIT, 0, 64, 0]);
   assert.equal(of(peer.frames, Frame.ASK).length, 0);
+});
+
+test("a channel that is given up before its ATTACH is never attached", () => {
+  const peer = new Peer({ limits: { attachPendingMax: 1 } }).open();
+  const [first, second, third] = [97, 98, 99].map((letter) => new Channel(0, new Uint8Array([letter])));
+  for (const channel of [first, second, third]) peer.session.outbound.attach(channel, 0n);
+  peer.session.outbound.detach(second);
+  peer.take();
+  peer.send([Frame.ATTACHED, first.number, 64, 7n, 0, NONE]);
+  const attached = of(peer.frames, Frame.ATTACH).map(({ fields }) => text(fields.bytes(2)));
+  assert.deepEqual([attached, of(peer.frames, Frame.DETACH).length], [["a", "c"], 0]);
 });
 
 test("items free their window, and ITEM_CREDIT goes at half of it and again after a cut", () => {

@@ -6,8 +6,6 @@ export class Channel {
   /** The number on the wire, from ATTACH on. */
   number = -1;
   state: "waiting" | "attaching" | "attached" | "detaching" | "ended" = "waiting";
-  /** The ATTACH counts as one that the peer has not answered. */
-  isPending = false;
   /** Units that may be used and that are used; sums since ATTACH. */
   limit = 0;
   used = 0;

@@ -33,7 +33,7 @@ export class Refused extends Error {
     readonly code: number,
     why: string,
     /** True if a later try may succeed. */
-    readonly isPassing: boolean,
+    readonly isPassing = false,
   ) {
     super(why);
   }
@@ -50,7 +50,7 @@ export class Handshake {
   #peerHello: Uint8Array = new Uint8Array(0);
   #isProven = false;
   /** Messages to write. */
-  readonly output: Uint8Array[] = [];
+  readonly output: Uint8Array[];
 
   constructor(
     private readonly identity: Identity,
@@ -61,7 +61,7 @@ export class Handshake {
     const { node, incarnation, limits } = identity;
     const numbers = { versionMin: VERSION, versionMax: VERSION, offered: wire.OFFERED, required: 0n };
     this.#hello = wire.hello({ ...numbers, node, incarnation, nonce: this.#nonce, limits });
-    this.output.push(this.#hello);
+    this.output = [this.#hello];
   }
 
   /** Takes a message of the listener. The end of the opening, if it was the last. */
@@ -77,12 +77,12 @@ export class Handshake {
     if (type === Opening.AUTH && this.identity.key !== undefined) {
       this.#isProven = this.identity.key.isProvenBy(reader, this.#hello, this.#peerHello);
       if (this.#isProven) return undefined;
-      throw new Refused(Code.AuthFailed, UNPROVEN, false);
+      throw new Refused(Code.AuthFailed, UNPROVEN);
     }
     const isEnd = type === (this.resumable ? Opening.RESUMED : Opening.OPENED);
     if (!isEnd) throw new Broken(Code.Protocol, "the messages of an opening have an order");
     if (this.identity.key !== undefined && !this.#isProven) {
-      throw new Refused(Code.AuthFailed, UNPROVEN, false);
+      throw new Refused(Code.AuthFailed, UNPROVEN);
     }
     if (this.resumable === undefined) {
       return { kind: "opened", peer: this.#peer, ...wire.parseOpened(reader) };
@@ -97,13 +97,13 @@ export class Handshake {
     this.#peer = peer;
     this.#peerHello = content.slice();
     if (peer.versionMin > VERSION || peer.versionMax < VERSION) {
-      throw new Refused(Code.Version, `the node speaks versions ${peer.versionMin} to ${peer.versionMax}`, false);
+      throw new Refused(Code.Version, `the node speaks versions ${peer.versionMin} to ${peer.versionMax}`);
     }
     if ((peer.required & ~wire.OFFERED) !== 0n) {
-      throw new Refused(Code.FeatureRequired, "the node requires a feature that this client lacks", false);
+      throw new Refused(Code.FeatureRequired, "the node requires a feature that this client lacks");
     }
     if (!wire.offers(peer, NEEDED)) {
-      throw new Refused(Code.FeatureRequired, "the node lacks resuming, parts, streams or cancelling", false);
+      throw new Refused(Code.FeatureRequired, "the node lacks resuming, parts, streams or cancelling");
     }
     const { key, session, name } = this.identity;
     if (key !== undefined) {
@@ -120,7 +120,7 @@ export class Handshake {
       throw new Refused(Code.SessionUnknown, "another node is at the address", isNamed);
     }
     if (!isSame(peer.incarnation, known.incarnation)) {
-      throw new Refused(Code.SessionUnknown, "the node has been started anew", false);
+      throw new Refused(Code.SessionUnknown, "the node has been started anew");
     }
     const nonces = { ourNonce: this.#nonce, theirNonce: peer.nonce };
     this.output.push(wire.resume({ session, token, epoch, recvNext, ...nonces }));

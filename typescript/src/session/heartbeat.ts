@@ -5,7 +5,7 @@
  */
 
 const INTERVAL_MIN_MS = 10;
-const INTERVAL_MAX_MS = 60_000;
+export const INTERVAL_MAX_MS = 60_000;
 /** A session at rest is silent for so long, after so long without work. */
 const IDLE_MS = 15_000;
 const IDLE_AFTER_MS = 10_000;

@@ -23,7 +23,8 @@ export class Outbound {
   #channels: (Channel | undefined)[] = [];
   /** Channels that wait for one of the ATTACHes before them to be answered. */
   #waiting: Channel[] = [];
-  #attaching = 0;
+  /** Channels whose ATTACH the peer has not answered. */
+  readonly #attaching = new Set<Channel>();
   /** Channels with calls that wait, in turn. */
   #busy = new Set<Channel>();
   /** What the next batch says of blocked channels: units wanted, and the cost of the call. */
@@ -45,7 +46,7 @@ export class Outbound {
   }
 
   get hasWork(): boolean {
-    return this.slots.size > 0 || this.waitingCalls > 0 || this.#attaching > 0;
+    return this.slots.size > 0 || this.waitingCalls > 0 || this.#attaching.size > 0;
   }
 
   attach(channel: Channel, schemaHash: bigint): void {
@@ -54,19 +55,18 @@ export class Outbound {
     this.pump();
   }
 
+  /** Gives a channel back; one whose ATTACH was not sent is never attached. */
   detach(channel: Channel): void {
-    if (channel.state !== "ended" && channel.state !== "detaching") {
-      channel.state = "detaching";
-      if (channel.number < 0) return;
-      // Calls that wait are in front of it in the order of the caller.
-      if (channel.calls.length === 0 && !this.long.has(channel)) this.#sendDetach(channel);
-    }
+    if (channel.state === "ended") return;
+    channel.state = "detaching";
+    if (channel.calls.length === 0) this.#waiting = this.#waiting.filter((one) => one !== channel);
+    this.pump();
   }
 
   send(call: Call): void {
     if (call.channel.state === "detaching") {
       // A call behind DETACH would break a rule.
-      this.#fail(call, Local.Released, "the reference was released");
+      this.#fail(call, Local.Released, RELEASED);
       return;
     }
     this.waitingCalls += 1;
@@ -108,18 +108,20 @@ export class Outbound {
     }
     this.long.pump();
     for (const channel of this.#channels) {
+      // Calls that wait are in front of DETACH in the order of the caller.
       const isDone = channel?.state === "detaching" && channel.calls.length === 0;
-      if (isDone && channel.end === undefined && !this.long.has(channel)) this.#sendDetach(channel);
+      if (!isDone || channel.end !== undefined || this.long.has(channel)) continue;
+      channel.end = { code: Local.Released, text: RELEASED };
+      this.context.publish(frame(Frame.DETACH, channel.number));
     }
   }
 
   #attachWaiting(): void {
-    while (this.#waiting.length > 0 && this.#attaching < this.limits().attachPendingMax) {
+    while (this.#waiting.length > 0 && this.#attaching.size < this.limits().attachPendingMax) {
       const channel = this.#waiting[0]!;
       if (!this.open(channel)) return;
       this.#waiting.shift();
-      channel.isPending = true;
-      this.#attaching += 1;
+      this.#attaching.add(channel);
     }
   }
 
@@ -140,17 +142,6 @@ export class Outbound {
     channel.state = "ended";
     channel.end = { code, text };
     this.#failWaiting(channel);
-  }
-
-  /** The peer has answered the ATTACH of a channel. */
-  #settled(channel: Channel): void {
-    if (channel.isPending) this.#attaching -= 1;
-    channel.isPending = false;
-  }
-
-  #sendDetach(channel: Channel): void {
-    channel.end = { code: Local.Released, text: "the reference was released" };
-    this.context.publish(frame(Frame.DETACH, channel.number));
   }
 
   /** Publishes the first call that waits on a channel. False if it has to wait on. */
@@ -213,7 +204,7 @@ export class Outbound {
     if (channel === undefined) return;
     // The limit of a channel that was given back at once is of use to the calls that wait on it.
     channel.raise(fields.number(1));
-    this.#settled(channel);
+    this.#attaching.delete(channel);
     if (channel.state !== "attaching") return;
     channel.state = "attached";
     channel.schemaHash = fields.all[2] as bigint;
@@ -223,7 +214,7 @@ export class Outbound {
   detached(fields: Fields): void {
     const channel = this.#channels[fields.number(0)];
     if (channel === undefined) return;
-    this.#settled(channel);
+    this.#attaching.delete(channel);
     this.#channels[channel.number] = undefined;
     this.needs.delete(channel.number);
     const reason = fields.behind.isEmpty ? EMPTY : fields.behind.sized();
@@ -325,6 +316,7 @@ export class Outbound {
   }
 }
 
+const RELEASED = "the reference was released";
 const LEFT = "the caller has left before the call was sent";
 
 /** The type and the body of a call's frame; without a slot yet, those of the same length. */

@@ -49,10 +49,6 @@ export class Outbox {
     return this.next - this.written;
   }
 
-  get hasUnwritten(): boolean {
-    return this.written < this.next;
-  }
-
   get isEmpty(): boolean {
     return this.acked === this.next;
   }
@@ -69,7 +65,7 @@ export class Outbox {
   take(most: number): Uint8Array[] {
     const frames = [];
     let size = 0;
-    while (this.hasUnwritten) {
+    while (this.unwritten > 0) {
       const { bytes } = this.#segments[this.#head + this.written - this.acked]!;
       if (frames.length > 0 && size + bytes.length > most) break;
       size += bytes.length;

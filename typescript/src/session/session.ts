@@ -17,7 +17,7 @@ import { Dispatch, type OutgoingStreams } from "./dispatch.js";
 import * as Local from "../wire/local.js";
 import type { Call, SessionContext, SessionEvent } from "./events.js";
 import { Handshake, type Identity, Refused } from "./handshake.js";
-import { Heartbeat } from "./heartbeat.js";
+import { Heartbeat, INTERVAL_MAX_MS } from "./heartbeat.js";
 import { Outbound } from "./outbound.js";
 import type { LongMessages } from "./long.js";
 import { Outbox } from "./outbox.js";
@@ -47,7 +47,7 @@ export interface SessionOptions {
 }
 
 export class Session implements SessionContext {
-  readonly events: SessionEvent[] = [];
+  readonly events: SessionEvent[];
   readonly outbound: Outbound;
   #inbound: InboundSide;
   /** The streams that this side sends; missing until the first one. */
@@ -73,13 +73,15 @@ export class Session implements SessionContext {
   #owesPong = false;
   /** A batch is due although it may be empty: the first on each connection. */
   #isGreetingDue = false;
-  #closing: { code: number; rule: string } | undefined;
+  /** The broken rule with which the session is to be closed; without a code it is done. */
+  #closing: { code?: number; rule?: string } | undefined;
   #now = 0;
 
   constructor(options: SessionOptions) {
+    this.events = [];
     this.#random = options.random;
     const incarnation = options.random(16);
-    const limits = { ...defaultLimits(), heartbeatMs: options.heartbeatMs ?? 1_000 };
+    const limits = { ...defaultLimits(), heartbeatMs: Math.ceil(Math.min(options.heartbeatMs ?? 1_000, INTERVAL_MAX_MS)) };
     const name = options.name ?? "";
     const node = name === "" ? incarnation : nodeId(name);
     this.identity = { node, incarnation, name, session: options.random(16), key: options.key, limits };
@@ -120,10 +122,6 @@ export class Session implements SessionContext {
 
   pong(): void {
     this.#owesPong = false;
-  }
-
-  closed(code: number, why: string): void {
-    this.#end(code, why);
   }
 
 
@@ -175,20 +173,21 @@ export class Session implements SessionContext {
     this.#state = "idle";
     this.#handshake = undefined;
     if (this.#peer && this.#giveUpAt === Infinity) this.#giveUpAt = now + this.#ttlMs + GIVE_UP_AFTER_MS;
-    if (this.#peer && this.#ttlMs === 0) this.#end(Local.Lost, "the connection was lost, and the node keeps no session");
+    if (this.#peer && this.#ttlMs === 0) this.closed(Local.Lost, "the connection was lost, and the node keeps no session");
   }
 
   /** Says goodbye behind everything that was published. */
   close(): void {
-    this.#closing ??= { code: Code.Bye, rule: "" };
+    this.#closing ??= {};
   }
 
   /** Ends the session at once, without a goodbye. */
   abandon(why: string): void {
-    this.#end(Local.Lost, why);
+    this.closed(Local.Lost, why);
   }
 
-  #end(code: number, why: string): void {
+  /** The session is over. */
+  closed(code: number, why: string): void {
     if (this.#state === "ended") return;
     this.#state = "ended";
     // Tells among them have no caller any more that could be told.
@@ -214,7 +213,7 @@ export class Session implements SessionContext {
     this.#now = now;
     if (this.#state === "ended") return;
     if (now >= this.#giveUpAt) {
-      this.#end(Local.Lost, "the node was out of reach for longer than it keeps the session");
+      this.closed(Local.Lost, "the node was out of reach for longer than it keeps the session");
     } else if (this.#state === "opening" && now >= this.#openingEnds) {
       this.#cut("the opening took longer than 5 s");
     } else if (this.#state === "open" && this.#heartbeat!.isPeerSilent(now)) {
@@ -241,7 +240,7 @@ export class Session implements SessionContext {
     } catch (error) {
       if (error instanceof Refused) this.#refused(error);
       else if (error instanceof Broken && this.#state === "opening") this.#cut(`the opening broke a rule: ${error.message}`);
-      else if (error instanceof Broken) this.#closing = { code: error.code, rule: error.rule };
+      else if (error instanceof Broken) this.#closing = error;
       else throw error;
     }
     this.#pump();
@@ -257,7 +256,7 @@ export class Session implements SessionContext {
   #refused(refused: Refused): void {
     // A first opening has nothing to lose: its caller learns why.
     if (refused.isPassing && this.#peer) this.#cut(refused.message);
-    else this.#end(refused.code, refused.message);
+    else this.closed(refused.code, refused.message);
   }
 
   #openingCame(content: Uint8Array): void {
@@ -316,7 +315,8 @@ export class Session implements SessionContext {
     }
     if (this.#state !== "open") return undefined;
     this.#pump();
-    const isBroken = this.#closing !== undefined && this.#closing.code !== Code.Bye;
+    const { code = Code.Bye, rule = "" } = this.#closing ?? {};
+    const isBroken = code !== Code.Bye;
     const frames = isBroken ? [] : this.#control();
     const ping = this.#heartbeat!.ping(now, this.isSettled);
     if (ping) {
@@ -325,8 +325,8 @@ export class Session implements SessionContext {
     }
     const firstSeq = this.#outbox.written;
     const sequenced = isBroken ? [] : this.#outbox.take(Math.min(BATCH_BYTES, this.#peer!.limits.batchMax - 1_035));
-    const isClosing = isBroken || (this.#closing !== undefined && !this.#outbox.hasUnwritten && this.outbound.long.isEmpty);
-    if (isClosing) sequenced.push(frame(Frame.CLOSE, this.#closing!.code, utf8(this.#closing!.rule), EMPTY));
+    const isClosing = isBroken || (this.#closing !== undefined && this.#outbox.unwritten === 0 && this.outbound.long.isEmpty);
+    if (isClosing) sequenced.push(frame(Frame.CLOSE, code, utf8(rule), EMPTY));
     const ackBytes = this.#hasParts ? ACK_PART_BYTES : ACK_BYTES;
     const isAckDue = now >= this.#ackDue || this.#ackBytes >= ackBytes;
     if (frames.length === 0 && sequenced.length === 0 && !isAckDue && !this.#isGreetingDue) return undefined;
@@ -334,14 +334,8 @@ export class Session implements SessionContext {
     const count = isClosing ? sequenced.length - 1 : sequenced.length;
     if (count > 0) this.#heartbeat!.active(now);
     this.#heartbeat!.sent(now, count > 0 || ping !== undefined);
-    if (isClosing) this.#goodbye();
+    if (isClosing) this.closed(code, isBroken ? `the node has broken a rule: ${rule}` : "the session was closed");
     return batches.spMessage(batches.batchHead(this.#recvNext, firstSeq, count), ...frames, ...sequenced);
-  }
-
-  #goodbye(): void {
-    const { code, rule } = this.#closing!;
-    const why = code === Code.Bye ? "the session was closed" : `the node has broken a rule: ${rule}`;
-    this.#end(code, why);
   }
 
   /** The frames without numbers that are due. They are few, so they fit in front of any frame. */
