@@ -230,6 +230,14 @@ test("a silent node is cut after three intervals, and a side that was away accus
   assert.ok(!away.events.some((event) => event.kind === "cut"), "it reads before it decides");
 });
 
+test("a number of the node beyond those that are exact is answered with one that can be written", () => {
+  const peer = new Peer().open();
+  const channel = peer.channel(2n ** 64n - 1n);
+  const frames = peer.send([Frame.PING, 2n ** 64n - 1n, 1_000], [Frame.REVOKE, channel.number, 2n ** 64n - 1n]);
+  const [[pong], [, limit]] = [Frame.PONG, Frame.REVOKED].map((type) => of(frames, type)[0].fields.all);
+  assert.deepEqual([pong, limit], [2 ** 53, 2 ** 53]);
+});
+
 test("a node that has been started anew ends the session", () => {
   const peer = new Peer().open();
   peer.session.disconnected(0);

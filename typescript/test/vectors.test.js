@@ -49,6 +49,13 @@ test("numbers are as in the vectors", () => {
   }
 });
 
+test("what is no number of 64 bits is not written", () => {
+  for (const value of [-1, -0.5, 0.5, 127.5, 1e6 + 0.5, NaN, Infinity, -Infinity, 2 ** 64, -1n, -128n, 2n ** 64n]) {
+    assert.throws(() => new Writer().number(value), RangeError, String(value));
+  }
+  assert.equal(hex(new Writer().number(2 ** 53).finish()), "8080808080808010");
+});
+
 /** Frames of features that the client does not offer: it treats them as types that it does not know. */
 const NOT_OFFERED = ["LINK", "UNLINK"];
 

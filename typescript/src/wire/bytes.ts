@@ -14,8 +14,6 @@ const encoder = new TextEncoder();
 
 export const EMPTY = new Uint8Array(0);
 
-const SHORTEST = "a number is in its shortest form and below 2^64";
-
 /** The bytes of a text in UTF-8. */
 export function utf8(text: string): Uint8Array {
   return encoder.encode(text);
@@ -87,15 +85,8 @@ export class Reader {
 
   /** A number of variable length. Above 2^53 it is rounded. */
   number(): number {
-    let value = 0;
-    for (let at = 0, factor = 1; at < 10; at += 1, factor *= 128) {
-      const byte = this.u8();
-      value += (byte & 0x7f) * factor;
-      if (byte >= 0x80) continue;
-      if ((byte === 0 && at > 0) || (at === 9 && byte > 1)) break;
-      return value;
-    }
-    throw new Broken(Code.Protocol, SHORTEST);
+    // Most are of one byte.
+    return this.bytes[this.#at]! < 0x80 ? this.u8() : Number(this.exact());
   }
 
   /** A number of variable length with all its bits. */
@@ -108,7 +99,7 @@ export class Reader {
       if ((byte === 0 && shift > 0n) || value >= 1n << 64n) break;
       return value;
     }
-    throw new Broken(Code.Protocol, SHORTEST);
+    throw new Broken(Code.Protocol, "a number is in its shortest form and below 2^64");
   }
 
   /** Bytes behind their length. */
@@ -165,14 +156,14 @@ export class Writer {
     return this;
   }
 
+  /** A number of variable length: a whole one from 0 to below 2^64. Any other is a `RangeError`. */
   number(value: number | bigint): this {
-    if (typeof value === "bigint") {
-      for (; value >= 0x80n; value >>= 7n) this.u8(Number(value & 0x7fn) | 0x80);
-      return this.u8(Number(value));
-    }
-    // A shift would cut a number of more than 32 bits.
-    for (; value >= 0x80; value = Math.floor(value / 128)) this.u8((value % 128) | 0x80);
-    return this.u8(value);
+    // Most are of one byte.
+    if (typeof value === "number" && (value & 0x7f) === value) return this.u8(value);
+    let rest = BigInt(value);
+    if (rest >> 64n) throw new RangeError(`${value} has no form of 64 bits`);
+    for (; rest >= 0x80n; rest >>= 7n) this.u8(Number(rest & 0x7fn) | 0x80);
+    return this.u8(Number(rest));
   }
 
   put(bytes: Uint8Array): this {

@@ -94,8 +94,9 @@ export class Fields {
   /** What stands behind the known fields; a few frames have more there. */
   behind!: Reader;
 
+  /** A number; 2^53 in place of a larger one, which would not be written again as it was. */
   number(at: number): number {
-    return Number(this.all[at]);
+    return Math.min(Number(this.all[at]), 2 ** 53);
   }
 
   bytes(at: number): Uint8Array {
