@@ -4,7 +4,8 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { after, before, test } from "node:test";
 import * as wigwag from "../dist/index.js";
-import { ask } from "../dist/api/calls.js";
+import { ask, ItemStream } from "../dist/api/calls.js";
+import { after as timer } from "../dist/api/timer.js";
 import { PIPES } from "../dist/wire/opening.js";
 import { startGateway } from "./support/gateway.js";
 import { startService } from "./support/service.js";
@@ -107,6 +108,91 @@ test("the reply to a cancelled ask reaches nobody, and its references are let go
   sent[0].sink.answered(new Uint8Array([5]));
   await assert.rejects(answer, wigwag.Cancelled);
   assert.deepEqual([reads, discarded.length], [0, 1]);
+});
+
+/** The owner of calls that are not sent, and what it was given. */
+function silentOwner() {
+  const sent = [];
+  return { sent, send: (call) => sent.push(call), cancel: () => {}, itemsFreed: () => {}, discard: () => {} };
+}
+
+test("a time without an end is no limit and is not sent, and NaN is refused", async () => {
+  const owner = silentOwner();
+  for (const timeout of [undefined, Infinity, 1e300, 2 ** 40, 0.5]) ask(owner, { method: 1 }, { timeout }, () => {}).catch(() => {});
+  assert.deepEqual(owner.sent.map((call) => call.milliseconds), [undefined, undefined, undefined, 2 ** 40, 1]);
+  owner.sent.forEach((call) => call.sink.failed(new wigwag.Closed()));
+  const ledger = await node.actor("ledger");
+  for (const timeout of [Infinity, 1e300]) {
+    assert.equal(await ledger.with({ timeout }).ask.echo("no limit"), "no limit");
+    await ledger.with({ timeout }).tell.note(1, "");
+    assert.equal((await node.actor("ledger", { timeout })).type, "Ledger");
+  }
+  const refusal = { name: "RangeError", message: /`timeout`/ };
+  await assert.rejects(ledger.with({ timeout: NaN }).ask.naps(), refusal);
+  await assert.rejects(ledger.with({ timeout: NaN }).tell.note(1, ""), refusal);
+  await assert.rejects(node.actor("ledger", { timeout: NaN }), refusal);
+  await assert.rejects(node.close({ timeout: NaN }), refusal);
+  await assert.rejects(connect(service.ws, { heartbeat: NaN }), { name: "RangeError", message: /`heartbeat`/ });
+});
+
+test("a window is more than nothing, and at most what a node has under way", { timeout: 20_000 }, async () => {
+  const owner = silentOwner();
+  for (const window of [undefined, Infinity, 1e300, 2 ** 22, 65, 0.5]) new ItemStream(owner, { method: 1 }, { window }, () => {});
+  assert.deepEqual(owner.sent.map((call) => call.window), [1_024, 65_536, 65_536, 65_536, 2, 1]);
+  const ticker = await node.actor("ticker");
+  for (const window of [Infinity, 1e300, 0.5]) {
+    const taken = [];
+    for await (const number of ticker.with({ window }).stream.numbers(5)) taken.push(number);
+    assert.deepEqual(taken, [0, 1, 2, 3, 4]);
+  }
+  for (const window of [NaN, 0, -64, -Infinity]) {
+    assert.throws(() => ticker.with({ window }).stream.numbers(1), { name: "RangeError", message: /`window`/ });
+  }
+});
+
+test("a call whose time is over is not sent, and the session goes on", async () => {
+  const other = await connect(service.ws);
+  const ticker = await other.actor("ticker");
+  const naps = await ticker.ask.naps();
+  const outcome = { code: "Timeout", mayBeHandled: false };
+  for (const timeout of [0, -0, -1, -1e300, -Infinity]) {
+    const late = ticker.with({ timeout });
+    await assert.rejects(late.ask.nap(0), outcome);
+    await assert.rejects(late.tell.nap(0), outcome);
+    await assert.rejects(other.actor("ticker", { timeout }), outcome);
+    const taken = [];
+    for await (const number of late.stream.numbers(2)) taken.push(number);
+    assert.deepEqual(taken, [0, 1], "a stream lasts as long as it is read");
+  }
+  assert.equal(await ticker.ask.naps(), naps);
+  await other.close();
+});
+
+test("a timer of more than 24 days fires when its time is over, and one without an end never", (context) => {
+  context.mock.timers.enable({ apis: ["setTimeout"] });
+  const { timers } = context.mock;
+  const fired = [];
+  timer(2 ** 31 + 5, () => fired.push("long"));
+  timer(Infinity, () => fired.push("endless"));
+  const takeBack = timer(2 ** 31 + 5, () => fired.push("taken back"));
+  timers.tick(2 ** 31 - 1);
+  takeBack();
+  timers.tick(5);
+  assert.deepEqual(fired, []);
+  timers.tick(1);
+  assert.deepEqual(fired, ["long"]);
+  timers.tick(2 ** 31);
+  assert.deepEqual(fired, ["long"]);
+});
+
+test("a call, and a close, with more than 24 days to wait are not over at once", async () => {
+  const other = await connect(service.ws);
+  const patient = (await other.actor("ticker", { timeout: 2 ** 31 })).with({ timeout: 2 ** 31 });
+  assert.ok((await patient.ask.nap(50)) > 0);
+  await patient.tell.nap(0);
+  const nap = patient.ask.nap(50);
+  await other.close({ timeout: 2 ** 31 });
+  assert.ok((await nap) > 0);
 });
 
 test("a producer is ahead by the window of its reader at most, and stops when the reader leaves", async () => {

@@ -7,7 +7,7 @@ import type { Session } from "../session/session.js";
 import type { Converter } from "../values/convert.js";
 import type { Description, Method } from "../values/description.js";
 import { decode, encode } from "../values/msgpack.js";
-import { ask, type CallOwner, ItemStream, tell } from "./calls.js";
+import { ask, type CallOwner, check, ItemStream, tell } from "./calls.js";
 import type { RemoteReference } from "./reference.js";
 import type { Actor, CallOptions } from "./types.js";
 
@@ -91,8 +91,9 @@ export class ActorHandle<T> implements Actor<T> {
 
   /** @internal */
   encoded(method: Method, values: unknown[]): Omit<Call, "kind"> {
-    const { signal } = this.options;
-    if (signal?.aborted) throw new errors.Cancelled({ cause: signal.reason, mayBeHandled: false });
+    const { options } = this;
+    // A stream lasts as long as it is read.
+    check(method.isStream ? { ...options, timeout: undefined } : options);
     const { parameters, name, number } = method;
     const isMissing = (at: number) => values[at] === undefined && parameters[at]!.kind?.name !== "Option";
     const missing = parameters.findIndex((_, at) => at >= values.length && isMissing(at));

@@ -2,7 +2,11 @@
 
 import * as errors from "../errors.js";
 import type { Call } from "../session/events.js";
+import { after } from "./timer.js";
 import type { CallOptions, Stream } from "./types.js";
+
+/** The units of 64 bytes that a node lets a stream have under way, at most. */
+const WINDOW_UNITS_MAX = 65_536;
 
 /** A call that has somewhere to go with its outcome. */
 export interface TrackedCall extends Call {
@@ -25,37 +29,33 @@ export interface CallOwner {
   discard(value: Uint8Array): void;
 }
 
+/** Refuses an option that is no number, or less than the least. */
+export function atLeast(least: number, name: string, value: number | undefined): void {
+  if (value !== undefined && !(value >= least)) throw new RangeError(`\`${name}\` cannot be ${value}`);
+}
+
+/** Refuses options that mean nothing, and a call that is over before it is sent. */
+export function check({ signal, timeout, window }: CallOptions): void {
+  atLeast(-Infinity, "timeout", timeout);
+  atLeast(Number.MIN_VALUE, "window", window);
+  if (signal?.aborted) throw new errors.Cancelled({ cause: signal.reason, mayBeHandled: false });
+  if (timeout! <= 0) throw new errors.Timeout({ mayBeHandled: false });
+}
+
 /** Ends a call when its signal is aborted or its time is over; returns what takes both back. */
-function watch(options: CallOptions, leave: (error: errors.WigwagError) => void): () => void {
-  const { signal, timeout } = options;
+export function watch({ signal, timeout = Infinity }: CallOptions, leave: (error: errors.WigwagError) => void): () => void {
   const aborted = () => leave(new errors.Cancelled({ cause: signal?.reason }));
   signal?.addEventListener("abort", aborted, { once: true });
-  const timer = timeout === undefined ? undefined : setTimeout(() => leave(new errors.Timeout()), timeout);
+  const stop = after(timeout, () => leave(new errors.Timeout()));
   return () => {
     signal?.removeEventListener("abort", aborted);
-    clearTimeout(timer);
+    stop();
   };
 }
 
 /** Sends a tell. */
 export function tell(owner: CallOwner, call: Omit<Call, "kind">, options: CallOptions): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const sent: TrackedCall = {
-      ...call,
-      kind: "tell",
-      sink: {
-        accepted: () => (unwatch(), resolve()),
-        answered: () => {},
-        // A tell that was accepted has no caller any more that could be told.
-        failed: (error) => (unwatch(), reject(error)),
-      },
-    };
-    const unwatch = watch(options, (error) => {
-      reject(error);
-      owner.cancel(sent);
-    });
-    owner.send(sent);
-  });
+  return send(owner, { ...call, kind: "tell" }, options) as Promise<void>;
 }
 
 /** Sends an ask; `read` makes its answer a value. */
@@ -65,18 +65,28 @@ export function ask(
   options: CallOptions,
   read: (value: Uint8Array) => unknown,
 ): Promise<unknown> {
+  const { timeout = Infinity } = options;
+  const milliseconds = timeout < 2 ** 53 ? Math.ceil(timeout) : undefined;
+  return send(owner, { ...call, kind: "ask", milliseconds }, options, read);
+}
+
+/** Sends a call; without `read` a tell, which has no caller any more once it is accepted. */
+function send(owner: CallOwner, call: Call, options: CallOptions, read?: (value: Uint8Array) => unknown): Promise<unknown> {
   return new Promise((resolve, reject) => {
     let hasLeft = false;
     const sent: TrackedCall = {
       ...call,
-      kind: "ask",
-      milliseconds: options.timeout,
       sink: {
+        accepted: () => {
+          if (read) return;
+          unwatch();
+          resolve(undefined);
+        },
         answered: (value) => {
           unwatch();
           if (hasLeft) return owner.discard(value);
           try {
-            resolve(read(value));
+            resolve(read!(value));
           } catch (cause) {
             reject(badReply(cause));
           }
@@ -114,9 +124,9 @@ export class ItemStream<T> implements Stream<T> {
     this.#call = {
       ...call,
       kind: "stream",
-      window: Math.max(1, Math.ceil((options.window ?? 65_536) / 64)),
+      window: Math.min(WINDOW_UNITS_MAX, Math.ceil((options.window ?? 65_536) / 64)),
       sink: {
-        answered: () => this.#ended(undefined),
+        answered: () => this.#ended(),
         failed: (error) => this.#ended(error),
         item: (value, units) => this.#came(value, units),
       },
@@ -142,9 +152,9 @@ export class ItemStream<T> implements Stream<T> {
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
-  return(value?: unknown): Promise<IteratorResult<T>> {
-    this.#leave(undefined);
-    return Promise.resolve({ done: true, value: value as T });
+  async return(value?: unknown): Promise<IteratorResult<T>> {
+    this.#leave();
+    return { done: true, value: value as T };
   }
 
   #came(value: Uint8Array, units: number): void {
@@ -155,27 +165,24 @@ export class ItemStream<T> implements Stream<T> {
     else this.#items.push({ value, units });
   }
 
-  #taken(value: Uint8Array, units: number): Promise<IteratorResult<T>> {
+  async #taken(value: Uint8Array, units: number): Promise<IteratorResult<T>> {
     this.owner.itemsFreed(this.#call, units);
     try {
-      return Promise.resolve({ done: false, value: this.read(value) as T });
+      return { done: false, value: this.read(value) as T };
     } catch (cause) {
-      this.#leave(undefined);
-      return Promise.reject(badReply(cause));
+      this.#leave();
+      throw badReply(cause);
     }
   }
 
-  #leave(error: errors.WigwagError | undefined): void {
-    if (this.#end) {
-      for (const { value } of this.#items.splice(0)) this.owner.discard(value);
-      return;
-    }
+  #leave(error?: errors.WigwagError): void {
+    const hasEnded = this.#end !== undefined;
     this.#ended(error);
     for (const { value } of this.#items.splice(0)) this.owner.discard(value);
-    this.owner.cancel(this.#call);
+    if (!hasEnded) this.owner.cancel(this.#call);
   }
 
-  #ended(error: errors.WigwagError | undefined): void {
+  #ended(error?: errors.WigwagError): void {
     if (this.#end) return;
     this.#unwatch();
     this.#end = { error };

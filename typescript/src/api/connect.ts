@@ -1,10 +1,11 @@
 /** `connect`: opens a session with a node. */
 
 import * as errors from "../errors.js";
+import { type FirstConnection, WigwagNode } from "./node.js";
+import { atLeast, check } from "./calls.js";
 import { Choice } from "../carrier/choice.js";
 import type { SocketClass } from "../carrier/carrier.js";
 import type { SharedKey } from "./shared_key.js";
-import { type FirstConnection, WigwagNode } from "./node.js";
 
 export interface ConnectOptions {
   /** Gives the first connection up. A session that was opened is ended by `close`. */
@@ -32,7 +33,8 @@ export interface ConnectOptions {
 export function connect(address: string | URL, options: ConnectOptions = {}): Promise<WigwagNode> {
   const { signal } = options;
   return new Promise((resolve, reject) => {
-    if (signal?.aborted) throw new errors.Cancelled({ cause: signal.reason, mayBeHandled: false });
+    check({ signal });
+    atLeast(0, "heartbeat", options.heartbeat);
     const choice = new Choice(String(address), globalThis.location?.href);
     const whys: string[] = [];
     const aborted = () => {

@@ -10,6 +10,7 @@ import type { Carrier, CarrierOptions } from "../carrier/carrier.js";
 import type { Choice } from "../carrier/choice.js";
 import type { SessionEvent } from "../session/events.js";
 import type { Session } from "../session/session.js";
+import { after } from "./timer.js";
 
 /** A carrier is open within this time. */
 const DIAL_MS = 5_000;
@@ -35,7 +36,7 @@ export class Driver {
   #isHurrying = false;
   #isDraining = false;
   #wakesAt = Infinity;
-  #wake: ReturnType<typeof setTimeout> | undefined;
+  #sleepOn = () => {};
   #dialing: ReturnType<typeof setTimeout> | undefined;
   #redialing: ReturnType<typeof setTimeout> | undefined;
 
@@ -105,7 +106,9 @@ export class Driver {
   /** Gives the connection up, and with it all timers. */
   stop(): void {
     this.#isOver = true;
-    for (const timer of [this.#wake, this.#dialing, this.#redialing]) clearTimeout(timer);
+    this.#sleepOn();
+    clearTimeout(this.#dialing);
+    clearTimeout(this.#redialing);
     this.#carrier?.close();
     this.#carrier = undefined;
   }
@@ -138,13 +141,13 @@ export class Driver {
   #arm(): void {
     const { deadline } = this.session;
     if (deadline >= this.#wakesAt) return;
-    clearTimeout(this.#wake);
+    this.#sleepOn();
     this.#wakesAt = deadline;
-    this.#wake = setTimeout(() => {
+    this.#sleepOn = after(deadline - this.now(), () => {
       this.#wakesAt = Infinity;
       this.session.tick(this.now());
       this.#flush();
-    }, Math.max(0, deadline - this.now()));
+    });
   }
 
   /** Hands the events of the session out, in order. */

@@ -11,10 +11,11 @@ import { type Description, parseDescription } from "../values/description.js";
 import { decode, encode } from "../values/msgpack.js";
 import { isSame, utf8 } from "../wire/bytes.js";
 import { ActorHandle } from "./actor.js";
-import { ask, type TrackedCall } from "./calls.js";
+import { ask, atLeast, check, type TrackedCall } from "./calls.js";
 import { Driver } from "./driver.js";
 import { Reference, type RemoteReference } from "./reference.js";
 import { SessionValues } from "./session_values.js";
+import { after } from "./timer.js";
 import type { Actor, CallOptions } from "./types.js";
 
 /** Calls and bytes that may wait for their turn. More are refused with `Backlog`. */
@@ -120,19 +121,20 @@ export class WigwagNode {
    * `timeout` says another. Calls that are made behind it fail with `Closed`.
    */
   async close({ timeout = CLOSE_MS }: { timeout?: number } = {}): Promise<void> {
+    atLeast(-Infinity, "timeout", timeout);
     if (this.#end) return;
     this.#isClosing = true;
-    const timer = setTimeout(() => {
+    const stop = after(timeout, () => {
       if (this.session.isOpen) this.session.close();
       else this.session.abandon("the node was closed without a connection");
       this.#driver.touch();
-    }, timeout);
+    });
     await new Promise<void>((resolve) => {
       this.#closed = resolve;
       this.touch();
       this.#closeIfSettled();
     });
-    clearTimeout(timer);
+    stop();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -140,6 +142,7 @@ export class WigwagNode {
   }
 
   async #attach<T>(channel: Channel, schemaHash: bigint, options: CallOptions): Promise<Actor<T>> {
+    check(options);
     if (this.#end || this.#isClosing) throw new errors.Closed();
     await new Promise<void>((resolve, reject) => {
       this.#attaching.set(channel, (error) => (error ? reject(error) : resolve()));

@@ -9,9 +9,12 @@ export interface Stream<T> extends AsyncIterableIterator<T> {
 export interface CallOptions {
   /** Gives the call up: it fails with `Cancelled`. What has not begun then is not begun. */
   signal?: AbortSignal | undefined;
-  /** Milliseconds for the answer; the call fails with `Timeout` after that. */
+  /**
+   * Milliseconds for the answer; the call fails with `Timeout` after that. `Infinity` is no limit; a call
+   * with 0 or less is not sent. A stream lasts as long as it is read.
+   */
   timeout?: number | undefined;
-  /** Bytes of items that a stream may have under way, 64 KiB without it. */
+  /** Bytes of items that a stream may have under way: more than 0, 64 KiB without it, and 4 MiB at most. */
   window?: number | undefined;
 }
 

@@ -11,7 +11,7 @@ export interface Call {
   readonly arguments: Uint8Array;
   /** What the call is: a tell, or an ask with its answer or its items. */
   readonly kind: "tell" | "ask" | "stream";
-  /** Milliseconds for which the caller waits; the peer does not begin the call after that. */
+  /** Whole milliseconds for which the caller waits; the peer does not begin the call after that. */
   readonly milliseconds?: number | undefined;
   /** Units of items that may be under way. */
   readonly window?: number;

@@ -328,7 +328,7 @@ function encoded(call: Call): [number, Uint8Array] {
   if (call.milliseconds === undefined && call.kind === "ask") return [Frame.ASK, content];
   const extras = new Writer();
   if (call.milliseconds !== undefined) {
-    extras.number(2).sized(new Writer().number(Math.ceil(call.milliseconds)).finish());
+    extras.number(2).sized(new Writer().number(call.milliseconds).finish());
   }
   if (call.kind === "stream") extras.number(6).sized(new Writer().number(call.window!).finish());
   return [Frame.CALL_X, body(Frame.CALL_X, Frame.ASK, extras.finish(), content)];
