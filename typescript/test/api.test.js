@@ -393,6 +393,20 @@ test("close waits for what was accepted, and no longer", { timeout: 20_000 }, as
   assert.equal(notes, before + 1_000);
 });
 
+test("a node that is closed more than once has one end, which all of them wait for", { timeout: 20_000 }, async () => {
+  const other = await connect(service.ws);
+  const nap = (await other.actor("ticker")).ask.nap(50);
+  const outcomes = await Promise.all([other.close({ timeout: Infinity }), other.close(), other[Symbol.asyncDispose]()]);
+  assert.deepEqual([...outcomes, await other.close()], Array(4).fill(undefined));
+  assert.ok((await nap) > 0);
+  // The first time that is over counts.
+  const own = await startService();
+  const hasty = await connect(own.ws);
+  const asked = (await hasty.actor("ledger")).ask.nap(60_000);
+  await Promise.all([hasty.close({ timeout: Infinity }), hasty.close({ timeout: 20 }), assert.rejects(asked, wigwag.Unknown)]);
+  await own.kill();
+});
+
 test("calls of a node that has died have an outcome, and the node an event", async () => {
   const own = await startService({ heartbeat: 50 });
   const other = await connect(own.ws, { heartbeat: 50 });

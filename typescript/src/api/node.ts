@@ -58,7 +58,9 @@ export class WigwagNode {
   readonly #names = new Map<Channel, Description>();
   #end: errors.WigwagError | undefined;
   #isClosing = false;
-  #closed: () => void = () => {};
+  #over!: () => void;
+  /** Kept when the session has ended. */
+  readonly #whenOver = new Promise<void>((resolve) => (this.#over = resolve));
 
   /** @internal */
   constructor(options: SessionOptions, choice: Choice, carriers: Omit<CarrierOptions, "url">, private readonly first: FirstConnection) {
@@ -118,7 +120,8 @@ export class WigwagNode {
 
   /**
    * Ends the session, when all calls were accepted and answered, or the time is over: 5 s unless
-   * `timeout` says another. Calls that are made behind it fail with `Closed`.
+   * `timeout` says another. Calls that are made behind it fail with `Closed`. Of several times the
+   * first one that is over counts.
    */
   async close({ timeout = CLOSE_MS }: { timeout?: number } = {}): Promise<void> {
     atLeast(-Infinity, "timeout", timeout);
@@ -129,11 +132,9 @@ export class WigwagNode {
       else this.session.abandon("the node was closed without a connection");
       this.#driver.touch();
     });
-    await new Promise<void>((resolve) => {
-      this.#closed = resolve;
-      this.touch();
-      this.#closeIfSettled();
-    });
+    this.touch();
+    this.#closeIfSettled();
+    await this.#whenOver;
     stop();
   }
 
@@ -220,7 +221,7 @@ export class WigwagNode {
     this.#end = error;
     for (const type of BACK) globalThis.removeEventListener?.(type, this.#back);
     this.first.ended(error);
-    this.#closed();
+    this.#over();
     this.#dispatch("ended", error);
   }
 
