@@ -8,6 +8,7 @@ import { ask, ItemStream } from "../dist/api/calls.js";
 import { after as timer } from "../dist/api/timer.js";
 import { PIPES } from "../dist/wire/opening.js";
 import { startGateway } from "./support/gateway.js";
+import { startRelay } from "./support/relay.js";
 import { startService } from "./support/service.js";
 
 const { connect, items, pipe, reference } = wigwag;
@@ -405,6 +406,37 @@ test("a node that is closed more than once has one end, which all of them wait f
   const asked = (await hasty.actor("ledger")).ask.nap(60_000);
   await Promise.all([hasty.close({ timeout: Infinity }), hasty.close({ timeout: 20 }), assert.rejects(asked, wigwag.Unknown)]);
   await own.kill();
+});
+
+test("a reference that is waited for over a cut is given up in time or by its signal, and its channel is let go", { timeout: 20_000 }, async () => {
+  const relay = await startRelay(service.http);
+  const { port } = relay.server.address();
+  const other = await connect(`ws://127.0.0.1:${port}/session`);
+  const ledger = await other.actor("ledger");
+  const host = await (await other.actor("room")).ask.host();
+  const cut = new Promise((resolve) => other.addEventListener("cut", resolve, { once: true }));
+  await Promise.all([relay.stop(), cut]);
+  const controller = new AbortController();
+  const aborted = other.actor("ledger", { signal: controller.signal });
+  // More than may be unanswered at a time.
+  const late = Array.from({ length: 40 }, () => other.actor("ledger", { timeout: 50 }));
+  late.push(other.actor(host, { timeout: 50 }), host.actor({ timeout: 50 }));
+  controller.abort("enough");
+  await assert.rejects(aborted, (error) => error instanceof wigwag.Cancelled && error.cause === "enough");
+  await Promise.all(late.map((one) => assert.rejects(one, wigwag.Timeout)));
+  await assert.rejects(other.actor("ledger", { signal: controller.signal }), { code: "Cancelled", mayBeHandled: false });
+  await new Promise((resolve) => relay.server.listen(port, "127.0.0.1", resolve));
+  other.reconnect();
+  assert.equal(await ledger.ask.echo("back"), "back");
+  // A channel has the lowest free number: those that were given up become free, within the time of this test.
+  let number;
+  do {
+    const again = await other.actor("ledger");
+    number = again.channel.number;
+    again.release();
+  } while (number !== 2);
+  await other.close();
+  await relay.stop();
 });
 
 test("calls of a node that has died have an outcome, and the node an event", async () => {

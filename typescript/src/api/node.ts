@@ -11,7 +11,7 @@ import { type Description, parseDescription } from "../values/description.js";
 import { decode, encode } from "../values/msgpack.js";
 import { isSame, utf8 } from "../wire/bytes.js";
 import { ActorHandle } from "./actor.js";
-import { ask, atLeast, check, type TrackedCall } from "./calls.js";
+import { ask, atLeast, check, type TrackedCall, watch } from "./calls.js";
 import { Driver } from "./driver.js";
 import { Reference, type RemoteReference } from "./reference.js";
 import { SessionValues } from "./session_values.js";
@@ -107,9 +107,9 @@ export class WigwagNode {
     this.#target.removeEventListener(type, listener as EventListener);
   }
 
-  /** A reference to the actor of that name, or to that of a reference. */
+  /** A reference to the actor of that name, or to that of a reference; `signal` and `timeout` give the wait for it up. */
   async actor<T = any>(target: string | Reference, options: CallOptions = {}): Promise<Actor<T>> {
-    if (target instanceof Reference) return target.actor<T>();
+    if (target instanceof Reference) return target.actor<T>(options);
     return this.#attach<T>(new Channel(0, utf8(target)), 0n, options);
   }
 
@@ -145,16 +145,32 @@ export class WigwagNode {
   async #attach<T>(channel: Channel, schemaHash: bigint, options: CallOptions): Promise<Actor<T>> {
     check(options);
     if (this.#end || this.#isClosing) throw new errors.Closed();
-    await new Promise<void>((resolve, reject) => {
-      this.#attaching.set(channel, (error) => (error ? reject(error) : resolve()));
-      this.session.outbound.attach(channel, schemaHash);
-      this.touch();
-    });
-    const description = this.#descriptions.get(channel.schemaHash) ?? (await this.#describe(channel, options));
-    return this.handle(channel, description);
+    const { signal, timeout = Infinity } = options;
+    const until = this.#driver.now() + timeout;
+    try {
+      await new Promise<void>((resolve, reject) => {
+        const settle = (error?: errors.WigwagError) => {
+          unwatch();
+          this.#attaching.delete(channel);
+          if (error) reject(error);
+          else resolve();
+        };
+        const unwatch = watch(options, settle);
+        this.#attaching.set(channel, settle);
+        this.session.outbound.attach(channel, schemaHash);
+        this.touch();
+      });
+      const left = { signal, timeout: until - this.#driver.now() };
+      const description = this.#descriptions.get(channel.schemaHash) ?? (await this.#describe(channel, left));
+      return this.handle(channel, description);
+    } catch (error) {
+      this.detach(channel);
+      throw error;
+    }
   }
 
   async #describe(channel: Channel, options: CallOptions): Promise<Description> {
+    check(options);
     // With comments come the numbers of variants.
     const call = { channel, method: 0, arguments: encode([1]) };
     const answer = (await ask(this, call, options, decode)) as Parameters<typeof parseDescription>[0];
@@ -179,11 +195,9 @@ export class WigwagNode {
         break;
       case "attached":
         this.#attaching.get(event.channel)?.();
-        this.#attaching.delete(event.channel);
         break;
       case "detached":
         this.#attaching.get(event.channel)?.(errors.errorOf(event.code, event.text));
-        this.#attaching.delete(event.channel);
         this.#names.delete(event.channel);
         break;
       case "rejected":
@@ -307,9 +321,9 @@ export class WigwagNode {
   }
 
   /** @internal */
-  attach<T>(to: RemoteReference): Promise<Actor<T>> {
+  attach<T>(to: RemoteReference, options: CallOptions = {}): Promise<Actor<T>> {
     if (to.isReleased) return Promise.reject(new errors.ActorStopped({ text: "the reference was released" }));
-    return this.#attach<T>(new Channel(this.howOf(to), to.bytes.number), to.bytes.schemaHash, {});
+    return this.#attach<T>(new Channel(this.howOf(to), to.bytes.number), to.bytes.schemaHash, options);
   }
 
   /** @internal An actor of a third node is called through this one. */

@@ -4,7 +4,7 @@ import * as errors from "../errors.js";
 import { Extension } from "../values/msgpack.js";
 import { SessionValue, type ValueSession } from "../values/session_value.js";
 import { REFERENCE, type ReferenceBytes, referenceBytes } from "../wire/reference.js";
-import type { Actor } from "./types.js";
+import type { Actor, CallOptions } from "./types.js";
 
 /** A reference to an actor, as an argument or in a reply. */
 export abstract class Reference extends SessionValue {
@@ -12,7 +12,7 @@ export abstract class Reference extends SessionValue {
   abstract release(): void;
 
   /** A reference to call the actor by. */
-  abstract actor<T = any>(): Promise<Actor<T>>;
+  abstract actor<T = any>(options?: CallOptions): Promise<Actor<T>>;
 
   [Symbol.dispose](): void {
     this.release();
@@ -23,7 +23,7 @@ export abstract class Reference extends SessionValue {
 export interface ReferenceOwner {
   readonly values: ValueSession;
   release(number: Uint8Array): void;
-  attach<T>(reference: RemoteReference): Promise<Actor<T>>;
+  attach<T>(reference: RemoteReference, options?: CallOptions): Promise<Actor<T>>;
 }
 
 export class RemoteReference extends Reference {
@@ -42,8 +42,8 @@ export class RemoteReference extends Reference {
     this.owner.release(this.bytes.number);
   }
 
-  override actor<T>(): Promise<Actor<T>> {
-    return this.owner.attach<T>(this);
+  override actor<T>(options?: CallOptions): Promise<Actor<T>> {
+    return this.owner.attach<T>(this, options);
   }
 
   get isReleased(): boolean {
