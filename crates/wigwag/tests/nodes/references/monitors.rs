@@ -35,11 +35,6 @@ impl Host {
         self.members.push(member);
     }
 
-    /// Monitors a member and holds no reference to it.
-    pub fn glance(&mut self, member: MemberRef, this: &This<Self>) {
-        this.monitor_ref(&member).unwrap();
-    }
-
     pub fn watch_here(&mut self, member: Local<MemberRef>, this: &This<Self>) -> Local<Monitor> {
         Local(this.monitor_ref(&member.0).unwrap())
     }
@@ -135,17 +130,28 @@ async fn the_end_of_an_actor_of_another_process_is_told_with_its_reason() {
 
 #[tokio::test]
 async fn a_monitor_ends_in_silence_with_the_last_reference() {
-    let Stage { service: _service, client: _client, host, relay: _relay, mut downs } =
-        stage().await;
-    let (living, member) = guest();
-    host.glance(member).ask().await.unwrap();
-    // Its channel is closed behind that of the first one, and the peer answers in this order.
+    let (says, mut downs) = mpsc::unbounded_channel();
+    let host = host(says);
+    let (client, service) = (Node::new(), Node::new());
+    let bound = service.listen("tcp://127.0.0.1:0").await.unwrap();
+    let (brief, member) = guest();
+    let handle = brief.handle().unwrap();
+    service.export("brief", &member).unwrap();
+    let there = client.actor::<MemberInterface>(&format!("{bound}/brief")).await.unwrap();
+    drop((brief, member));
+    service.withdraw("brief");
+    // The host keeps no reference, and nothing else keeps the actor alive.
+    host.watch_here(Local(there)).ask().await.unwrap();
+    assert_eq!(tokio::time::timeout(PATIENCE, handle.ended()).await.unwrap(), Reason::Normal);
+    // The answer to the end of the channel goes before these calls.
     let (stopping, member) = guest();
-    host.watch(member).ask().await.unwrap();
+    service.export("stopping", &member).unwrap();
+    let there = client.actor::<MemberInterface>(&format!("{bound}/stopping")).await.unwrap();
+    let monitor = host.watch_here(Local(there.clone())).ask().await.unwrap();
     stopping.handle().unwrap().stop();
-    assert_eq!(reason(&mut downs).await, Reason::Shutdown);
-    assert!(downs.try_recv().is_err(), "an actor that lives was reported as ended");
-    assert_eq!(living.name().ask().await.unwrap(), "guest");
+    let down = tokio::time::timeout(PATIENCE, downs.recv()).await.unwrap().unwrap();
+    assert_eq!((down.monitor, down.reason), (monitor.0, Reason::Shutdown));
+    assert!(downs.try_recv().is_err(), "a monitor was told twice");
 }
 
 #[tokio::test]
