@@ -91,6 +91,7 @@ pub trait Actor: Life {
     ///
     /// # Panics
     /// Outside a tokio runtime.
+    #[track_caller]
     fn spawn(self) -> Self::Ref {
         self.spawn_with(ActorOptions::default())
     }
@@ -99,6 +100,7 @@ pub trait Actor: Life {
     ///
     /// # Panics
     /// Outside a tokio runtime, unless the options name one or a thread of its own.
+    #[track_caller]
     fn spawn_with(self, options: ActorOptions) -> Self::Ref {
         crate::runtime::spawn::spawn(self, &options).into()
     }

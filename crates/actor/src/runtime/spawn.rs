@@ -19,6 +19,7 @@ use crate::runtime::worker::{OnStarted, Worker};
 use crate::scheduler::{ActorTask, DirectCall, Scheduler};
 
 /// Starts `actor`; messages may be sent to it before it has begun.
+#[track_caller]
 pub(crate) fn spawn<A: Actor>(actor: A, options: &ActorOptions) -> Ref<A> {
     let (reference, mailbox) = open::<A>(options);
     let task = ActorFuture::new(actor, mailbox.clone(), None, options.run_config());

@@ -90,7 +90,9 @@ impl Scheduler {
     /// Outside of a runtime.
     #[track_caller]
     pub(crate) fn current() -> Arc<Scheduler> {
-        let runtime = Handle::current();
+        let Ok(runtime) = Handle::try_current() else {
+            panic!("an actor needs a tokio runtime here, or `ActorOptions::own_thread`");
+        };
         Scheduler::recent(&runtime).unwrap_or_else(|| Scheduler::of_runtime(&runtime).remembered())
     }
 

@@ -100,6 +100,13 @@ impl Gate {
     }
 }
 
+#[test]
+#[should_panic(expected = "an actor needs a tokio runtime here, or `ActorOptions::own_thread`")]
+fn an_actor_that_is_spawned_outside_a_runtime_says_what_it_needs() {
+    let (witness, _heard) = Witness::new();
+    witness.spawn();
+}
+
 /// Watches others and reports their ends.
 struct Watcher {
     says: Sender<(Monitor, u64, Reason)>,
