@@ -96,10 +96,12 @@ pub(crate) fn word_value(kind: &str, word: &str) -> Value {
     }
 }
 
-/// One argument. JSON has no bytes, so those are separate.
+/// One argument. JSON has no bytes, and no keys but texts, so those are separate.
 enum Argument {
     Json(Value),
     Bytes(Vec<u8>),
+    /// A map whose keys are whole numbers.
+    Map(Vec<(Argument, Argument)>),
     /// `Some(value)` of an option whose `None` differs from that of the value.
     Some(Box<Argument>),
 }
@@ -109,6 +111,9 @@ impl Serialize for Argument {
         match self {
             Argument::Json(json) => json.serialize(serializer),
             Argument::Bytes(bytes) => serializer.serialize_bytes(bytes),
+            Argument::Map(entries) => {
+                serializer.collect_map(entries.iter().map(|(key, content)| (key, content)))
+            }
             Argument::Some(value) => [value].serialize(serializer),
         }
     }
@@ -141,10 +146,25 @@ fn value(kind: &str, json: Value) -> Option<Argument> {
         };
         return Some(Argument::Some(Box::new(content?)));
     }
-    if is_bytes(kind) {
+    // A number of more than 64 bits is written as its 16 bytes.
+    let is_wide =
+        matches!(kind, "u128" | "i128") && json.as_array().is_some_and(|it| it.len() == 16);
+    if is_wide || is_bytes(kind) {
         return bytes(json).map(Argument::Bytes);
     }
+    let json = match (numbered_map(kind), json) {
+        (Some((key, content)), Value::Object(fields)) => {
+            let entries = fields.into_iter().map(|(text, field)| {
+                let key = value(key, serde_json::from_str(&text).ok()?)?;
+                Some((key, value(content, field)?))
+            });
+            return entries.collect::<Option<_>>().map(Argument::Map);
+        }
+        (_, json) => json,
+    };
     let fits = match kind {
+        "u128" => json.is_u64(),
+        "i128" => json.is_i64() || json.is_u64(),
         "String" => json.is_string(),
         "bool" => json.is_boolean(),
         "f32" | "f64" => json.is_number(),
@@ -158,6 +178,15 @@ fn value(kind: &str, json: Value) -> Option<Argument> {
         _ => true,
     };
     fits.then_some(Argument::Json(json))
+}
+
+/// The types of the keys and the values of a map whose keys are whole numbers of at most 64 bits, which
+/// are texts in JSON.
+fn numbered_map(kind: &str) -> Option<(&str, &str)> {
+    let types = kind.strip_prefix("BTreeMap<").or_else(|| kind.strip_prefix("HashMap<"))?;
+    let (key, content) = types.strip_suffix('>')?.split_once(',')?;
+    let numbers = ["u8", "u16", "u32", "u64", "usize", "i8", "i16", "i32", "i64", "isize"];
+    numbers.contains(&key).then(|| (key, content.trim_start()))
 }
 
 /// The bytes of a JSON array of numbers, or those of a text.
@@ -207,6 +236,15 @@ mod tests {
             ("Option<Vec<u8>>", "[]", &[0x91, 0xc4, 0]),
             ("Option<Option<Bytes>>", "[[7]]", &[0x91, 0x91, 0xc4, 1, 7]),
             ("Vec<Vec<u8>>", "[[7]]", &[0x91, 0x91, 0x91, 7]),
+            ("BTreeMap<u64, String>", r#"{"1": "a"}"#, &[0x91, 0x81, 1, 0xa1, b'a']),
+            ("HashMap<i8, Vec<u8>>", r#"{"-1": [7]}"#, &[0x91, 0x81, 0xff, 0xc4, 1, 7]),
+            ("BTreeMap<String, u8>", r#"{"1": 2}"#, &[0x91, 0x81, 0xa1, b'1', 2]),
+            ("u128", "7", &[0x91, 7]),
+            (
+                "Option<i128>",
+                "[255, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]",
+                &[0x91, 0xc4, 16, 255, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1],
+            ),
         ] {
             assert_eq!(encode_kinds(&[kind], &[word]).unwrap(), bytes, "{kind} {word}");
         }
@@ -226,6 +264,11 @@ mod tests {
             ("Option<u8>", "x"),
             ("Bytes", "[256]"),
             ("Vec<u8>", "[1, \"x\"]"),
+            ("BTreeMap<u8, bool>", r#"{"256": true}"#),
+            ("BTreeMap<u8, bool>", r#"{"x": true}"#),
+            ("BTreeMap<u8, bool>", r#"{"1": 1}"#),
+            ("u128", "340282366920938463463374607431768211455"),
+            ("u128", "[1, 2]"),
         ] {
             assert!(encode_kinds(&[kind], &[word]).is_err(), "{kind} {word}");
         }
