@@ -88,7 +88,7 @@ pub use runtime::run::trace;
 pub use runtime::stash::NotStashed;
 pub use runtime::state_machine::StateMachine;
 pub use runtime::this::This;
-pub use scheduler::{InlineRun, proceed as proceed_inline};
+pub use scheduler::{InlineRun, WakeBatch, proceed as proceed_inline};
 pub use schema::{Argument, HttpRoute, Method, Schema};
 pub use supervise::stop_plan::{StopPlan, Stopped};
 pub use supervise::supervisor::{

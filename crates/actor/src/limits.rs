@@ -162,6 +162,9 @@ pub const EXECUTOR_JOBS_MAX: usize = 32;
 /// shared one.
 pub const EXECUTOR_OWN_MAX: usize = 16;
 
+/// Jobs that one thread wakes before those of a batch of wakes are enqueued.
+pub const WAKE_BATCH_MAX: usize = 64;
+
 /// The longest run of an actor that still counts as short, so that a task that asks it may run it
 /// inline: a few times the cost of switching to the actor and back when its thread must be woken.
 pub const SHORT_RUN: Duration = Duration::from_micros(10);

@@ -260,6 +260,24 @@ pub trait Application {
     /// The calls that have come on the channel are to be handled, and no more of them are added.
     fn publish(&mut self, _channel: &mut Self::Channel) {}
 
+    /// Some of very many channels are [published](Self::publish) next, up to
+    /// [`publishing_ends`](Self::publishing_ends): what they have in common may be done once.
+    fn publishing_begins(&mut self) {}
+
+    /// The channels since [`publishing_begins`](Self::publishing_begins) were published.
+    fn publishing_ends(&mut self) {}
+
+    /// Reads what [`calls`](Self::calls) needs of the channel, and nothing else: the cache misses of
+    /// several channels overlap then. Returns anything that depends on what was read.
+    fn prefetch_calls(&self, _channel: &Self::Channel) -> usize {
+        0
+    }
+
+    /// Reads what [`publish`](Self::publish) needs, as [`prefetch_calls`](Self::prefetch_calls) does.
+    fn prefetch_publish(&self, _channel: &Self::Channel) -> usize {
+        0
+    }
+
     /// An actor of the peer is linked to that of the channel. `link` is its number there, which no
     /// other link of the channel has, and `actor` the name of its type.
     fn linked(&mut self, _channel: &mut Self::Channel, _link: u64, _actor: &[u8]) {}

@@ -177,9 +177,11 @@ impl<C> Dispatcher<C> {
         }
         app.acknowledged(has_room, is_settled);
         loop {
+            channels.prefetch_calls(&incoming, app);
             while let Some(run) = incoming.next_calls(*calls_max) {
                 app.calls_arrived(&run)?;
                 channels.calls(&run, app)?;
+                channels.prefetch_calls(&incoming, app);
             }
             if let Some(run) = incoming.next_replies() {
                 publish_before_answers(has_answers, channels, app);

@@ -23,6 +23,9 @@ use crate::write;
 mod arrived;
 mod opening;
 mod links;
+mod prefetch;
+
+use prefetch::PREFETCHED_CHANNELS;
 
 pub(crate) use arrived::Arrived;
 
@@ -43,6 +46,8 @@ pub(crate) struct InboundChannels<C> {
     unpublished: Vec<usize>,
     /// The units of these calls.
     unpublished_units: u64,
+    /// Calls that come next and whose channels were prefetched.
+    prefetched_calls: usize,
     /// The trace context of the call that comes next, if it has one.
     pub(crate) trace: Option<TraceContext>,
 }
@@ -109,6 +114,7 @@ impl<C> InboundChannels<C> {
             channels: Vec::new(),
             unpublished: Vec::new(),
             unpublished_units: 0,
+            prefetched_calls: 0,
             trace: None,
         }
     }
@@ -132,9 +138,13 @@ impl<C> InboundChannels<C> {
         A: Application<Channel = C>,
     {
         match self.admit(run, app)? {
-            Some(channel) => app.calls(channel, run),
-            None => Ok(()),
+            Some(channel) => app.calls(channel, run)?,
+            None => return Ok(()),
         }
+        if self.unpublished.len() >= PREFETCHED_CHANNELS && self.are_scattered() {
+            self.publish(app);
+        }
+        Ok(())
     }
 
     /// Hands over a call that came in parts.
@@ -299,11 +309,19 @@ impl<C> InboundChannels<C> {
         A: Application<Channel = C>,
     {
         self.unpublished_units = 0;
+        let are_scattered = self.are_scattered();
+        if are_scattered {
+            self.prefetch_publish(app);
+            app.publishing_begins();
+        }
         for at in self.unpublished.drain(..) {
             if let Some(Some(Inbound::Open(open))) = self.channels.get_mut(at) {
                 open.is_unpublished = false;
                 app.publish(&mut open.channel);
             }
+        }
+        if are_scattered {
+            app.publishing_ends();
         }
     }
 }

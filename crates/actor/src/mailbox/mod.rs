@@ -46,7 +46,7 @@ use crate::reply::Asker;
 use crate::reply::owner::InboundQueueOwner;
 use crate::scheduler::hurry;
 use crate::schema::Schema;
-use crate::sync::{AtomicBool, AtomicUsize, Mutex, MutexGuard, Ordering};
+use crate::sync::{AtomicBool, AtomicUsize, Mutex, MutexGuard, Ordering, prefetch};
 
 /// The mailbox of one actor.
 pub(crate) struct Mailbox<M> {
@@ -442,6 +442,12 @@ impl<M> Mailbox<M> {
         if self.references.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.wake_actor();
         }
+    }
+
+    /// Reads a part of each of its cache lines.
+    pub(crate) fn prefetch(&self) -> usize {
+        let marked = usize::from(self.control.is_marked());
+        marked + self.references.load(Ordering::Relaxed) + prefetch(&self.state)
     }
 
     fn wake_actor(&self) {

@@ -72,6 +72,17 @@ pub trait InboundQueue: Send {
     /// Publishes the calls accepted since the last time: one lock, and a wake if the actor sleeps.
     fn publish(&mut self);
 
+    /// Reads what [`accept`](Self::accept) needs, and nothing else: the cache misses of several queues
+    /// overlap then. Returns anything that depends on what was read.
+    fn prefetch_accept(&self) -> usize {
+        0
+    }
+
+    /// Reads what [`publish`](Self::publish) needs, as [`prefetch_accept`](Self::prefetch_accept) does.
+    fn prefetch_publish(&self) -> usize {
+        0
+    }
+
     /// [`publish`](Self::publish) that does not wake an actor which the caller may run: it sleeps, is
     /// quick, and belongs to the caller's runtime.
     fn publish_inline(&mut self) -> Option<InlineRun> {
@@ -133,6 +144,14 @@ impl<M: Message> InboundQueue for TypedInboundQueue<M> {
     fn publish(&mut self) {
         let actor = self.publish_and_take_waker();
         actor.into_iter().for_each(Waker::wake);
+    }
+
+    fn prefetch_accept(&self) -> usize {
+        self.full.len() + self.last.calls() + self.spare.len()
+    }
+
+    fn prefetch_publish(&self) -> usize {
+        self.session_queue.queue.prefetch() + self.mailbox.prefetch()
     }
 
     fn publish_inline(&mut self) -> Option<InlineRun> {

@@ -15,6 +15,7 @@ mod inline;
 #[cfg(feature = "testing")]
 mod random;
 mod job;
+mod wake_batch;
 mod worker_local;
 mod job_slab;
 mod executor;
@@ -41,6 +42,7 @@ use job_slab::JobSlab;
 #[cfg(all(test, wigwag_loom))]
 pub(crate) use task_state::AfterRun;
 pub(crate) use task_state::TaskState;
+pub use wake_batch::WakeBatch;
 
 use crate::reply::Asker;
 use crate::turn;
@@ -188,6 +190,19 @@ impl Scheduler {
         if let Some((_, waker)) = executor {
             waker.wake();
         }
+    }
+
+    /// Enqueues jobs, and wakes an executor for each, as long as there are any.
+    fn push_all(&self, jobs: impl ExactSizeIterator<Item = Arc<dyn Runnable>>) {
+        let mut queue = lock(&self.queue);
+        if queue.closed {
+            return;
+        }
+        let left = queue.parked.len().saturating_sub(jobs.len());
+        let executors = queue.parked.split_off(left);
+        queue.jobs.extend(jobs);
+        drop(queue);
+        executors.into_iter().for_each(|(_, waker)| waker.wake());
     }
 
     /// Ends the turn of an executor before `job`, which is to run next. Another executor takes it

@@ -7,8 +7,8 @@ use std::cell::Cell;
 use std::sync::Arc;
 use std::task::Waker;
 
-use super::Scheduler;
 use super::job::Runnable;
+use super::{Scheduler, wake_batch};
 use crate::turn;
 
 thread_local! {
@@ -67,9 +67,10 @@ pub(super) fn is_executor_of(scheduler: &Arc<Scheduler>) -> bool {
     WORKER_LOCAL.with(|local| local.scheduler.get() == Arc::as_ptr(scheduler).addr())
 }
 
-/// Enqueues a job that was woken, in this thread's slot if possible.
+/// Enqueues a job that was woken: with its thread's batch of wakes, or in this thread's slot if
+/// possible.
 pub(super) fn enqueue(job: Arc<dyn Runnable>) {
-    let mut job = Some(job);
+    let mut job = wake_batch::add(job);
     // While the thread ends, the slot is gone and the job goes through the shared queue.
     let _ = WORKER_LOCAL.try_with(|local| {
         let Some(woken) = job.take() else { return };

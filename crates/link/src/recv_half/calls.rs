@@ -1,7 +1,7 @@
 //! Consecutive calls on one channel, which are read and handed over together.
 
 use wigwag_wire::call::{ASK, ASKS, MIXED_ASKS, MIXED_TELLS, REPLIES, TELL, TELLS};
-use wigwag_wire::varint;
+use wigwag_wire::{Reader, varint};
 
 use super::Incoming;
 use crate::frame::Frame;
@@ -53,6 +53,15 @@ impl<'a> Incoming<'a> {
         let taken = self.reader.take(bytes.len() - left.len()).ok()?;
         self.seq += calls as u64;
         Some(ChannelCalls { channel: u64::from(channel), calls, units, bytes: taken })
+    }
+
+    /// The channels of the calls that come next, up to the first frame that is none, or a run.
+    pub fn next_channels(&self) -> impl Iterator<Item = u64> {
+        let (mut reader, frame_max) = (self.reader.clone(), self.receiver.frame_max);
+        core::iter::from_fn(move || match Frame::next(&mut reader, frame_max) {
+            Ok((TELL | ASK, body)) => varint::take(&mut Reader::new(body)).ok(),
+            _ => None,
+        })
     }
 
     /// Takes small ASKs off the front, like `small_tells` takes TELLs. Their slots must be within

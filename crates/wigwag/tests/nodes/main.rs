@@ -37,3 +37,4 @@ mod references;
 mod pipes;
 mod sp_clients;
 mod streams;
+mod scattered;

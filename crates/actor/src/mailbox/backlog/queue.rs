@@ -16,7 +16,7 @@ use crate::mailbox::backlog::since::Since;
 use crate::mailbox::backlog::{Backlog, Pushed, lose};
 use crate::options::WhenFull;
 use crate::reply::Asker;
-use crate::sync::{Mutex, MutexGuard};
+use crate::sync::{Mutex, MutexGuard, prefetch};
 
 /// A [`Backlog`] under a lock of its own.
 pub(crate) struct Queue<M>(Mutex<Backlog<M>>);
@@ -45,6 +45,11 @@ impl<M> Queue<M> {
     /// As [`Backlog::publish`].
     pub(crate) fn publish(&self, full: &mut Vec<Chunk<M>>, last: &mut Frames) -> Pushed {
         self.lock().publish(full, last)
+    }
+
+    /// Reads the beginning of its memory.
+    pub(crate) fn prefetch(&self) -> usize {
+        prefetch(&self.0)
     }
 
     /// Takes out the oldest call.

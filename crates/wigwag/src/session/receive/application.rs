@@ -5,7 +5,7 @@ use std::task::Waker;
 
 use tokio::runtime::Handle;
 use wigwag_actor::schema::Description;
-use wigwag_actor::{CallErrorKind, InboundQueueOwner, Reason};
+use wigwag_actor::{CallErrorKind, InboundQueueOwner, Reason, WakeBatch};
 use wigwag_link::application::{self, Application, Attach, Found, ItemEnd, LongCall, Rejected};
 use wigwag_link::credit::{Grant, StreamId};
 use wigwag_link::recv_half::{ChannelCalls, ItemRun, ReplyRun, next_item};
@@ -141,6 +141,22 @@ impl Application for Inbound<'_> {
     fn publish(&mut self, channel: &mut InboundChannel) {
         self.count_asks();
         channel.queue.publish();
+    }
+
+    fn publishing_begins(&mut self) {
+        self.wakes = Some(WakeBatch::open());
+    }
+
+    fn publishing_ends(&mut self) {
+        self.wakes = None;
+    }
+
+    fn prefetch_calls(&self, channel: &InboundChannel) -> usize {
+        channel.queue.prefetch_accept()
+    }
+
+    fn prefetch_publish(&self, channel: &InboundChannel) -> usize {
+        channel.queue.prefetch_publish()
     }
 
     fn describe(

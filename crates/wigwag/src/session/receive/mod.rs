@@ -8,8 +8,8 @@
 use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
-use wigwag_actor::InboundQueue;
 use wigwag_actor::limits::RUN_CALLS_MAX;
+use wigwag_actor::{InboundQueue, WakeBatch};
 use wigwag_link::budget::Pools;
 use wigwag_link::credit::StreamId;
 use wigwag_link::{Code, Dispatcher, Limits, LinkError};
@@ -124,6 +124,8 @@ struct Inbound<'a> {
     calls: u64,
     /// The asks among them that the session has not counted yet.
     asks: u64,
+    /// The wakes of actors whose channels are published together.
+    wakes: Option<WakeBatch>,
 }
 
 impl<'a> Inbound<'a> {
@@ -134,8 +136,19 @@ impl<'a> Inbound<'a> {
         replies: &'a mut PipelinedReplies,
         message: &'a Bytes,
     ) -> Inbound<'a> {
-        let (floor, stream, calls, asks) = (u32::MAX, None, 0, 0);
-        Inbound { session, weak, ours, exports, replies, floor, message, stream, calls, asks }
+        Inbound {
+            session,
+            weak,
+            ours,
+            exports,
+            replies,
+            floor: u32::MAX,
+            message,
+            stream: None,
+            calls: 0,
+            asks: 0,
+            wakes: None,
+        }
     }
 
     /// Counts asks before an actor can answer them.
