@@ -87,24 +87,28 @@ impl Operations<'_> {
             let routes = self.actor.routes.iter().filter(|(of, _)| of == name);
             for (_, route) in routes.filter(|_| !is_stream) {
                 let verb = route.verb.to_ascii_lowercase();
-                let captured = captured(route.path);
+                let path = spelling(paths, route.path);
+                let captured = captured(route.path).zip(captured(&path)).collect::<Vec<_>>();
                 let operation = self.operation("route", method, &verb, &captured);
-                insert(paths, route.path.to_owned(), &verb, operation);
+                insert(paths, path, &verb, operation);
             }
         }
     }
 
+    /// The operation of a call; `captured` are the arguments that are segments of the path, each with
+    /// its name there.
     fn operation(
         &self,
         call: &str,
         (name, arguments, reply): &DescribedMethod,
         verb: &str,
-        captured: &[&str],
+        captured: &[(&str, &str)],
     ) -> Value {
         let described = &self.actor.described;
-        let (in_path, others): (Vec<_>, Vec<_>) =
-            arguments.iter().cloned().partition(|(name, _)| captured.contains(&&**name));
-        let parameter = |place: &str, (name, kind): &(String, String)| {
+        let in_path = |name: &str| captured.iter().find(|(argument, _)| *argument == name);
+        let others: Vec<_> =
+            arguments.iter().filter(|(name, _)| in_path(name).is_none()).cloned().collect();
+        let parameter = |place: &str, name: &str, kind: &str| {
             json!({
                 "name": name,
                 "in": place,
@@ -112,7 +116,10 @@ impl Operations<'_> {
                 "schema": self.definitions.form(kind),
             })
         };
-        let mut parameters: Vec<Value> = in_path.iter().map(|one| parameter("path", one)).collect();
+        let mut parameters: Vec<Value> = arguments
+            .iter()
+            .filter_map(|(name, kind)| Some(parameter("path", in_path(name)?.1, kind)))
+            .collect();
         let mut operation = json!({
             "operationId": key(&format!("{}.{name}.{call}.{verb}", self.actor.name)),
             "tags": [self.actor.name],
@@ -124,7 +131,9 @@ impl Operations<'_> {
             operation["description"] = comment.into();
         }
         match verb {
-            "get" | "delete" => parameters.extend(others.iter().map(|one| parameter("query", one))),
+            "get" | "delete" => {
+                parameters.extend(others.iter().map(|(name, kind)| parameter("query", name, kind)))
+            }
             _ if !others.is_empty() => {
                 let is_needed = others.iter().any(|(_, kind)| !is_option(kind));
                 let schema = self.definitions.arguments(&others);
@@ -184,10 +193,25 @@ fn ok_of(reply: &str) -> &str {
     reply
 }
 
-/// The arguments that are segments of a path.
-fn captured(path: &str) -> Vec<&str> {
-    let segments = path.split('/');
-    segments.filter_map(|one| one.strip_prefix('{')?.strip_suffix('}')).collect()
+/// The names that stand for segments of a path.
+fn captured(path: &str) -> impl Iterator<Item = &str> {
+    path.split('/').filter_map(name_of)
+}
+
+/// The name in a segment of a path that is any text.
+fn name_of(segment: &str) -> Option<&str> {
+    segment.strip_prefix('{')?.strip_suffix('}')
+}
+
+/// The path as the document spells it already: of two that differ in their names alone it may have one
+/// (OpenAPI 3.1, 4.8.8).
+fn spelling(paths: &Map<String, Value>, path: &str) -> String {
+    let is_same = |known: &&String| {
+        let mut pairs = known.split('/').zip(path.split('/'));
+        known.split('/').count() == path.split('/').count()
+            && pairs.all(|(a, b)| a == b || name_of(a).is_some() && name_of(b).is_some())
+    };
+    paths.keys().find(is_same).map_or(path, String::as_str).to_owned()
 }
 
 fn insert(paths: &mut Map<String, Value>, path: String, verb: &str, operation: Value) {

@@ -25,7 +25,7 @@ pub(crate) struct Seen(Arc<Table>);
 struct Table {
     /// The version of the exports that the table is of.
     version: u64,
-    /// By the path, and by the method of HTTP.
+    /// By the path with [positions](positional) for names, and by the method of HTTP.
     paths: matchit::Router<BTreeMap<&'static str, Target>>,
     is_empty: bool,
 }
@@ -33,6 +33,8 @@ struct Table {
 struct Target {
     actor: Arc<str>,
     method: &'static str,
+    /// The arguments that are segments of the path, in their order there.
+    captured: Vec<&'static str>,
     /// By what a client remembers the method: no path that a request can have.
     key: Arc<str>,
 }
@@ -43,7 +45,7 @@ pub(crate) struct RouteCall<'t> {
     pub(crate) method: &'static str,
     pub(crate) key: &'t str,
     /// The arguments that are segments of the path.
-    pub(crate) captured: Vec<(String, String)>,
+    pub(crate) captured: Vec<(&'static str, String)>,
 }
 
 impl Seen {
@@ -62,10 +64,11 @@ impl Seen {
             let verbs: Vec<_> = found.value.keys().copied().collect();
             return Err(Problem::method_not_allowed(&verbs.join(", ")));
         };
-        let captured = found
-            .params
+        let captured = target
+            .captured
             .iter()
-            .map(|(name, text)| Ok::<_, Problem>((name.to_owned(), decoded(text)?.into_owned())));
+            .zip(found.params.iter())
+            .map(|(name, (_, text))| Ok::<_, Problem>((*name, decoded(text)?.into_owned())));
         Ok(Some(RouteCall {
             actor: &target.actor,
             method: target.method,
@@ -103,9 +106,10 @@ impl Routes {
 
 impl Table {
     fn new(node: &Node, version: u64) -> Table {
-        let mut paths: BTreeMap<&'static str, BTreeMap<&'static str, Target>> = BTreeMap::new();
+        let mut paths: BTreeMap<String, BTreeMap<&'static str, Target>> = BTreeMap::new();
         for exported in node.http_routes() {
-            let verbs = paths.entry(exported.route.path).or_default();
+            let (path, captured) = positional(exported.route.path);
+            let verbs = paths.entry(path).or_default();
             if verbs.contains_key(exported.route.verb) {
                 let (actor, path) = (&exported.actor, exported.route.path);
                 tracing::warn!(actor, path, "another actor has this route already");
@@ -113,16 +117,34 @@ impl Table {
             }
             let key = format!("\0{}/{}", exported.actor, exported.method).into();
             let actor = exported.actor.into();
-            let target = Target { actor, method: exported.method, key };
+            let target = Target { actor, method: exported.method, captured, key };
             verbs.insert(exported.route.verb, target);
         }
         let is_empty = paths.is_empty();
         let mut router = matchit::Router::new();
         for (path, verbs) in paths {
-            if let Err(error) = router.insert(path, verbs) {
+            if let Err(error) = router.insert(path.as_str(), verbs) {
                 tracing::warn!(path, %error, "the route is not served");
             }
         }
         Table { version, paths: router, is_empty }
     }
+}
+
+/// The path with `{0}`, `{1}` … for its names, and the names: paths that differ in their names alone are
+/// one path to a request.
+fn positional(path: &'static str) -> (String, Vec<&'static str>) {
+    let mut names = Vec::new();
+    let segments = path.split('/').map(|segment| {
+        let name = segment.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
+        match name {
+            Some(name) => {
+                names.push(name);
+                format!("{{{}}}", names.len() - 1)
+            }
+            None => segment.to_owned(),
+        }
+    });
+    let path = segments.collect::<Vec<_>>().join("/");
+    (path, names)
 }

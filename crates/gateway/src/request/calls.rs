@@ -6,6 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use hyper::{Method, Response, StatusCode};
 use serde_json::{Map, Value};
+use wigwag::dynamic::Argument;
 use wigwag::proxy::ProxyMethod;
 
 use super::events::{self, ActorItems};
@@ -53,7 +54,7 @@ impl Inner {
             return Err(Problem::not_found(&format!("the method is called by /{call}/")));
         }
         let arguments = match is_stream {
-            true => known.arguments(query(&known.method, request, Map::new()))?,
+            true => known.arguments(query(&known.method, request, Map::new())?)?,
             false => {
                 let held =
                     self.read_body(&request.parts.headers, body, self.options.get_body_bytes());
@@ -92,10 +93,10 @@ impl Inner {
         })?;
         let mut named = Map::new();
         for (name, text) in &call.captured {
-            named.insert(name.clone(), known.method.value_of_text(name, text));
+            named.insert((*name).to_owned(), known.method.value_of_text(name, text));
         }
         let arguments = match request.parts.method {
-            Method::GET | Method::HEAD | Method::DELETE => query(&known.method, request, named),
+            Method::GET | Method::HEAD | Method::DELETE => query(&known.method, request, named)?,
             _ => {
                 let held =
                     self.read_body(&request.parts.headers, body, self.options.get_body_bytes());
@@ -168,13 +169,38 @@ fn parsed(body: &Bytes) -> Result<Option<Value>, Problem> {
     })
 }
 
-/// The arguments in the query of a request, beside those that are there already.
-fn query(method: &ProxyMethod, request: &Parts, mut named: Map<String, Value>) -> Value {
+/// The arguments in the query of a request, beside those in its path.
+fn query(
+    method: &ProxyMethod,
+    request: &Parts,
+    in_path: Map<String, Value>,
+) -> Result<Value, Problem> {
     let query = request.parts.uri.query().unwrap_or_default();
-    for (name, text) in form_urlencoded::parse(query.as_bytes()) {
-        named.insert(name.clone().into_owned(), method.value_of_text(&name, &text));
+    let others = form_urlencoded::parse(query.as_bytes());
+    let others = others.map(|(name, text)| {
+        let value = method.value_of_text(&name, &text);
+        (name.into_owned(), value)
+    });
+    beside_path(method, in_path, others.collect()).map(Value::Object)
+}
+
+/// The arguments in the path of a request and the others, none of which replaces one of the path.
+fn beside_path(
+    method: &ProxyMethod,
+    mut in_path: Map<String, Value>,
+    others: Map<String, Value>,
+) -> Result<Map<String, Value>, Problem> {
+    let is_twice = |argument: &&Argument| {
+        let is_given = others.contains_key(argument.name)
+            || argument.former.iter().any(|name| others.contains_key(*name));
+        is_given && in_path.contains_key(argument.name)
+    };
+    if let Some(Argument { name, .. }) = method.schema().arguments.iter().find(is_twice) {
+        let detail = format!("the argument {name:?} is given twice: the path has it already");
+        return Err(bad_arguments(&detail));
     }
-    Value::Object(named)
+    in_path.extend(others);
+    Ok(in_path)
 }
 
 /// The arguments of a route with a body: an object has those that are not in the path by their names; a
@@ -195,7 +221,7 @@ fn with_body(
         {
             named.insert(one.name.to_owned(), Value::Object(fields));
         }
-        (_, _, Some(Value::Object(fields))) => named.extend(fields),
+        (_, _, Some(Value::Object(fields))) => named = beside_path(method, named, fields)?,
         (Some(one), None, Some(value)) => {
             named.insert(one.name.to_owned(), value);
         }

@@ -89,3 +89,113 @@ async fn routes_follow_what_is_exported() {
     service.node.withdraw("root");
     assert_eq!(client.request("GET /orders/5", "", "").await.status, 404);
 }
+
+struct Shelf;
+
+#[wigwag::actor]
+impl Shelf {
+    #[wigwag(get = "/shelves/{id}", delete = "/shelves/{id}")]
+    pub fn one(&self, #[wigwag::was("number")] id: String, note: Option<String>) -> Vec<String> {
+        [id].into_iter().chain(note).collect()
+    }
+
+    #[wigwag(put = "/shelves/{id}")]
+    pub fn place(&self, id: String, a: u64, b: Option<u64>) -> (String, u64, Option<u64>) {
+        (id, a, b)
+    }
+
+    #[wigwag(patch = "/shelves/{key}")]
+    pub fn change(&self, key: String, id: u64) -> (String, u64) {
+        (key, id)
+    }
+
+    #[wigwag(get = "/shelves/{key}/rows/{id}")]
+    pub fn row(&self, id: u64, key: String) -> (String, u64) {
+        (key, id)
+    }
+
+    #[wigwag(post = "/shelves/{id}/rows/{key}")]
+    pub fn add_row(&self, id: u64, key: String) -> (u64, String) {
+        (id, key)
+    }
+}
+
+async fn with_shelf() -> (Service, Client) {
+    let service = Service::start().await;
+    service.node.export("shelf", &Shelf.spawn()).unwrap();
+    let client = Client::connect(&service.host).await;
+    (service, client)
+}
+
+#[tokio::test]
+async fn an_argument_of_the_path_cannot_be_given_again() {
+    let (_service, mut client) = with_shelf().await;
+    for (line, body) in [
+        ("GET /shelves/5?id=9", ""),
+        ("GET /shelves/5?number=9", ""),
+        ("GET /shelves/5?note=x&id=5", ""),
+        ("DELETE /shelves/5?id=9", ""),
+        ("PUT /shelves/5", r#"{"id": "9", "a": 1}"#),
+        ("PUT /shelves/5", r#"{"a": 1, "b": 2, "id": null}"#),
+        ("POST /shelves/5/rows/x", r#"{"id": 9}"#),
+    ] {
+        let answer = client.request(line, "", body).await;
+        assert_eq!((answer.status, answer.code().as_str()), (400, "BadArguments"), "{line} {body}");
+        let detail = "the argument \"id\" is given twice: the path has it already";
+        assert_eq!(answer.json()["detail"], detail, "{line} {body}");
+    }
+    let answer = client.request("PUT /shelves/5", "", r#"{"a": 1}"#).await;
+    assert_eq!((answer.status, answer.json()), (200, json!(["5", 1, null])));
+}
+
+#[tokio::test]
+async fn a_text_in_path_and_query_is_taken_as_it_is() {
+    let (_service, mut client) = with_shelf().await;
+    for (line, reply) in [
+        ("GET /shelves/%22hi%22?note=%22hi%22", json!(["\"hi\"", "\"hi\""])),
+        ("GET /shelves/null?note=null", json!(["null", "null"])),
+        ("GET /shelves/[1]?note=[1]", json!(["[1]", "[1]"])),
+        ("GET /shelves/7?note=", json!(["7", ""])),
+        ("GET /shelves/7", json!(["7"])),
+    ] {
+        let answer = client.request(line, "", "").await;
+        assert_eq!((answer.status, answer.json()), (200, reply), "{line}");
+    }
+}
+
+/// Two routes with one path may call its segments differently, in another order too.
+#[tokio::test]
+async fn routes_of_one_path_have_names_of_their_own() {
+    let (_service, mut client) = with_shelf().await;
+    for (line, body, reply) in [
+        ("GET /shelves/5", "", json!(["5"])),
+        ("PATCH /shelves/5", "7", json!(["5", 7])),
+        ("PATCH /shelves/5", r#"{"id": 7}"#, json!(["5", 7])),
+        ("GET /shelves/5/rows/7", "", json!(["5", 7])),
+        ("POST /shelves/5/rows/7", "", json!([5, "7"])),
+    ] {
+        let answer = client.request(line, "", body).await;
+        assert_eq!((answer.status, answer.json()), (200, reply), "{line} {body}");
+    }
+    let answer = client.request("POST /shelves/5", "", "").await;
+    assert_eq!((answer.status, &*answer.headers["allow"]), (405, "DELETE, GET, PATCH, PUT"));
+}
+
+/// Templates that differ in their names alone are one path to OpenAPI.
+#[tokio::test]
+async fn openapi_has_one_path_for_routes_that_differ_in_names() {
+    let (_service, mut client) = with_shelf().await;
+    let document = client.request("GET /openapi.json", "", "").await.json();
+    let paths = document["paths"].as_object().unwrap();
+    let shelves: Vec<_> = paths.keys().filter(|path| path.starts_with("/shelves")).collect();
+    assert_eq!(shelves, ["/shelves/{id}", "/shelves/{key}/rows/{id}"]);
+    let change = &paths["/shelves/{id}"]["patch"];
+    assert_eq!(change["parameters"].as_array().unwrap().len(), 1);
+    assert_eq!(change["parameters"][0]["name"], "id");
+    assert_eq!(change["parameters"][0]["schema"], json!({"type": "string"}));
+    let form = &change["requestBody"]["content"]["application/json"]["schema"];
+    assert_eq!(form["properties"]["id"]["type"], "integer");
+    let add = &paths["/shelves/{key}/rows/{id}"]["post"]["parameters"];
+    assert_eq!((&add[0]["name"], &add[1]["name"]), (&json!("key"), &json!("id")));
+    assert_eq!(add[0]["schema"]["type"], "integer");
+}

@@ -302,12 +302,15 @@ impl ProxyMethod {
         self.call_values(self.in_order(arguments)?)
     }
 
-    /// The value of an argument that is given as a text, as in the query of a URL: one of a text type is
-    /// taken as it is, others are JSON.
+    /// The value of an argument that is given as a text, as in the query of a URL: a `String` or an
+    /// `Option<String>` is the text as it is, others are JSON.
     pub fn value_of_text(&self, argument: &str, text: &str) -> Value {
         let mut parameters = self.method.arguments.iter();
         let found = parameters.find(|one| encoding::is_named(one, argument));
-        json::arguments::word_value(found.map_or("", |one| one.kind), text)
+        match found.map_or("", |one| one.kind) {
+            "String" | "Option<String>" => Value::String(text.to_owned()),
+            kind => json::arguments::word_value(kind, text),
+        }
     }
 
     fn wrong(&self, what: &str) -> CallError {
