@@ -1,6 +1,7 @@
 //! The formats in which received messages are printed.
 
 use clap::ValueEnum;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 /// A format for messages. nanocat and nngcat have the same `quoted` and `msgpack`.
@@ -30,9 +31,10 @@ impl Format {
             Format::Hex => (hex(body) + "\n").into_bytes(),
             Format::Msgpack => packed(body),
             Format::Json => {
-                let value = serde_json::from_slice(body);
-                let text = || Value::String(String::from_utf8_lossy(body).into_owned());
-                format!("{}\n", value.unwrap_or_else(|_| text())).into_bytes()
+                let text = one_line_of_json(body).unwrap_or_else(|| {
+                    Value::String(String::from_utf8_lossy(body).into_owned()).to_string()
+                });
+                (text + "\n").into_bytes()
             }
         }
     }
@@ -41,6 +43,24 @@ impl Format {
 /// Encodes bytes as hexadecimal digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A text of JSON without the white space between its words, and otherwise as it is: numbers of any
+/// length, the order of the keys and double ones stay. `None` if it is not JSON.
+fn one_line_of_json(body: &[u8]) -> Option<String> {
+    let text = std::str::from_utf8(body).ok()?;
+    serde_json::from_str::<IgnoredAny>(text).ok()?;
+    let (mut in_string, mut is_escaped) = (false, false);
+    let is_kept = |letter: &char| {
+        match letter {
+            _ if is_escaped => is_escaped = false,
+            '\\' => is_escaped = true,
+            '"' => in_string = !in_string,
+            _ => {}
+        }
+        in_string || !letter.is_ascii_whitespace()
+    };
+    Some(text.chars().filter(is_kept).collect())
 }
 
 fn quoted(body: &[u8]) -> String {
@@ -89,6 +109,26 @@ mod tests {
         assert_eq!(Format::Json.of(b"{ \"a\":\n 1 }"), b"{\"a\":1}\n");
         assert_eq!(Format::Json.of(b"hello"), b"\"hello\"\n");
         assert_eq!(Format::Json.of(b""), b"\"\"\n");
+    }
+
+    #[test]
+    fn json_stays_as_it_came() {
+        for (body, line) in [
+            ("123456789012345678901234567890", "123456789012345678901234567890"),
+            ("{\"b\": 1.50, \"a\" : 1e400,\r\n\t\"b\":-0}", r#"{"b":1.50,"a":1e400,"b":-0}"#),
+            (r#" [ " a \" b ", "\\" , "\u00e9 \ud800" ] "#, r#"[" a \" b ","\\","\u00e9 \ud800"]"#),
+            ("{\"a\": 1} 2", r#""{\"a\": 1} 2""#),
+            ("[1,]", r#""[1,]""#),
+            ("01", r#""01""#),
+        ] {
+            assert_eq!(
+                Format::Json.of(body.as_bytes()),
+                format!("{line}\n").into_bytes(),
+                "{body}"
+            );
+        }
+        let deep = "[".repeat(500) + &"]".repeat(500);
+        assert_eq!(Format::Json.of(deep.as_bytes()), format!("{deep}\n").into_bytes());
     }
 
     #[test]
