@@ -5,6 +5,7 @@ use std::future::Future;
 use clap::Args;
 use tokio::runtime::Builder;
 use wigwag::dynamic::{Dynamic, json};
+use wigwag::{CallError, CallErrorKind};
 use wigwag_describe::signature;
 
 use crate::caller::{CLOSE_MAX, Caller, TargetArguments};
@@ -61,12 +62,15 @@ impl Ask {
             .call(async |node, address| {
                 let actor = node.dynamic(address).await?;
                 let arguments = encode(&actor, &method, &arguments)?;
-                Ok(actor.ask(&method, &arguments).await?)
+                actor
+                    .ask(&method, &arguments)
+                    .await
+                    .map_err(|error| refused(&actor, &method, error))
             })
             .await;
         let printed = reply.and_then(|reply| {
             let text = json::text(&reply).map_err(|error| Failed::new(Code::Internal, error))?;
-            print::line(&text);
+            print::result(format!("{text}\n").as_bytes())?;
             Ok(Code::Ok)
         });
         caller.close(CLOSE_MAX).await;
@@ -111,6 +115,20 @@ fn encode(actor: &Dynamic, method: &str, words: &[String]) -> Result<Vec<u8>, Fa
                     quotes";
         Failed::with_hint(Code::Usage, &what, actor.target(), hint)
     })
+}
+
+/// The failure of a call. The actor itself has refused arguments whose types the command does not know.
+fn refused(actor: &Dynamic, method: &str, error: CallError) -> Failed {
+    let methods = &actor.described().methods;
+    let called = methods.iter().find(|(name, ..)| name == method);
+    let (CallErrorKind::BadArguments, Some((_, parameters, _))) = (error.kind, called) else {
+        return error.into();
+    };
+    let signature = signature(method, parameters);
+    let what = clean(&format!("the method takes other arguments: {signature}"));
+    let hint = "write a struct as an array of its fields and an enum as one with its number in \
+                front; `wigwag describe ADDRESS` has the fields";
+    Failed::with_hint(Code::Usage, &what, actor.target(), hint)
 }
 
 /// The failure of a call of a method whose name is nearly that of another one.

@@ -16,6 +16,8 @@ use wigwag::{
     transport::{NetError, NetErrorKind},
 };
 
+use crate::address;
+
 /// The exit codes of every command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -29,6 +31,7 @@ pub(crate) enum Code {
     VerificationFailed = 6,
     ConditionFailed = 7,
     Refused = 8,
+    Unwritten = 9,
     Interrupted = 130,
 }
 
@@ -76,12 +79,10 @@ impl fmt::Display for Failed {
 impl From<NodeError> for Failed {
     fn from(error: NodeError) -> Failed {
         let code = match &error {
-            NodeError::Net(net) => {
-                if let NetErrorKind::Tls(tls) = &net.kind {
-                    return tls_failure(tls, &net.address);
-                }
-                net_code(&net.kind)
-            }
+            NodeError::Net(net) => match explained(net) {
+                Some(failed) => return failed,
+                None => net_code(&net.kind),
+            },
             NodeError::Session { error, .. } => session_code(error),
             NodeError::Call(call) => call_code(call.kind),
             NodeError::Disconnected { .. } => Code::CannotConnect,
@@ -96,10 +97,7 @@ impl From<NodeError> for Failed {
 
 impl From<NetError> for Failed {
     fn from(error: NetError) -> Failed {
-        match &error.kind {
-            NetErrorKind::Tls(tls) => tls_failure(tls, &error.address),
-            kind => Failed::new(net_code(kind), error),
-        }
+        explained(&error).unwrap_or_else(|| Failed::new(net_code(&error.kind), error))
     }
 }
 
@@ -110,8 +108,8 @@ impl From<SocketError> for Failed {
             SocketErrorKind::Full
             | SocketErrorKind::TimedOut(_)
             | SocketErrorKind::RequestLost
-            | SocketErrorKind::RequestRefused { .. }
             | SocketErrorKind::SurveyOver => Code::NoAnswer,
+            SocketErrorKind::RequestRefused { .. } => Code::Refused,
             _ => Code::Internal,
         };
         Failed::new(code, error)
@@ -127,6 +125,20 @@ impl From<CallError> for Failed {
 impl From<std::io::Error> for Failed {
     fn from(error: std::io::Error) -> Failed {
         Failed::new(Code::Internal, error)
+    }
+}
+
+/// The failure that says more than the error itself.
+fn explained(error: &NetError) -> Option<Failed> {
+    match &error.kind {
+        NetErrorKind::Tls(tls) => Some(tls_failure(tls, &error.address)),
+        NetErrorKind::BadAddress { .. } => {
+            let meant = address::bracketed(&error.address)?;
+            let hint = format!("an IPv6 address has brackets: {meant}");
+            let what = "the address is malformed: its host has colons";
+            Some(Failed::with_hint(Code::Usage, what, &error.address, &hint))
+        }
+        _ => None,
     }
 }
 

@@ -6,6 +6,7 @@ mod device;
 mod bench;
 mod demo;
 mod lab;
+mod address;
 mod caller;
 mod calls;
 mod named;
@@ -21,6 +22,7 @@ mod units;
 mod shell;
 mod complete;
 mod print;
+mod unread;
 mod exit;
 #[cfg(test)]
 mod command_lines;
@@ -59,7 +61,7 @@ Setup    cert, key         certificates, shared keys  completions, man, help
 Options: -h, --help   -V, --version
 Exit codes: 0 ok; 1 internal error or failed --exec command; 2 usage; 3 cannot connect or bind;
 4 no answer; 5 wrong peer; 6 verification failed; 7 a --fail-if condition holds; 8 refused;
-130 interrupted
+9 a result cannot be written; 130 interrupted
 ";
 
 #[derive(Subcommand)]

@@ -1,28 +1,64 @@
 //! The only module that prints.
 //!
 //! Results go to standard output, everything else to standard error. A closed standard output
-//! (`| head`) ends the program silently.
+//! (`| head`) ends the program silently; any other write that fails is an error.
 
-use std::io::{self, Write};
+use std::io::{self, ErrorKind, Write};
 
-/// Prints a line of a result.
-pub(crate) fn line(text: &str) {
-    let mut out = io::stdout().lock();
-    let written = out.write_all(text.as_bytes()).and_then(|()| out.write_all(b"\n"));
-    if written.and_then(|()| out.flush()).is_err() {
-        std::process::exit(0);
+use crate::exit::{Code, Failed};
+use crate::unread;
+
+/// Why a result is not on standard output.
+pub(crate) enum Unprinted {
+    /// The reader has closed the pipe.
+    ReaderGone,
+    /// The write has failed, for example on a full disk.
+    Failed(Failed),
+}
+
+impl From<io::Error> for Unprinted {
+    fn from(error: io::Error) -> Unprinted {
+        if error.kind() == ErrorKind::BrokenPipe {
+            return Unprinted::ReaderGone;
+        }
+        let what = format!("a result cannot be written: {error}");
+        let hint = "look at what standard output leads to; the result is lost";
+        Unprinted::Failed(Failed::with_hint(Code::Unwritten, &what, "standard output", hint))
     }
 }
 
-/// Prints bytes of a result unchanged. An error means that the reader has closed the pipe.
-pub(crate) fn bytes(bytes: &[u8]) -> io::Result<()> {
+/// Prints bytes of a result unchanged.
+pub(crate) fn bytes(bytes: &[u8]) -> Result<(), Unprinted> {
     let mut out = io::stdout().lock();
-    out.write_all(bytes)?;
-    out.flush()
+    Ok(unread::OUT.during(|| out.write_all(bytes).and_then(|()| out.flush()))?)
+}
+
+/// Prints a whole result, after which the command ends: a closed pipe is not an error.
+pub(crate) fn result(bytes: &[u8]) -> Result<(), Failed> {
+    match self::bytes(bytes) {
+        Ok(()) | Err(Unprinted::ReaderGone) => Ok(()),
+        Err(Unprinted::Failed(failed)) => Err(failed),
+    }
+}
+
+/// Prints a text of a result. Ends the process if that fails.
+pub(crate) fn text(text: &str) {
+    let code = match bytes(text.as_bytes()) {
+        Ok(()) => return,
+        Err(Unprinted::ReaderGone) => Code::Ok,
+        Err(Unprinted::Failed(failed)) => failed.print(),
+    };
+    std::process::exit(code as i32);
+}
+
+/// Prints a line of a result. Ends the process if that fails.
+pub(crate) fn line(line: &str) {
+    text(&format!("{line}\n"));
 }
 
 /// Prints a line on standard error.
 pub(crate) fn error(text: &str) {
+    let mut err = io::stderr().lock();
     // If standard error is closed as well, the line is lost.
-    let _ = writeln!(io::stderr().lock(), "{text}");
+    let _ = unread::ERR.during(|| writeln!(err, "{text}"));
 }

@@ -62,8 +62,8 @@ impl Man {
     }
 }
 
-/// Prints the result. A closed pipe is not an error.
+/// Prints the result.
 fn write_result(bytes: &[u8]) -> Result<Code, Failed> {
-    let _ = print::bytes(bytes);
+    print::result(bytes)?;
     Ok(Code::Ok)
 }

@@ -6,6 +6,7 @@ use clap::Args;
 use wigwag::NodeOptions;
 use wigwag::transport::{DialOptions, ListenOptions, TlsClientConfig, TlsServerConfig, TlsSource};
 
+use crate::address;
 use crate::exit::{Failed, tls_failure};
 
 /// The certificates that an end presents and accepts. Which of them count depends on whether an
@@ -39,6 +40,7 @@ pub(crate) struct TlsArguments {
 impl TlsArguments {
     /// The options to dial `address`.
     pub(crate) fn dial_options(&self, address: &str) -> Result<DialOptions, Failed> {
+        address::check(address)?;
         let options = DialOptions::default();
         if !is_tls(address) {
             return Ok(options);
@@ -61,6 +63,7 @@ impl TlsArguments {
 
     /// The options to listen at `address`.
     pub(crate) fn listen_options(&self, address: &str) -> Result<ListenOptions, Failed> {
+        address::check(address)?;
         let options = ListenOptions::default();
         if !is_tls(address) {
             return Ok(options);

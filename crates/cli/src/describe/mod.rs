@@ -66,12 +66,13 @@ impl Describe {
                 outcome => Ok(outcome?),
             })
             .await;
-        let printed = listed.map(|listed| {
-            match self.json {
-                true => print::line(&list::document(&listed).to_string()),
-                false => list::lines(&listed, &node).iter().for_each(|line| print::line(line)),
-            }
-            Code::Ok
+        let printed = listed.and_then(|listed| {
+            let text = match self.json {
+                true => list::document(&listed).to_string(),
+                false => list::lines(&listed, &node).join("\n"),
+            };
+            print::result(format!("{text}\n").as_bytes())?;
+            Ok(Code::Ok)
         });
         caller.close(CLOSE_MAX).await;
         printed
@@ -82,18 +83,18 @@ impl Describe {
         let caller = Caller::new(self.target)?;
         let actor = caller.call(async |node, address| Ok(node.dynamic(address).await?)).await;
         let printed = actor.and_then(|actor| {
-            if self.asyncapi {
-                print_asyncapi(&actor)?;
+            let described = actor.described();
+            let text = if self.asyncapi {
+                asyncapi_document(&actor)?
             } else if self.ts {
-                print::line(typescript::document(actor.described()).trim_end());
+                typescript::document(described).trim_end().to_owned()
             } else if self.json {
-                print::line(&json_schema::document(actor.described()).to_string());
+                json_schema::document(described).to_string()
             } else {
-                let described = actor.described();
                 let example = example::command_line(described, actor.target());
-                let lines = text::lines(described, actor.target(), example.as_deref());
-                lines.iter().for_each(|line| print::line(line));
-            }
+                text::lines(described, actor.target(), example.as_deref()).join("\n")
+            };
+            print::result(format!("{text}\n").as_bytes())?;
             Ok(Code::Ok)
         });
         caller.close(CLOSE_MAX).await;
@@ -101,12 +102,10 @@ impl Describe {
     }
 }
 
-fn print_asyncapi(actor: &Dynamic) -> Result<(), Failed> {
+fn asyncapi_document(actor: &Dynamic) -> Result<String, Failed> {
     let address: Address = actor.target().parse().map_err(NodeError::Net)?;
-    if let Some((node, name)) = address.split_name() {
-        print::line(&asyncapi::document(actor.described(), &node, name).to_string());
-    }
-    Ok(())
+    let (node, name) = address.split_name().expect("the address of an actor has its name");
+    Ok(asyncapi::document(actor.described(), &node, name).to_string())
 }
 
 /// The address without a slash at its end, if it names no actor.

@@ -28,10 +28,9 @@ impl MetricsPage {
     pub(crate) async fn run(self) -> Result<Code, Failed> {
         let caller = Caller::new(self.target)?;
         let taken = caller.call(snapshot).await;
-        let printed = taken.map(|metrics| {
-            // A closed pipe is not an error.
-            let _ = print::bytes(metrics.to_prometheus().as_bytes());
-            Code::Ok
+        let printed = taken.and_then(|metrics| {
+            print::result(metrics.to_prometheus().as_bytes())?;
+            Ok(Code::Ok)
         });
         caller.close(CLOSE_MAX).await;
         printed

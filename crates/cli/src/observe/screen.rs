@@ -18,20 +18,20 @@ pub(super) struct Screen(());
 
 impl Screen {
     pub(super) fn open() -> Screen {
-        put(OPEN);
+        print::text(OPEN);
         Screen(())
     }
 
     /// Shows as many lines as fit, each with as many letters as fit.
     pub(super) fn show(&mut self, lines: &[String]) {
         let (columns, rows) = size();
-        put(&frame(lines, columns, rows));
+        print::text(&frame(lines, columns, rows));
     }
 }
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        put(CLOSE);
+        print::text(CLOSE);
     }
 }
 
@@ -51,12 +51,6 @@ fn size() -> (usize, usize) {
     let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok();
     let size = size.filter(|size| size.ws_col > 0 && size.ws_row > 0);
     size.map_or((80, 24), |size| (size.ws_col.into(), size.ws_row.into()))
-}
-
-fn put(text: &str) {
-    if print::bytes(text.as_bytes()).is_err() {
-        std::process::exit(0);
-    }
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use super::screen::Screen;
 use super::{snapshot, table};
 use crate::caller::CLOSE_MAX;
 use crate::exit::{Code, Failed};
+use crate::socket::Interrupt;
 use crate::tls::TlsArguments;
 use crate::{print, units};
 
@@ -60,11 +61,10 @@ impl Top {
             let client = Node::with(self.tls.node_options(address)?);
             nodes.push(Watched { address: address.clone(), client, last: None });
         }
+        let mut interrupt = Interrupt::new()?;
         let outcome = tokio::select! {
             outcome = self.watch(&mut nodes) => outcome,
-            interrupted = tokio::signal::ctrl_c() => {
-                interrupted.map(|()| Code::Interrupted).map_err(Failed::from)
-            }
+            () = interrupt.recv() => Ok(Code::Interrupted),
         };
         for node in &nodes {
             node.client.close(CLOSE_MAX.min(self.deadline)).await;

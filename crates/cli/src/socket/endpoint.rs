@@ -29,7 +29,7 @@ impl Endpoint {
     pub(crate) fn new(mode: ConnectMode, address: &str) -> Endpoint {
         let address = match address.split_once("://:") {
             Some((scheme @ ("tcp" | "tls+tcp" | "ws" | "wss"), port))
-                if mode == ConnectMode::Dial =>
+                if mode == ConnectMode::Dial && !port.starts_with(':') =>
             {
                 format!("{scheme}://127.0.0.1:{port}")
             }
@@ -90,7 +90,7 @@ mod tests {
         let at = |mode| Endpoint::new(mode, "tcp://:7001").address;
         assert_eq!(at(ConnectMode::Listen), "tcp://:7001");
         assert_eq!(at(ConnectMode::Dial), "tcp://127.0.0.1:7001");
-        for same in ["ipc://:7", "ipc://tcp://:7", "tls+tcp://host:7"] {
+        for same in ["tcp://::1:7001", "ipc://:7", "ipc://tcp://:7", "tls+tcp://host:7"] {
             assert_eq!(Endpoint::new(ConnectMode::Dial, same).address, same);
         }
         let with_tls = Endpoint::new(ConnectMode::Dial, "tls+tcp://:7001").address;

@@ -131,7 +131,8 @@ impl EventLog {
         true
     }
 
-    fn report_refusal(&self, peer: &str, why: &str) {
+    /// Prints that a peer has refused a message, unless the same was printed just before.
+    pub(super) fn report_refusal(&self, peer: &str, why: &str) {
         let hint = "send less at once, or raise the receive limit of the peer (--receive-limit)";
         if self.may_repeat(why) {
             Failed::with_hint(Code::Refused, why, peer, hint).print();

@@ -4,6 +4,7 @@
 //! pipeline that hangs leaves no process behind.
 
 use std::process::Stdio;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -94,7 +95,7 @@ impl Exec {
         }
         let child = command.spawn().map_err(|error| format!("it cannot be started: {error}"))?;
         let pid = child.id().and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?));
-        Ok(RunningCommand { group: ProcessGroup(pid), child })
+        Ok(RunningCommand { group: ProcessGroup::new(pid), child })
     }
 
     fn reply(&self, mut printed: Vec<u8>) -> Bytes {
@@ -143,7 +144,7 @@ impl RunningCommand {
         let ((), printed) = tokio::try_join!(feed, read)?;
         let status = self.child.wait().await.map_err(|error| error.to_string())?;
         // Processes that the command left in the background keep running.
-        self.group.0 = None;
+        self.group.release();
         match status.success() {
             true => Ok(printed),
             false => Err(format!("it ended with {status}")),
@@ -151,12 +152,42 @@ impl RunningCommand {
     }
 }
 
+/// The process groups of the commands that run.
+static GROUPS: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
+
+fn groups() -> MutexGuard<'static, Vec<Pid>> {
+    // A panic elsewhere leaves the old list or the new one.
+    GROUPS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Kills the commands that run, for an end of this process that drops nothing.
+pub(crate) fn kill_all() {
+    for pid in groups().drain(..) {
+        // Usually all processes still run.
+        let _ = kill_process_group(pid, Signal::KILL);
+    }
+}
+
 /// The process group of one command, killed on drop.
 struct ProcessGroup(Option<Pid>);
 
+impl ProcessGroup {
+    fn new(pid: Option<Pid>) -> ProcessGroup {
+        groups().extend(pid);
+        ProcessGroup(pid)
+    }
+
+    /// Leaves the processes alone from here on.
+    fn release(&mut self) -> Option<Pid> {
+        let pid = self.0.take()?;
+        groups().retain(|known| *known != pid);
+        Some(pid)
+    }
+}
+
 impl Drop for ProcessGroup {
     fn drop(&mut self) {
-        if let Some(pid) = self.0 {
+        if let Some(pid) = self.release() {
             // Usually all processes have already ended.
             let _ = kill_process_group(pid, Signal::KILL);
         }

@@ -4,24 +4,24 @@
 //! the socket is closed, which writes the accepted messages, and the summary is printed.
 
 use std::cell::Cell;
-use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::Instant;
-use wigwag::{Bytes, sp::SocketError};
+use wigwag::Bytes;
+use wigwag::sp::{PipeEnd, SocketError};
 
 use super::any::Socket;
 use super::connect::{self, ConnectPlan, PeerState};
 use super::event_log::EventLog;
 use super::format::{Format, hex};
+use super::interrupt::Interrupt;
 use super::role::Role;
 use super::summary::{SCHEMA, Tally, losses};
 use crate::exit::{Code, Failed};
-use crate::print;
+use crate::print::{self, Unprinted};
 
 /// A send that takes longer than this is reported: a peer does not read.
 const SLOW: Duration = Duration::from_secs(2);
@@ -40,6 +40,15 @@ pub(super) enum StopReason {
 impl From<Failed> for StopReason {
     fn from(failed: Failed) -> StopReason {
         StopReason::Failed(failed)
+    }
+}
+
+impl From<Unprinted> for StopReason {
+    fn from(unprinted: Unprinted) -> StopReason {
+        match unprinted {
+            Unprinted::ReaderGone => StopReason::ReaderGone,
+            Unprinted::Failed(failed) => StopReason::Failed(failed),
+        }
     }
 }
 
@@ -167,13 +176,21 @@ impl Session {
             DisplayOptions { format: Some(format), .. } => format.of(body),
             DisplayOptions { format: None, .. } => return Ok(()),
         };
-        print::bytes(&bytes).map_err(|_| StopReason::ReaderGone)
+        Ok(print::bytes(&bytes)?)
     }
 
     /// Prints and counts an error after which the session continues.
     pub(super) fn record_failure(&mut self, failed: &Failed) {
         let code = failed.print();
         self.tally.record_error(code);
+    }
+
+    /// Counts a request that a peer has refused for its length. The log prints the refusal once, whether
+    /// it hears of it from the connection or from here.
+    pub(super) fn record_refusal(&mut self, bytes: usize) {
+        let why = PipeEnd::Refused { bytes }.to_string();
+        self.log.report_refusal(&self.sender.at, &why);
+        self.tally.record_error(Code::Refused);
     }
 
     /// The error after a deadline; `what` says what did not arrive.
@@ -302,28 +319,6 @@ impl Pacer {
             let now = Instant::now();
             self.due.map_or(now + interval, |due| (due + interval).max(now))
         });
-    }
-}
-
-/// Receives SIGINT (Ctrl-C) and SIGTERM.
-pub(crate) struct Interrupt {
-    interrupt: Signal,
-    terminate: Signal,
-}
-
-impl Interrupt {
-    /// Installs the signal handlers.
-    pub(crate) fn new() -> io::Result<Interrupt> {
-        let interrupt = signal(SignalKind::interrupt())?;
-        Ok(Interrupt { interrupt, terminate: signal(SignalKind::terminate())? })
-    }
-
-    /// Waits for a signal.
-    pub(crate) async fn recv(&mut self) {
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
-        }
     }
 }
 

@@ -110,7 +110,7 @@ impl ReceiveArguments {
     fn run(self, role: Role) -> Result<Code, Failed> {
         let parsed = self.common.read()?;
         if role == Role::Pull && !parsed.rest.is_empty() {
-            return Err(parsed.too_many_words());
+            return Err(parsed.no_words());
         }
         let deadline = self.common.deadline;
         let exec = self.exec.as_deref().map(|command| Exec::new(command, deadline, true));
@@ -177,6 +177,11 @@ impl ParsedWords {
             [text] => Ok(Some(text)),
             _ => Err(self.too_many_words()),
         }
+    }
+
+    fn no_words(&self) -> Failed {
+        let what = format!("pull takes addresses alone, and not {:?}", self.rest[0]);
+        Failed::with_hint(Code::Usage, &what, &self.at, "leave it out, or send it: wigwag push")
     }
 
     fn too_many_words(&self) -> Failed {

@@ -46,7 +46,10 @@ pub(super) async fn ask(
                 session.tally.record_time(took);
                 session.show(&reply, Some(took))?;
             }
-            Ok(Err(error)) => session.record_failure(&error.into()),
+            Ok(Err(error)) => match error.kind {
+                SocketErrorKind::RequestRefused { bytes } => session.record_refusal(bytes),
+                _ => session.record_failure(&error.into()),
+            },
             Err(_) => session.record_failure(&session.timeout_failure("no reply arrived")),
         }
     }
@@ -252,7 +255,7 @@ fn record_exit(
     match ended {
         None => {}
         Some(Ok(Ok(printed))) => {
-            return print::bytes(&printed).map_err(|_| StopReason::ReaderGone);
+            print::bytes(&printed)?;
         }
         Some(Ok(Err(failed))) => session.record_failure(&failed),
         Some(Err(error)) => session.record_failure(&Failed::new(Code::Internal, error)),

@@ -1,8 +1,9 @@
 //! The end of a socket command: Ctrl-C, SIGTERM, a closed standard output, and its child processes.
 
+use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
 
-use crate::process::{catches_interrupts, children_of, eventually, is_gone, signal};
+use crate::process::{catches_interrupts, children_of, eventually, is_gone, signal, start};
 use crate::running::Running;
 
 #[test]
@@ -56,5 +57,36 @@ fn an_exec_command_does_not_outlive_ctrl_c() {
     assert_eq!(pull.interrupt().code, Some(130));
     for child in children {
         eventually("the command is gone", || is_gone(child));
+    }
+}
+
+/// The first message is more than a pipe holds, and one byte that was read shows that it is written. The
+/// command for the second one still runs.
+#[test]
+fn a_signal_ends_a_command_whose_output_is_not_read() {
+    for name in ["INT", "TERM"] {
+        let exec = ["--exec", "cat; test $WIGWAG_SEQ = 1 || sleep 600", "--jobs", "2"];
+        let mut pull = start(["pull", "tcp://127.0.0.1:0"].into_iter().chain(exec));
+        let mut err = BufReader::new(pull.stderr.take().expect("piped"));
+        let mut line = String::new();
+        err.read_line(&mut line).expect("the command prints its address");
+        let at = line.split_whitespace().nth(1).expect("an address").to_owned();
+        let lines = [&vec![b'x'; 300 << 10][..], b"\n"].concat();
+        let push = Running::start(&["push", &at], &lines.repeat(3));
+        let mut out = pull.stdout.take().expect("piped");
+        out.read_exact(&mut [0]).expect("the command prints the message");
+        let commands = children_of(pull.id());
+        assert!(!commands.is_empty(), "the second one sleeps");
+        signal(pull.id(), name);
+        let mut code = None;
+        eventually("it ends", || {
+            code = pull.try_wait().expect("a child can be waited for");
+            code.is_some()
+        });
+        assert_eq!(code.and_then(|code| code.code()), Some(130), "{name}");
+        for command in commands {
+            eventually("the command is gone", || is_gone(command));
+        }
+        drop((push, out));
     }
 }

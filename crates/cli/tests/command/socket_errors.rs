@@ -175,7 +175,7 @@ fn an_invalid_command_line_is_exit_2() {
         (&["req", "tcp://127.0.0.1:1", "--file", "/nowhere/at/all"], "cannot be read"),
         (&["rep", "tcp://127.0.0.1:0"], "how to answer"),
         (&["rep", "tcp://127.0.0.1:0", "x", "--echo"], "how to answer"),
-        (&["pull", "tcp://127.0.0.1:0", "topic"], "1 words"),
+        (&["pull", "tcp://127.0.0.1:0", "topic"], "not \"topic\""),
     ] {
         failed(&run(words.iter().copied()), 2, what);
     }
