@@ -83,15 +83,15 @@ fn enqueue(woken: &mut Vec<Arc<dyn Runnable>>) {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(any(wigwag_loom, wigwag_shuttle))))]
 mod tests {
     use std::future::Future;
     use std::pin::Pin;
-    use std::sync::atomic::{AtomicUsize, Ordering};
     use std::task::{Context, Poll, Waker};
 
     use super::*;
     use crate::scheduler::{ActorTask, DirectCall, Scheduler};
+    use crate::sync::{AtomicUsize, Ordering};
 
     /// Counts its runs together with others.
     struct Counted(Arc<AtomicUsize>);
