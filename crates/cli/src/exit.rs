@@ -44,7 +44,7 @@ impl From<Code> for ExitCode {
 /// The error of a command, with its exit code.
 #[derive(Debug)]
 pub(crate) struct Failed {
-    code: Code,
+    pub(crate) code: Code,
     error: Box<dyn Error + Send + Sync>,
 }
 
@@ -56,17 +56,6 @@ impl Failed {
     /// An error of three lines: what happened, where, and how to fix it.
     pub(crate) fn with_hint(code: Code, what: &str, at: &str, hint: &str) -> Failed {
         Failed::new(code, format!("{what}\n   at: {at}\n hint: {hint}"))
-    }
-
-    /// Prints the error on standard error and returns the exit code of the process.
-    pub(crate) fn report(self) -> ExitCode {
-        self.print().into()
-    }
-
-    /// Prints the error on standard error and returns its code; for commands that continue.
-    pub(crate) fn print(&self) -> Code {
-        crate::print::error(&format!("error: {:#}", self.error));
-        self.code
     }
 }
 

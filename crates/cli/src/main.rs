@@ -22,7 +22,7 @@ mod units;
 mod shell;
 mod complete;
 mod print;
-mod unread;
+mod writes;
 mod exit;
 #[cfg(test)]
 mod command_lines;

@@ -4,9 +4,10 @@
 //! (`| head`) ends the program silently; any other write that fails is an error.
 
 use std::io::{self, ErrorKind, Write};
+use std::process::ExitCode;
 
 use crate::exit::{Code, Failed};
-use crate::unread;
+use crate::writes::{ERR, OUT};
 
 /// Why a result is not on standard output.
 pub(crate) enum Unprinted {
@@ -30,7 +31,7 @@ impl From<io::Error> for Unprinted {
 /// Prints bytes of a result unchanged.
 pub(crate) fn bytes(bytes: &[u8]) -> Result<(), Unprinted> {
     let mut out = io::stdout().lock();
-    Ok(unread::OUT.during(|| out.write_all(bytes).and_then(|()| out.flush()))?)
+    Ok(OUT.during(|| out.write_all(bytes).and_then(|()| out.flush()))?)
 }
 
 /// Prints a whole result, after which the command ends: a closed pipe is not an error.
@@ -60,5 +61,18 @@ pub(crate) fn line(line: &str) {
 pub(crate) fn error(text: &str) {
     let mut err = io::stderr().lock();
     // If standard error is closed as well, the line is lost.
-    let _ = unread::ERR.during(|| writeln!(err, "{text}"));
+    let _ = ERR.during(|| writeln!(err, "{text}"));
+}
+
+impl Failed {
+    /// Prints the error on standard error and returns the exit code of the process.
+    pub(crate) fn report(self) -> ExitCode {
+        self.print().into()
+    }
+
+    /// Prints the error on standard error and returns its code; for commands that continue.
+    pub(crate) fn print(&self) -> Code {
+        error(&format!("error: {self:#}"));
+        self.code
+    }
 }

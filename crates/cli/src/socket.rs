@@ -19,6 +19,7 @@ mod session;
 mod start;
 mod summary;
 mod work;
+mod unread;
 
 pub(crate) use any::Socket;
 pub(crate) use arguments::SocketCommand;
@@ -29,3 +30,4 @@ pub(crate) use exec::kill_all;
 pub(crate) use interrupt::Interrupt;
 pub(crate) use role::Role;
 pub(crate) use summary::{in_microseconds, percentiles};
+pub(crate) use unread::end_at_signals;

@@ -4,7 +4,6 @@
 //! A verdict depends on results, never on a name.
 
 pub mod account;
-pub mod list;
 pub mod cell;
 pub mod entry;
 pub mod counter;
@@ -17,6 +16,5 @@ pub mod sp;
 mod round_trips;
 pub mod outside_clock;
 
-pub use cell::{Cell, Size, SpreadOver};
+pub use cell::{Cell, Size, SpreadOver, WORKLOADS, Workload};
 pub use entry::{Entry, Judgement, Order};
-pub use list::{WORKLOADS, Workload};

@@ -37,7 +37,7 @@ pub enum CallErrorKind {
     /// The node takes no new calls because it is closing.
     Draining,
     /// The call or its reply is larger than the other process accepts, which is 16 MiB by default,
-    /// encoded and with a few bytes of header; [`CallError::detail`] has both sizes. If
+    /// encoded and with a few bytes of header; [`CallError::detail`](crate::CallError::detail) has both sizes. If
     /// the message comes back with the error, the call was meant and nothing was sent; otherwise the
     /// call was handled and the reply is lost. Within a process there is no such limit.
     TooLarge,
@@ -126,7 +126,7 @@ impl CallErrorKind {
     /// call that was not understood is not understood again either.
     ///
     /// Some kinds leave it open, for example `Timeout`. Of a call that was not even sent,
-    /// [`AskError::is_safe_to_retry`] knows.
+    /// [`AskError::is_safe_to_retry`](crate::AskError::is_safe_to_retry) knows.
     pub fn is_safe_to_retry(self) -> bool {
         use CallErrorKind as K;
         match self {

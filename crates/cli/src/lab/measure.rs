@@ -22,7 +22,8 @@ use wigwag_lab::workload::Workload;
 use crate::exit::{Code, Failed};
 use crate::lab::gate::Gate;
 use crate::lab::roster::{Roster, are_cells, usage, workloads};
-use crate::{print, unread};
+use crate::print;
+use crate::socket;
 
 #[derive(Args)]
 pub(super) struct Measure {
@@ -165,7 +166,7 @@ pub(crate) fn progress() -> ProgressBar {
 
 /// Ctrl-C, or an end that somebody else wishes, keeps what was measured.
 pub(crate) fn raise_on_interrupt(stop: Arc<AtomicBool>) -> Result<(), Failed> {
-    unread::end_at_signals()?;
+    socket::end_at_signals()?;
     let runtime = Builder::new_current_thread().enable_all().build()?;
     let (mut interrupt, mut terminate) = {
         let _inside = runtime.enter();

@@ -4,7 +4,7 @@ use std::io;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use crate::unread;
+use super::unread;
 
 /// Receives SIGINT (Ctrl-C) and SIGTERM.
 pub(crate) struct Interrupt {

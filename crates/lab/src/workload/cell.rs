@@ -1,18 +1,19 @@
 //! Cells: what varies within a workload.
 
+mod list;
 mod orders;
 mod roles;
 mod size;
 
 use crate::results::Witness;
 use crate::trial::transport::Transport;
-use crate::workload::Workload;
 use crate::workload::http::cell::HttpCell;
 use crate::workload::remote::far::Far;
 use crate::workload::remote::over::Exchange;
 use crate::workload::remote::shape::{Origin, Shape};
 use crate::workload::sp::SpCell;
 
+pub use list::{WORKLOADS, Workload};
 pub use size::Size;
 
 /// A cell of a workload.

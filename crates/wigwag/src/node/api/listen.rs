@@ -12,7 +12,7 @@ use crate::node::{Node, accept, runtime};
 impl Node {
     /// Listens at `address` and returns the actual address: `tcp://127.0.0.1:0` gets a free port.
     /// The node listens until it is closed or dropped, with the options of
-    /// [`NodeOptions::listen_options`].
+    /// [`NodeOptions::listen_options`](crate::NodeOptions::listen_options).
     ///
     /// See [`Node`] for an example.
     ///

@@ -4,41 +4,18 @@
 //! reads. So a second thread waits for signals too, and looks whether a write goes on.
 
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use tokio::runtime::Builder;
 
+use super::{Interrupt, kill_all};
 use crate::exit::Code;
-use crate::socket::{Interrupt, kill_all};
+use crate::writes::{ERR, OUT};
 
 /// Time after a signal in which a write that is under way may still end.
 const GRACE: Duration = Duration::from_millis(400);
-
-/// The writes to standard output.
-pub(crate) static OUT: Writes = Writes(AtomicU64::new(0));
-
-/// The writes to standard error.
-pub(crate) static ERR: Writes = Writes(AtomicU64::new(0));
-
-/// The writes to one stream: the count is odd during one. The lock of the stream keeps two apart.
-pub(crate) struct Writes(AtomicU64);
-
-impl Writes {
-    /// Counts a write.
-    pub(crate) fn during<T>(&self, write: impl FnOnce() -> T) -> T {
-        self.0.fetch_add(1, Ordering::Relaxed);
-        let written = write();
-        self.0.fetch_add(1, Ordering::Relaxed);
-        written
-    }
-
-    /// The number of the write that is under way.
-    fn under_way(&self) -> Option<u64> {
-        Some(self.0.load(Ordering::Relaxed)).filter(|count| count % 2 == 1)
-    }
-}
 
 /// Starts the thread, once in a process. The signals are caught from here on.
 pub(crate) fn end_at_signals() -> io::Result<()> {
