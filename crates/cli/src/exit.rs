@@ -16,7 +16,7 @@ use wigwag::{
     transport::{NetError, NetErrorKind},
 };
 
-use crate::address;
+use crate::ipv6;
 
 /// The exit codes of every command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,7 +122,7 @@ fn explained(error: &NetError) -> Option<Failed> {
     match &error.kind {
         NetErrorKind::Tls(tls) => Some(tls_failure(tls, &error.address)),
         NetErrorKind::BadAddress { .. } => {
-            let meant = address::bracketed(&error.address)?;
+            let meant = ipv6::bracketed(&error.address)?;
             let hint = format!("an IPv6 address has brackets: {meant}");
             let what = "the address is malformed: its host has colons";
             Some(Failed::with_hint(Code::Usage, what, &error.address, &hint))

@@ -7,6 +7,7 @@ mod bench;
 mod demo;
 mod lab;
 mod address;
+mod ipv6;
 mod caller;
 mod calls;
 mod named;
