@@ -1,4 +1,4 @@
-//! What the programs of a cell are ordered to do.
+//! The orders of a cell for its programs.
 
 use crate::trial::transport::Transport;
 use crate::workload::cell::{Cell, SpreadOver};

@@ -71,7 +71,7 @@ pub(crate) enum Opening {
 }
 
 impl HeldReferences {
-    /// Those of a route whose ATTACH was sent and will have this answer.
+    /// The references of a route whose ATTACH was sent and will have this answer.
     pub(crate) fn while_opening(answer: AttachAnswer) -> HeldReferences {
         let opening = Mutex::new(Opening::Unanswered(answer));
         HeldReferences { opening, ..HeldReferences::default() }
