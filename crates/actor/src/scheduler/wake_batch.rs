@@ -145,7 +145,7 @@ mod tests {
 
     #[tokio::test]
     async fn jobs_of_two_runtimes_in_one_batch_run_in_their_own() {
-        let (here, other) = (Arc::default(), Arc::default());
+        let (here, other): (Arc<AtomicUsize>, Arc<AtomicUsize>) = Default::default();
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
         let elsewhere = Scheduler::of_runtime(runtime.handle());
         let jobs = [
@@ -157,6 +157,7 @@ mod tests {
         jobs.iter().for_each(Waker::wake_by_ref);
         drop(batch);
         assert_eq!(settled(&here).await, 2);
+        assert_eq!(other.load(Ordering::Relaxed), 0, "its runtime has not run yet");
         let there = std::thread::spawn(move || {
             let runs = runtime.block_on(settled(&other));
             drop(runtime);

@@ -104,11 +104,11 @@ async fn a_full_backlog_is_an_address_in_use_and_a_dial_waits_for_room() {
         // The dial finds no room before the first connection is accepted.
         tokio::task::yield_now().await;
         for _ in 0..=waiting.len() {
-            listener.accept().await.unwrap();
+            listener.accept().await?;
         }
+        Ok(())
     };
-    let (dialled, ()) = tokio::join!(dialled, accepted);
-    dialled.unwrap();
+    tokio::try_join!(dialled, accepted).unwrap();
 }
 
 #[tokio::test(start_paused = true)]

@@ -33,9 +33,7 @@ impl TakenReference {
         let before = session.references.taken.fetch_add(1, Ordering::Relaxed);
         if before < REFERENCES_MAX { Ok(taken) } else { Err(beyond) }
     }
-}
 
-impl TakenReference {
     /// True if it has come over this session.
     pub(crate) fn is_of(&self, session: &Arc<Session>) -> bool {
         Arc::ptr_eq(&self.session, session)
@@ -77,14 +75,12 @@ impl HeldReferences {
         HeldReferences { opening, ..HeldReferences::default() }
     }
 
-    /// Whether the channel is open. The caller of the first one that gets the answer waits for it,
-    /// and calls [`opened`](Self::opened) then.
+    /// Whether the channel is open. One caller is given the answer while it has not come: it waits for
+    /// that, and calls [`opened`](Self::opened) then.
     pub(crate) fn take_opening(&self) -> Opening {
         let mut opening = lock(&self.opening);
         match std::mem::replace(&mut *opening, Opening::Awaited) {
-            Opening::Unanswered(answer) if answer.is_empty() && !answer.is_terminated() => {
-                Opening::Unanswered(answer)
-            }
+            Opening::Unanswered(answer) if answer.is_empty() => Opening::Unanswered(answer),
             Opening::Awaited => Opening::Awaited,
             Opening::Open | Opening::Unanswered(_) => {
                 *opening = Opening::Open;
