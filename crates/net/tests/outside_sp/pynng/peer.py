@@ -53,11 +53,11 @@ def send(socket, data, every):
 
 
 def receive(socket):
-    """Prints every message; goes on when a survey is over or there is none."""
+    """Prints every message; goes on when a survey is over, there is none, or the next one ends it."""
     while True:
         try:
             show(take(socket))
-        except (pynng.Timeout, pynng.BadState):
+        except (pynng.Timeout, pynng.BadState, pynng.Canceled):
             time.sleep(0.001)
 
 
