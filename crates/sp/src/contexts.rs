@@ -6,7 +6,6 @@ use alloc::collections::BTreeMap;
 
 use wigwag_wire::ProtocolNumber;
 
-use crate::ProtocolEvent;
 use crate::limits::CONTEXTS_MAX;
 
 /// The number of a context on its socket; not reused while the context is open.
@@ -16,14 +15,6 @@ pub struct ContextId(pub u32);
 impl ContextId {
     /// The socket itself.
     pub const SOCKET: ContextId = ContextId(0);
-
-    /// The event that announces a message for this context.
-    pub(crate) fn receivers(self) -> ProtocolEvent {
-        match self {
-            ContextId::SOCKET => ProtocolEvent::RecvReady,
-            other => ProtocolEvent::ContextRecvReady(other),
-        }
-    }
 }
 
 /// Why a context could not be opened.

@@ -4,6 +4,9 @@
 //! [`Protocol::next_event`] until it returns `None`: that is how a protocol reaches the pipes. No
 //! call waits; a call that cannot be done now returns its argument.
 
+mod event;
+mod refusal;
+
 use core::fmt::Debug;
 use core::mem;
 use core::time::Duration;
@@ -11,11 +14,14 @@ use core::time::Duration;
 use bytes::Bytes;
 use wigwag_wire::{Batch, Framing, ProtocolNumber, Time};
 
-use crate::limits::{Hops, REFUSALS_MAX};
+pub use event::{CloseReason, ProtocolEvent, Received};
+pub use refusal::{RecvError, Refusal, Refused, RefusedRaw};
+
+use crate::limits::Hops;
 use crate::stream::{BatchBuilder, take_frame};
 use crate::{
-    ContextError, ContextId, Counters, DropReason, InboundRun, Message, PipeId, Priority,
-    QueueLength, RawMessage, RunRoom,
+    ContextError, ContextId, Counters, InboundRun, Message, PipeId, Priority, QueueLength,
+    RawMessage, RunRoom,
 };
 
 /// One SP socket without bytes, clock or threads.
@@ -233,155 +239,6 @@ pub enum SettingError {
     /// The limit of topics is reached.
     #[error("there are {} topics already, which is the limit", crate::limits::TOPICS_MAX)]
     TooManyTopics,
-    /// The context is closed.
-    #[error("the context is closed")]
-    NoContext,
-}
-
-/// An event of a protocol that the caller must act on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ProtocolEvent {
-    /// The pipe's outbox is no longer empty: call [`Protocol::fill`].
-    Transmit(PipeId),
-    /// The pipe's outbox is more than half full, and messages beyond its bounds are dropped: call
-    /// [`Protocol::fill`] before the next [`Protocol::send`] if the connection has room.
-    TransmitNow(PipeId),
-    /// The pipe was paused and has room: read from it again.
-    Resume(PipeId),
-    /// A sender that was refused with [`Refusal::NoPipe`] or [`Refusal::Full`] may try again.
-    SendReady,
-    /// A receiver that got [`RecvError::Empty`] may try again.
-    RecvReady,
-    /// A receiver that got [`RecvError::Empty`] in this context may try again.
-    ContextRecvReady(ContextId),
-    /// A sender that was refused with [`Refusal::Full`] for this peer may try again.
-    PipeSendReady(PipeId),
-}
-
-/// The outcome of a received message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Received {
-    /// The message waits for the user.
-    Queued,
-    /// No topic matches the message; it was discarded as intended.
-    Unwanted,
-    /// The message was dropped and counted; the pipe stays open.
-    Dropped(DropReason),
-    /// The peer breaks the protocol: close the pipe.
-    Close(CloseReason),
-}
-
-/// Why a pipe must be closed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum CloseReason {
-    /// A pair socket has one peer at a time, and this socket already has one.
-    #[error("a pair socket has one peer at a time, and this one has it")]
-    HasPeer,
-    /// The message is shorter than its protocol header.
-    #[error("the peer sent {0} bytes, fewer than the header of its protocol has")]
-    TooShort(usize),
-    /// Reserved bits, which must be zero, are set.
-    #[error("the peer set reserved bits: its header is {0:08x}")]
-    ReservedBits(u32),
-    /// Closed pipes left too many unread messages, so no further pipe is opened.
-    #[error("too many messages are unread from peers that have left")]
-    Crowded,
-}
-
-/// A body that was not sent, and why.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{why}")]
-pub struct Refused {
-    /// The user's body, unchanged.
-    pub body: Bytes,
-    /// The reason.
-    pub why: Refusal,
-}
-
-/// A message with a header that was not sent, and why.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{why}")]
-pub struct RefusedRaw {
-    /// The user's message, unchanged.
-    pub message: RawMessage,
-    /// The reason.
-    pub why: Refusal,
-}
-
-/// Why a body or message was not sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum Refusal {
-    /// No pipe is open; one may open later.
-    #[error("no peer is connected")]
-    NoPipe,
-    /// Every pipe's outbox is full; there will be room when they are written.
-    #[error("the send queue is full")]
-    Full,
-    /// There is no request to reply to.
-    #[error("there is no request to reply to")]
-    NoRequest,
-    /// This side of the protocol never sends.
-    #[error("a {0} socket only receives")]
-    OnlyReceives(ProtocolNumber),
-    /// The peer that the message is for has left, or was never connected.
-    #[error("the peer that the message is for is not connected")]
-    PeerGone,
-    /// The header is malformed: no peer would accept it.
-    #[error("the header of {0} bytes does not fit the protocol")]
-    BadHeader(usize),
-    /// Only raw sockets send headers from the user.
-    #[error("the socket is not raw: it makes its headers itself")]
-    NotRaw,
-    /// The context is closed.
-    #[error("the context is closed")]
-    NoContext,
-}
-
-impl Refusal {
-    /// True if the sender may wait and try again.
-    pub fn is_temporary(self) -> bool {
-        matches!(self, Refusal::NoPipe | Refusal::Full)
-    }
-}
-
-/// Why there is no body for the user.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum RecvError {
-    /// No message has arrived yet.
-    #[error("nothing has come yet")]
-    Empty,
-    /// No request is waiting for a reply.
-    #[error("no request was sent whose reply could come")]
-    NoRequest,
-    /// No survey is waiting for answers.
-    #[error("no survey was sent whose answers could come")]
-    NoSurvey,
-    /// The survey's time is over; later answers are dropped.
-    #[error("the survey's time is over")]
-    SurveyOver,
-    /// The connection that carried the request is gone, and the socket does not send it again.
-    #[error("the connection that carried the request is gone, and resending is off")]
-    RequestLost,
-    /// Each connection that carried the request was closed by the peer at once, so the request is
-    /// not sent again. The bytes are those that count for a receive limit, with the header.
-    #[error(
-        "the peer closed the connection {} times in a row when it was sent this request of {bytes} \
-         bytes; its receive limit is probably smaller",
-        REFUSALS_MAX
-    )]
-    RequestRefused {
-        /// Length of the request, protocol header included.
-        bytes: usize,
-    },
-    /// This side of the protocol never receives.
-    #[error("a {0} socket only sends")]
-    OnlySends(ProtocolNumber),
-    /// Only raw sockets return headers.
-    #[error("the socket is not raw: it returns no headers")]
-    NotRaw,
     /// The context is closed.
     #[error("the context is closed")]
     NoContext,

@@ -16,11 +16,11 @@ use alloc::collections::VecDeque;
 use bytes::Bytes;
 use wigwag_wire::{ProtocolNumber, Time};
 
-use crate::backtrace::{self, REPLY_WORDS_MAX};
-use crate::hops::{self, HopsError};
-use crate::inbox::Inbox;
+use crate::headers::backtrace::{self, REPLY_WORDS_MAX};
+use crate::headers::hops::{self, HopsError};
 use crate::limits::{Hops, REPLY_BYTES_MAX, REPLY_MESSAGES_MAX};
-use crate::pool::Pool;
+use crate::pipe_queues::inbox::Inbox;
+use crate::pipe_queues::pool::Pool;
 use crate::queue::one_message;
 use crate::stream::BatchBuilder;
 use crate::{

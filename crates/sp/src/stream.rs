@@ -3,6 +3,9 @@
 //! Our eight header bytes go out at once; the partner's are checked within the handshake time (RFC
 //! sp-tcp-mapping-01, section 3). Nothing is accepted from a peer before its header is correct.
 
+pub mod inbound_run;
+pub(crate) mod outbox;
+
 use core::mem;
 
 use bytes::Bytes;
@@ -17,7 +20,7 @@ use crate::limits::{
     BATCH_BYTES_MAX, BATCH_SLICES_MAX, COPY_BYTES_MAX, OUTBOX_BYTES_MAX, OUTBOX_MESSAGES_MAX,
     SHARE_BYTES_MIN,
 };
-use crate::outbox::Outbox;
+use crate::stream::outbox::Outbox;
 use crate::{Head, Message};
 
 /// Splits the next message off the front of `input`; `None` if more bytes are needed.

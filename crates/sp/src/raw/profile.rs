@@ -3,8 +3,8 @@
 use bytes::Bytes;
 use wigwag_wire::ProtocolNumber;
 
-use crate::backtrace::{self, WORD_BYTES};
-use crate::hops::{self, HOPS_BYTES};
+use crate::headers::backtrace::{self, WORD_BYTES};
+use crate::headers::hops::{self, HOPS_BYTES};
 use crate::{Head, PipeId, Refusal};
 
 /// The protocol of a raw socket.

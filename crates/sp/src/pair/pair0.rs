@@ -4,7 +4,7 @@
 
 use wigwag_wire::ProtocolNumber;
 
-use crate::one_peer::OnePeer;
+use crate::pair::one_peer::OnePeer;
 
 /// A pair0 socket.
 pub type Pair0 = OnePeer<{ ProtocolNumber::PAIR0.0 }>;

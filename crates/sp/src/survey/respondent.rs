@@ -4,7 +4,7 @@
 
 use wigwag_wire::ProtocolNumber;
 
-use crate::answerer::Answerer;
+use crate::request_reply::answerer::Answerer;
 
 /// A respondent socket.
 pub type Respondent = Answerer<{ ProtocolNumber::RESPONDENT.0 }>;

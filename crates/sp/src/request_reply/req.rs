@@ -16,10 +16,10 @@ use alloc::collections::VecDeque;
 use bytes::{Buf, Bytes};
 use wigwag_wire::{ProtocolNumber, Time};
 
-use crate::backtrace::LAST_WORD;
 use crate::contexts::Contexts;
+use crate::headers::backtrace::LAST_WORD;
 use crate::limits::RESEND_DELAY;
-use crate::requests::Requests;
+use crate::request_reply::requests::Requests;
 use crate::stream::BatchBuilder;
 use crate::{
     CloseReason, ContextError, ContextId, Counters, DropReason, PipeId, Priority, Protocol,
@@ -106,7 +106,7 @@ impl Protocol for Req {
         for context in self.requests.disconnect(pipe, now) {
             if let Some(exchange) = self.contexts.get_mut(context) {
                 exchange.state = RequestState::Lost;
-                self.events.push_back(context.receivers());
+                self.events.push_back(ProtocolEvent::recv_ready_in(context));
             }
         }
     }
@@ -116,7 +116,7 @@ impl Protocol for Req {
             && let Some(exchange) = self.contexts.get_mut(context)
         {
             exchange.state = RequestState::Refused(bytes);
-            self.events.push_back(context.receivers());
+            self.events.push_back(ProtocolEvent::recv_ready_in(context));
         }
         self.close(pipe, now);
     }
@@ -168,7 +168,7 @@ impl Protocol for Req {
         };
         message.advance(4);
         exchange.state = RequestState::Answered(message);
-        self.events.push_back(context.receivers());
+        self.events.push_back(ProtocolEvent::recv_ready_in(context));
         Received::Queued
     }
 
@@ -222,7 +222,7 @@ impl Protocol for Req {
         }
         self.counters.sent += 1;
         // Receivers that wait for the old reply must be woken: it will not come.
-        self.events.push_back(context.receivers());
+        self.events.push_back(ProtocolEvent::recv_ready_in(context));
         Ok(())
     }
 

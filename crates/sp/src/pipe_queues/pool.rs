@@ -7,7 +7,7 @@ use alloc::collections::VecDeque;
 
 use bytes::Bytes;
 
-use crate::outbound_queues::OutboundQueues;
+use crate::pipe_queues::outbound_queues::OutboundQueues;
 use crate::stream::BatchBuilder;
 use crate::{Counters, DropReason, Head, Message, PipeId, ProtocolEvent, Refusal};
 

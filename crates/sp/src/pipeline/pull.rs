@@ -7,7 +7,7 @@
 use bytes::Bytes;
 use wigwag_wire::{ProtocolNumber, Time};
 
-use crate::inbox::Inbox;
+use crate::pipe_queues::inbox::Inbox;
 use crate::stream::BatchBuilder;
 use crate::{
     CloseReason, ContextId, Counters, InboundRun, PipeId, Priority, Protocol, ProtocolEvent,

@@ -8,7 +8,7 @@
 
 use bytes::Bytes;
 
-use crate::inbox::Inbox;
+use crate::pipe_queues::inbox::Inbox;
 use crate::{ContextId, Counters, PipeId, ProtocolEvent, QueueLength, Received};
 
 /// The queue that all peers share in the inbox of a further context.
@@ -74,7 +74,9 @@ impl ContextInbox {
     pub(crate) fn next_event(&mut self) -> Option<ProtocolEvent> {
         loop {
             match self.inbox.next_event()? {
-                ProtocolEvent::RecvReady => return Some(self.context.receivers()),
+                ProtocolEvent::RecvReady => {
+                    return Some(ProtocolEvent::recv_ready_in(self.context));
+                }
                 // Only the socket's own inbox pauses pipes.
                 ProtocolEvent::Resume(_) if self.context != ContextId::SOCKET => {}
                 other => return Some(other),

@@ -2,7 +2,7 @@
 
 use wigwag_wire::ProtocolNumber;
 
-use crate::answerer::Answerer;
+use crate::request_reply::answerer::Answerer;
 
 /// A rep socket.
 pub type Rep = Answerer<{ ProtocolNumber::REP.0 }>;

@@ -8,7 +8,7 @@
 use bytes::Bytes;
 use wigwag_wire::{ProtocolNumber, Time};
 
-use crate::outbound_queues::OutboundQueues;
+use crate::pipe_queues::outbound_queues::OutboundQueues;
 use crate::stream::BatchBuilder;
 use crate::{
     CloseReason, Counters, DropReason, Head, Message, PipeId, Protocol, ProtocolEvent, Received,

@@ -7,8 +7,8 @@
 use bytes::Bytes;
 use wigwag_wire::{ProtocolNumber, Time};
 
-use crate::inbox::Inbox;
-use crate::outbound_queues::OutboundQueues;
+use crate::pipe_queues::inbox::Inbox;
+use crate::pipe_queues::outbound_queues::OutboundQueues;
 use crate::stream::BatchBuilder;
 use crate::{
     CloseReason, Counters, Head, Message, PipeId, Priority, Protocol, ProtocolEvent, Received,

@@ -7,7 +7,7 @@
 use bytes::Bytes;
 use wigwag_wire::{ProtocolNumber, Time};
 
-use crate::pool::Pool;
+use crate::pipe_queues::pool::Pool;
 use crate::stream::BatchBuilder;
 use crate::{
     CloseReason, ContextId, Counters, DropReason, Head, PipeId, Priority, Protocol, ProtocolEvent,

@@ -9,10 +9,10 @@
 use bytes::Bytes;
 use wigwag_wire::{ProtocolNumber, Time};
 
-use crate::hops::{self, HopsError};
-use crate::inbox::Inbox;
+use crate::headers::hops::{self, HopsError};
 use crate::limits::Hops;
-use crate::outbound_queues::OutboundQueues;
+use crate::pipe_queues::inbox::Inbox;
+use crate::pipe_queues::outbound_queues::OutboundQueues;
 use crate::stream::BatchBuilder;
 use crate::{
     CloseReason, Counters, DropReason, Head, Message, PipeId, Priority, Protocol, ProtocolEvent,

@@ -12,11 +12,11 @@ use alloc::collections::VecDeque;
 use bytes::Bytes;
 use wigwag_wire::{ProtocolNumber, Time};
 
-use crate::backtrace;
 use crate::contexts::Contexts;
-use crate::inbox::Inbox;
+use crate::headers::backtrace;
 use crate::limits::Hops;
-use crate::outbound_queues::OutboundQueues;
+use crate::pipe_queues::inbox::Inbox;
+use crate::pipe_queues::outbound_queues::OutboundQueues;
 use crate::queue::one_message;
 use crate::stream::BatchBuilder;
 use crate::{

@@ -7,7 +7,7 @@
 
 use wigwag_wire::ProtocolNumber;
 
-use crate::one_peer::OnePeer;
+use crate::pair::one_peer::OnePeer;
 
 /// A pair1 socket.
 pub type Pair1 = OnePeer<{ ProtocolNumber::PAIR1.0 }>;

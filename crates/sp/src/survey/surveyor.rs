@@ -15,11 +15,11 @@ use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use bytes::{Buf, Bytes};
 use wigwag_wire::{ProtocolNumber, Time};
 
-use crate::backtrace::LAST_WORD;
-use crate::context_inbox::ContextInbox;
 use crate::contexts::Contexts;
+use crate::headers::backtrace::LAST_WORD;
 use crate::limits::SURVEY_TIME;
-use crate::outbound_queues::OutboundQueues;
+use crate::pipe_queues::context_inbox::ContextInbox;
+use crate::pipe_queues::outbound_queues::OutboundQueues;
 use crate::stream::BatchBuilder;
 use crate::{
     CloseReason, ContextError, ContextId, Counters, DropReason, Head, Message, PipeId, Priority,
@@ -246,7 +246,7 @@ impl Protocol for Surveyor {
         self.asked.insert(id, context);
         self.ends.extend(end.map(|end| (end, id)));
         // Receivers that wait for the previous survey must be told that it is over.
-        self.events.push_back(context.receivers());
+        self.events.push_back(ProtocolEvent::recv_ready_in(context));
         let message = Message { head: Head::Word(id), body };
         self.outbound.broadcast(&message, &mut self.counters, |_| true);
         Ok(())
@@ -301,7 +301,7 @@ impl Protocol for Surveyor {
             let asker = context.and_then(|context| self.contexts.get_mut(context));
             if let (Some(asker), Some(context)) = (asker, context) {
                 asker.survey = SurveyState::Over;
-                self.events.push_back(context.receivers());
+                self.events.push_back(ProtocolEvent::recv_ready_in(context));
             }
         }
     }

@@ -12,9 +12,9 @@ use alloc::vec::Vec;
 use bytes::Bytes;
 use wigwag_wire::Time;
 
-use crate::backtrace::LAST_WORD;
+use crate::headers::backtrace::LAST_WORD;
 use crate::limits::{REFUSAL_BYTES_MIN, REFUSAL_TIME, REFUSALS_MAX};
-use crate::outbound_queues::OutboundQueues;
+use crate::pipe_queues::outbound_queues::OutboundQueues;
 use crate::stream::BatchBuilder;
 use crate::{ContextId, Head, Message, PipeId, ProtocolEvent, Refusal};
 

@@ -14,11 +14,11 @@ use alloc::collections::VecDeque;
 use bytes::Bytes;
 use wigwag_wire::{ProtocolNumber, Time};
 
-use crate::context_inbox::ContextInbox;
 use crate::contexts::Contexts;
 use crate::limits::TOPICS_MAX;
+use crate::pipe_queues::context_inbox::ContextInbox;
+use crate::publish_subscribe::topics::Topics;
 use crate::stream::BatchBuilder;
-use crate::topics::Topics;
 use crate::{
     CloseReason, ContextError, ContextId, Counters, DropReason, PipeId, Priority, Protocol,
     ProtocolEvent, Received, RecvError, Refusal, Refused, Setting, SettingError,

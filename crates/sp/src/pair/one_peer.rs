@@ -8,13 +8,13 @@ use wigwag_wire::{ProtocolNumber, Time};
 
 use alloc::collections::VecDeque;
 
-use crate::hops::{self, HopsError};
+use crate::headers::hops::{self, HopsError};
 use crate::limits::{
     Hops, INBOX_BYTES_MAX, INBOX_MESSAGES_MAX, OUTBOX_BYTES_MAX, OUTBOX_MESSAGES_MAX,
 };
-use crate::outbox::Outbox;
 use crate::queue::Queue;
 use crate::stream::BatchBuilder;
+use crate::stream::outbox::Outbox;
 use crate::{
     CloseReason, ContextId, Counters, DropReason, Head, InboundRun, PipeId, Protocol,
     ProtocolEvent, Received, RecvError, Refusal, Refused, RunRoom, Setting, SettingError,

@@ -10,9 +10,9 @@ use alloc::vec::Vec;
 use bytes::Bytes;
 
 use crate::limits::{OUTBOX_BYTES_MAX, OUTBOX_MESSAGES_MAX};
-use crate::outbox::Outbox;
-use crate::pipe_set::PipeSet;
+use crate::pipe_queues::pipe_set::PipeSet;
 use crate::stream::BatchBuilder;
+use crate::stream::outbox::Outbox;
 use crate::{
     Counters, DropReason, Head, Message, PipeId, Priority, ProtocolEvent, QueueLength, Refusal,
 };
