@@ -5,7 +5,7 @@
 
 use bytes::Bytes;
 
-use crate::gathered::{GATHER_BYTES_MIN, part_of};
+use crate::buffers::gathered::{GATHER_BYTES_MIN, part_of};
 
 /// The bytes ended before the value did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

@@ -37,8 +37,6 @@ const EXCEPTIONS: &[(&str, Rule, &str)] = &[
     ("net", Rule::Folders, "transports and sockets lie side by side"),
     ("sim", Rule::Cycles, "the world and what happens in it name each other"),
     ("sim", Rule::Folders, "the world and what happens in it name each other"),
-    ("wire", Rule::Cycles, "call frames lie in five files"),
-    ("wire", Rule::Folders, "call frames lie in five files"),
 ];
 
 /// One source file of a crate.
