@@ -17,12 +17,13 @@ use wigwag::{
 use wigwag_lab::numbers::grouped;
 
 use crate::exit::{Code, Failed};
+use crate::options::tls::TlsArguments;
+use crate::options::units;
 use crate::socket::{
     ConnectMode, ConnectPlan, Connectable, DIAL_WAIT, Endpoint, EventLog, Interrupt, Role,
     Verbosity,
 };
-use crate::tls::TlsArguments;
-use crate::{calls, print, units};
+use crate::{print, runtime};
 
 /// The schema of the document that `--json` writes.
 const SCHEMA: &str = "wigwag.device/1";
@@ -195,7 +196,7 @@ impl Device {
             _ => Verbosity::Normal,
         };
         let log = EventLog::start(verbosity);
-        calls::run(|| self.join(log))
+        runtime::run(|| self.join(log))
     }
 
     async fn join(self, log: EventLog) -> Result<Code, Failed> {

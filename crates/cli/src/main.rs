@@ -1,30 +1,17 @@
 //! The command `wigwag`: parses arguments, calls the library and prints the results.
 #![forbid(unsafe_code)]
 
-mod socket;
-mod device;
-mod bench;
-mod demo;
-mod lab;
-mod address;
 mod ipv6;
-mod caller;
-mod calls;
-mod named;
-mod describe;
-mod observe;
-mod tls;
-mod cert;
-mod key;
-mod key_option;
-mod variables;
-mod condition;
-mod units;
-mod shell;
-mod complete;
-mod print;
 mod writes;
 mod exit;
+mod print;
+mod runtime;
+mod options;
+mod socket;
+mod device;
+mod actors;
+mod measure;
+mod setup;
 #[cfg(test)]
 mod command_lines;
 
@@ -72,39 +59,39 @@ enum Command {
     /// Join two sockets, and forward messages between them
     Device(device::Device),
     /// Measure a peer, and verify every message
-    Bench(bench::Bench),
+    Bench(measure::bench::Bench),
     /// Start a service in a second process, verify every message, and measure against the limit
-    Demo(demo::Demo),
+    Demo(measure::demo::Demo),
     /// Measure message systems side by side, and verify every message
-    Lab(lab::Lab),
+    Lab(measure::lab::Lab),
     /// Run the program of an embedded participant of the lab
     #[command(hide = true)]
-    LabParticipant(lab::Participant),
+    LabParticipant(measure::lab::Participant),
     /// Call a method of an actor and print the reply
-    Ask(calls::Ask),
+    Ask(actors::calls::Ask),
     /// Send a message to an actor, without waiting for a reply
-    Tell(calls::Tell),
+    Tell(actors::calls::Tell),
     /// Print the methods of an actor, or the actors of a node
-    Describe(describe::Describe),
+    Describe(actors::describe::Describe),
     /// Watch the actors and sessions of nodes that allow it
-    Top(observe::Top),
+    Top(actors::observe::Top),
     /// Print the counters of a node as a page for Prometheus
-    Metrics(observe::MetricsPage),
+    Metrics(actors::observe::MetricsPage),
     /// Make certificates for tls+tcp://, for a first try
-    Cert(cert::Cert),
+    Cert(setup::cert::Cert),
     /// Make a key that two nodes share
-    Key(key::Key),
+    Key(setup::key::Key),
     /// Print the completion script for a shell
-    Completions(shell::Completions),
+    Completions(setup::shell::Completions),
     /// Print the manual page
-    Man(shell::Man),
+    Man(setup::shell::Man),
     /// Print what may follow on a command line; for completion scripts
     #[command(hide = true)]
-    CompleteCall(complete::CompleteCall),
+    CompleteCall(setup::complete::CompleteCall),
 }
 
 fn main() -> ExitCode {
-    let arguments = match variables::arguments() {
+    let arguments = match options::variables::arguments() {
         Ok(arguments) => arguments,
         Err(failed) => return failed.report(),
     };
@@ -115,11 +102,11 @@ fn main() -> ExitCode {
         Command::Demo(demo) => demo.run(),
         Command::Lab(lab) => lab.run(),
         Command::LabParticipant(participant) => participant.run(),
-        Command::Ask(ask) => calls::run(|| ask.run()),
-        Command::Tell(tell) => calls::run(|| tell.run()),
-        Command::Describe(describe) => calls::run(|| describe.run()),
-        Command::Top(top) => calls::run(|| top.run()),
-        Command::Metrics(page) => calls::run(|| page.run()),
+        Command::Ask(ask) => runtime::run(|| ask.run()),
+        Command::Tell(tell) => runtime::run(|| tell.run()),
+        Command::Describe(describe) => runtime::run(|| describe.run()),
+        Command::Top(top) => runtime::run(|| top.run()),
+        Command::Metrics(page) => runtime::run(|| page.run()),
         Command::Cert(cert) => cert.run(),
         Command::Key(key) => key.run(),
         Command::Completions(completions) => completions.run(),

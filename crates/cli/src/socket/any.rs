@@ -9,8 +9,8 @@ use wigwag::{
     transport::{DialOptions, ListenOptions, NetError},
 };
 
-use super::connect::Connectable;
 use super::role::Role;
+use crate::socket::connections::connect::Connectable;
 
 /// A socket of any role.
 pub(crate) enum Socket {

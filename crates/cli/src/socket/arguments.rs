@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 
-use super::format::Format;
-use crate::tls::TlsArguments;
-use crate::units;
+use crate::options::tls::TlsArguments;
+use crate::options::units;
+use crate::socket::messages::format::Format;
 
 /// Maximum number of `--exec` commands at once: each is a process with two pipes.
 const JOBS_MAX: u64 = 256;

@@ -14,14 +14,14 @@ use wigwag::Bytes;
 use wigwag::sp::{PipeEnd, SocketError};
 
 use super::any::Socket;
-use super::connect::{self, ConnectPlan, PeerState};
-use super::event_log::EventLog;
-use super::format::{Format, hex};
 use super::interrupt::Interrupt;
 use super::role::Role;
 use super::summary::{SCHEMA, Tally, losses};
 use crate::exit::{Code, Failed};
 use crate::print::{self, Unprinted};
+use crate::socket::connections::connect::{self, ConnectPlan, PeerState};
+use crate::socket::connections::event_log::EventLog;
+use crate::socket::messages::format::{Format, hex};
 
 /// A send that takes longer than this is reported: a peer does not read.
 const SLOW: Duration = Duration::from_secs(2);

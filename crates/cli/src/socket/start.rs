@@ -9,18 +9,18 @@ use super::arguments::{
     AnswerArguments, AskArguments, CommonArguments, OutgoingArguments, PairArguments,
     ReceiveArguments, SendArguments, SocketCommand, TalkArguments,
 };
-use super::connect::{ConnectPlan, DIAL_WAIT};
 use super::endpoint::{ConnectMode, Endpoint, split};
-use super::event_log::{EventLog, Verbosity};
-use super::exec::Exec;
-use super::format::Format;
-use super::input::{Input, whole};
-use super::jobs;
 use super::role::Role;
 use super::session::{DisplayOptions, Pacer, Session, SessionConfig, StopReason};
 use super::work::{self, ReplySource};
-use crate::calls;
 use crate::exit::{Code, Failed};
+use crate::runtime;
+use crate::socket::connections::connect::{ConnectPlan, DIAL_WAIT};
+use crate::socket::connections::event_log::{EventLog, Verbosity};
+use crate::socket::messages::exec::Exec;
+use crate::socket::messages::format::Format;
+use crate::socket::messages::input::{Input, whole};
+use crate::socket::messages::jobs;
 
 /// Default time limit for a reply, as in `wigwag ask`.
 const REPLY_TIME: Duration = Duration::from_secs(5);
@@ -232,7 +232,7 @@ impl CommonArguments {
         let log = EventLog::start(self.verbosity());
         let endpoints = self.endpoints(role, parsed);
         let text = parsed.rest.first().map_or("hello", String::as_str);
-        calls::run(|| async move {
+        runtime::run(|| async move {
             let socket = Socket::new(role);
             socket.set_receive_limit(self.receive_limit);
             self.prepare(&socket, parsed)?;

@@ -7,12 +7,12 @@ use wigwag::Bytes;
 use wigwag::sp::SocketErrorKind;
 
 use super::any::Socket;
-use super::connect::PeerState;
-use super::exec::{Exec, MessageInfo, OutputMode};
-use super::input::Input;
 use super::session::{Pacer, SendHalf, Session, StopReason};
 use crate::exit::{Code, Failed};
 use crate::print;
+use crate::socket::connections::connect::PeerState;
+use crate::socket::messages::exec::{Exec, MessageInfo, OutputMode};
+use crate::socket::messages::input::Input;
 
 /// The source of replies.
 pub(super) enum ReplySource {

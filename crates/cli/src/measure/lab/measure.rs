@@ -1,0 +1,185 @@
+//! `wigwag lab run`: measures, and says what came of it.
+
+use std::fs;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use tokio::runtime::Builder;
+use tokio::signal::unix::{SignalKind, signal};
+use wigwag_lab::participants::Participant;
+use wigwag_lab::report::html;
+use wigwag_lab::report::text;
+use wigwag_lab::results::reasons::has_escaped;
+use wigwag_lab::results::{Results, Verdict};
+use wigwag_lab::run::{Effort, Options, ROUNDS, ROUNDS_QUICK, run};
+use wigwag_lab::workload::Workload;
+
+use crate::exit::{Code, Failed};
+use crate::measure::lab::gate::Gate;
+use crate::measure::lab::roster::{Roster, are_cells, usage, workloads};
+use crate::print;
+use crate::socket;
+
+#[derive(Args)]
+pub(super) struct Measure {
+    /// Workloads with commas between them, or all
+    #[arg(required = true, value_delimiter = ',', value_name = "WORKLOADS")]
+    workloads: Vec<String>,
+    /// Participants, by name or by language [default: the embedded ones and every peer]
+    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+    peers: Vec<String>,
+    /// Only this cell, as the tables name it; may be said again
+    #[arg(long = "cell", value_name = "CELL")]
+    cells: Vec<String>,
+    /// Adds a cell to http: every server at so many requests a second, each at its time
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    rate: Option<u64>,
+    /// Rounds
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    runs: Option<u32>,
+    /// Embedded and known-bad participants only, short windows: does everything work?
+    #[arg(long)]
+    quick: bool,
+    /// The document; - is standard output
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// The page
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Exit with 7 if this holds, such as remote/tell/wigwag.ratio_to_raw<0.5
+    #[arg(long, value_name = "CONDITION")]
+    fail_if: Vec<Gate>,
+    /// Seed of the order and the payloads
+    #[arg(long, hide = true, default_value_t = 1)]
+    seed: u64,
+}
+
+impl Measure {
+    pub(super) fn run(self, roster: &Roster) -> Result<Code, Failed> {
+        let options = Options {
+            workloads: workloads(&self.workloads)?,
+            participants: self.participants(roster)?,
+            cells: self.cells.clone(),
+            program: roster.program.clone(),
+            rounds: match (self.runs, self.quick) {
+                (Some(runs), _) => runs as usize,
+                (None, true) => ROUNDS_QUICK,
+                (None, false) => ROUNDS,
+            },
+            effort: if self.quick { Effort::Quick } else { Effort::Full },
+            http_rate: self.rate,
+            seed: self.seed,
+        };
+        if self.rate.is_some() && !options.workloads.contains(&Workload::Http) {
+            return Err(usage("--rate is for the workload http".to_owned()));
+        }
+        are_cells(&self.cells, &options.cell_names())?;
+        let stop = Arc::new(AtomicBool::new(false));
+        raise_on_interrupt(stop.clone())?;
+        let bar = progress();
+        let results = run(&options, &stop, &mut |step| {
+            bar.set_length(step.of as u64);
+            bar.set_position(step.done as u64);
+            bar.set_message(step.title.clone());
+        });
+        bar.finish_and_clear();
+        self.write(&results)?;
+        Ok(self.verdict(&results))
+    }
+
+    fn participants(&self, roster: &Roster) -> Result<Vec<Participant>, Failed> {
+        if !self.peers.is_empty() {
+            return roster.named(&self.peers);
+        }
+        let quick = self.quick;
+        let takes_part = |it: &&Participant| match it {
+            Participant::Embedded { .. } => quick || !it.is_known_bad(),
+            Participant::Peer(_) => !quick && !it.is_known_bad(),
+        };
+        Ok(roster.participants.iter().filter(takes_part).cloned().collect())
+    }
+
+    fn write(&self, results: &Results) -> Result<(), Failed> {
+        let document = serde_json::to_string_pretty(results);
+        let document = document.map_err(|error| Failed::new(Code::Internal, error))?;
+        match &self.json {
+            Some(path) if path == Path::new("-") => print::line(&document),
+            Some(path) => write(path, &document)?,
+            None => {}
+        }
+        if let Some(path) = &self.html {
+            write(path, &html::page(results))?;
+        }
+        if self.json.as_deref() != Some(Path::new("-")) {
+            print::line(text::tables(results).trim_end());
+        }
+        Ok(())
+    }
+
+    /// The exit code, and on standard error why it is not 0.
+    fn verdict(&self, results: &Results) -> Code {
+        let mut code = Code::Ok;
+        for gate in &self.fail_if {
+            if let Some(why) = gate.fails(results) {
+                print::error(&format!("failed: {why}"));
+                code = Code::ConditionFailed;
+            }
+        }
+        for row in &results.rows {
+            let place = row.place();
+            match (row.verdict, row.known_bad) {
+                (Verdict::Void, false) => {
+                    print::error(&format!("void: {place}: {}", row.reasons.join("; ")));
+                    code = Code::VerificationFailed;
+                }
+                _ if has_escaped(row) => {
+                    print::error(&format!("{place} is known to be bad and was not found out"));
+                    code = Code::VerificationFailed;
+                }
+                _ => {}
+            }
+        }
+        if code == Code::Ok && results.interrupted { Code::Interrupted } else { code }
+    }
+}
+
+pub(super) fn write(path: &Path, text: &str) -> Result<(), Failed> {
+    let failed = |error| Failed::new(Code::Internal, format!("{}: {error}", path.display()));
+    fs::write(path, text).map_err(failed)
+}
+
+pub(crate) fn progress() -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(0);
+    if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}") {
+        bar.set_style(style);
+    }
+    bar
+}
+
+/// Ctrl-C, or an end that somebody else wishes, keeps what was measured.
+pub(crate) fn raise_on_interrupt(stop: Arc<AtomicBool>) -> Result<(), Failed> {
+    socket::end_at_signals()?;
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    let (mut interrupt, mut terminate) = {
+        let _inside = runtime.enter();
+        (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?)
+    };
+    thread::spawn(move || {
+        runtime.block_on(async {
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+            }
+        });
+        stop.store(true, Ordering::Relaxed);
+    });
+    Ok(())
+}
