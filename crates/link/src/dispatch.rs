@@ -12,25 +12,28 @@ use alloc::sync::Arc;
 
 use wigwag_wire::{Buffer, Time};
 
-use crate::application::{Application, Attach};
-use crate::assembly::Assemblies;
-use crate::batch;
-use crate::budget::Pools;
+use crate::dispatch::application::{Application, Attach};
+use crate::dispatch::assembly::Assemblies;
+use crate::dispatch::inbound::InboundChannels;
 use crate::error::LinkError;
 use crate::features;
-use crate::frame::Frame;
-use crate::inbound::InboundChannels;
+use crate::flow_control::budget::Pools;
+use crate::frames::batch;
+use crate::frames::frame::Frame;
 use crate::limits::{Limits, units};
 use crate::opening::Opening;
+use crate::opening::resume::Claim;
 use crate::outbox::Outbox;
 use crate::outbox::long::source_of;
 use crate::recv_half::RecvHalf;
-use crate::resume::Claim;
 
-mod frames;
+pub mod application;
+mod assembly;
+mod inbound;
+mod by_kind;
 mod whole;
 
-use frames::{dispatch, is_open, item_of_no_stream};
+use by_kind::{dispatch, is_open, item_of_no_stream};
 use whole::{assemble, dispatch_whole};
 
 /// The reading side of an open session; `C` is the application's part of an inbound channel.

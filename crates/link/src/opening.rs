@@ -13,9 +13,12 @@ use wigwag_wire::{Buffer, Reader};
 use crate::code::Code;
 use crate::error::LinkError;
 use crate::limits::{AUTH_MESSAGES_MAX, Limits, OPENING_BYTES_MAX, put_bytes, take_bytes};
-use crate::resume::{Claim, PROOF_BYTES};
-use crate::shared_key::{self, Proof, Prover};
+use crate::opening::resume::{Claim, PROOF_BYTES};
+use crate::opening::shared_key::{Proof, Prover};
 
+pub mod resume;
+pub mod shared_key;
+pub mod admission;
 mod messages;
 
 use messages::{hello, open, put_name, refused, take_name};

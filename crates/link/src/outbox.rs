@@ -11,9 +11,9 @@ use alloc::vec::Vec;
 
 use wigwag_wire::{Buffer, BufferSlice};
 
-use crate::budget::Pools;
 use crate::code::Code;
 use crate::error::LinkError;
+use crate::flow_control::budget::Pools;
 use crate::limits::{
     BATCH_HEAD_BYTES_MAX, FRAME_HEAD_BYTES_MAX, Limits, SEGMENT_BYTES, UNACKED_ANSWERS_MAX,
     UNACKED_ANSWERS_MIN, UNACKED_BYTES_MAX, UNACKED_PARTS_MIN, UNACKED_RESERVE,

@@ -8,17 +8,18 @@ use wigwag_wire::Reader;
 use wigwag_wire::run::{Run, is_mixed_run, is_run};
 use wigwag_wire::trace::TraceContext;
 
-use crate::batch::BatchHeader;
 use crate::code::Code;
 use crate::error::LinkError;
 use crate::features;
-use crate::frame::kind::{
+use crate::frames::batch::BatchHeader;
+use crate::frames::frame::kind::{
     CALL_X, ITEM, ITEM_CREDIT, ITEM_END, LINK, PART, PARTS, PARTS_DROP, UNLINK,
 };
-use crate::frame::{Frame, ITEMS, SEQUENCED, broken_run, numbers, trace_of, unknown_frame};
+use crate::frames::frame::{Frame, ITEMS, SEQUENCED, broken_run, numbers, trace_of, unknown_frame};
 use crate::limits::Limits;
-use crate::slot_generations::SlotGenerations;
+use crate::recv_half::slot_generations::SlotGenerations;
 
+mod slot_generations;
 mod calls;
 mod replies;
 mod items;

@@ -9,17 +9,18 @@ use core::time::Duration;
 
 use wigwag_wire::Time;
 
-use crate::budget::{Budget, Pools};
 use crate::code::Code;
-use crate::credit::{Grant, Windows};
 use crate::error::LinkError;
 use crate::features;
+use crate::flow_control::budget::{Budget, Pools};
+use crate::flow_control::credit::{Grant, Windows};
+use crate::flow_control::rtt::Rtt;
 use crate::heartbeat::Heartbeat;
 use crate::limits::{ACK_BYTES, ACK_DELAY_MS, Limits, PARTS_ACK_BYTES};
 use crate::outbox::Outbox;
-use crate::rtt::Rtt;
-use crate::unread_answers::UnreadAnswers;
+use crate::send_half::unread_answers::UnreadAnswers;
 
+mod unread_answers;
 mod outbound;
 mod rejections;
 mod grants;

@@ -9,8 +9,8 @@ use core::fmt;
 
 use wigwag_link::batch::{BatchHeader, PAIR1_HEADER, without_pair1_header};
 use wigwag_link::limits::OPENING_BYTES_MAX;
+use wigwag_link::opening::resume::{Claim, PROOF_BYTES};
 use wigwag_link::opening::{Opened, Opening, Resumed, Step};
-use wigwag_link::resume::{Claim, PROOF_BYTES};
 use wigwag_link::{Dispatcher, Identity, Limits, LinkError, SendHalf, features};
 use wigwag_wire::header::{HEADER_BYTES, HeaderError};
 use wigwag_wire::run::RUN_ITEMS_MAX;

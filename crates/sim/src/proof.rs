@@ -1,6 +1,6 @@
 //! The proof with which a dialer claims its session, in worlds where nobody forges one.
 
-use wigwag_link::resume::PROOF_BYTES;
+use wigwag_link::opening::resume::PROOF_BYTES;
 
 use crate::random::mix;
 

@@ -11,12 +11,12 @@ extern crate std;
 
 pub mod time;
 pub mod trace;
-pub mod buffers;
+mod buffers;
 pub mod reader;
 pub mod varint;
 pub mod into_bytes;
-pub mod encoding;
-pub mod call_frames;
+mod encoding;
+mod call_frames;
 pub mod header;
 pub mod framing;
 pub mod fault;

@@ -16,7 +16,7 @@ mod seeds;
 
 use std::time::Duration;
 
-use wigwag_link::resume::{Credentials, Ticket, TicketVerifier};
+use wigwag_link::opening::resume::{Credentials, Ticket, TicketVerifier};
 use wigwag_link::{Identity, LinkError, SendHalf, features};
 use wigwag_sim::peer::{Event, Faults, Peer, PeerError, ReceivedBatch, Role, Session};
 use wigwag_wire::{ConnectionStateMachine, Time};
@@ -71,7 +71,7 @@ struct SessionHarness {
 enum FollowUp {
     Nothing,
     Claim,
-    Readmit(wigwag_link::resume::Claim, [u8; wigwag_link::resume::PROOF_BYTES]),
+    Readmit(wigwag_link::opening::resume::Claim, [u8; wigwag_link::opening::resume::PROOF_BYTES]),
     Resume(wigwag_link::opening::Resumed),
     Disconnect,
 }

@@ -2,12 +2,12 @@
 
 use wigwag_wire::{Reader, Time, varint};
 
-use super::frames::{dispatch, is_open, narrow};
-use crate::application::{Application, LongCall};
-use crate::assembly::{Assemblies, Assembly, FirstPart};
+use super::by_kind::{dispatch, is_open, narrow};
+use crate::dispatch::application::{Application, LongCall};
+use crate::dispatch::assembly::{Assemblies, Assembly, FirstPart};
+use crate::dispatch::inbound::InboundChannels;
 use crate::error::LinkError;
-use crate::frame::{Frame, kind};
-use crate::inbound::InboundChannels;
+use crate::frames::frame::{Frame, kind};
 use crate::recv_half::Incoming;
 
 /// Adds a part to its message. Returns the message if it is whole.

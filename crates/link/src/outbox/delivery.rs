@@ -10,7 +10,7 @@ use wigwag_wire::{BufferSlice, Reader};
 use super::{CHARGE_BYTES, Outbox, Segment};
 use crate::code::Code;
 use crate::error::LinkError;
-use crate::frame::{Frame, numbers};
+use crate::frames::frame::{Frame, numbers};
 use crate::limits::SEGMENT_BYTES;
 
 /// Spare buffers kept beyond those that fill the unacked window, because some are being filled.

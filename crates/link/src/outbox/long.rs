@@ -14,7 +14,7 @@ use core::ops::Range;
 use wigwag_wire::{Buffer, BufferSlice, Reader, varint};
 
 use super::{Outbox, Segment};
-use crate::frame::{Frame, kind};
+use crate::frames::frame::{Frame, kind};
 use crate::limits::{FRAME_HEAD_BYTES_MAX, PART_BYTES_BESIDE, PARTS_ALONE_BYTES};
 
 /// The source of the parts of an answer; those of a call have one more than their channel.

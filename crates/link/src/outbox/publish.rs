@@ -8,7 +8,7 @@ use alloc::sync::Arc;
 use wigwag_wire::{Buffer, Reader};
 
 use super::{Outbox, Segment};
-use crate::frame::{Frame, numbers};
+use crate::frames::frame::{Frame, numbers};
 use crate::limits::SEGMENT_BYTES;
 
 /// Smallest buffer of a sender that becomes a segment without a copy; smaller ones are appended to

@@ -5,7 +5,7 @@ use wigwag_wire::run::RunBuilder;
 
 use super::publish::ADOPT_BYTES_MIN;
 use super::*;
-use crate::write;
+use crate::frames::write;
 
 fn take_all(outbox: &mut Outbox) -> (u64, u64, Vec<u8>) {
     let mut taken = SegmentBatch::default();

@@ -4,7 +4,7 @@ use wigwag_wire::call::{ASK, ASKS, MIXED_ASKS, MIXED_TELLS, REPLIES, TELL, TELLS
 use wigwag_wire::{Reader, varint};
 
 use super::Incoming;
-use crate::frame::Frame;
+use crate::frames::frame::Frame;
 use crate::limits::units;
 
 /// Consecutive calls on one channel. All are new, have a method other than 0, and ask from slots

@@ -6,9 +6,9 @@
 use wigwag_wire::Reader;
 
 use super::Incoming;
-use crate::credit::StreamId;
-use crate::frame::Frame;
-use crate::frame::kind::ITEM;
+use crate::flow_control::credit::StreamId;
+use crate::frames::frame::Frame;
+use crate::frames::frame::kind::ITEM;
 use crate::limits::{ITEM_RUN_BYTES, units};
 
 /// Consecutive items of one stream. All are new.
@@ -89,11 +89,11 @@ mod tests {
     use wigwag_wire::Buffer;
 
     use super::*;
-    use crate::batch::BatchHeader;
     use crate::features;
+    use crate::frames::batch::BatchHeader;
+    use crate::frames::write;
     use crate::limits::Limits;
     use crate::recv_half::RecvHalf;
-    use crate::write;
 
     const FEATURES: u64 = features::STREAMS | features::CANCELLING | features::STREAM_VALUES;
 

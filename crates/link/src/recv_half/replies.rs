@@ -5,7 +5,7 @@ use wigwag_wire::run::{Run, RunItems};
 use wigwag_wire::varint;
 
 use super::Incoming;
-use crate::frame::kind::REPLY;
+use crate::frames::frame::kind::REPLY;
 
 /// A REPLY whose length takes one byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

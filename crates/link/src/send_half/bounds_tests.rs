@@ -6,10 +6,10 @@ use wigwag_wire::{Buffer, Reader};
 
 use super::tests::{code, output, sender};
 use super::*;
-use crate::batch::BatchHeader;
-use crate::frame::Frame;
+use crate::frames::batch::BatchHeader;
+use crate::frames::frame::Frame;
+use crate::frames::write;
 use crate::limits::{UNACKED_ANSWERS_MAX, UNACKED_BYTES_MAX, UNACKED_WRITTEN_MAX};
-use crate::write;
 
 /// The limits that CREDIT announces in the next batch, by channel.
 fn credit(sender: &mut SendHalf) -> Vec<(u64, u64)> {

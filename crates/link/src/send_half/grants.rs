@@ -7,11 +7,11 @@ use core::fmt;
 
 use super::{SendHalf, Use};
 use crate::code::Code;
-use crate::credit::{ActorBound, Grant};
 use crate::error::LinkError;
-use crate::frame::Frame;
+use crate::flow_control::credit::{ActorBound, Grant};
+use crate::frames::frame::Frame;
+use crate::frames::write;
 use crate::limits::{PIPES_PENDING_MAX, REVOKES_PENDING_MAX};
-use crate::write;
 
 impl SendHalf {
     /// Grants `units` to a channel that the peer opens, or less if its actor has a `bound`, and

@@ -7,11 +7,11 @@ use wigwag_wire::{Buffer, Reader};
 
 use super::tests::{output, sender};
 use super::*;
-use crate::batch::BatchHeader;
-use crate::frame::Frame;
+use crate::frames::batch::BatchHeader;
+use crate::frames::frame::Frame;
+use crate::frames::write;
 use crate::limits::{UNACKED_PARTS_MIN, units};
 use crate::send_half::CallRefused;
-use crate::write;
 
 /// Bytes of a call that beside other frames goes in three parts.
 const LENGTH: usize = 75_000;

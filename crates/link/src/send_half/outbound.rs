@@ -8,13 +8,13 @@ use alloc::vec::Vec;
 use wigwag_wire::Buffer;
 
 use super::SendHalf;
-use crate::credit::Window;
 use crate::error::LinkError;
-use crate::frame::Frame;
+use crate::flow_control::credit::Window;
+use crate::frames::frame::Frame;
+use crate::frames::write;
 use crate::limits::{FRAME_UNITS, SCALED_UNACKED_BYTES_MAX, units};
 use crate::outbox::long::{ANSWERS, EndedMessage, source_of};
 use crate::outbox::{LongFrame, Published};
-use crate::write;
 
 /// Why a call was not appended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,13 +6,13 @@
 use wigwag_wire::{Buffer, Time};
 
 use super::{Ack, SendHalf};
-use crate::batch::BatchHeader;
 use crate::error::LinkError;
-use crate::frame::Frame;
+use crate::frames::batch::BatchHeader;
+use crate::frames::frame::Frame;
+use crate::frames::write;
 use crate::heartbeat::HeartbeatEvent;
 use crate::limits::{BATCH_HEAD_BYTES_MAX, SEGMENT_BYTES};
 use crate::outbox::SegmentBatch;
-use crate::write;
 
 /// Largest batch that this side sends, if the peer accepts it: two segments per write.
 const BATCH_BYTES: usize = 2 * SEGMENT_BYTES;

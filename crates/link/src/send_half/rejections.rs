@@ -11,8 +11,8 @@ use core::fmt;
 use wigwag_wire::Buffer;
 
 use crate::code::Code;
-use crate::frame::Frame;
-use crate::write;
+use crate::frames::frame::Frame;
+use crate::frames::write;
 
 /// Methods of one channel that have a count of their own. More than that are seen only if a peer
 /// makes numbers up, and are counted together.

@@ -5,10 +5,10 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use wigwag_wire::Buffer;
 
 use super::SendHalf;
-use crate::credit::StreamId;
-use crate::frame::Frame;
+use crate::flow_control::credit::StreamId;
+use crate::frames::frame::Frame;
+use crate::frames::write;
 use crate::limits::ITEM_UNITS_MAX;
-use crate::write;
 
 /// Side and slot of a stream: at a time, one stream has them.
 type Place = (u8, u64);
@@ -107,8 +107,8 @@ mod tests {
     use wigwag_wire::{Reader, Time};
 
     use super::*;
-    use crate::batch::BatchHeader;
-    use crate::budget::{Pools, UnitPool};
+    use crate::flow_control::budget::{Pools, UnitPool};
+    use crate::frames::batch::BatchHeader;
     use crate::limits::{ITEM_WINDOW_UNITS, Limits, SESSION_STREAM_UNITS_MAX};
     use crate::send_half::Outgoing;
 

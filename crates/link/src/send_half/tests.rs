@@ -5,10 +5,10 @@ use wigwag_wire::call::Calls;
 use wigwag_wire::{Buffer, Reader};
 
 use super::*;
-use crate::frame::Frame;
+use crate::frames::frame::Frame;
+use crate::frames::write;
 use crate::limits::units;
 use crate::recv_half::RecvHalf;
-use crate::write;
 
 pub(super) fn sender() -> SendHalf {
     SendHalf::new(&Limits::default(), Limits::default(), Time::START)

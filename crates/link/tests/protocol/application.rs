@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use wigwag_link::application::{ActorReference, Application, Attach, Attached, Found};
 use wigwag_link::credit::Grant;
+use wigwag_link::dispatch::application::{ActorReference, Application, Attach, Attached, Found};
 use wigwag_link::limits::units;
 use wigwag_link::recv_half::ChannelCalls;
 use wigwag_link::{Code, LinkError, SendHalf};

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use wigwag_link::batch::BatchHeader;
 use wigwag_link::frame::Frame;
+use wigwag_link::opening::resume::{Claim, PROOF_BYTES};
 use wigwag_link::opening::{Identity, Opening, Resumed, Step};
-use wigwag_link::resume::{Claim, PROOF_BYTES};
 use wigwag_link::{Code, Limits, LinkError, RecvHalf, write};
 use wigwag_wire::{Buffer, Reader, varint};
 

@@ -1,5 +1,5 @@
-use wigwag_link::application::{ActorReference, Application, Attach, Attached, Found};
 use wigwag_link::credit::Grant;
+use wigwag_link::dispatch::application::{ActorReference, Application, Attach, Attached, Found};
 use wigwag_link::frame::Frame;
 use wigwag_link::recv_half::ChannelCalls;
 use wigwag_link::{Code, write};

@@ -1,12 +1,14 @@
 //! One node of a pair: its session, connected or not, and its application.
 
-use wigwag_link::application::{ActorReference, Application, Attach, Attached, Found, Target};
 use wigwag_link::batch::{BatchHeader, PAIR1_HEADER};
 use wigwag_link::credit::Grant;
+use wigwag_link::dispatch::application::{
+    ActorReference, Application, Attach, Attached, Found, Target,
+};
 use wigwag_link::frame::Frame;
 use wigwag_link::opening::Resumed;
+use wigwag_link::opening::resume::{Claim, Credentials, PROOF_BYTES, Ticket, TicketVerifier};
 use wigwag_link::recv_half::ChannelCalls;
-use wigwag_link::resume::{Claim, Credentials, PROOF_BYTES, Ticket, TicketVerifier};
 use wigwag_link::{Code, LinkError, SendHalf};
 use wigwag_wire::{ConnectionStateMachine, Reader, Time};
 

@@ -4,7 +4,7 @@
 use core::time::Duration;
 
 use wigwag_link::opening::Resumed;
-use wigwag_link::resume::{Claim, PROOF_BYTES, unknown_session};
+use wigwag_link::opening::resume::{Claim, PROOF_BYTES, unknown_session};
 
 use super::*;
 use crate::peer::{Peer, Session};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use wigwag_actor::Principal;
-use wigwag_link::shared_key::Prover;
+use wigwag_link::opening::shared_key::Prover;
 use wigwag_net::transport::PeerCertificate;
 use wigwag_net::{Connection, Credentials, ListenOptions, Listener};
 

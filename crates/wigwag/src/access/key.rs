@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use wigwag_link::shared_key::KEY_NAME_BYTES_MAX;
+use wigwag_link::opening::shared_key::KEY_NAME_BYTES_MAX;
 
 /// The fewest bytes of a secret: as many as the hash has that proves it.
 const SECRET_BYTES_MIN: usize = 32;

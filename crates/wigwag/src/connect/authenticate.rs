@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use wigwag_actor::Principal;
-use wigwag_link::shared_key::{Proof, Prover};
+use wigwag_link::opening::shared_key::{Proof, Prover};
 use wigwag_link::{Code, LinkError, Opening};
 use wigwag_net::Connection;
 use wigwag_wire::Buffer;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use wigwag_actor::Principal;
 use wigwag_link::batch::{PAIR1_HEADER, without_pair1_header};
 use wigwag_link::limits::OPENING_BYTES_MAX;
+use wigwag_link::opening::resume::{Claim, PROOF_BYTES};
+use wigwag_link::opening::shared_key::Prover;
 use wigwag_link::opening::{Resumed, Step};
-use wigwag_link::resume::{Claim, PROOF_BYTES};
-use wigwag_link::shared_key::Prover;
 use wigwag_link::{Identity, LinkError, Opened, Opening, features};
 use wigwag_net::error::NetErrorKind;
 use wigwag_net::handshake::{

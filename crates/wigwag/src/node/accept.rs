@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex, OnceLock};
 
 use wigwag_actor::Principal;
-use wigwag_link::admission::{Admission, PeerState};
-use wigwag_link::resume::{Claim, PROOF_BYTES, unknown_session};
+use wigwag_link::opening::admission::{Admission, PeerState};
+use wigwag_link::opening::resume::{Claim, PROOF_BYTES, unknown_session};
 use wigwag_link::{Code, Identity, LinkError};
 use wigwag_net::acceptor::{Acceptor, ConnectionEvictor};
 use wigwag_net::places::{Place, Places};

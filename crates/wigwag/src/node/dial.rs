@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use tokio::time::timeout;
 use wigwag_actor::{CallError, CallErrorKind};
 use wigwag_link::Identity;
-use wigwag_link::admission::{self, PeerState};
+use wigwag_link::opening::admission::{self, PeerState};
 use wigwag_net::transport::Boxed;
 use wigwag_net::{Address, NetErrorKind};
 use wigwag_wire::ReadBuf;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinHandle;
-use wigwag_link::resume::{Credentials, Ticket, TicketVerifier};
+use wigwag_link::opening::resume::{Credentials, Ticket, TicketVerifier};
 use wigwag_link::{Code, Identity, Opened, features};
 use wigwag_net::places::Places;
 use wigwag_net::source::Source;

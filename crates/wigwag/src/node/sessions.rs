@@ -8,7 +8,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use wigwag_link::resume::Claim;
+use wigwag_link::opening::resume::Claim;
 use wigwag_link::{Code, LinkError};
 use wigwag_net::source::Source;
 

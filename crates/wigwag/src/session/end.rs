@@ -7,7 +7,7 @@ use std::time::Duration;
 use wigwag_actor::CallErrorKind;
 use wigwag_actor::lifecycle::end_watchers::EndWatchers;
 use wigwag_link::Code;
-use wigwag_link::admission::SessionProgress;
+use wigwag_link::opening::admission::SessionProgress;
 use wigwag_net::clock;
 use wigwag_wire::Time;
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use wigwag_actor::{CallErrorKind, Schema, letters};
-use wigwag_link::application::Rejected;
+use wigwag_link::dispatch::application::Rejected;
 use wigwag_net::clock;
 use wigwag_wire::Time;
 

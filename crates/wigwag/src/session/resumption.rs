@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use wigwag_actor::Principal;
 use wigwag_link::opening::Recognized;
-use wigwag_link::resume::{Claim, Credentials, PROOF_BYTES, unknown_session};
+use wigwag_link::opening::resume::{Claim, Credentials, PROOF_BYTES, unknown_session};
 use wigwag_link::{Code, Identity, LinkError};
 use wigwag_net::{Address, DialOptions};
 use wigwag_wire::Buffer;

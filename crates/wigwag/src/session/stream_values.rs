@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::task::Waker;
 
 use wigwag_actor::{CallErrorKind, turn};
-use wigwag_link::application::ItemEnd;
 use wigwag_link::credit::StreamId;
+use wigwag_link::dispatch::application::ItemEnd;
 use wigwag_link::frame::Frame;
 use wigwag_link::{Code, features, write};
 use wigwag_wire::DecodeError;

@@ -1,7 +1,9 @@
 //! The application of a session, implemented by a node.
 
-use wigwag_link::application::{ActorReference, Application, Attach, Attached, Found, Target};
 use wigwag_link::credit::{Grant, StreamId};
+use wigwag_link::dispatch::application::{
+    ActorReference, Application, Attach, Attached, Found, Target,
+};
 use wigwag_link::frame::{Frame, SEQUENCED};
 use wigwag_link::limits::TARGET_BYTES_MAX;
 use wigwag_link::recv_half::{ChannelCalls, ItemRun, ReplyRun};

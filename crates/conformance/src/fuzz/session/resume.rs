@@ -1,7 +1,7 @@
 //! Cuts and resumptions: the dialer redials, claims its session and is readmitted.
 
 use wigwag_link::opening::Resumed;
-use wigwag_link::resume::{Claim, PROOF_BYTES};
+use wigwag_link::opening::resume::{Claim, PROOF_BYTES};
 use wigwag_link::{Code, LinkError};
 use wigwag_sim::peer::{Peer, Role, Session};
 use wigwag_sim::proof::prove;

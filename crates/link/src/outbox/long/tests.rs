@@ -6,9 +6,9 @@ use bytes::Bytes;
 
 use super::*;
 use crate::Limits;
+use crate::frames::write;
 use crate::limits::{SEGMENT_BYTES, UNACKED_BYTES_MAX, UNACKED_PARTS_MIN};
 use crate::outbox::SegmentBatch;
-use crate::write;
 
 /// An outbox whose window of parts is no limit.
 fn outbox() -> Outbox {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use wigwag_link::batch::{BatchHeader, PAIR1_HEADER};
 use wigwag_link::frame::Frame;
 use wigwag_link::limits::{ACK_DELAY_MS, units};
-use wigwag_link::resume::Claim;
+use wigwag_link::opening::resume::Claim;
 use wigwag_link::send_half::{CallRefused, Outgoing};
 use wigwag_link::{Dispatcher, Limits, LinkError, SendHalf, features, write};
 use wigwag_wire::run::RunBuilder;

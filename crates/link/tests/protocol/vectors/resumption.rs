@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 use wigwag_link::frame::Frame;
+use wigwag_link::opening::resume::{Claim, PROOF_BYTES, Ticket, TicketVerifier};
 use wigwag_link::opening::{Opened, Opening, Resumed, Step};
-use wigwag_link::resume::{Claim, PROOF_BYTES, Ticket, TicketVerifier};
 use wigwag_link::{Identity, RecvHalf, SendHalf};
 use wigwag_wire::{Header, ProtocolNumber, Time};
 

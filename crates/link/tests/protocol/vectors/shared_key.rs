@@ -1,6 +1,6 @@
 //! The proofs of shared keys.
 
-use wigwag_link::shared_key::{Proof, Prover};
+use wigwag_link::opening::shared_key::{Proof, Prover};
 
 use super::*;
 

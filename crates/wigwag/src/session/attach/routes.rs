@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use wigwag_link::application::ReadReference;
+use wigwag_link::dispatch::application::ReadReference;
 
 use crate::lock::lock;
 use crate::session::Session;

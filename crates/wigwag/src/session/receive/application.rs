@@ -6,8 +6,10 @@ use std::task::Waker;
 use tokio::runtime::Handle;
 use wigwag_actor::schema::Description;
 use wigwag_actor::{CallErrorKind, InboundQueueOwner, Reason, WakeBatch};
-use wigwag_link::application::{self, Application, Attach, Found, ItemEnd, LongCall, Rejected};
 use wigwag_link::credit::{Grant, StreamId};
+use wigwag_link::dispatch::application::{
+    self, Application, Attach, Found, ItemEnd, LongCall, Rejected,
+};
 use wigwag_link::recv_half::{ChannelCalls, ItemRun, ReplyRun, next_item};
 use wigwag_link::{Code, LinkError};
 use wigwag_wire::call::are_asks;

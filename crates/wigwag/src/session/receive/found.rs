@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use wigwag_actor::{Exported, Schema};
 use wigwag_link::Code;
-use wigwag_link::application::{ActorReference, Attach, Found, Target};
 use wigwag_link::credit::ActorBound;
+use wigwag_link::dispatch::application::{ActorReference, Attach, Found, Target};
 
 use crate::access::{MethodGate, Permitted};
 use crate::exports::references::ReferredActor;

@@ -9,7 +9,7 @@ mod tokens;
 
 use wigwag::access::{Access, SharedKey};
 use wigwag::{Actor, AskError, CallErrorKind, Node, NodeError, NodeOptions, This};
-use wigwag_link::shared_key::{Proof, Prover};
+use wigwag_link::opening::shared_key::{Proof, Prover};
 use wigwag_link::{Code, LinkError, Opening};
 
 /// An actor with a method for everybody and one for few.

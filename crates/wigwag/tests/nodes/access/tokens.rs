@@ -1,8 +1,8 @@
 //! The token of a session, which only its own identity can use.
 
 use wigwag::access::{Access, Peers, SharedKey};
+use wigwag_link::opening::resume::Ticket;
 use wigwag_link::opening::{Resumed, Step};
-use wigwag_link::resume::Ticket;
 use wigwag_link::{Code, Identity, LinkError, Opening, features};
 use wigwag_testkit::ledger::in_time;
 use wigwag_testkit::raw::{Raw, header, identity};

@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 
 use bytes::Bytes;
 
-use crate::budget::Pools;
+use crate::flow_control::budget::Pools;
 use crate::limits::UNIT_BYTES;
 
 /// Blocks of a session that wait for their message: while one is handled, another one is filled.
@@ -109,7 +109,7 @@ mod tests {
     use alloc::vec;
 
     use super::*;
-    use crate::budget::UnitPool;
+    use crate::flow_control::budget::UnitPool;
 
     const BYTES: usize = 100_000;
 

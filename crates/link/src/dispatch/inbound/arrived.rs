@@ -4,7 +4,7 @@ use wigwag_wire::Buffer;
 use wigwag_wire::call::{CallExtra, TRACED_ASK, TRACED_TELL};
 use wigwag_wire::trace::TraceContext;
 
-use crate::write;
+use crate::frames::write;
 
 /// One call in a frame of its own.
 pub(crate) struct Arrived<'a> {

@@ -8,7 +8,7 @@
 use alloc::sync::Arc;
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use crate::budget::take_units;
+use crate::flow_control::budget::take_units;
 use crate::limits::WINDOW_UNITS_MIN;
 
 /// The bound of an actor, in units: one for each call of up to 64 bytes.

@@ -1,8 +1,8 @@
 use alloc::vec::Vec;
 
 use super::*;
-use crate::budget::Budget;
-use crate::credit::Window;
+use crate::flow_control::budget::Budget;
+use crate::flow_control::credit::Window;
 use crate::limits::{
     FRAME_RESERVE_UNITS, FRAME_UNITS, SCALED_SESSION_UNITS_MAX, SCALED_WINDOW_UNITS_MAX,
     SESSION_UNITS_MAX, WINDOW_UNITS_MAX,

@@ -10,15 +10,15 @@ use alloc::vec::Vec;
 use wigwag_wire::call::Calls;
 use wigwag_wire::trace::TraceContext;
 
-use crate::application::{Application, LongCall};
 use crate::code::Code;
-use crate::credit;
+use crate::dispatch::application::{Application, LongCall};
 use crate::error::LinkError;
 use crate::features;
+use crate::flow_control::credit;
+use crate::frames::write;
 use crate::limits::{GATHERED_UNITS, Limits};
 use crate::recv_half::ChannelCalls;
 use crate::send_half::SendHalf;
-use crate::write;
 
 mod arrived;
 mod opening;

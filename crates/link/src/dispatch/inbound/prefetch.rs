@@ -8,7 +8,7 @@
 //! 1,000 actors, whose memory is in the cache, each of them costs 2 to 10 percent.
 
 use super::{Inbound, InboundChannels, Open, index};
-use crate::application::Application;
+use crate::dispatch::application::Application;
 use crate::recv_half::Incoming;
 
 /// Calls, and channels, whose memory is read at a time.

@@ -6,11 +6,11 @@ use core::time::Duration;
 use wigwag_wire::Time;
 use wigwag_wire::call::CallExtra;
 
-use crate::application::{Application, Attached, ItemEnd, Rejected};
-use crate::credit::StreamId;
+use crate::dispatch::application::{Application, Attached, ItemEnd, Rejected};
+use crate::dispatch::inbound::{Arrived, InboundChannels};
 use crate::error::LinkError;
-use crate::frame::Frame;
-use crate::inbound::{Arrived, InboundChannels};
+use crate::flow_control::credit::StreamId;
+use crate::frames::frame::Frame;
 
 /// Decides on one frame that costs `units` if it is a call.
 pub(super) fn dispatch<A: Application>(

@@ -4,8 +4,8 @@ use alloc::boxed::Box;
 
 use super::bound::Share;
 use super::{ActorBound, exceeded};
-use crate::budget::Budget;
 use crate::error::LinkError;
+use crate::flow_control::budget::Budget;
 use crate::limits::{FRAME_UNITS, SESSION_UNITS_MAX, WINDOW_UNITS_MAX, WINDOW_UNITS_MIN};
 
 /// An inbound queue that holds less than this part of its window has run dry.

@@ -12,10 +12,10 @@ use core::time::Duration;
 use bytes::Bytes;
 use wigwag_wire::{Buffer, Time, varint};
 
-use crate::budget::Pools;
 use crate::code::Code;
 use crate::error::LinkError;
-use crate::frame::kind;
+use crate::flow_control::budget::Pools;
+use crate::frames::frame::kind;
 use crate::limits::{PARTS_PATIENCE, units};
 use crate::outbox::long::ANSWERS;
 

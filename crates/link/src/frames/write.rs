@@ -10,8 +10,8 @@ use wigwag_wire::trace::{TRACE_BYTES, TraceContext};
 use wigwag_wire::{Buffer, varint};
 
 use crate::code::Code;
-use crate::credit::StreamId;
-use crate::frame::{Frame, ITEMS, TRACE, WITHIN, kind};
+use crate::flow_control::credit::StreamId;
+use crate::frames::frame::{Frame, ITEMS, TRACE, WITHIN, kind};
 use crate::limits::put_bytes;
 
 /// Appends a frame whose body is written by `write`, and returns the length of the body.

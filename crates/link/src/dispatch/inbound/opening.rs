@@ -3,10 +3,10 @@
 use alloc::collections::BTreeSet;
 
 use super::{Inbound, InboundChannels, Open, index};
-use crate::application::{ACTOR_BYTES, Application, Attach, Target};
 use crate::code::Code;
-use crate::frame::Frame;
-use crate::write;
+use crate::dispatch::application::{ACTOR_BYTES, Application, Attach, Target};
+use crate::frames::frame::Frame;
+use crate::frames::write;
 
 /// How ATTACH names the actor that the answer to an ask leads to.
 const HOW_ANSWER: u8 = 3;

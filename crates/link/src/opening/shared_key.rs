@@ -11,7 +11,7 @@ use wigwag_wire::{Buffer, Reader};
 
 use crate::error::LinkError;
 use crate::limits::{put_bytes, take_bytes};
-use crate::resume::PROOF_BYTES;
+use crate::opening::resume::PROOF_BYTES;
 
 /// The number of this method in AUTH.
 pub const METHOD: u16 = 2;

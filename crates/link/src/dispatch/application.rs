@@ -10,9 +10,9 @@ use bytes::Bytes;
 use wigwag_wire::BufferSlice;
 
 use crate::code::Code;
-use crate::credit::{ActorBound, Grant, StreamId};
 use crate::error::LinkError;
-use crate::frame::Frame;
+use crate::flow_control::credit::{ActorBound, Grant, StreamId};
+use crate::frames::frame::Frame;
 use crate::recv_half::{ChannelCalls, ItemRun, ReplyRun};
 use crate::send_half::SendHalf;
 

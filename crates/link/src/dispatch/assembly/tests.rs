@@ -3,7 +3,7 @@ use alloc::vec;
 use wigwag_wire::Reader;
 
 use super::*;
-use crate::frame::Frame;
+use crate::frames::frame::Frame;
 
 const SOURCE: u64 = 3;
 

@@ -1,8 +1,8 @@
 //! LINK and UNLINK: actors of the peer that are linked to the actor of a channel.
 
 use super::{Inbound, InboundChannels, Open, index};
-use crate::application::Application;
 use crate::code::Code;
+use crate::dispatch::application::Application;
 use crate::error::LinkError;
 use crate::limits::LINKS_MAX;
 
