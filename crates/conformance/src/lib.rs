@@ -17,24 +17,15 @@ pub mod test_env;
 pub mod payload;
 pub mod transport;
 pub mod handshake;
-pub mod pipeline;
-pub mod pair;
-pub mod request_reply;
-pub mod publish_subscribe;
-pub mod survey;
-pub mod bus_star;
-pub mod contexts;
-pub mod closing;
-pub mod raw;
-pub mod pair_many;
-pub mod forwarders;
-pub mod hops;
-pub mod socket;
-pub mod options;
-pub mod observation;
+mod protocols;
+mod sockets;
 pub mod codec;
 pub mod fuzz;
 
+pub use protocols::{
+    bus_star, contexts, pair, pair_many, pipeline, publish_subscribe, request_reply, survey,
+};
+pub use sockets::{closing, forwarders, hops, observation, options, raw, socket};
 pub use test_env::TestEnv;
 
 /// The time after which a test is taken to wait for an event that does not come.

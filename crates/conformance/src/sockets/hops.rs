@@ -6,7 +6,7 @@ use wigwag_net::socket::raw;
 use wigwag_net::socket::{Pair, Rep, Req, Surveyor};
 use wigwag_sp::limits::Hops;
 
-use crate::forwarders::forwarding;
+use crate::sockets::forwarders::forwarding;
 use crate::{TestEnv, eventually};
 
 /// A chain of forwarders: the address to ask at, the address at which the last one listens for its
