@@ -6,7 +6,7 @@
 //! with all its events. The crate uses no threads, sockets or wall time.
 //!
 //! Read in this order: [`network`] (the transport of bytes), [`peer`] (the state machine of a node
-//! on a connection), [`client`] and [`server`] (a simple application), [`check`] (the promises),
+//! on a connection), [`application`] (a simple caller, and what it calls), [`check`] (the promises),
 //! [`world`] (the event loop).
 #![forbid(unsafe_code)]
 
@@ -19,9 +19,8 @@ pub mod peer;
 pub mod setup;
 pub mod check;
 pub mod content;
-pub mod slots;
-pub mod client;
-pub mod server;
+pub mod shared;
+pub mod application;
 pub mod world;
 
 pub use check::Violation;

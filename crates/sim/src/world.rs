@@ -7,13 +7,14 @@
 use wigwag_link::{Code, LinkError};
 use wigwag_wire::{ConnectionStateMachine, Time};
 
+use crate::application::client::{Client, DeliveryCounts};
+use crate::application::server::Server;
 use crate::check::{Oracle, Totals, Violation, must};
-use crate::client::{Client, DeliveryCounts};
 use crate::clock::{Clock, micros};
 use crate::peer::{PeerError, Role};
 use crate::random::Random;
-use crate::server::Server;
 use crate::setup::{Mutant, Setup, Side};
+use crate::shared::Shared;
 use crate::trace::Trace;
 
 mod connection;
@@ -54,24 +55,6 @@ pub struct Run {
     pub outcome: Result<Report, Violation>,
     /// The events of the run.
     pub trace: Trace,
-}
-
-/// The state that all parts of the world share.
-#[derive(Debug)]
-pub struct Shared {
-    /// The random numbers.
-    pub random: Random,
-    /// The model that checks the promises.
-    pub oracle: Oracle,
-    trace: Trace,
-    clock: Clock,
-}
-
-impl Shared {
-    /// Adds an event to the trace.
-    pub fn note(&mut self, side: Side, what: &'static str, first: u64, second: u64) {
-        self.trace.note(self.clock.now(), side, what, first, second);
-    }
 }
 
 /// Actions that can be due. The first number of each is a connection, or a pair.

@@ -32,8 +32,6 @@ enum Rule {
 const EXCEPTIONS: &[(&str, Rule, &str)] = &[
     ("net", Rule::Cycles, "the list of transports lies in the file of their traits"),
     ("net", Rule::Folders, "transports and sockets lie side by side"),
-    ("sim", Rule::Cycles, "the world and what happens in it name each other"),
-    ("sim", Rule::Folders, "the world and what happens in it name each other"),
 ];
 
 /// One source file of a crate.

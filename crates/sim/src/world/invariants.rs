@@ -4,8 +4,8 @@ use wigwag_link::limits::{SCALED_UNACKED_BYTES_MAX, SEGMENT_BYTES, UNACKED_RESER
 
 use super::build::attachment_ids;
 use super::{Node, World};
+use crate::application::client::{Client, DeliveryCounts};
 use crate::check::{Violation, must};
-use crate::client::{Client, DeliveryCounts};
 use crate::setup::Side;
 
 impl World {

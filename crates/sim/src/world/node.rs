@@ -12,13 +12,13 @@ use wigwag_link::recv_half::ChannelCalls;
 use wigwag_link::{Code, LinkError, SendHalf};
 use wigwag_wire::{ConnectionStateMachine, Reader, Time};
 
-use super::Shared;
 use super::connection::{Connection, End};
+use crate::application::client::Client;
+use crate::application::server::Server;
 use crate::check::Violation;
-use crate::client::Client;
 use crate::peer::{Event, PeerError, ReceivedBatch, Session};
-use crate::server::Server;
 use crate::setup::{Mutant, Side, Workload};
+use crate::shared::Shared;
 
 /// The location of a node's session.
 #[derive(Debug)]

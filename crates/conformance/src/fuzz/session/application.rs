@@ -8,7 +8,7 @@ use wigwag_link::frame::{Frame, SEQUENCED};
 use wigwag_link::limits::TARGET_BYTES_MAX;
 use wigwag_link::recv_half::{ChannelCalls, ItemRun, ReplyRun};
 use wigwag_link::{Code, LinkError, SendHalf, write};
-use wigwag_sim::server::calls_with_units;
+use wigwag_sim::application::server::calls_with_units;
 use wigwag_wire::Buffer;
 
 use super::frame_log::FrameLog;

@@ -10,11 +10,11 @@ use wigwag_link::{Limits, SendHalf, features, write};
 use wigwag_wire::Buffer;
 use wigwag_wire::run::RunBuilder;
 
+use crate::application::slots::Slots;
 use crate::check::Violation;
 use crate::content::CallId;
 use crate::setup::{Mutant, Side, Workload};
-use crate::slots::Slots;
-use crate::world::Shared;
+use crate::shared::Shared;
 
 mod calls;
 mod incoming;

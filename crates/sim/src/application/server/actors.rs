@@ -7,7 +7,7 @@ use wigwag_wire::Buffer;
 use super::{Answer, QueuedCall, Server};
 use crate::check::Violation;
 use crate::setup::Mutant;
-use crate::world::Shared;
+use crate::shared::Shared;
 
 /// The most bytes of the body of a reply beside its value: slot and generation.
 const REPLY_HEAD_BYTES: u64 = 10;

@@ -12,7 +12,7 @@ use wigwag_wire::small::{Scratch, store};
 use super::{BlockedOn, CALL_HEAD_BYTES, Client, PendingAsk};
 use crate::check::Violation;
 use crate::content::CallId;
-use crate::world::Shared;
+use crate::shared::Shared;
 
 /// Bytes of a run at most beside its items: the four numbers of its head.
 const RUN_HEAD_BYTES: u64 = 40;

@@ -6,7 +6,7 @@ use wigwag_link::{Code, SendHalf};
 use super::{Attachment, AttachmentState, BlockedOn, Client, DeliveryCounts, PendingAsk};
 use crate::check::{Violation, must};
 use crate::content::CallId;
-use crate::world::Shared;
+use crate::shared::Shared;
 
 impl Client {
     fn wake(&mut self, reason: BlockedOn) {

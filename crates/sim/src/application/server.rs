@@ -16,7 +16,7 @@ use wigwag_wire::call::{Calls, EncodedCall};
 use crate::check::{Violation, must};
 use crate::content::CallId;
 use crate::setup::{Mutant, Side, Workload};
-use crate::world::Shared;
+use crate::shared::Shared;
 
 mod actors;
 
