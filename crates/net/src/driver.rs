@@ -4,6 +4,7 @@
 //! everything that piled up during the last write. That is the whole batching rule; no timer is
 //! involved. The driver waits for the socket only when it has no room.
 
+pub mod handover;
 mod signal;
 
 use std::future::{Future, poll_fn};
@@ -18,8 +19,8 @@ use wigwag_spin::Spin;
 use wigwag_wire::{Batch, ReadBuf, Time};
 
 use crate::clock;
+use crate::driver::handover::Handover;
 use crate::driver::signal::Signal;
-use crate::handover::Handover;
 use crate::sync::{AtomicBool, Ordering};
 use crate::transport::{Inlet, Outlet};
 

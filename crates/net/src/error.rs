@@ -9,7 +9,7 @@ use wigwag_wire::hint::{write_debug, write_error};
 use wigwag_wire::{Fault, FramingError, HeaderError};
 
 #[cfg(feature = "tls")]
-use crate::tls::TlsError;
+use crate::transports::tls::TlsError;
 
 /// An error of one connection or listener, with its address.
 ///
@@ -101,7 +101,7 @@ pub enum NetErrorKind {
     /// The WebSocket of a ws address failed.
     #[cfg(feature = "ws")]
     #[error("{0}")]
-    WebSocket(crate::ws::WsError),
+    WebSocket(crate::transports::ws::WsError),
     /// Any other error of the operating system.
     #[error("{0}")]
     Io(io::Error),
@@ -246,7 +246,9 @@ impl NetErrorKind {
         match self {
             NetErrorKind::Framing(_) => true,
             #[cfg(feature = "ws")]
-            NetErrorKind::WebSocket(error) => matches!(error, crate::ws::WsError::BadFrame { .. }),
+            NetErrorKind::WebSocket(error) => {
+                matches!(error, crate::transports::ws::WsError::BadFrame { .. })
+            }
             _ => false,
         }
     }

@@ -4,45 +4,35 @@
 //! of the protocols are made in `sp` and `link`, never here.
 #![forbid(unsafe_code)]
 
-pub mod address;
 pub mod error;
 pub mod clock;
 pub mod options;
 pub mod backoff;
-pub mod transport;
-mod stream;
-mod halves;
-pub mod layered;
-mod interface;
-mod resolve;
-mod happy_eyeballs;
-pub mod tcp;
-#[cfg(feature = "tls")]
-pub mod tls;
-#[cfg(feature = "ws")]
-pub mod ws;
-pub mod ipc;
-pub mod abstract_name;
-pub mod inproc;
-#[cfg(feature = "shm")]
-pub mod shm;
-pub mod descriptor;
 mod sync;
-pub mod source;
-pub mod places;
-pub mod acceptor;
-pub mod handover;
+mod addresses;
+pub mod transport;
+mod transports;
+mod accepting;
 pub mod driver;
 pub mod handshake;
 pub mod socket;
 
-pub use address::Address;
+pub use accepting::{acceptor, places, source};
+pub use addresses::address;
+pub use addresses::address::Address;
 pub use error::{NetError, NetErrorKind};
 pub use options::{DialOptions, KeepAlive, ListenOptions, Permissions, Redial, TcpOptions};
-#[cfg(feature = "shm")]
-pub use shm::ShmOptions;
-#[cfg(feature = "tls")]
-pub use tls::{TlsClientConfig, TlsError, TlsServerConfig, TlsSource};
 pub use transport::{Connection, Credentials, Inlet, Listener, Outlet, PeerCertificate, Transport};
+#[cfg(feature = "shm")]
+pub use transports::shm;
+#[cfg(feature = "shm")]
+pub use transports::shm::ShmOptions;
+#[cfg(feature = "tls")]
+pub use transports::tls;
+#[cfg(feature = "tls")]
+pub use transports::tls::{TlsClientConfig, TlsError, TlsServerConfig, TlsSource};
 #[cfg(feature = "ws")]
-pub use ws::{WsDialOptions, WsListenOptions};
+pub use transports::ws;
+#[cfg(feature = "ws")]
+pub use transports::ws::{WsDialOptions, WsListenOptions};
+pub use transports::{abstract_name, descriptor, inproc, ipc, layered, tcp};

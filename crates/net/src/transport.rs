@@ -15,25 +15,25 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use wigwag_wire::{Batch, Framing, ReadBuf};
 
-use crate::address::Address;
+use crate::addresses::address::Address;
 use crate::error::{NetError, NetErrorKind};
 pub use crate::options::{DialOptions, ListenOptions};
 
 /// Every transport that comes with the crate.
 pub static TRANSPORTS: &[&dyn Transport] = &[
-    &crate::tcp::Tcp,
+    &crate::transports::tcp::Tcp,
     #[cfg(feature = "tls")]
-    &crate::tls::TlsTcp,
-    &crate::ipc::Ipc,
-    &crate::abstract_name::Abstract,
-    &crate::inproc::Inproc,
-    &crate::descriptor::Descriptors,
+    &crate::transports::tls::TlsTcp,
+    &crate::transports::ipc::Ipc,
+    &crate::transports::abstract_name::Abstract,
+    &crate::transports::inproc::Inproc,
+    &crate::transports::descriptor::Descriptors,
     #[cfg(feature = "shm")]
-    &crate::shm::Shm,
+    &crate::transports::shm::Shm,
     #[cfg(feature = "ws")]
-    &crate::ws::WS,
+    &crate::transports::ws::WS,
     #[cfg(all(feature = "ws", feature = "tls"))]
-    &crate::ws::WSS,
+    &crate::transports::ws::WSS,
 ];
 
 /// Transports that a process may [`register`].
@@ -186,7 +186,7 @@ impl PeerCertificate {
     #[cfg(feature = "tls")]
     pub fn dns_name(&self) -> Option<String> {
         let der = self.0.get()?;
-        crate::tls::first_dns_name(der)
+        crate::transports::tls::first_dns_name(der)
     }
 
     /// Leaves the certificate there, for a transport. Only the first one stays.

@@ -10,7 +10,7 @@ use wigwag_wire::ReadBuf;
 use super::core::Core;
 use super::endpoint::PipeOptions;
 use super::observe::Side;
-use crate::address::Address;
+use crate::addresses::address::Address;
 use crate::clock;
 use crate::error::NetError;
 use crate::options::ListenOptions;

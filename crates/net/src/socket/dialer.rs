@@ -15,7 +15,7 @@ use super::endpoint::{Dialer, Endpoint, EndpointGuard, PipeOptions};
 use super::observe::Side;
 use super::pipe::OpenPipe;
 use super::race::until;
-use crate::address::Address;
+use crate::addresses::address::Address;
 use crate::backoff::Backoff;
 use crate::error::{NetError, NetErrorKind};
 use crate::handshake::{greet, within};

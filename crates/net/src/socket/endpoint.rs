@@ -13,7 +13,7 @@ use wigwag_sp::Priority;
 use super::core::{Core, Phase};
 use super::observe::{PipeEnd, Side};
 use super::race::until;
-use crate::address::Address;
+use crate::addresses::address::Address;
 use crate::error::{NetError, NetErrorKind};
 use crate::options::ListenOptions;
 

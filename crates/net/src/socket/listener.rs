@@ -13,14 +13,14 @@ use super::core::Core;
 use super::endpoint::{Endpoint, EndpointGuard, Listener, PipeOptions};
 use super::observe::Side;
 use super::race::until;
-use crate::acceptor::Acceptor;
-use crate::address::Address;
+use crate::accepting::acceptor::Acceptor;
+use crate::accepting::places::{Place, Places};
+use crate::accepting::source::Source;
+use crate::addresses::address::Address;
 use crate::clock;
 use crate::error::{NetError, NetErrorKind};
 use crate::handshake::{greet, within};
 use crate::options::ListenOptions;
-use crate::places::{Place, Places};
-use crate::source::Source;
 use crate::transport::{self, Connection};
 
 impl Core {
@@ -118,7 +118,7 @@ mod tests {
     use std::io;
 
     use super::*;
-    use crate::acceptor::ACCEPT_PAUSE;
+    use crate::accepting::acceptor::ACCEPT_PAUSE;
     use crate::transport::{Boxed, dial};
 
     /// A listener that replays a script, and then waits for ever.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use wigwag_sp::PipeId;
 
 use super::statistics::PipeStatistics;
-use crate::address::Address;
+use crate::addresses::address::Address;
 use crate::transport::Credentials;
 
 /// The end that began a connection.
