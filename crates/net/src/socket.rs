@@ -79,39 +79,26 @@
 
 use std::time::Duration;
 
-pub mod settings;
-pub mod kinds;
-pub mod contexts;
-pub mod many;
-pub mod raw;
-pub mod forwarder;
 pub mod error;
-mod message;
 pub mod statistics;
 pub mod observe;
-mod refusals;
-mod waker_queue;
 mod race;
 pub mod background;
 mod core;
 mod effects;
 mod calls;
-mod sender_turns;
-mod turns;
 mod pipe;
-mod admission;
-pub mod accepted;
-pub mod endpoint;
-mod dialer;
-mod listener;
+mod endpoint;
+mod kinds;
 
-pub use accepted::AcceptedConnection;
-pub use contexts::{RepContext, ReqContext, RespondentContext, SubContext, SurveyorContext};
-pub use endpoint::{Dialer, Listener};
+pub use endpoint::accepted::AcceptedConnection;
+pub use endpoint::{Dialer, ENDPOINTS_MAX, Listener};
 pub use error::{SendError, SocketError, SocketErrorKind};
-pub use forwarder::{ForwardError, Forwarded, Forwarder};
+pub use kinds::contexts::{RepContext, ReqContext, RespondentContext, SubContext, SurveyorContext};
+pub use kinds::forwarder::{ForwardError, Forwarded, Forwarder};
+pub use kinds::many::PairMany;
 pub use kinds::{Bus, Pair, Pair0, Pub, Pull, Push, Rep, Req, Respondent, Star, Sub, Surveyor};
-pub use many::PairMany;
+pub use kinds::{contexts, forwarder, many, raw};
 pub use observe::{OpenPipeReport, PipeEnd, PipeInfo, PipeWatcher, Side};
 pub use statistics::{HandshakeFailures, PipeStatistics, Statistics, Traffic};
 pub use wigwag_sp::limits::Hops;

@@ -3,6 +3,11 @@
 //! A waiting call holds a ticket in its queue. It leaves the queue when it is done or dropped; if
 //! it was woken and does not proceed, it wakes the next one.
 
+mod message;
+pub(crate) mod sender_turns;
+pub(crate) mod turns;
+pub(crate) mod waker_queue;
+
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -13,14 +18,14 @@ use bytes::Bytes;
 use tokio::time::Sleep;
 use wigwag_sp::{ContextId, PipeId, RecvError};
 
-use super::core::{Core, State};
-use super::error::{SendError, SocketError, SocketErrorKind};
-use super::message::SocketMessage;
-use super::sender_turns::Sender;
+use crate::socket::calls::message::SocketMessage;
+use crate::socket::calls::sender_turns::Sender;
+use crate::socket::core::{Core, State};
+use crate::socket::error::{SendError, SocketError, SocketErrorKind};
 
 /// The queue that a call waits in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum QueueKey {
+pub(crate) enum QueueKey {
     Send,
     Receive,
     /// Receivers of a context that gets its own messages.
@@ -31,29 +36,29 @@ pub(super) enum QueueKey {
 
 /// The exchange that a call belongs to, and the queues it waits in.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Caller {
-    pub(super) context: ContextId,
+pub(crate) struct Caller {
+    pub(crate) context: ContextId,
     sends: QueueKey,
     receives: QueueKey,
 }
 
 impl Caller {
     /// The socket itself.
-    pub(super) const SOCKET: Caller =
+    pub(crate) const SOCKET: Caller =
         Caller { context: ContextId::SOCKET, sends: QueueKey::Send, receives: QueueKey::Receive };
 
     /// A context that receives any message, like the socket and the other contexts.
-    pub(super) fn shared(context: ContextId) -> Caller {
+    pub(crate) fn shared(context: ContextId) -> Caller {
         Caller { context, ..Caller::SOCKET }
     }
 
     /// A context that gets its own messages.
-    pub(super) fn exclusive(context: ContextId) -> Caller {
+    pub(crate) fn exclusive(context: ContextId) -> Caller {
         Caller { context, receives: QueueKey::Context(context), ..Caller::SOCKET }
     }
 
     /// A sender to this peer only.
-    pub(super) fn to_peer(peer: PipeId) -> Caller {
+    pub(crate) fn to_peer(peer: PipeId) -> Caller {
         Caller { sends: QueueKey::Peer(peer), ..Caller::SOCKET }
     }
 }
@@ -76,7 +81,7 @@ impl State {
     }
 
     #[inline]
-    pub(super) fn wake_next(&mut self, queue: QueueKey) {
+    pub(crate) fn wake_next(&mut self, queue: QueueKey) {
         let next = match queue {
             QueueKey::Send => self.senders.next(),
             QueueKey::Receive => self.receivers.next(),
@@ -89,7 +94,7 @@ impl State {
 }
 
 /// A call that may wait.
-pub(super) struct Waiter<'c> {
+pub(crate) struct Waiter<'c> {
     core: &'c Arc<Core>,
     queue: QueueKey,
     ticket: Option<u64>,
@@ -104,13 +109,13 @@ struct Alarm {
 }
 
 impl<'c> Waiter<'c> {
-    pub(super) fn new(core: &'c Arc<Core>, queue: QueueKey) -> Waiter<'c> {
+    pub(crate) fn new(core: &'c Arc<Core>, queue: QueueKey) -> Waiter<'c> {
         Waiter { core, queue, ticket: None, alarm: None }
     }
 
     /// Runs `attempt`; the call waits while it returns `None`. When it succeeds, the next in the
     /// queue is woken.
-    pub(super) fn poll<T>(
+    pub(crate) fn poll<T>(
         &mut self,
         context: &Context<'_>,
         attempt: impl FnOnce(&mut State) -> Option<T>,
@@ -195,7 +200,7 @@ impl Core {
     /// Sends `message`, waiting for room for at most the socket's send timeout. Returns the number
     /// of the exchange that it began. One lock if there is room.
     #[inline]
-    pub(super) fn send<P: SocketMessage>(
+    pub(crate) fn send<P: SocketMessage>(
         self: &Arc<Core>,
         caller: Caller,
         message: P,
@@ -204,7 +209,7 @@ impl Core {
     }
 
     /// Sends `message` now or not at all.
-    pub(super) fn try_send<P: SocketMessage>(
+    pub(crate) fn try_send<P: SocketMessage>(
         self: &Arc<Core>,
         caller: Caller,
         mut message: P,
@@ -217,7 +222,7 @@ impl Core {
     }
 
     /// [`send`](Self::send) on the calling thread, which enters the runtime only to wait.
-    pub(super) fn blocking_send<P: SocketMessage>(
+    pub(crate) fn blocking_send<P: SocketMessage>(
         self: &Arc<Core>,
         caller: Caller,
         mut message: P,
@@ -245,7 +250,7 @@ impl Core {
     /// Receives the next message, waiting for at most the socket's receive timeout. With `round`,
     /// only an answer of that exchange. One lock if a message is waiting.
     #[inline]
-    pub(super) fn recv<P: SocketMessage>(
+    pub(crate) fn recv<P: SocketMessage>(
         self: &Arc<Core>,
         caller: Caller,
         round: Option<u64>,
@@ -255,7 +260,7 @@ impl Core {
     }
 
     /// Receives a message that has already arrived.
-    pub(super) fn try_recv<P: SocketMessage>(
+    pub(crate) fn try_recv<P: SocketMessage>(
         self: &Arc<Core>,
         caller: Caller,
     ) -> Result<P, SocketError> {
@@ -266,7 +271,7 @@ impl Core {
     }
 
     /// [`recv`](Self::recv) on the calling thread, which enters the runtime only to wait.
-    pub(super) fn blocking_recv<P: SocketMessage>(
+    pub(crate) fn blocking_recv<P: SocketMessage>(
         self: &Arc<Core>,
         caller: Caller,
     ) -> Result<P, SocketError> {
@@ -284,7 +289,7 @@ impl Core {
 
     /// Sends a request and receives its reply. If the caller gives up, or the time limit passes,
     /// the request is not sent again.
-    pub(super) async fn ask(
+    pub(crate) async fn ask(
         self: &Arc<Core>,
         caller: Caller,
         request: Bytes,
@@ -311,7 +316,7 @@ impl Core {
     }
 
     /// Runs a call on the calling thread.
-    pub(super) fn block_on<T>(&self, call: impl Future<Output = T>) -> Result<T, SocketErrorKind> {
+    pub(crate) fn block_on<T>(&self, call: impl Future<Output = T>) -> Result<T, SocketErrorKind> {
         let runtime = self.runtime().map_err(SocketErrorKind::NoRuntime)?;
         Ok(runtime.block_on(call))
     }
@@ -329,7 +334,7 @@ impl Core {
         SendError { message, error }
     }
 
-    pub(super) fn error(self: &Arc<Core>, kind: SocketErrorKind) -> SocketError {
+    pub(crate) fn error(self: &Arc<Core>, kind: SocketErrorKind) -> SocketError {
         let endpoints = self.with(|state| state.describe_endpoints());
         SocketError { at: format!("{}, {endpoints}", self.number), kind }
     }
@@ -339,7 +344,7 @@ impl Core {
 /// that few calls have, and each caller above copies it: of 16 B over tcp, the sender took 0.101 us
 /// and not 0.093, the receiver 0.086 and not 0.061. An error in place of its box would be copied with
 /// each outcome too, most of it never written.
-pub(super) struct Sending<'c, P> {
+pub(crate) struct Sending<'c, P> {
     waiter: Waiter<'c>,
     caller: Caller,
     /// Taken when it is sent, and returned when it is refused.
@@ -360,7 +365,7 @@ impl<P: SocketMessage> Future for Sending<'_, P> {
 }
 
 /// The future of [`Core::recv`].
-pub(super) struct Receiving<'c, P> {
+pub(crate) struct Receiving<'c, P> {
     waiter: Waiter<'c>,
     caller: Caller,
     round: Option<u64>,
@@ -399,7 +404,7 @@ impl Drop for Unanswered<'_> {
 /// Sends the message if it can be sent; `None` if it can be sent later. A message that is not sent
 /// stays where it is.
 #[inline]
-pub(super) fn attempt_send<P: SocketMessage>(
+pub(crate) fn attempt_send<P: SocketMessage>(
     state: &mut State,
     caller: Caller,
     message: &mut P,
@@ -427,7 +432,7 @@ fn no_room(state: &State) -> SocketErrorKind {
 
 /// Receives a message into `place`; `None` if none has arrived yet.
 #[inline]
-pub(super) fn attempt_recv<P: SocketMessage>(
+pub(crate) fn attempt_recv<P: SocketMessage>(
     state: &mut State,
     caller: Caller,
     round: &mut Option<u64>,

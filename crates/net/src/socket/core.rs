@@ -20,25 +20,25 @@ use wigwag_sp::{PipeId, Protocol};
 use wigwag_spin::SpinPolicy;
 use wigwag_wire::{ProtocolNumber, Time};
 
-use super::LINGER_MAX;
-use super::background;
-use super::calls::QueueKey;
-use super::effects::SmallList;
-use super::endpoint::Endpoint;
-use super::observe::{OpenPipeReport, PipeEnd, PipeInfo, PipeWatcher};
-use super::pipe::{Pipe, warn_of_refusal};
-use super::race::until;
-use super::refusals::{LongestSent, PipeEnding, Refusals};
-use super::sender_turns::{SenderTurns, SentSinceWrite};
-use super::statistics::{PipeStatistics, Statistics};
-use super::turns::spin_policy;
-use super::waker_queue::{KeyedWakerQueues, WakerQueue};
 use crate::clock;
 use crate::options::{ReceiveLimit, Redial};
+use crate::socket::LINGER_MAX;
+use crate::socket::background;
+use crate::socket::calls::QueueKey;
+use crate::socket::calls::sender_turns::{SenderTurns, SentSinceWrite};
+use crate::socket::calls::turns::spin_policy;
+use crate::socket::calls::waker_queue::{KeyedWakerQueues, WakerQueue};
+use crate::socket::effects::SmallList;
+use crate::socket::endpoint::Endpoint;
+use crate::socket::observe::{OpenPipeReport, PipeEnd, PipeInfo, PipeWatcher};
+use crate::socket::pipe::refusals::{LongestSent, PipeEnding, Refusals};
+use crate::socket::pipe::{Pipe, warn_of_refusal};
+use crate::socket::race::until;
+use crate::socket::statistics::{PipeStatistics, Statistics};
 
 /// How far the shutdown of a socket has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Phase {
+pub(crate) enum Phase {
     /// The socket works.
     Open,
     /// New calls, peers and dials are refused; accepted messages are written.
@@ -50,74 +50,74 @@ pub(super) enum Phase {
 }
 
 /// A socket.
-pub(super) struct Core {
-    pub(super) number: ProtocolNumber,
+pub(crate) struct Core {
+    pub(crate) number: ProtocolNumber,
     state: Mutex<State>,
     phase: watch::Sender<Phase>,
     runtime: OnceLock<Handle>,
     /// Tells the timer task that a deadline is now earlier than the one it sleeps for.
-    pub(super) timer_changed: Notify,
+    pub(crate) timer_changed: Notify,
     /// How calls spin, if the socket takes turns with its peer.
-    pub(super) spin: Option<SpinPolicy>,
-    pub(super) sender_turns: SenderTurns,
+    pub(crate) spin: Option<SpinPolicy>,
+    pub(crate) sender_turns: SenderTurns,
 }
 
 /// The state behind the lock.
-pub(super) struct State {
-    pub(super) protocol: Box<dyn Protocol>,
+pub(crate) struct State {
+    pub(crate) protocol: Box<dyn Protocol>,
     /// [`Protocol::uses_time`], kept here so that no message pays for a virtual call.
-    pub(super) uses_time: bool,
-    pub(super) pipes: HashMap<PipeId, PipeEntry>,
+    pub(crate) uses_time: bool,
+    pub(crate) pipes: HashMap<PipeId, PipeEntry>,
     last_pipe: u32,
-    pub(super) senders: WakerQueue,
-    pub(super) receivers: WakerQueue,
+    pub(crate) senders: WakerQueue,
+    pub(crate) receivers: WakerQueue,
     /// Receivers of single contexts, and senders to single peers.
-    pub(super) others: KeyedWakerQueues<QueueKey>,
+    pub(crate) others: KeyedWakerQueues<QueueKey>,
     /// Wakers to call once the lock is free.
-    pub(super) wakes: SmallList<Waker>,
-    pub(super) closing: bool,
+    pub(crate) wakes: SmallList<Waker>,
+    pub(crate) closing: bool,
     /// Running tasks of this socket.
     tasks: usize,
-    pub(super) timer_runs: bool,
+    pub(crate) timer_runs: bool,
     /// When the timer task will look at the protocol; `None` for never.
-    pub(super) timer_due: Option<Time>,
-    pub(super) statistics: Statistics,
-    pub(super) sent_since_write: SentSinceWrite,
-    pub(super) send_timeout: Option<Duration>,
-    pub(super) receive_timeout: Option<Duration>,
-    pub(super) receive_limit: ReceiveLimit,
+    pub(crate) timer_due: Option<Time>,
+    pub(crate) statistics: Statistics,
+    pub(crate) sent_since_write: SentSinceWrite,
+    pub(crate) send_timeout: Option<Duration>,
+    pub(crate) receive_timeout: Option<Duration>,
+    pub(crate) receive_limit: ReceiveLimit,
     /// The active dialers and listeners.
-    pub(super) endpoints: BTreeMap<u64, Arc<Endpoint>>,
-    pub(super) last_endpoint: u64,
-    pub(super) redial: Redial,
+    pub(crate) endpoints: BTreeMap<u64, Arc<Endpoint>>,
+    pub(crate) last_endpoint: u64,
+    pub(crate) redial: Redial,
     /// `None`: until all is written.
-    pub(super) linger: Option<Duration>,
+    pub(crate) linger: Option<Duration>,
     /// The end of the linger time of a closing socket; `None`: it has no end.
     linger_end: Option<Instant>,
-    pub(super) watcher: Option<Arc<dyn PipeWatcher>>,
+    pub(crate) watcher: Option<Arc<dyn PipeWatcher>>,
     /// The error of the connection that failed last.
-    pub(super) last_failure: Option<String>,
-    pub(super) refusals: Refusals,
+    pub(crate) last_failure: Option<String>,
+    pub(crate) refusals: Refusals,
 }
 
 /// A pipe as its socket sees it.
-pub(super) struct PipeEntry {
-    pub(super) pipe: Arc<Pipe>,
-    pub(super) statistics: PipeStatistics,
+pub(crate) struct PipeEntry {
+    pub(crate) pipe: Arc<Pipe>,
+    pub(crate) statistics: PipeStatistics,
     /// The reason if this side closes the pipe.
-    pub(super) end: Option<PipeEnd>,
+    pub(crate) end: Option<PipeEnd>,
     /// Messages in the current write.
-    pub(super) writing: u64,
+    pub(crate) writing: u64,
     /// The longest message that was given to the kernel last.
-    pub(super) longest_sent: LongestSent,
+    pub(crate) longest_sent: LongestSent,
     /// The kernel has accepted all sent messages.
-    pub(super) written: bool,
+    pub(crate) written: bool,
     /// Received bytes wait for room.
-    pub(super) stopped: bool,
+    pub(crate) stopped: bool,
 }
 
 impl PipeEntry {
-    pub(super) fn new(pipe: Arc<Pipe>) -> PipeEntry {
+    pub(crate) fn new(pipe: Arc<Pipe>) -> PipeEntry {
         PipeEntry {
             pipe,
             statistics: PipeStatistics::default(),
@@ -129,17 +129,17 @@ impl PipeEntry {
         }
     }
 
-    pub(super) fn info(&self) -> &PipeInfo {
+    pub(crate) fn info(&self) -> &PipeInfo {
         &self.pipe.info
     }
 
-    pub(super) fn report(&self) -> OpenPipeReport {
+    pub(crate) fn report(&self) -> OpenPipeReport {
         OpenPipeReport { info: self.info().clone(), statistics: self.statistics }
     }
 }
 
 impl Core {
-    pub(super) fn new(protocol: Box<dyn Protocol>) -> Arc<Core> {
+    pub(crate) fn new(protocol: Box<dyn Protocol>) -> Arc<Core> {
         let runtime = OnceLock::new();
         if let Ok(current) = Handle::try_current() {
             runtime.get_or_init(|| current);
@@ -162,7 +162,7 @@ impl Core {
     }
 
     /// Runs `work` on the state, and then applies the effects that the protocol asks for.
-    pub(super) fn with<T>(self: &Arc<Core>, work: impl FnOnce(&mut State) -> T) -> T {
+    pub(crate) fn with<T>(self: &Arc<Core>, work: impl FnOnce(&mut State) -> T) -> T {
         let mut state = self.lock();
         let result = work(&mut state);
         let effects = state.effects();
@@ -174,7 +174,7 @@ impl Core {
     }
 
     /// The runtime that the socket works on.
-    pub(super) fn runtime(&self) -> io::Result<Handle> {
+    pub(crate) fn runtime(&self) -> io::Result<Handle> {
         if let Some(handle) = self.runtime.get() {
             return Ok(handle.clone());
         }
@@ -183,7 +183,7 @@ impl Core {
     }
 
     /// Spawns a task that belongs to this socket; `close` waits for it.
-    pub(super) fn spawn(self: &Arc<Core>, task: impl Future<Output = ()> + Send + 'static) {
+    pub(crate) fn spawn(self: &Arc<Core>, task: impl Future<Output = ()> + Send + 'static) {
         let Ok(runtime) = self.runtime() else { return };
         let mut guard = self.enter_task();
         guard.finished = false;
@@ -196,18 +196,18 @@ impl Core {
 
     /// Counts work for this socket in a task of another owner, which may drop it at any time; `close`
     /// waits for it.
-    pub(super) fn enter_task(self: &Arc<Core>) -> TaskGuard {
+    pub(crate) fn enter_task(self: &Arc<Core>) -> TaskGuard {
         self.lock().tasks += 1;
         TaskGuard { core: self.clone(), finished: true }
     }
 
     /// Waits until the shutdown has reached `phase`.
-    pub(super) async fn reached(&self, phase: Phase) {
+    pub(crate) async fn reached(&self, phase: Phase) {
         // The sender lives as long as `self`, so there is no error.
         let _ = self.phase.subscribe().wait_for(|now| *now >= phase).await;
     }
 
-    pub(super) fn advance(&self, phase: Phase) {
+    pub(crate) fn advance(&self, phase: Phase) {
         self.phase.send_if_modified(|now| {
             let further = *now < phase;
             *now = phase.max(*now);
@@ -220,7 +220,7 @@ impl Core {
 
     /// Closes the pipes that are `selected`, and returns their number; pipes that end already are
     /// left alone.
-    pub(super) fn end_pipes(&self, end: PipeEnd, selected: impl Fn(&PipeEntry) -> bool) -> usize {
+    pub(crate) fn end_pipes(&self, end: PipeEnd, selected: impl Fn(&PipeEntry) -> bool) -> usize {
         let mut ending = Vec::new();
         for entry in self.lock().pipes.values_mut() {
             if entry.end.is_none() && selected(entry) {
@@ -249,7 +249,7 @@ impl Core {
     }
 
     /// Begins to close the socket, without waiting for it.
-    pub(super) fn begin_close(self: &Arc<Core>) {
+    pub(crate) fn begin_close(self: &Arc<Core>) {
         let (begun, linger, refusals) = self.with(|state| {
             let begun = !mem::replace(&mut state.closing, true);
             let State { wakes, senders, receivers, others, .. } = state;
@@ -288,7 +288,7 @@ impl Core {
     }
 
     /// Ticks the protocol when its deadlines come.
-    pub(super) async fn run_timers(self: Arc<Core>) {
+    pub(crate) async fn run_timers(self: Arc<Core>) {
         let core = &self;
         until(core.reached(Phase::Closed), async {
             loop {
@@ -342,7 +342,7 @@ impl State {
     }
 
     /// A number that no open pipe has; its top bit is zero.
-    pub(super) fn free_pipe(&mut self) -> PipeId {
+    pub(crate) fn free_pipe(&mut self) -> PipeId {
         loop {
             self.last_pipe = (self.last_pipe + 1) & 0x7fff_ffff;
             let pipe = PipeId(self.last_pipe);
@@ -354,7 +354,7 @@ impl State {
 
     /// How long a pipe that the socket closes may wait for its peer to read; `None`: it closes at
     /// once. Without a linger time the wait is still limited, because a peer may never close.
-    pub(super) fn finish_time(&self, pipe: PipeId) -> Option<Duration> {
+    pub(crate) fn finish_time(&self, pipe: PipeId) -> Option<Duration> {
         let entry = self.pipes.get(&pipe)?;
         let sent = entry.statistics.traffic.messages_sent > 0;
         if !sent || !entry.written || entry.end != Some(PipeEnd::SocketClosed) {
@@ -365,7 +365,7 @@ impl State {
     }
 
     /// Notes the end of a pipe of `endpoint`, and returns the refusal that it is.
-    pub(super) fn note_ending(
+    pub(crate) fn note_ending(
         &mut self,
         endpoint: u64,
         ending: &PipeEnding<'_>,
@@ -394,7 +394,7 @@ impl State {
     }
 
     /// The addresses that the socket dials and listens at, as text for errors.
-    pub(super) fn describe_endpoints(&self) -> String {
+    pub(crate) fn describe_endpoints(&self) -> String {
         if self.endpoints.is_empty() {
             return "neither dials nor listens".to_owned();
         }
@@ -403,13 +403,13 @@ impl State {
     }
 
     /// The current time, if the protocol uses it.
-    pub(super) fn now(&self) -> Time {
+    pub(crate) fn now(&self) -> Time {
         if self.uses_time { clock::now() } else { Time::START }
     }
 }
 
 /// Counts a task, and notices if the task's runtime shuts down before the task is finished.
-pub(super) struct TaskGuard {
+pub(crate) struct TaskGuard {
     core: Arc<Core>,
     finished: bool,
 }

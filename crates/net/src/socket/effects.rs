@@ -6,12 +6,12 @@ use std::task::Waker;
 
 use wigwag_sp::ProtocolEvent;
 
-use super::calls::QueueKey;
-use super::core::{Core, Phase, State};
-use super::pipe::Pipe;
+use crate::socket::calls::QueueKey;
+use crate::socket::core::{Core, Phase, State};
+use crate::socket::pipe::Pipe;
 
 /// A list that allocates only beyond two items, so not for most messages.
-pub(super) struct SmallList<T> {
+pub(crate) struct SmallList<T> {
     first: [Option<T>; 2],
     more: Vec<T>,
 }
@@ -47,7 +47,7 @@ impl<T> Extend<T> for SmallList<T> {
 
 /// The effects of one call.
 #[derive(Default)]
-pub(super) struct Effects {
+pub(crate) struct Effects {
     write: SmallList<Arc<Pipe>>,
     /// Pipes that the calling thread flushes: what they do not take is dropped.
     write_now: SmallList<Arc<Pipe>>,
@@ -69,7 +69,7 @@ impl State {
     /// Collects the effects; `None` in the common case, when a message changes nothing for other
     /// tasks.
     #[inline]
-    pub(super) fn effects(&mut self) -> Option<Effects> {
+    pub(crate) fn effects(&mut self) -> Option<Effects> {
         let first = self.protocol.next_event();
         let timer_action = self.timer_action();
         let nothing = first.is_none() && timer_action.is_none() && self.wakes.is_empty();
@@ -142,7 +142,7 @@ impl State {
 
 impl Effects {
     /// Applies the effects; must be called without the lock.
-    pub(super) fn run(self, core: &Arc<Core>) {
+    pub(crate) fn run(self, core: &Arc<Core>) {
         for waker in self.wakes.into_items() {
             waker.wake();
         }

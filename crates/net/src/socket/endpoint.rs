@@ -3,6 +3,10 @@
 //! A socket keeps a table of the active ones. An endpoint that leaves the table has ended: its
 //! pipes are closed, and none of its connections becomes a pipe any more.
 
+pub(crate) mod accepted;
+pub(crate) mod dialer;
+pub(crate) mod listener;
+
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -10,12 +14,12 @@ use std::sync::Arc;
 use tokio::sync::watch;
 use wigwag_sp::Priority;
 
-use super::core::{Core, Phase};
-use super::observe::{PipeEnd, Side};
-use super::race::until;
 use crate::addresses::address::Address;
 use crate::error::{NetError, NetErrorKind};
 use crate::options::ListenOptions;
+use crate::socket::core::{Core, Phase};
+use crate::socket::observe::{PipeEnd, Side};
+use crate::socket::race::until;
 
 /// Dialers and listeners of one socket. Each is a task; for more connections than this, one
 /// listener is better.
@@ -23,15 +27,15 @@ pub const ENDPOINTS_MAX: usize = if cfg!(test) { 8 } else { 4096 };
 
 /// The options of a dialer or listener for its pipes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct PipeOptions {
-    pub(super) receive_limit: Option<usize>,
-    pub(super) send_priority: Priority,
-    pub(super) receive_priority: Priority,
+pub(crate) struct PipeOptions {
+    pub(crate) receive_limit: Option<usize>,
+    pub(crate) send_priority: Priority,
+    pub(crate) receive_priority: Priority,
 }
 
 impl PipeOptions {
     /// The part of a listener's options that is for its pipes.
-    pub(super) fn of(options: &ListenOptions) -> PipeOptions {
+    pub(crate) fn of(options: &ListenOptions) -> PipeOptions {
         PipeOptions {
             receive_limit: options.receive_limit,
             send_priority: options.send_priority,
@@ -42,11 +46,11 @@ impl PipeOptions {
 
 /// A dialer or a listener in the table of its socket.
 #[derive(Debug)]
-pub(super) struct Endpoint {
-    pub(super) number: u64,
-    pub(super) side: Side,
-    pub(super) address: Address,
-    pub(super) options: PipeOptions,
+pub(crate) struct Endpoint {
+    pub(crate) number: u64,
+    pub(crate) side: Side,
+    pub(crate) address: Address,
+    pub(crate) options: PipeOptions,
     phase: watch::Sender<Phase>,
 }
 
@@ -77,9 +81,9 @@ impl fmt::Display for Endpoint {
 
 /// The entry of an endpoint in the table; its task holds it, so the entry is removed when the task
 /// ends, however it ends.
-pub(super) struct EndpointGuard {
+pub(crate) struct EndpointGuard {
     core: Arc<Core>,
-    pub(super) endpoint: Arc<Endpoint>,
+    pub(crate) endpoint: Arc<Endpoint>,
 }
 
 impl Drop for EndpointGuard {
@@ -91,7 +95,7 @@ impl Drop for EndpointGuard {
 
 impl Core {
     /// Adds an endpoint to the table.
-    pub(super) fn add_endpoint(
+    pub(crate) fn add_endpoint(
         self: &Arc<Core>,
         side: Side,
         address: Address,
@@ -132,7 +136,7 @@ impl Core {
     }
 
     /// Waits until no more connections of `endpoint` are wanted.
-    pub(super) async fn endpoint_closed(&self, endpoint: &Endpoint) {
+    pub(crate) async fn endpoint_closed(&self, endpoint: &Endpoint) {
         until(self.reached(Phase::Lingering), endpoint.reached(Phase::Closed)).await;
     }
 
@@ -154,7 +158,7 @@ macro_rules! handle {
         }
 
         impl $name {
-            pub(super) fn new(core: &Arc<Core>, endpoint: &Arc<Endpoint>) -> $name {
+            pub(crate) fn new(core: &Arc<Core>, endpoint: &Arc<Endpoint>) -> $name {
                 $name { core: core.clone(), endpoint: endpoint.clone() }
             }
 

@@ -2,6 +2,13 @@
 //!
 //! A type has only the calls that its protocol supports: a push socket has no `recv`.
 
+mod call_methods;
+pub(crate) mod settings;
+pub mod contexts;
+pub mod many;
+pub mod raw;
+pub mod forwarder;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,22 +17,26 @@ use wigwag_sp::limits::Hops;
 use wigwag_sp::{Protocol, Setting};
 use wigwag_wire::IntoBytes;
 
-use super::Statistics;
-use super::accepted::AcceptedConnection;
-use super::calls::Caller;
-use super::core::{Core, Phase};
-use super::dialer::random;
-use super::endpoint::{Dialer, Listener};
-use super::error::{SendError, SocketError, SocketErrorKind};
-use super::settings::common;
 use crate::error::{NetError, NetErrorKind};
 use crate::options::{DialOptions, ListenOptions};
+use crate::socket::Statistics;
+use crate::socket::calls::Caller;
+use crate::socket::core::{Core, Phase};
+use crate::socket::endpoint::accepted::AcceptedConnection;
+use crate::socket::endpoint::dialer::random;
+use crate::socket::endpoint::{Dialer, Listener};
+use crate::socket::error::{SendError, SocketError, SocketErrorKind};
+use crate::socket::kinds::call_methods::{
+    asks, receive_calls, receive_limit, receives, send_calls, send_limit, sends, subscribes,
+    surveys, takes_turns, turn_calls,
+};
+use crate::socket::kinds::settings::common;
 
 /// A socket of a user; dropping it closes the socket.
-pub(super) struct SocketHandle(pub(super) Arc<Core>);
+pub(crate) struct SocketHandle(pub(crate) Arc<Core>);
 
 impl SocketHandle {
-    pub(super) fn new(protocol: impl Protocol + 'static) -> SocketHandle {
+    pub(crate) fn new(protocol: impl Protocol + 'static) -> SocketHandle {
         SocketHandle(Core::new(Box::new(protocol)))
     }
 
@@ -39,7 +50,7 @@ impl SocketHandle {
         outcome.map_err(|error| self.0.error(error.into()))
     }
 
-    pub(super) fn net_error(address: &str, kind: SocketErrorKind) -> NetError {
+    pub(crate) fn net_error(address: &str, kind: SocketErrorKind) -> NetError {
         let kind = match kind {
             SocketErrorKind::NoRuntime(error) => NetErrorKind::Io(error),
             other => NetErrorKind::Io(std::io::Error::other(other)),
@@ -57,7 +68,7 @@ impl Drop for SocketHandle {
 macro_rules! socket {
     ($(#[$doc:meta])* $name:ident: $new:expr; $($direction:ident)*) => {
         $(#[$doc])*
-        pub struct $name(pub(super) SocketHandle);
+        pub struct $name(pub(crate) SocketHandle);
 
         impl Default for $name {
             fn default() -> $name {
@@ -161,7 +172,7 @@ macro_rules! socket {
             }
 
             /// Closes the socket: waiting calls end, accepted messages are written for at most
-            /// [`LINGER_MAX`](super::LINGER_MAX) or the time that was set, and then its addresses
+            /// [`LINGER_MAX`](crate::socket::LINGER_MAX) or the time that was set, and then its addresses
             /// are free. Dropping the future does not undo the close.
             ///
             /// A dropped socket closes in the same way, but in the background: a program that needs
@@ -185,184 +196,7 @@ macro_rules! socket {
     };
 }
 
-macro_rules! send_calls {
-    () => {
-        /// Sends a message, waiting while no peer is connected or has room. Ready means that the
-        /// message is in a peer's queue on this side, not that the peer has it. One lock; what
-        /// owns its bytes is not copied ([`IntoBytes`]).
-        ///
-        /// # Cancellation
-        ///
-        /// A future dropped before it is ready has sent nothing, and the message is dropped with
-        /// it.
-        pub async fn send(&self, message: impl IntoBytes) -> Result<(), SendError> {
-            self.0
-                .0
-                .send(self.0.caller(), message.into_bytes())
-                .await
-                .map(drop)
-                .map_err(|refused| *refused)
-        }
-
-        /// Sends a message now, or returns it.
-        pub fn try_send(&self, message: impl IntoBytes) -> Result<(), SendError> {
-            self.0.0.try_send(self.0.caller(), message.into_bytes())
-        }
-
-        /// [`send`](Self::send) on the calling thread.
-        ///
-        /// Threads that send on the same socket at the same time take turns. A thread waits for its
-        /// turn for at most 1 ms while there is room; the send timeout begins after that.
-        pub fn blocking_send(&self, message: impl IntoBytes) -> Result<(), SendError> {
-            self.0.0.blocking_send(self.0.caller(), message.into_bytes())
-        }
-    };
-}
-
-macro_rules! send_limit {
-    () => {
-        /// Sets how long `send` waits at most; no limit unless set.
-        pub fn set_send_timeout(&self, limit: Option<Duration>) {
-            self.0.0.with(|state| state.send_timeout = limit);
-        }
-    };
-}
-
-macro_rules! sends {
-    () => {
-        send_calls!();
-        send_limit!();
-    };
-}
-
-macro_rules! receive_calls {
-    () => {
-        receive_calls!(recv);
-    };
-    ($recv:ident) => {
-        /// Receives the next message, waiting for it.
-        ///
-        /// # Cancellation
-        ///
-        /// A future dropped before it is ready has received nothing.
-        pub async fn recv(&self) -> Result<Bytes, SocketError> {
-            self.0.0.$recv(self.0.caller(), None).await
-        }
-
-        /// Receives a message that has already arrived.
-        pub fn try_recv(&self) -> Result<Bytes, SocketError> {
-            self.0.0.try_recv(self.0.caller())
-        }
-
-        /// [`recv`](Self::recv) on the calling thread.
-        pub fn blocking_recv(&self) -> Result<Bytes, SocketError> {
-            self.0.0.blocking_recv(self.0.caller())
-        }
-    };
-}
-
-macro_rules! receive_limit {
-    () => {
-        /// Sets how long `recv` waits at most; no limit unless set.
-        pub fn set_receive_timeout(&self, limit: Option<Duration>) {
-            self.0.0.with(|state| state.receive_timeout = limit);
-        }
-    };
-}
-
-macro_rules! receives {
-    () => {
-        receive_calls!();
-        receive_limit!();
-    };
-}
-
-/// The receive calls of a socket that takes turns with its peer.
-macro_rules! turn_calls {
-    () => {
-        receive_calls!(recv_in_turn);
-    };
-}
-
-macro_rules! takes_turns {
-    () => {
-        turn_calls!();
-        receive_limit!();
-
-        /// Sets how long `recv` and `ask` spin before their thread parks: 100 µs unless set, zero
-        /// for never. Applies to later calls of the socket and its contexts.
-        ///
-        /// A thread that waits for one message at a time puts its processor to sleep, and to wake
-        /// it costs more than the rest of a round trip. A call that spins lets all other tasks of
-        /// its runtime run and then looks again.
-        ///
-        /// Calls spin where that costs no more processor time, that of the peer included. The
-        /// socket finds this out by trials: from time to time some hundred calls spin and some
-        /// hundred sleep, and the cheaper of both goes on. Where messages take longer than `limit`,
-        /// a call spins ever more rarely; while other threads want all processors, and with a single
-        /// processor, none does.
-        pub fn set_spin(&self, limit: Duration) {
-            if let Some(spin) = &self.0.0.spin {
-                spin.set_limit(limit);
-            }
-        }
-    };
-}
-
-macro_rules! asks {
-    () => {
-        /// Sends a request and receives its own reply.
-        ///
-        /// # Errors
-        ///
-        /// If another call sends a request here meanwhile, this one ends with
-        /// [`Cancelled`](super::SocketErrorKind::Cancelled).
-        ///
-        /// # Cancellation
-        ///
-        /// A future dropped before it is ready may have sent the request; it is not sent again
-        /// then, and its reply is discarded. The receive timeout has the same effect.
-        pub async fn ask(&self, request: impl IntoBytes) -> Result<Bytes, SocketError> {
-            self.0.0.ask(self.0.caller(), request.into_bytes()).await
-        }
-
-        /// [`ask`](Self::ask) on the calling thread.
-        pub fn blocking_ask(&self, request: impl IntoBytes) -> Result<Bytes, SocketError> {
-            let core = &self.0.0;
-            core.block_on(self.ask(request)).unwrap_or_else(|kind| Err(core.error(kind)))
-        }
-    };
-}
-
-macro_rules! subscribes {
-    () => {
-        /// Subscribes to bodies that begin with `topic`: everything begins with the empty topic.
-        /// Subscribing twice takes unsubscribing twice.
-        pub fn subscribe(&self, topic: impl IntoBytes) -> Result<(), SocketError> {
-            self.0.set(Setting::Subscribe(topic.into_bytes()))
-        }
-
-        /// Removes a subscription; messages that have already arrived stay.
-        pub fn unsubscribe(&self, topic: impl IntoBytes) -> Result<(), SocketError> {
-            self.0.set(Setting::Unsubscribe(topic.into_bytes()))
-        }
-    };
-}
-
-macro_rules! surveys {
-    () => {
-        /// Sets how long answers count, from the next survey on; `None`: until the survey after it.
-        pub fn set_survey_time(&self, time: Option<Duration>) {
-            // Every surveyor has this setting.
-            let _ = self.0.set(Setting::SurveyTime(time));
-        }
-    };
-}
-
-pub(super) use {
-    asks, receive_calls, receive_limit, send_calls, send_limit, socket, subscribes, surveys,
-    turn_calls,
-};
+pub(crate) use socket;
 
 socket! {
     /// Asks questions, one at a time, and sends each again until it is answered.

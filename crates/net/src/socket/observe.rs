@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use wigwag_sp::PipeId;
 
-use super::statistics::PipeStatistics;
 use crate::addresses::address::Address;
+use crate::socket::statistics::PipeStatistics;
 use crate::transport::Credentials;
 
 /// The end that began a connection.

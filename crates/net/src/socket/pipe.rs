@@ -1,5 +1,8 @@
 //! One connection of a socket: the handler between its driver and the protocol.
 
+pub(crate) mod admission;
+pub(crate) mod refusals;
+
 use std::io;
 use std::sync::Arc;
 
@@ -8,35 +11,35 @@ use wigwag_sp::stream::{BatchBuilder, Tally, cut};
 use wigwag_sp::{CloseReason, DropReason, InboundRun, PipeId, Received};
 use wigwag_wire::{Batch, Framing, FramingError, ReadBuf, Time};
 
-use super::core::{Core, PipeEntry, State};
-use super::observe::{PipeEnd, PipeInfo, PipeWatcher};
-use super::race::until;
-use super::refusals::PipeEnding;
-use super::statistics::Traffic;
 use crate::driver::{self, ConnectionHandler, Ending, Flow, Flusher};
 use crate::error::NetErrorKind;
+use crate::socket::core::{Core, PipeEntry, State};
+use crate::socket::observe::{PipeEnd, PipeInfo, PipeWatcher};
+use crate::socket::pipe::refusals::PipeEnding;
+use crate::socket::race::until;
+use crate::socket::statistics::Traffic;
 use crate::transport::Inlet;
 
 /// A connection that the socket's protocol knows.
-pub(super) struct Pipe {
-    pub(super) id: PipeId,
-    pub(super) core: Arc<Core>,
-    pub(super) framing: Framing,
-    pub(super) info: PipeInfo,
+pub(crate) struct Pipe {
+    pub(crate) id: PipeId,
+    pub(crate) core: Arc<Core>,
+    pub(crate) framing: Framing,
+    pub(crate) info: PipeInfo,
     /// The dialer or listener that the connection came through.
-    pub(super) endpoint: u64,
+    pub(crate) endpoint: u64,
     /// The limit of the dialer or listener; `None`: that of the socket.
-    pub(super) receive_limit: Option<usize>,
-    pub(super) flusher: Flusher,
+    pub(crate) receive_limit: Option<usize>,
+    pub(crate) flusher: Flusher,
     /// The watcher that was told of the pipe, and will be told of its end.
-    pub(super) watcher: Option<Arc<dyn PipeWatcher>>,
+    pub(crate) watcher: Option<Arc<dyn PipeWatcher>>,
     /// Notified when this side closes the pipe; the reason is in its [`PipeEntry`].
-    pub(super) end: Notify,
+    pub(crate) end: Notify,
 }
 
 /// Why this side closes a pipe.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum PipeError {
+pub(crate) enum PipeError {
     /// The bytes of the peer cannot be split into messages.
     #[error(transparent)]
     Framing(#[from] FramingError),
@@ -46,7 +49,7 @@ pub(super) enum PipeError {
 }
 
 /// A pipe and its reading half. Dropping it closes the pipe, whatever the reason.
-pub(super) struct OpenPipe {
+pub(crate) struct OpenPipe {
     pipe: Arc<Pipe>,
     reader: Box<dyn Inlet>,
     input: ReadBuf,
@@ -61,13 +64,13 @@ pub(super) struct OpenPipe {
 }
 
 impl OpenPipe {
-    pub(super) fn new(pipe: Arc<Pipe>, reader: Box<dyn Inlet>, input: ReadBuf) -> OpenPipe {
+    pub(crate) fn new(pipe: Arc<Pipe>, reader: Box<dyn Inlet>, input: ReadBuf) -> OpenPipe {
         let input = input.sharing();
         OpenPipe { pipe, reader, input, unread: 0, end: None, refuses: false, was_reset: false }
     }
 
     /// Serves the pipe until it ends.
-    pub(super) async fn run(mut self) {
+    pub(crate) async fn run(mut self) {
         let pipe = self.pipe.clone();
         let driving = driver::drive(&*pipe, &mut *self.reader, &mut self.input, &pipe.flusher);
         let ending = until(pipe.end.notified(), driving).await;
@@ -204,7 +207,7 @@ impl Drop for OpenPipe {
 }
 
 /// Logs that a peer has probably not accepted the length of a message.
-pub(super) fn warn_of_refusal(peer: &str, end: &PipeEnd) {
+pub(crate) fn warn_of_refusal(peer: &str, end: &PipeEnd) {
     tracing::warn!(%peer, why = %end, "message refused");
 }
 

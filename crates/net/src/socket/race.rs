@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::task::Poll;
 
 /// Runs `work` until `stop` is ready; `None` if that came first, in which case the work is dropped.
-pub(super) async fn until<T>(
+pub(crate) async fn until<T>(
     stop: impl Future<Output = ()>,
     work: impl Future<Output = T>,
 ) -> Option<T> {

@@ -24,14 +24,14 @@ pub struct Statistics {
     pub pipes_closed: u64,
     /// Connections that the protocol refused: a second peer of a pair.
     pub pipes_refused: u64,
-    /// Connections that the [watcher](super::PipeWatcher) refused.
+    /// Connections that the [watcher](crate::socket::PipeWatcher) refused.
     pub pipes_turned_away: u64,
     /// Connections that were closed because the peer broke a rule; the message that did so is
     /// counted only here.
     pub pipes_punished: u64,
     /// Connections that the peer ended right after a long message, from the second in a row on, or
     /// that it reset when the socket closed after one: its receive limit is probably smaller
-    /// ([`PipeEnd::Refused`](super::PipeEnd::Refused)).
+    /// ([`PipeEnd::Refused`](crate::socket::PipeEnd::Refused)).
     pub pipes_refused_by_length: u64,
     /// Accepted connections whose SP header was wrong or not in time, for all reasons.
     pub handshakes_failed: u64,
@@ -66,7 +66,7 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    pub(super) fn add(&mut self, more: Traffic) {
+    pub(crate) fn add(&mut self, more: Traffic) {
         self.messages_sent += more.messages_sent;
         self.bytes_sent += more.bytes_sent;
         self.messages_received += more.messages_received;
@@ -141,7 +141,7 @@ pub struct PipeStatistics {
 
 impl PipeStatistics {
     /// Counts a dropped message of this peer; true if it is the first for that reason.
-    pub(super) fn drop_one(&mut self, reason: DropReason) -> bool {
+    pub(crate) fn drop_one(&mut self, reason: DropReason) -> bool {
         let before = self.dropped.dropped_for(reason);
         self.dropped.drop_one(reason);
         before == 0

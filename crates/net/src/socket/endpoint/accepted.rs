@@ -7,13 +7,13 @@ use std::sync::Arc;
 
 use wigwag_wire::ReadBuf;
 
-use super::core::Core;
-use super::endpoint::PipeOptions;
-use super::observe::Side;
 use crate::addresses::address::Address;
 use crate::clock;
 use crate::error::NetError;
 use crate::options::ListenOptions;
+use crate::socket::core::Core;
+use crate::socket::endpoint::PipeOptions;
+use crate::socket::observe::Side;
 use crate::transport::Connection;
 
 /// An accepted connection whose handshake is complete: the peer has announced the partner of the
@@ -60,7 +60,7 @@ pub struct AcceptedConnection {
 
 impl Core {
     /// Serves a connection until it ends.
-    pub(super) async fn serve(
+    pub(crate) async fn serve(
         self: &Arc<Core>,
         accepted: AcceptedConnection,
     ) -> Result<(), NetError> {

@@ -10,21 +10,21 @@ use std::sync::Arc;
 use tokio::task::JoinHandle;
 use wigwag_wire::ReadBuf;
 
-use super::core::{Core, Phase};
-use super::endpoint::{Dialer, Endpoint, EndpointGuard, PipeOptions};
-use super::observe::Side;
-use super::pipe::OpenPipe;
-use super::race::until;
 use crate::addresses::address::Address;
 use crate::backoff::Backoff;
 use crate::error::{NetError, NetErrorKind};
 use crate::handshake::{greet, within};
 use crate::options::DialOptions;
+use crate::socket::core::{Core, Phase};
+use crate::socket::endpoint::{Dialer, Endpoint, EndpointGuard, PipeOptions};
+use crate::socket::observe::Side;
+use crate::socket::pipe::OpenPipe;
+use crate::socket::race::until;
 use crate::{clock, transport};
 
 impl Core {
     /// Dials `address`, and keeps it connected if the dial succeeds or is in the background.
-    pub(super) async fn dial(
+    pub(crate) async fn dial(
         self: &Arc<Core>,
         address: &str,
         options: DialOptions,
@@ -122,7 +122,7 @@ impl Core {
 
     /// Runs `work` on the socket's runtime, whichever executor waits for it. Dropping the future
     /// stops the work.
-    pub(super) async fn on_runtime<T: Send + 'static>(
+    pub(crate) async fn on_runtime<T: Send + 'static>(
         self: &Arc<Core>,
         address: &Address,
         work: impl Future<Output = Result<T, NetError>> + Send + 'static,
@@ -150,7 +150,7 @@ impl<T> Drop for AbortOnDrop<T> {
 }
 
 /// A random number: the standard library seeds its hash maps with one.
-pub(super) fn random() -> u64 {
+pub(crate) fn random() -> u64 {
     RandomState::new().build_hasher().finish()
 }
 

@@ -63,11 +63,11 @@ use wigwag_sp::raw::RawKind;
 use wigwag_wire::hint::{write_debug, write_hint};
 use wigwag_wire::{Fault, ProtocolNumber};
 
-use super::calls::{Caller, QueueKey, Waiter, attempt_recv, attempt_send};
-use super::core::{Core, Phase};
-use super::error::SocketErrorKind;
-use super::race::until;
-use super::raw::End;
+use crate::socket::calls::{Caller, QueueKey, Waiter, attempt_recv, attempt_send};
+use crate::socket::core::{Core, Phase};
+use crate::socket::error::SocketErrorKind;
+use crate::socket::kinds::raw::End;
+use crate::socket::race::until;
 
 /// Messages that one direction forwards before it yields: a full outbox of small ones takes some 64
 /// turns.

@@ -8,17 +8,17 @@ use std::sync::Arc;
 use tokio::sync::Notify;
 use wigwag_wire::{ReadBuf, Time};
 
-use super::core::{Core, PipeEntry};
-use super::endpoint::Endpoint;
-use super::observe::{PipeInfo, PipeWatcher};
-use super::pipe::{OpenPipe, Pipe};
 use crate::driver::Flusher;
 use crate::error::NetErrorKind;
+use crate::socket::core::{Core, PipeEntry};
+use crate::socket::endpoint::Endpoint;
+use crate::socket::observe::{PipeInfo, PipeWatcher};
+use crate::socket::pipe::{OpenPipe, Pipe};
 use crate::transport::Connection;
 
 impl Core {
     /// Turns a connection that came through `endpoint` into a pipe.
-    pub(super) fn admit(
+    pub(crate) fn admit(
         self: &Arc<Core>,
         connection: Connection,
         input: ReadBuf,

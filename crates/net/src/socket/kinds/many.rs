@@ -8,16 +8,17 @@ use wigwag_sp::limits::Hops;
 use wigwag_sp::{PipeId, RawMessage};
 use wigwag_wire::IntoBytes;
 
-use super::Statistics;
-use super::accepted::AcceptedConnection;
-use super::calls::Caller;
-use super::core::{Core, Phase};
-use super::endpoint::{Dialer, Listener};
-use super::error::{SendError, SocketError};
-use super::kinds::{SocketHandle, receive_limit, send_limit, socket};
-use super::settings::common;
 use crate::error::NetError;
 use crate::options::{DialOptions, ListenOptions};
+use crate::socket::Statistics;
+use crate::socket::calls::Caller;
+use crate::socket::core::{Core, Phase};
+use crate::socket::endpoint::accepted::AcceptedConnection;
+use crate::socket::endpoint::{Dialer, Listener};
+use crate::socket::error::{SendError, SocketError};
+use crate::socket::kinds::call_methods::{receive_limit, send_limit};
+use crate::socket::kinds::settings::common;
+use crate::socket::kinds::{SocketHandle, socket};
 
 macro_rules! many {
     () => {
@@ -34,7 +35,7 @@ macro_rules! many {
         ///
         /// # Errors
         ///
-        /// [`PeerGone`](super::SocketErrorKind::PeerGone) if the peer has left.
+        /// [`PeerGone`](crate::socket::SocketErrorKind::PeerGone) if the peer has left.
         ///
         /// # Cancellation
         ///
@@ -92,7 +93,7 @@ macro_rules! many {
 
 socket! {
     /// Talks to many peers in both directions, in pair version 1; its peers are
-    /// [`Pair`](super::Pair) sockets, or others like it. NNG calls it polyamorous.
+    /// [`Pair`](crate::socket::Pair) sockets, or others like it. NNG calls it polyamorous.
     ///
     /// ```
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {

@@ -5,7 +5,7 @@
 //! given last, until the peer says anything, and a dialer or listener counts its connections in a
 //! row that ended right after such a message. One may be chance; the second is reported. Nothing is
 //! refused because of it: the length is only the probable reason. A req socket, which would send
-//! its request again, ends it by itself (`sp/requests.rs`).
+//! its request again, ends it by itself (`sp/request_reply/requests.rs`).
 //!
 //! A socket that closes sees no second end, and a program that sends one message closes it at once.
 //! So the first end is reported there if the peer certainly did not take all that was written: the
@@ -17,11 +17,11 @@ use std::sync::Arc;
 use wigwag_sp::limits::{REFUSAL_BYTES_MIN, REFUSAL_TIME, REFUSALS_MAX};
 use wigwag_wire::Time;
 
-use super::observe::{PipeEnd, Side};
+use crate::socket::observe::{PipeEnd, Side};
 
 /// The longest message that a pipe was given last, if it may be the reason for its end.
 #[derive(Debug, Default)]
-pub(super) struct LongestSent {
+pub(crate) struct LongestSent {
     longest: Option<(usize, Time)>,
     /// When the current write was begun.
     filled: Time,
@@ -29,7 +29,7 @@ pub(super) struct LongestSent {
 
 impl LongestSent {
     /// Notes the longest message of a write that begins.
-    pub(super) fn fill(&mut self, bytes: usize, now: Time) {
+    pub(crate) fn fill(&mut self, bytes: usize, now: Time) {
         self.filled = now;
         let forgotten = self
             .longest
@@ -40,13 +40,13 @@ impl LongestSent {
     }
 
     /// Notes that the peer has sent something, so that it reads and has refused nothing.
-    pub(super) fn heard(&mut self) {
+    pub(crate) fn heard(&mut self) {
         self.longest = None;
     }
 
     /// Bytes of the message that may be the reason for an end now: it was given just before, or it
     /// is in the write that has not ended (`cut_off`).
-    pub(super) fn suspect(&self, cut_off: bool, now: Time) -> Option<usize> {
+    pub(crate) fn suspect(&self, cut_off: bool, now: Time) -> Option<usize> {
         let (bytes, at) = self.longest?;
         let recent = now.since(at) <= REFUSAL_TIME || (cut_off && at == self.filled);
         recent.then_some(bytes)
@@ -54,15 +54,15 @@ impl LongestSent {
 }
 
 /// How a pipe ended.
-pub(super) struct PipeEnding<'a> {
-    pub(super) peer: &'a Arc<str>,
-    pub(super) side: Side,
-    pub(super) end: &'a PipeEnd,
+pub(crate) struct PipeEnding<'a> {
+    pub(crate) peer: &'a Arc<str>,
+    pub(crate) side: Side,
+    pub(crate) end: &'a PipeEnd,
     /// From [`LongestSent::suspect`].
-    pub(super) suspect: Option<usize>,
+    pub(crate) suspect: Option<usize>,
     /// The peer did not take all that was written: a reset, or a write that was cut off.
-    pub(super) untaken: bool,
-    pub(super) now: Time,
+    pub(crate) untaken: bool,
+    pub(crate) now: Time,
 }
 
 /// Connections in a row that ended right after a long message.
@@ -75,13 +75,13 @@ struct Suspicion {
 
 /// The suspicion of each dialer and listener that has any.
 #[derive(Debug, Default)]
-pub(super) struct Refusals(HashMap<u64, Suspicion>);
+pub(crate) struct Refusals(HashMap<u64, Suspicion>);
 
 impl Refusals {
     /// Notes the end of a pipe of `endpoint`; from the second in a row on, it is a refusal.
     ///
     /// A peer that dialled and leaves in good order after a message had the message, as a rule.
-    pub(super) fn ended(&mut self, endpoint: u64, ending: &PipeEnding<'_>) -> Option<PipeEnd> {
+    pub(crate) fn ended(&mut self, endpoint: u64, ending: &PipeEnding<'_>) -> Option<PipeEnd> {
         let by_length = match ending.end {
             PipeEnd::Lost(_) => true,
             PipeEnd::PeerClosed => ending.side == Side::Dialled,
@@ -101,7 +101,7 @@ impl Refusals {
 
     /// Takes what no second end will confirm, because the socket closes: peers, and the refusals by
     /// them within [`REFUSAL_TIME`]. An older one was not about the last messages.
-    pub(super) fn unconfirmed(&mut self, now: Time) -> Vec<(Arc<str>, PipeEnd)> {
+    pub(crate) fn unconfirmed(&mut self, now: Time) -> Vec<(Arc<str>, PipeEnd)> {
         let each = self.0.values_mut().filter_map(|suspicion| suspicion.unreported.take());
         each.filter(|(_, _, at)| now.since(*at) <= REFUSAL_TIME)
             .map(|(peer, bytes, _)| (peer, PipeEnd::Refused { bytes }))
@@ -109,7 +109,7 @@ impl Refusals {
     }
 
     /// Forgets a dialer or listener that has ended.
-    pub(super) fn forget(&mut self, endpoint: u64) {
+    pub(crate) fn forget(&mut self, endpoint: u64) {
         self.0.remove(&endpoint);
     }
 }

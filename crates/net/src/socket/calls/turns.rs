@@ -10,20 +10,20 @@ use std::sync::Arc;
 use wigwag_spin::{SPIN_MAX, SpinPolicy};
 use wigwag_wire::ProtocolNumber;
 
-use super::calls::Caller;
-use super::core::Core;
-use super::error::SocketError;
-use super::message::SocketMessage;
+use crate::socket::calls::Caller;
+use crate::socket::calls::message::SocketMessage;
+use crate::socket::core::Core;
+use crate::socket::error::SocketError;
 
 /// How the calls of a socket of this protocol spin; `None` if it takes no turns.
-pub(super) fn spin_policy(number: ProtocolNumber) -> Option<SpinPolicy> {
+pub(crate) fn spin_policy(number: ProtocolNumber) -> Option<SpinPolicy> {
     let takes_turns = matches!(number, ProtocolNumber::REQ | ProtocolNumber::REP);
     takes_turns.then(|| SpinPolicy::new(SPIN_MAX))
 }
 
 impl Core {
     /// [`recv`](Self::recv) of a socket that takes turns.
-    pub(super) async fn recv_in_turn<P: SocketMessage>(
+    pub(crate) async fn recv_in_turn<P: SocketMessage>(
         self: &Arc<Core>,
         caller: Caller,
         round: Option<u64>,

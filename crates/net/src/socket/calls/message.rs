@@ -7,7 +7,7 @@ use wigwag_sp::{ContextId, Protocol, RawMessage, RecvError, Refusal};
 use wigwag_wire::Time;
 
 /// A message that is sent and received as a whole.
-pub(super) trait SocketMessage: Default + Unpin {
+pub(crate) trait SocketMessage: Default + Unpin {
     /// Gives the message to the protocol; it stays here if it is refused.
     fn put(
         &mut self,

@@ -10,14 +10,14 @@ use std::task::Waker;
 
 /// Wakers in the order of arrival.
 #[derive(Debug, Default)]
-pub(super) struct WakerQueue {
+pub(crate) struct WakerQueue {
     queue: VecDeque<(u64, Waker)>,
     last: u64,
 }
 
 impl WakerQueue {
     /// Enters the queue, or stays there. A call that was woken in vain goes back to the front.
-    pub(super) fn wait(&mut self, ticket: &mut Option<u64>, waker: &Waker) {
+    pub(crate) fn wait(&mut self, ticket: &mut Option<u64>, waker: &Waker) {
         let Some(held) = *ticket else {
             self.last += 1;
             *ticket = Some(self.last);
@@ -32,17 +32,17 @@ impl WakerQueue {
 
     /// Removes the next call from the queue and returns its waker.
     #[inline]
-    pub(super) fn next(&mut self) -> Option<Waker> {
+    pub(crate) fn next(&mut self) -> Option<Waker> {
         self.queue.pop_front().map(|(_, waker)| waker)
     }
 
     /// Removes all calls, for events that concern each of them.
-    pub(super) fn all(&mut self) -> impl Iterator<Item = Waker> {
+    pub(crate) fn all(&mut self) -> impl Iterator<Item = Waker> {
         self.queue.drain(..).map(|(_, waker)| waker)
     }
 
     /// Leaves the queue; false if this call had been woken already.
-    pub(super) fn leave(&mut self, ticket: u64) -> bool {
+    pub(crate) fn leave(&mut self, ticket: u64) -> bool {
         let place = self.queue.iter().position(|(waiting, _)| *waiting == ticket);
         match place {
             Some(place) => self.queue.remove(place).is_some(),
@@ -53,7 +53,7 @@ impl WakerQueue {
 
 /// Queues by key that exist only while calls wait in them: for one context, or for one peer.
 #[derive(Debug)]
-pub(super) struct KeyedWakerQueues<K> {
+pub(crate) struct KeyedWakerQueues<K> {
     queues: HashMap<K, WakerQueue>,
     /// The highest ticket of a removed queue. A call woken from it still holds a ticket, and no
     /// call in its successor may have the same.
@@ -67,23 +67,23 @@ impl<K> Default for KeyedWakerQueues<K> {
 }
 
 impl<K: Copy + Eq + Hash> KeyedWakerQueues<K> {
-    pub(super) fn wait(&mut self, key: K, ticket: &mut Option<u64>, waker: &Waker) {
+    pub(crate) fn wait(&mut self, key: K, ticket: &mut Option<u64>, waker: &Waker) {
         let last = self.last;
         let fresh = || WakerQueue { queue: VecDeque::new(), last };
         self.queues.entry(key).or_insert_with(fresh).wait(ticket, waker);
     }
 
-    pub(super) fn next(&mut self, key: K) -> Option<Waker> {
+    pub(crate) fn next(&mut self, key: K) -> Option<Waker> {
         let next = self.queues.get_mut(&key)?.next();
         self.remove_if_empty(key);
         next
     }
 
-    pub(super) fn all(&mut self) -> impl Iterator<Item = Waker> {
+    pub(crate) fn all(&mut self) -> impl Iterator<Item = Waker> {
         self.queues.values_mut().flat_map(WakerQueue::all)
     }
 
-    pub(super) fn leave(&mut self, key: K, ticket: u64) -> bool {
+    pub(crate) fn leave(&mut self, key: K, ticket: u64) -> bool {
         let left = self.queues.get_mut(&key).is_some_and(|queue| queue.leave(ticket));
         self.remove_if_empty(key);
         left

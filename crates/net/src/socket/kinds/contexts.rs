@@ -38,7 +38,7 @@
 //! # Limits
 //!
 //! [`CONTEXTS_MAX`](wigwag_sp::limits::CONTEXTS_MAX) contexts a socket; one more is refused with
-//! [`TooManyContexts`](super::SocketErrorKind::TooManyContexts). A context's queue of answers or
+//! [`TooManyContexts`](crate::socket::SocketErrorKind::TooManyContexts). A context's queue of answers or
 //! messages holds as many as that of one peer; a message that does not fit is lost for this context
 //! alone and counted (`dropped_overflow`). A sub or surveyor socket with contexts therefore never
 //! stops reading from a peer, not even for its own queue. The time limits are those of the socket.
@@ -55,11 +55,13 @@ use bytes::Bytes;
 use wigwag_sp::{ContextId, Setting};
 use wigwag_wire::IntoBytes;
 
-use super::calls::Caller;
-use super::core::Core;
-use super::error::{SendError, SocketError};
-use super::kinds::{Rep, Req, Respondent, Sub, Surveyor};
-use super::kinds::{asks, receive_calls, send_calls, subscribes, surveys, turn_calls};
+use crate::socket::calls::Caller;
+use crate::socket::core::Core;
+use crate::socket::error::{SendError, SocketError};
+use crate::socket::kinds::call_methods::{
+    asks, receive_calls, send_calls, subscribes, surveys, turn_calls,
+};
+use crate::socket::kinds::{Rep, Req, Respondent, Sub, Surveyor};
 
 /// An open context; dropping it closes the context.
 struct ContextHandle(Arc<Core>, Caller);

@@ -8,18 +8,20 @@ use std::time::Duration;
 use wigwag_sp::limits::Hops;
 use wigwag_sp::{QueueLength, Setting};
 
-use super::kinds::{Bus, Pair, Pair0, Pub, Pull, Push, Rep, Req, Respondent, Star, Sub, Surveyor};
-use super::many::PairMany;
+use crate::socket::kinds::many::PairMany;
+use crate::socket::kinds::{
+    Bus, Pair, Pair0, Pub, Pull, Push, Rep, Req, Respondent, Star, Sub, Surveyor,
+};
 
 /// The settings of every socket; expanded inside the `impl` of each.
 macro_rules! common {
     () => {
-        pub(super) fn core(&self) -> &std::sync::Arc<$crate::socket::core::Core> {
+        pub(crate) fn core(&self) -> &std::sync::Arc<$crate::socket::core::Core> {
             &self.0.0
         }
 
         /// Sets how long [`close`](Self::close) writes accepted messages: `None` until all are
-        /// written, zero not at all, [`LINGER_MAX`](super::LINGER_MAX) unless set. Messages that
+        /// written, zero not at all, [`LINGER_MAX`](crate::socket::LINGER_MAX) unless set. Messages that
         /// are left then, or have no peer to go to, are dropped and counted as `dropped_unsent` or
         /// `dropped_pipe_gone`; a message whose writing had begun, as `messages_cut_off`.
         pub fn set_linger(&self, time: Option<std::time::Duration>) {
@@ -51,7 +53,7 @@ macro_rules! common {
         }
     };
 }
-pub(super) use common;
+pub(crate) use common;
 
 /// Defines a setting that each of these sockets has, so that it cannot fail.
 macro_rules! setting {
@@ -67,7 +69,7 @@ macro_rules! setting {
     )*};
 }
 
-pub(super) use setting;
+pub(crate) use setting;
 
 setting! {
     "Sets how many messages may wait to be written, for each peer: 4,096 unless set, and at most \
@@ -96,7 +98,7 @@ setting! {
 setting! {
     "Sets when a request without a reply is sent again, from the next request on: 60 s unless \
     set. With `None` it is not, and a request whose connection breaks ends with \
-    [`RequestLost`](super::SocketErrorKind::RequestLost)."
+    [`RequestLost`](crate::socket::SocketErrorKind::RequestLost)."
     set_resend_time(Option<Duration>) = ResendTime;
     Req
 }

@@ -1,5 +1,5 @@
-use super::super::raw;
 use super::*;
+use crate::socket::kinds::raw;
 
 #[test]
 fn a_refused_pair_of_sockets_is_named_with_its_hint() {

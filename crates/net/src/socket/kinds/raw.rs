@@ -1,7 +1,7 @@
 //! Raw sockets: header and body apart, and no state machine.
 //!
 //! They are for programs that forward messages instead of asking and answering: a
-//! [`Forwarder`](super::Forwarder), a broker with rules of its own, a monitoring tool. A raw socket
+//! [`Forwarder`](crate::socket::Forwarder), a broker with rules of its own, a monitoring tool. A raw socket
 //! returns each message with its header and sends the header that it is given, so a program that
 //! forwards a request keeps no state: the way back is in the message. [`RawMessage`] lists the
 //! headers.
@@ -28,7 +28,7 @@
 //! replies as it is given, a raw sub receives everything. Replies of a raw rep or respondent never
 //! wait: for a peer that has left or that does not read they are dropped and counted
 //! (`dropped_pipe_gone`, `dropped_peer_slow`). A header that no peer would accept is refused with
-//! [`BadHeader`](super::SocketErrorKind::BadHeader).
+//! [`BadHeader`](crate::socket::SocketErrorKind::BadHeader).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,23 +39,24 @@ use wigwag_sp::{QueueLength, Raw, Setting};
 
 pub use wigwag_sp::RawMessage;
 
-use super::Statistics;
-use super::accepted::AcceptedConnection;
-use super::calls::Caller;
-use super::core::{Core, Phase};
-use super::endpoint::{Dialer, Listener};
-use super::error::{SendError, SocketError};
-use super::kinds::{SocketHandle, receive_limit, send_limit, socket};
-use super::settings::{common, setting};
 use crate::error::NetError;
 use crate::options::{DialOptions, ListenOptions};
+use crate::socket::Statistics;
+use crate::socket::calls::Caller;
+use crate::socket::core::{Core, Phase};
+use crate::socket::endpoint::accepted::AcceptedConnection;
+use crate::socket::endpoint::{Dialer, Listener};
+use crate::socket::error::{SendError, SocketError};
+use crate::socket::kinds::call_methods::{receive_limit, send_limit};
+use crate::socket::kinds::settings::{common, setting};
+use crate::socket::kinds::{SocketHandle, socket};
 
-/// One side of a [`Forwarder`](super::Forwarder): created from a reference to a raw socket, which
+/// One side of a [`Forwarder`](crate::socket::Forwarder): created from a reference to a raw socket, which
 /// it does not keep open.
 #[derive(Clone)]
 pub struct End {
-    pub(super) core: Arc<Core>,
-    pub(super) kind: RawKind,
+    pub(crate) core: Arc<Core>,
+    pub(crate) kind: RawKind,
 }
 
 macro_rules! sends {

@@ -34,21 +34,21 @@ thread_local! {
 
 /// A thread, by the address of a place that only it has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Sender(usize);
+pub(crate) struct Sender(usize);
 
 impl Sender {
     const NOBODY: Sender = Sender(0);
 
     /// The calling thread.
     #[inline]
-    pub(super) fn current() -> Sender {
+    pub(crate) fn current() -> Sender {
         PLACE.with(|place| Sender(ptr::from_ref(place).addr()))
     }
 }
 
 /// The turns of one socket.
 #[derive(Default)]
-pub(super) struct SenderTurns {
+pub(crate) struct SenderTurns {
     /// The [`Sender`] whose turn it is; [`Sender::NOBODY`]: every thread may send.
     owner: AtomicUsize,
     waiting: Mutex<VecDeque<Arc<WaitingThread>>>,
@@ -68,7 +68,7 @@ impl Wake for WaitingThread {
 
 /// Messages and senders since the last write. Belongs to the state behind the socket's lock.
 #[derive(Default)]
-pub(super) struct SentSinceWrite {
+pub(crate) struct SentSinceWrite {
     last_sender: Sender,
     changes: u32,
     /// Messages of this turn.
@@ -78,7 +78,7 @@ pub(super) struct SentSinceWrite {
 impl SenderTurns {
     /// Blocks the calling thread, `sender`, while it is the turn of another one.
     #[inline]
-    pub(super) fn wait(&self, sender: Sender) {
+    pub(crate) fn wait(&self, sender: Sender) {
         let owner = self.owner();
         if owner != Sender::NOBODY && owner != sender {
             self.wait_for_turn(sender, WAIT_MAX);
@@ -144,7 +144,7 @@ impl SenderTurns {
 impl SentSinceWrite {
     /// Counts a message of `sender`, which may begin turns.
     #[inline]
-    pub(super) fn count(&mut self, sender: Sender, turns: &SenderTurns) {
+    pub(crate) fn count(&mut self, sender: Sender, turns: &SenderTurns) {
         self.messages = self.messages.saturating_add(1);
         if self.last_sender != sender {
             self.last_sender = sender;
@@ -166,7 +166,7 @@ impl SentSinceWrite {
 
     /// Notes that `messages` are being written, and returns the waker of the thread whose turn begins.
     #[inline]
-    pub(super) fn written(&mut self, messages: usize, turns: &SenderTurns) -> Option<Waker> {
+    pub(crate) fn written(&mut self, messages: usize, turns: &SenderTurns) -> Option<Waker> {
         // Threads that send now and then change as often, but not between two writes.
         self.changes = if messages == 0 { 0 } else { self.changes / 2 };
         if turns.owner() == Sender::NOBODY {

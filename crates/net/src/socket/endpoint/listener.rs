@@ -8,11 +8,6 @@ use std::sync::Arc;
 
 use wigwag_wire::ReadBuf;
 
-use super::UNAUTHENTICATED_MAX;
-use super::core::Core;
-use super::endpoint::{Endpoint, EndpointGuard, Listener, PipeOptions};
-use super::observe::Side;
-use super::race::until;
 use crate::accepting::acceptor::Acceptor;
 use crate::accepting::places::{Place, Places};
 use crate::accepting::source::Source;
@@ -21,11 +16,16 @@ use crate::clock;
 use crate::error::{NetError, NetErrorKind};
 use crate::handshake::{greet, within};
 use crate::options::ListenOptions;
+use crate::socket::UNAUTHENTICATED_MAX;
+use crate::socket::core::Core;
+use crate::socket::endpoint::{Endpoint, EndpointGuard, Listener, PipeOptions};
+use crate::socket::observe::Side;
+use crate::socket::race::until;
 use crate::transport::{self, Connection};
 
 impl Core {
     /// Listens at `address`; returns the address where it really does.
-    pub(super) async fn listen(
+    pub(crate) async fn listen(
         self: &Arc<Core>,
         address: &str,
         mut options: ListenOptions,
@@ -211,7 +211,7 @@ mod tests {
         let header = crate::handshake::read_header(&mut partner, &mut input).await;
         assert_eq!(&header.unwrap(), b"\0SP\0\0\x51\0\0");
         core.begin_close();
-        core.reached(super::super::core::Phase::Gone).await;
+        core.reached(crate::socket::core::Phase::Gone).await;
         let handshakes = core.with(|state| state.statistics.handshakes);
         assert_eq!(handshakes.evicted, 1, "{handshakes:?}");
     }
