@@ -47,7 +47,7 @@ pub(crate) fn run() -> bool {
         let heading = format!("{name} (about {minutes} min)");
         tally += step::timed(&heading, || test::counted(&mut command));
     }
-    tally += test::check_models();
+    tally += test::models::check();
     tally += step::timed("libFuzzer", libfuzzer::run);
     tally += step::timed("mutants", mutants::run);
     test::sum_up(tally)

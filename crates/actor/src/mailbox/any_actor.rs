@@ -9,7 +9,7 @@ use crate::lifecycle::control::{Control, announce};
 use crate::lifecycle::handle::AnyActor;
 use crate::mailbox::backlog::queue::Queue;
 use crate::mailbox::backlog::since::Since;
-use crate::mailbox::stash::Stash;
+use crate::mailbox::taking::stash::Stash;
 use crate::reason::Reason;
 use crate::sync::Ordering;
 

@@ -10,8 +10,8 @@ use crate::error::CallErrorKind;
 use crate::letters::{Loss, Origin};
 use crate::mailbox::backlog::chunk::Chunk;
 use crate::mailbox::backlog::queue::Queue;
-use crate::mailbox::mail_batch::MailDrain;
 use crate::mailbox::ready_queues::{Provenance, Source};
+use crate::mailbox::sending::mail_batch::MailDrain;
 use crate::reason::Reason;
 use crate::reply::Reply;
 

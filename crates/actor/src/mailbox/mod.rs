@@ -9,42 +9,36 @@
 pub mod backlog;
 pub(crate) mod ready_queues;
 pub mod remote_bound;
-pub(crate) mod mail_batch;
 #[cfg(all(test, any(wigwag_loom, wigwag_shuttle)))]
 mod models;
 mod actor_type;
 mod precedence;
-pub(crate) mod stash;
+pub(crate) mod sending;
+pub(crate) mod taking;
 pub mod timers;
-mod returning;
 mod closing;
 mod any_actor;
-mod urgent;
 
 use std::sync::{Arc, PoisonError};
-use std::task::{Context, Poll, Waker};
+use std::task::Waker;
 
 pub(crate) use closing::{refuse, refuse_askers, refuse_calls};
+pub(crate) use taking::NextMail;
 
-use crate::letters::{Loss, Origin};
+use crate::letters::Origin;
 use crate::lifecycle::control::Control;
 use crate::lifecycle::counters::{ActorCounters, CallCount, RemoteCallCounters};
 use crate::lifecycle::handle::fresh_number;
 use crate::mailbox::actor_type::ActorType;
-use crate::mailbox::backlog::batches::Batch;
-use crate::mailbox::backlog::chunk::Chunk;
-use crate::mailbox::backlog::parked::{Ticket, Wakers};
+use crate::mailbox::backlog::Backlog;
 use crate::mailbox::backlog::queue::Queue;
-use crate::mailbox::backlog::short_wait::{ChunksTaken, ShortWaits};
-use crate::mailbox::backlog::{Backlog, Pushed, lose};
+use crate::mailbox::backlog::short_wait::ChunksTaken;
 use crate::mailbox::ready_queues::{Provenance, ReadyQueues, SessionQueue, Source};
 use crate::mailbox::remote_bound::RemoteBound;
 use crate::mailbox::timers::{TimerError, Timers};
 use crate::message::Message;
 use crate::options::WhenFull;
-use crate::reply::Asker;
 use crate::reply::owner::InboundQueueOwner;
-use crate::scheduler::hurry;
 use crate::schema::Schema;
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, MutexGuard, Ordering, prefetch};
 
@@ -67,23 +61,6 @@ pub(crate) struct Mailbox<M> {
     bounds_remote_calls: bool,
     state: Mutex<MailboxState<M>>,
 }
-
-/// The actor's next step.
-pub(crate) enum NextMail<M> {
-    /// Handle control mail.
-    Orders,
-    /// Handle this call of a local sender. `only`: no other call waits and the actor's waker is
-    /// registered, so that the actor may sleep after [`rests`](Mailbox::rests) without another
-    /// poll.
-    Call { message: M, asker: Asker, only: bool },
-    /// Handle these calls.
-    Calls(TakenCalls<M>),
-    /// End: no more mail can arrive, and all mail was handled.
-    Over,
-}
-
-/// A chunk of calls, and the queue that it was taken from and returns to.
-pub(crate) type TakenCalls<M> = (Chunk<M>, Source<M>);
 
 struct MailboxState<M> {
     /// Calls of local senders, and the senders that wait for room.
@@ -174,125 +151,6 @@ impl<M> Mailbox<M> {
         &self.actor_type.target
     }
 
-    /// Enqueues a call of a local sender, or parks the sender if there is no room.
-    pub(crate) fn push(
-        &self,
-        message: &mut Option<M>,
-        asker: Asker,
-        ticket: &mut Ticket,
-        waker: Option<&Waker>,
-    ) -> Pushed {
-        let mut state = self.lock();
-        let collected = state.collect();
-        self.push_locked(state, collected, message, asker, ticket, waker)
-    }
-
-    /// Pushes a call, or returns the actor's waker and enqueues nothing: when the waker is
-    /// registered and a call of this sender would be the next one. A caller that can begin the
-    /// actor by the waker may hand the call over directly. The waker stays registered, also
-    /// while the actor handles a call that was handed over, so the attempt to begin the actor
-    /// may fail.
-    #[inline]
-    pub(crate) fn push_or_find_asleep(
-        &self,
-        message: &mut Option<M>,
-        asker: &mut Asker,
-        ticket: &mut Ticket,
-        waker: Option<&Waker>,
-    ) -> Result<Pushed, Waker> {
-        let mut state = self.lock();
-        let collected = state.collect();
-        match state.asleep(ticket).cloned() {
-            // No call waits, so none was collected.
-            Some(actor) => Err(actor),
-            None => Ok(self.push_locked(state, collected, message, asker.take(), ticket, waker)),
-        }
-    }
-
-    #[inline]
-    fn push_locked(
-        &self,
-        mut state: MutexGuard<'_, MailboxState<M>>,
-        collected: Option<Waker>,
-        message: &mut Option<M>,
-        asker: Asker,
-        ticket: &mut Ticket,
-        waker: Option<&Waker>,
-    ) -> Pushed {
-        let (pushed, dropped) = state.local.push(message, asker, ticket, waker);
-        let actor = collected.or_else(|| state.list(&pushed));
-        drop(state);
-        actor.into_iter().for_each(Waker::wake);
-        if let Some(dropped) = dropped {
-            lose(dropped, |message| self.origin().lost(Loss::NoRoom, message));
-        }
-        pushed
-    }
-
-    /// Reports a tell that was refused because the mailbox accepts no new mail.
-    #[cold]
-    pub(crate) fn lost(&self, message: &M) {
-        self.origin().lost(Loss::Refused, message);
-    }
-
-    /// Enqueues a tell of a turn whose `batch` has no place left: leases it up to `want` places and
-    /// adds the tell, or else does what [`push`](Self::push) does.
-    pub(crate) fn push_in_turn(
-        &self,
-        batch: &mut Batch<M>,
-        want: usize,
-        message: &mut Option<M>,
-        ticket: &mut Ticket,
-        waker: Option<&Waker>,
-    ) -> Pushed {
-        let mut waits = ShortWaits::default();
-        loop {
-            let mut state = self.lock();
-            let (renewed, senders) = state.local.renew(batch, want);
-            let actor = state.list(&renewed);
-            let wake = || {
-                actor.into_iter().for_each(Waker::wake);
-                senders.into_iter().for_each(Wakers::wake);
-            };
-            if batch.push(message) {
-                // Besides the places that were just leased, so many calls wait.
-                let is_late = !state.is_awake && state.local.waiting() > 2 * want;
-                drop(state);
-                wake();
-                if is_late {
-                    hurry();
-                }
-                return renewed;
-            }
-            if state.is_awake && state.local.is_full(ticket) && waits.may_wait() {
-                drop(state);
-                wake();
-                waits.for_room(&self.taken);
-                continue;
-            }
-            let pushed = self.push_locked(state, None, message, None, ticket, waker);
-            wake();
-            return pushed;
-        }
-    }
-
-    /// Moves the calls of open batches into the queue; `batch` is finished and has none any more.
-    pub(crate) fn finish(&self, batch: &mut Batch<M>) {
-        let mut state = self.lock();
-        let (pushed, senders, mut left) = state.local.finish(batch);
-        let actor = state.list(&pushed);
-        drop(state);
-        actor.into_iter().for_each(Waker::wake);
-        senders.into_iter().for_each(Wakers::wake);
-        refuse_askers(&mut left.drain(), Some(self.origin()));
-    }
-
-    /// Removes a parked local sender that gives up.
-    pub(crate) fn leave(&self, ticket: &mut Ticket) {
-        let woken = self.lock().local.leave(ticket);
-        woken.into_iter().for_each(Wakers::wake);
-    }
-
     /// Adds a queue that was empty to the list of queues with mail, and returns the actor's waker, if
     /// it sleeps.
     #[must_use]
@@ -321,84 +179,6 @@ impl<M> Mailbox<M> {
         }
         state.ready.add(&session_queue);
         session_queue
-    }
-
-    /// Returns the actor's next step. `has_running`: calls that run side by side are not finished,
-    /// so the actor does not end for lack of mail.
-    pub(crate) fn poll_next(&self, context: &Context<'_>, has_running: bool) -> Poll<NextMail<M>> {
-        let mut waits = ShortWaits::default();
-        loop {
-            if self.control.is_marked() {
-                return Poll::Ready(NextMail::Orders);
-            }
-            let mut state = self.lock();
-            state.is_awake = true;
-            let Some(source) = state.ready.pop() else {
-                // Senders whose turns go on have not listed the queue.
-                if state.local.collect() {
-                    state.ready.push_last(Source::Local);
-                    continue;
-                }
-                if state.local.has_batches() && waits.may_wait() {
-                    drop(state);
-                    waits.for_calls();
-                    continue;
-                }
-                // Checked again under the lock: a thread that sets the mark then takes this lock to
-                // wake the actor, so it either sets the mark before this check or finds the waker.
-                if self.control.is_marked() {
-                    continue;
-                }
-                let is_last = self.references.load(Ordering::Acquire) == 0 || state.sealed;
-                if is_last && !has_running {
-                    return Poll::Ready(NextMail::Over);
-                }
-                state.register(context);
-                return Poll::Pending;
-            };
-            let Some(queue) = source.queue() else {
-                // A single call is taken without a chunk, which would have to be given back.
-                if let Some((message, asker, more)) = state.local.take_first() {
-                    let only = !more && !has_running && self.is_only(&state);
-                    if only {
-                        state.register(context);
-                        self.handles.store(true, Ordering::Relaxed);
-                    }
-                    self.taken_calls.add(1);
-                    took_local(state, more);
-                    return Poll::Ready(NextMail::Call { message, asker, only });
-                }
-                let Some((chunk, more)) = state.local.take() else { continue };
-                self.taken.count();
-                self.taken_calls.add(chunk.calls());
-                took_local(state, more);
-                return Poll::Ready(NextMail::Calls((chunk, source)));
-            };
-            drop(state);
-            if let Some((chunk, more)) = queue.take() {
-                self.taken_calls.add(chunk.calls());
-                if more {
-                    self.lock().ready.push_last(source.clone());
-                }
-                return Poll::Ready(NextMail::Calls((chunk, source)));
-            }
-        }
-    }
-
-    /// True when no queue has mail and more mail may arrive, so that the actor would wait for mail.
-    fn is_only(&self, state: &MailboxState<M>) -> bool {
-        !state.ready.has_mail() && !state.sealed && self.references.load(Ordering::Acquire) > 0
-    }
-
-    /// Marks the actor as busy with a call that was handed over directly and was never enqueued.
-    pub(crate) fn works(&self) {
-        self.taken_calls.add(1);
-        self.handles.store(true, Ordering::Relaxed);
-    }
-
-    /// Ends the mark that [`works`](Self::works) or an `only` call has set: the call was handled.
-    pub(crate) fn rests(&self) {
-        self.handles.store(false, Ordering::Relaxed);
     }
 
     /// Notes that the actor has a thread of its own, so that no asker runs it inline.
@@ -460,54 +240,6 @@ impl<M> Mailbox<M> {
         // nothing.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-impl<M> MailboxState<M> {
-    /// Returns the actor's waker, if it is registered, a call of the holder of `ticket` would be
-    /// the next one, and the actor may run inline.
-    #[inline]
-    fn asleep(&self, ticket: &Ticket) -> Option<&Waker> {
-        let is_next = !self.ready.has_mail() && self.local.has_room(ticket);
-        let takes_calls = !self.sealed && !self.closed && !self.own_thread;
-        self.actor.as_ref().filter(|_| is_next && takes_calls)
-    }
-
-    /// Moves the calls of open batches into the local queue, because what follows must be handled
-    /// after them. Returns the actor's waker if it is to be woken.
-    #[inline]
-    fn collect(&mut self) -> Option<Waker> {
-        let list = self.local.collect();
-        self.list(&Pushed::In { list })
-    }
-
-    /// Registers the actor's waker for the next message.
-    fn register(&mut self, context: &Context<'_>) {
-        self.is_awake = false;
-        if !self.actor.as_ref().is_some_and(|old| old.will_wake(context.waker())) {
-            self.actor = Some(context.waker().clone());
-        }
-    }
-
-    /// Lists the local queue if `pushed` says so, and then returns the actor's waker, to be woken
-    /// without the lock.
-    #[inline]
-    fn list(&mut self, pushed: &Pushed) -> Option<Waker> {
-        let Pushed::In { list: true } = pushed else { return None };
-        self.ready.push_last(Source::Local);
-        self.actor.take()
-    }
-}
-
-/// Finishes taking mail out of the local queue: lists the queue again if it has `more`, releases
-/// the lock, and wakes the parked senders for which there is room now.
-#[inline]
-fn took_local<M>(mut state: MutexGuard<'_, MailboxState<M>>, more: bool) {
-    if more {
-        state.ready.push_last(Source::Local);
-    }
-    let senders = state.local.wakers();
-    drop(state);
-    senders.into_iter().for_each(Wakers::wake);
 }
 
 impl<M: Send + 'static> Mailbox<M> {

@@ -12,7 +12,7 @@ use crate::lifecycle::counters::RemoteCallCounters;
 use crate::mailbox::backlog::queue::Queue;
 use crate::mailbox::precedence::Precedence;
 use crate::mailbox::remote_bound::RemoteBound;
-use crate::mailbox::stash::Stash;
+use crate::mailbox::taking::stash::Stash;
 use crate::mailbox::timers::Timers;
 use crate::reply::owner::InboundQueueOwner;
 

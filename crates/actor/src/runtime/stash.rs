@@ -16,7 +16,7 @@ use crate::lifecycle::control::ControlMessage;
 use crate::lifecycle::current::call_owner;
 use crate::lifecycle::handle::AnyActor;
 use crate::limits::STASH_CALLS_MAX;
-use crate::mailbox::stash::Stashed;
+use crate::mailbox::taking::stash::Stashed;
 use crate::reference::interface::Interface;
 use crate::reply::responder::Responder;
 use crate::runtime::this::This;

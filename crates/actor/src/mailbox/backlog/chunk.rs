@@ -5,7 +5,7 @@ use bytes::Bytes;
 use wigwag_wire::call::{Calls, CallsPosition, are_asks};
 
 use crate::limits::{INBOUND_CHUNK_CALLS_MAX, JOINED_BYTES_MAX, SPARE_BYTES_MAX};
-use crate::mailbox::mail_batch::MailBatch;
+use crate::mailbox::sending::mail_batch::MailBatch;
 
 /// Encoded calls of a session. It takes one line of the cache, because each actor of a session that
 /// speaks to many of them has a few.

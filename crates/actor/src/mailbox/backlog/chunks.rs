@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use crate::limits::SPARE_CHUNKS_MAX;
 use crate::mailbox::backlog::chunk::{Chunk, Frames};
 use crate::mailbox::backlog::since::Since;
-use crate::mailbox::mail_batch::MailBatch;
+use crate::mailbox::sending::mail_batch::MailBatch;
 
 /// The filled chunks of a queue, the oldest first, and behind them empty ones.
 pub(crate) struct Chunks<M> {

@@ -8,7 +8,7 @@ use crate::mailbox::backlog::batches::Batch;
 use crate::mailbox::backlog::chunk::{Chunk, Frames};
 use crate::mailbox::backlog::parked::{Ticket, Wakers};
 use crate::mailbox::backlog::since::Since;
-use crate::mailbox::mail_batch::MailBatch;
+use crate::mailbox::sending::mail_batch::MailBatch;
 use crate::options::WhenFull;
 use crate::reply::Asker;
 

@@ -8,7 +8,7 @@ use crate::error::CallErrorKind;
 use crate::lifecycle::handle::AnyActor;
 use crate::mailbox::Mailbox;
 use crate::mailbox::models::mailbox_loom::{Heard, Number, mailbox, model};
-use crate::mailbox::stash::Stashed;
+use crate::mailbox::taking::stash::Stashed;
 use crate::reason::Reason;
 use crate::reply::{Reply, ReplySlot};
 
@@ -61,7 +61,7 @@ fn loom_stashed_calls_taken_out_while_the_actor_is_killed_end_once() {
         assert_eq!(mailbox.stashed(), 0);
         let handled = taken.len();
         for stashed in taken {
-            let (_, mut reply, _) = stashed.begin().expect("the asker still waits");
+            let (_, mut reply, ..) = stashed.begin().expect("the asker still waits");
             reply.fail(CallErrorKind::Cancelled, "");
         }
         killer.join().unwrap();

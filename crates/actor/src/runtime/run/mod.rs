@@ -15,8 +15,8 @@ pub mod trace;
 
 use wigwag_wire::call::CallsPosition;
 
-use crate::mailbox::mail_batch::MailBatch;
 use crate::mailbox::ready_queues::Provenance;
+use crate::mailbox::sending::mail_batch::MailBatch;
 use crate::reply::Reply;
 use crate::runtime::actor::{Actor, Handled};
 use crate::runtime::run::spans::CallScope;

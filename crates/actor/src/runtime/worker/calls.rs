@@ -5,7 +5,7 @@ use super::guarded::finish;
 use crate::error::CallErrorKind;
 use crate::lifecycle::current::enter_call;
 use crate::lifecycle::handle::AnyActor;
-use crate::mailbox::stash::Stashed;
+use crate::mailbox::taking::stash::Stashed;
 use crate::runtime::actor::Actor;
 use crate::runtime::run::RunPause;
 use crate::runtime::run::handling::{ChunkEnd, Unhandled, handle_call, handle_chunk};

@@ -9,7 +9,7 @@ use super::{Worker, WorkerState};
 use crate::lifecycle::control::ControlMessage;
 use crate::lifecycle::handle::AnyActor;
 use crate::mailbox::Mailbox;
-use crate::mailbox::stash::Stash;
+use crate::mailbox::taking::stash::Stash;
 use crate::reason::Reason;
 use crate::runtime::actor::Actor;
 use crate::runtime::this::{This, untie};

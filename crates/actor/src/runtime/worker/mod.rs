@@ -22,7 +22,7 @@ use std::task::{Context, Poll, ready};
 use guarded::{dropped, guarded, is_known, report};
 
 use crate::lifecycle::handle::AnyActor;
-use crate::mailbox::stash::Stash;
+use crate::mailbox::taking::stash::Stash;
 use crate::mailbox::{Mailbox, NextMail};
 use crate::options::RunConfig;
 use crate::reason::Reason;

@@ -1,11 +1,11 @@
 //! Mail that the actor has taken and does not handle now: it is put back or stashed.
 
-use super::{Mailbox, refuse};
 use crate::error::CallErrorKind;
 use crate::limits::STASH_CALLS_MAX;
 use crate::mailbox::backlog::chunk::Chunk;
 use crate::mailbox::ready_queues::Source;
-use crate::mailbox::stash::{Stash, Stashed};
+use crate::mailbox::taking::stash::{Stash, Stashed};
+use crate::mailbox::{Mailbox, refuse};
 
 impl<M> Mailbox<M> {
     /// Puts back calls that were taken and not handled, in front of all others of their queue.
