@@ -6,7 +6,7 @@ use std::task::Waker;
 
 use wigwag_sp::ProtocolEvent;
 
-use crate::socket::calls::QueueKey;
+use crate::socket::calls::waiter::QueueKey;
 use crate::socket::core::{Core, Phase, State};
 use crate::socket::pipe::Pipe;
 

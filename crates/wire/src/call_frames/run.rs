@@ -22,8 +22,7 @@ pub const RUN_ITEMS_MAX: usize = 256;
 /// Bytes of an item at most: with its head it would cost one unit of credit.
 pub const ITEM_BYTES_MAX: usize = 48;
 
-const _: () =
-    assert!(1 + FIXED_BYTES_MAX <= ITEM_BYTES_MAX, "with their mark they fit into an item");
+const _: () = assert!(FIXED_BYTES_MAX < ITEM_BYTES_MAX, "with their mark they fit into an item");
 
 /// Bytes of a run's body at most: its items, and the four numbers of its head.
 pub const RUN_BODY_BYTES_MAX: usize = RUN_ITEMS_MAX * (1 + ITEM_BYTES_MAX) + 40;

@@ -63,7 +63,8 @@ use wigwag_sp::raw::RawKind;
 use wigwag_wire::hint::{write_debug, write_hint};
 use wigwag_wire::{Fault, ProtocolNumber};
 
-use crate::socket::calls::{Caller, QueueKey, Waiter, attempt_recv, attempt_send};
+use crate::socket::calls::waiter::{QueueKey, Waiter};
+use crate::socket::calls::{Caller, attempt_recv, attempt_send};
 use crate::socket::core::{Core, Phase};
 use crate::socket::error::SocketErrorKind;
 use crate::socket::kinds::raw::End;
