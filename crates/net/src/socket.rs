@@ -2,7 +2,7 @@
 //!
 //! A socket dials and listens at any number of addresses; the protocol decides which peer gets
 //! which message. A dialled peer that disconnects is dialled again for as long as the socket lives.
-//! [`kinds`] has the socket types; each of the other modules holds one part of them.
+//! Each protocol has a type of socket; [`raw`] has those whose headers the program makes itself.
 //!
 //! ```
 //! # tokio::runtime::Runtime::new().unwrap().block_on(async {

@@ -47,7 +47,7 @@ pub trait Protocol: Send + Debug {
     fn set_priority(&mut self, _pipe: PipeId, _send: Priority, _receive: Priority) {}
 
     /// Discards all messages: the socket and its pipes are closed. Counts unsent messages as
-    /// [`DropReason::Unsent`] and unread ones as [`DropReason::Unread`].
+    /// [`DropReason::Unsent`](crate::DropReason::Unsent) and unread ones as [`DropReason::Unread`](crate::DropReason::Unread).
     fn finish(&mut self) {}
 
     /// Accepts a body from the user and puts it into the outbox of the pipe that will carry it. A

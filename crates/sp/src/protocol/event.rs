@@ -1,26 +1,24 @@
 //! What a protocol reports: events for its caller, and the outcome of each received message.
 
 use crate::{ContextId, DropReason, PipeId};
-#[cfg(doc)]
-use crate::{Protocol, RecvError, Refusal};
 
 /// An event of a protocol that the caller must act on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProtocolEvent {
-    /// The pipe's outbox is no longer empty: call [`Protocol::fill`].
+    /// The pipe's outbox is no longer empty: call [`Protocol::fill`](crate::Protocol::fill).
     Transmit(PipeId),
     /// The pipe's outbox is more than half full, and messages beyond its bounds are dropped: call
-    /// [`Protocol::fill`] before the next [`Protocol::send`] if the connection has room.
+    /// [`Protocol::fill`](crate::Protocol::fill) before the next [`Protocol::send`](crate::Protocol::send) if the connection has room.
     TransmitNow(PipeId),
     /// The pipe was paused and has room: read from it again.
     Resume(PipeId),
-    /// A sender that was refused with [`Refusal::NoPipe`] or [`Refusal::Full`] may try again.
+    /// A sender that was refused with [`Refusal::NoPipe`](crate::Refusal::NoPipe) or [`Refusal::Full`](crate::Refusal::Full) may try again.
     SendReady,
-    /// A receiver that got [`RecvError::Empty`] may try again.
+    /// A receiver that got [`RecvError::Empty`](crate::RecvError::Empty) may try again.
     RecvReady,
-    /// A receiver that got [`RecvError::Empty`] in this context may try again.
+    /// A receiver that got [`RecvError::Empty`](crate::RecvError::Empty) in this context may try again.
     ContextRecvReady(ContextId),
-    /// A sender that was refused with [`Refusal::Full`] for this peer may try again.
+    /// A sender that was refused with [`Refusal::Full`](crate::Refusal::Full) for this peer may try again.
     PipeSendReady(PipeId),
 }
 

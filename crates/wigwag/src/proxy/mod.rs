@@ -12,29 +12,26 @@ pub(crate) mod items;
 mod actor_queue;
 pub(crate) mod calls;
 pub(crate) mod asks;
+mod reply;
+mod call;
+mod actor;
 
-use std::collections::VecDeque;
 use std::fmt;
-use std::future::poll_fn;
 use std::sync::Arc;
-use std::task::{Context, Poll};
-use std::time::Duration;
 
-use serde_json::{Map, Value};
-use wigwag_actor::reply::owner::CallGate;
-use wigwag_actor::schema::Description;
-use wigwag_actor::{CallError, CallErrorKind, Exported, HttpRoute, Method, Principal};
-use wigwag_wire::{Buffer, Encode};
+use wigwag_actor::{CallError, HttpRoute, Principal};
 
-use crate::access::{IdentityPlace, Permitted};
+pub use actor::{ProxyActor, ProxyMethod};
+pub use call::ProxyCall;
+pub use reply::{ProxyReply, ProxyStream};
+
+use crate::access::IdentityPlace;
 use crate::exports::Exports;
 use crate::exports::directory::ListedActor;
-use crate::json;
-use crate::send::described::Described;
-use calls::{ClientCalls, OpenStream, Terms};
-use failure::Failure;
-use identity::{ClientIdentity, no_actor};
-use rooms::Rooms;
+use crate::proxy::actor::FoundActor;
+use crate::proxy::calls::{ClientCalls, Terms};
+use crate::proxy::identity::{ClientIdentity, no_actor};
+use crate::proxy::rooms::Rooms;
 
 /// Calls the exported actors of a node for one client, which [`Node::proxy`](crate::Node::proxy)
 /// returns. Clones are the same proxy.
@@ -42,7 +39,7 @@ use rooms::Rooms;
 /// The calls of one proxy to one actor arrive in the order in which they are made. A call does not wait
 /// for room: an actor for which 1,024 calls of proxies wait (or as many as
 /// [`ActorOptions::mailbox_calls`](crate::ActorOptions::mailbox_calls) says), refuses it as
-/// [`Full`](CallErrorKind::Full).
+/// [`Full`](crate::CallErrorKind::Full).
 ///
 /// ```
 /// use std::time::Duration;
@@ -107,7 +104,7 @@ impl Proxy {
     /// The actor that is exported as `name`.
     ///
     /// # Errors
-    /// [`NoSuchActor`](CallErrorKind::NoSuchActor), also if the client may call nothing of it.
+    /// [`NoSuchActor`](crate::CallErrorKind::NoSuchActor), also if the client may call nothing of it.
     pub fn actor(&self, name: &str) -> Result<ProxyActor, CallError> {
         let target: Arc<str> = name.into();
         let found = self.0.exports.find(name.as_bytes()).ok_or_else(|| no_actor(name));
@@ -158,286 +155,5 @@ impl ExportedRoute {
             }
         }
         all
-    }
-}
-
-/// An exported actor as the client of a [`Proxy`] sees it.
-// One count for all of it: calls clone it, and only the counts of the client's own are not shared with
-// other processors.
-#[derive(Clone)]
-pub struct ProxyActor(Arc<FoundActor>);
-
-struct FoundActor {
-    proxy: Proxy,
-    actor: Arc<dyn Exported>,
-    target: Arc<str>,
-    permitted: Permitted,
-}
-
-impl ProxyActor {
-    /// The name under which it is exported.
-    pub fn name(&self) -> &str {
-        &self.0.target
-    }
-
-    /// False if the actor has stopped: the name may lead to another one since.
-    pub fn is_running(&self) -> bool {
-        !self.0.actor.is_stopped()
-    }
-
-    /// The interface of the actor, without the methods that the client may not call.
-    pub fn described(&self) -> Described {
-        let mut out = Buffer::new();
-        let gate = PermittedGate(&self.0.permitted);
-        let schema = self.0.actor.schema();
-        Description { schema, with_comments: true, gate: Some(&gate) }.encode(&mut out);
-        Described::read(out.as_slice()).expect("a description of this release is readable")
-    }
-
-    /// The methods that the client may call.
-    pub fn methods(&self) -> impl Iterator<Item = ProxyMethod> {
-        let schema = self.0.actor.schema();
-        let names = schema.methods.iter().map(|method| method.name);
-        names.filter_map(|name| self.method(name).ok())
-    }
-
-    /// The method with this name, or with this name in an earlier version.
-    ///
-    /// # Errors
-    /// [`NoSuchMethod`](CallErrorKind::NoSuchMethod), also if the client may not call it.
-    pub fn method(&self, name: &str) -> Result<ProxyMethod, CallError> {
-        let found = encoding::method(self.0.actor.schema(), &self.0.permitted, name);
-        let (number, method) = found.map_err(|failure| failure.into_error(&self.0.target))?;
-        Ok(ProxyMethod { actor: self.clone(), number, method })
-    }
-}
-
-impl fmt::Debug for ProxyActor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ProxyActor").field("name", &self.0.target).finish_non_exhaustive()
-    }
-}
-
-/// Lets the methods through that the client may call.
-struct PermittedGate<'a>(&'a Permitted);
-
-impl CallGate for PermittedGate<'_> {
-    fn permits(&self, method: u32) -> bool {
-        self.0.contains(method)
-    }
-
-    fn admits(&self) -> bool {
-        true
-    }
-
-    fn is_counting(&self) -> bool {
-        false
-    }
-}
-
-/// A method of a [`ProxyActor`].
-#[derive(Clone, Debug)]
-pub struct ProxyMethod {
-    actor: ProxyActor,
-    number: u32,
-    method: &'static Method,
-}
-
-impl ProxyMethod {
-    /// The interface of its actor.
-    pub fn described(&self) -> Described {
-        self.actor.described()
-    }
-
-    /// False if its actor has stopped.
-    pub fn is_running(&self) -> bool {
-        self.actor.is_running()
-    }
-
-    /// The method as its actor's schema has it.
-    pub fn schema(&self) -> &'static Method {
-        self.method
-    }
-
-    /// The values of the arguments, in their order: an array has them so. An object has them by their
-    /// names, where one for an [`Option`] may be missing; for a method with one argument, an object that
-    /// does not have exactly its name is the argument itself, and so is every other value.
-    ///
-    /// # Errors
-    /// [`BadArguments`](CallErrorKind::BadArguments), which names what is missing or unknown.
-    pub fn in_order(&self, arguments: Value) -> Result<Vec<Value>, CallError> {
-        let parameters = self.method.arguments;
-        let is_one = parameters.len() == 1;
-        let has_its_name = |named: &Map<String, Value>| {
-            named.len() == 1 && named.keys().all(|name| encoding::is_named(&parameters[0], name))
-        };
-        match arguments {
-            Value::Array(values) => Ok(values),
-            Value::Object(named) if parameters.is_empty() && named.is_empty() => Ok(Vec::new()),
-            Value::Object(named) if !is_one || has_its_name(&named) => {
-                let named = named.into_iter().collect();
-                let ordered = encoding::in_order(parameters, named, || Value::Null);
-                ordered.map_err(|wrong| self.wrong(&wrong))
-            }
-            Value::Null if parameters.is_empty() => Ok(Vec::new()),
-            value => Ok(vec![value]),
-        }
-    }
-
-    /// A call with the values of its arguments [in order](Self::in_order).
-    ///
-    /// # Errors
-    /// [`BadArguments`](CallErrorKind::BadArguments), which says what is wrong.
-    pub fn call_values(&self, values: Vec<Value>) -> Result<ProxyCall, CallError> {
-        let encoded = json::arguments::values(self.method.arguments, values);
-        let arguments = encoded.map_err(|wrong| self.wrong(&wrong))?;
-        Ok(ProxyCall { actor: self.actor.clone(), number: self.number, arguments })
-    }
-
-    /// A call with arguments in JSON, by their names or [in order](Self::in_order).
-    ///
-    /// # Errors
-    /// [`BadArguments`](CallErrorKind::BadArguments), which says what is wrong.
-    pub fn call_json(&self, arguments: Value) -> Result<ProxyCall, CallError> {
-        self.call_values(self.in_order(arguments)?)
-    }
-
-    /// The value of an argument that is given as a text, as in the query of a URL: a `String` or an
-    /// `Option<String>` is the text as it is, others are JSON.
-    pub fn value_of_text(&self, argument: &str, text: &str) -> Value {
-        let mut parameters = self.method.arguments.iter();
-        let found = parameters.find(|one| encoding::is_named(one, argument));
-        match found.map_or("", |one| one.kind) {
-            "String" | "Option<String>" => Value::String(text.to_owned()),
-            kind => json::arguments::word_value(kind, text),
-        }
-    }
-
-    fn wrong(&self, what: &str) -> CallError {
-        encoding::wrong_arguments(self.method, what).into_error(&self.actor.0.target)
-    }
-}
-
-/// A call that has not been made yet.
-#[derive(Clone, Debug)]
-#[must_use = "a call does nothing until it is asked or told"]
-pub struct ProxyCall {
-    actor: ProxyActor,
-    number: u32,
-    arguments: Vec<u8>,
-}
-
-impl ProxyCall {
-    /// Asks, and waits for the reply for at most `limit`.
-    ///
-    /// # Errors
-    /// - [`Full`](CallErrorKind::Full): the actor has no room, and nothing was sent;
-    /// - [`DeadlinePassed`](CallErrorKind::DeadlinePassed): no reply within `limit`;
-    /// - [`ActorStopped`](CallErrorKind::ActorStopped), [`Panicked`](CallErrorKind::Panicked),
-    ///   [`ReplyDropped`](CallErrorKind::ReplyDropped), [`BadArguments`](CallErrorKind::BadArguments) and
-    ///   the errors of the application: the fate of the call;
-    /// - [`TooLarge`](CallErrorKind::TooLarge): the reply has more than 16 MiB;
-    /// - [`NotSerializable`](CallErrorKind::NotSerializable): the reply has a reference to an actor.
-    ///
-    /// # Cancellation
-    /// Dropping the future cancels the ask: an actor that has not begun it skips it.
-    pub async fn ask(self, limit: Duration) -> Result<ProxyReply, CallError> {
-        let ProxyCall { actor, number, arguments } = self;
-        let calls = &actor.0.proxy.0.calls;
-        let asked = calls.ask(&actor.0.actor, (number, &arguments), limit).await;
-        asked.map(ProxyReply).map_err(|failure| failure.into_error(&actor.0.target))
-    }
-
-    /// Tells the actor.
-    ///
-    /// # Errors
-    /// [`Full`](CallErrorKind::Full): the actor has no room; [`ActorStopped`](CallErrorKind::ActorStopped).
-    /// Nothing was sent.
-    pub async fn tell(self) -> Result<(), CallError> {
-        let ProxyCall { actor, number, arguments } = self;
-        let told = actor.0.proxy.0.calls.tell(&actor.0.actor, (number, &arguments), None).await;
-        told.map_err(|failure| failure.into_error(&actor.0.target))
-    }
-
-    /// Asks for a stream, whose producer may be `ahead` items ahead of the reader.
-    ///
-    /// # Errors
-    /// As [`ask`](Self::ask); what befalls the call later ends the stream.
-    pub async fn stream(self, ahead: usize) -> Result<ProxyStream, CallError> {
-        let ProxyCall { actor, number, arguments } = self;
-        let calls = &actor.0.proxy.0.calls;
-        let opened = calls.stream(&actor.0.actor, (number, &arguments), ahead).await;
-        let open = opened.map_err(|failure| failure.into_error(&actor.0.target))?;
-        Ok(ProxyStream { open, taken: VecDeque::new(), target: actor.0.target.clone() })
-    }
-}
-
-/// A reply, or an item of a stream: one MessagePack value.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ProxyReply(Vec<u8>);
-
-impl ProxyReply {
-    /// The value as MessagePack.
-    pub fn message_pack(&self) -> &[u8] {
-        &self.0
-    }
-
-    /// The value as JSON.
-    ///
-    /// # Errors
-    /// [`BadReply`](CallErrorKind::BadReply) if the value has no form in JSON.
-    pub fn json(&self) -> Result<String, CallError> {
-        self.value().map(|value| value.to_string())
-    }
-
-    /// The value as a value of JSON.
-    ///
-    /// # Errors
-    /// As [`json`](Self::json).
-    pub fn value(&self) -> Result<Value, CallError> {
-        json::reply::value(&self.0).map_err(|why| {
-            let text = format!("the reply has no form in JSON: {why}");
-            Failure::call(CallErrorKind::BadReply, text).into_error(&"the reply".into())
-        })
-    }
-}
-
-/// A stream of items. Dropping it tells the producer that they are not wanted any more.
-pub struct ProxyStream {
-    open: OpenStream,
-    /// Items that were taken from the queue together.
-    taken: VecDeque<Vec<u8>>,
-    target: Arc<str>,
-}
-
-impl ProxyStream {
-    /// The next item; `None` after the end.
-    ///
-    /// # Errors
-    /// The error with which the producer has ended the stream.
-    ///
-    /// # Cancellation
-    /// The future may be dropped at any time: no item is lost.
-    pub async fn next(&mut self) -> Option<Result<ProxyReply, CallError>> {
-        poll_fn(|context| self.poll_next(context)).await
-    }
-
-    /// [`next`](Self::next) for a future of the caller's own.
-    pub fn poll_next(
-        &mut self,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<ProxyReply, CallError>>> {
-        let next = self.open.items.poll_next(&mut self.taken, context.waker());
-        next.map(|next| {
-            Some(next?.map(ProxyReply).map_err(|(kind, text)| {
-                Failure::call(kind, text.unwrap_or_default()).into_error(&self.target)
-            }))
-        })
-    }
-}
-
-impl fmt::Debug for ProxyStream {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ProxyStream").field("target", &self.target).finish_non_exhaustive()
     }
 }
