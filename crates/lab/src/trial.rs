@@ -10,10 +10,11 @@ pub mod transport;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::process::machine_cpu::MachineCpu;
 use crate::process::namespace::NetworkNamespace;
 use crate::process::program::ProgramFault;
 use crate::process::timeline::WireTimeline;
-use crate::process::tree::{Cost, MachineCpu, own_seconds};
+use crate::process::tree::{Cost, own_seconds};
 use crate::relay::RelayAccount;
 use crate::results::Side;
 use crate::trial::bystander::{Bystander, Lives};

@@ -1,5 +1,8 @@
 //! A hand-written peer. It sends bytes, enforces no rule by itself, and shows the node's bytes.
 
+mod messages;
+mod seen;
+
 use std::collections::VecDeque;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,135 +11,19 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use wigwag_link::batch::BatchHeader;
 use wigwag_link::frame::{Frame, SEQUENCED, kind};
-use wigwag_link::{Code, Identity, Limits, Opening, write};
-use wigwag_wire::run::Run;
-use wigwag_wire::{Buffer, Framing, Header, ProtocolNumber, ReadBuf, Reader, varint};
+use wigwag_link::{Code, Identity};
+use wigwag_wire::{Buffer, Framing, ProtocolNumber, ReadBuf, Reader, varint};
+
+use messages::ONE_HOP;
+pub use messages::{batch, frames, header, hello, identity, message, open, opened, pair};
+pub use seen::Seen;
 
 /// Both directions of a connection.
 pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
 
-/// The PAIR1 header of a message that comes straight from its sender.
-const ONE_HOP: [u8; 4] = [0, 0, 0, 1];
-
 /// The largest SP message that is read: larger than any that a node sends.
 const MESSAGE_MAX: usize = 1024 * 1024;
-
-/// The SP header: the eight bytes that begin a connection.
-pub fn header(protocol: ProtocolNumber) -> Vec<u8> {
-    Header { protocol }.to_bytes().to_vec()
-}
-
-/// Frames `body` as an SP message on a stream.
-pub fn message(framing: Framing, body: &[u8]) -> Vec<u8> {
-    let (prefix, used) = framing.prefix(ONE_HOP.len() + body.len());
-    [&prefix[..used], &ONE_HOP, body].concat()
-}
-
-/// Frames `body` as an SP message over TCP.
-pub fn pair(body: &[u8]) -> Vec<u8> {
-    message(Framing::Tcp, body)
-}
-
-/// A new identity, which no node has met before.
-pub fn identity() -> Identity {
-    static NEXT: AtomicU64 = AtomicU64::new(1);
-    let number = u128::from(NEXT.fetch_add(1, Ordering::Relaxed));
-    Identity {
-        node: number,
-        incarnation: number << 64,
-        nonce: number,
-        offered: 0,
-        required: 0,
-        limits: Limits::default(),
-    }
-}
-
-/// A HELLO with the identity `who`.
-pub fn hello(who: Identity) -> Vec<u8> {
-    Opening::dial(who, 7).1.as_slice().to_vec()
-}
-
-/// OPEN of session 7.
-pub fn open() -> Vec<u8> {
-    let mut message = vec![3];
-    message.extend(7_u128.to_le_bytes());
-    message.extend([0, 0]);
-    message
-}
-
-/// OPENED with token 0.
-pub fn opened() -> Vec<u8> {
-    [&[4][..], &[0; 16], &[0]].concat()
-}
-
-/// A batch whose header need not match its frames.
-pub fn batch(ack: u64, first_seq: u64, count: u64, frames: &[u8]) -> Vec<u8> {
-    let mut out = Buffer::new();
-    BatchHeader { ack, first_seq, count }.encode(&mut out);
-    out.extend(frames);
-    out.as_slice().to_vec()
-}
-
-/// Encodes frames.
-pub fn frames(frames: &[Frame<'_>]) -> Vec<u8> {
-    let mut out = Buffer::new();
-    frames.iter().for_each(|frame| write::any(&mut out, frame));
-    out.as_slice().to_vec()
-}
-
-/// A frame that the node sent.
-#[derive(Clone, Debug)]
-pub struct Seen {
-    /// The type of the frame.
-    pub kind: u8,
-    body: Vec<u8>,
-}
-
-impl Seen {
-    /// The decoded frame.
-    pub fn frame(&self) -> Frame<'_> {
-        Frame::parse(self.kind, &self.body).expect("a node sends sound frames")
-    }
-
-    /// The whole frame, with its type and length.
-    pub fn encoded(&self) -> Vec<u8> {
-        let mut out = Buffer::new();
-        out.push(self.kind);
-        varint::put(&mut out, self.body.len() as u64);
-        out.extend(&self.body);
-        out.as_slice().to_vec()
-    }
-
-    /// The decoded run, of a kind that has items.
-    pub fn run(&self) -> Run<'_> {
-        Run::parse(self.kind, &self.body).expect("a node sends sound runs")
-    }
-
-    /// Slots and their outcomes: the value of a REPLY, the values of a run, or the code of an
-    /// ERROR.
-    pub fn outcomes(&self) -> Vec<(u64, Result<Vec<u8>, Code>)> {
-        if self.kind == kind::REPLIES {
-            let run = self.run();
-            let (first, _) = run.asker.expect("replies have slots");
-            let values = run.items.map(|value| Ok(value.to_vec()));
-            return (u64::from(first)..).zip(values).collect();
-        }
-        match self.frame() {
-            Frame::Reply { slot, value, .. } => vec![(slot, Ok(value.to_vec()))],
-            Frame::Error { slot, code, .. } => vec![(slot, Err(code))],
-            _ => Vec::new(),
-        }
-    }
-
-    /// Slot and generation of an ASK.
-    pub fn asker(&self) -> (u64, u64) {
-        match self.frame() {
-            Frame::Ask { slot, generation, .. } => (slot, generation),
-            other => panic!("expected an ASK, got {other:?}"),
-        }
-    }
-}
 
 /// The hand-written peer.
 pub struct Raw {

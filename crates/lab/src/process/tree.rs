@@ -13,15 +13,12 @@ use std::time::Instant;
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::process::cpu_timeline::CpuTimeline;
+use crate::process::proc_files::{ProcStat, all, memory_peak};
 use crate::process::program::MARK;
 use crate::results::ThreadShare;
 
 /// Every so many samples the whole of `/proc` is searched for new processes.
 const SEARCH_EVERY: u32 = 4;
-
-/// Ticks of processor time a second, as the kernel shows them to programs on every platform that
-/// Rust has a Linux for.
-const TICKS: f64 = 100.0;
 
 /// A tree of processes: feed it samples and ask for the cost of a window.
 #[derive(Debug)]
@@ -343,92 +340,6 @@ pub fn spent_by(pid: u32) -> Option<f64> {
 pub fn own_seconds() -> f64 {
     let spent = clock_gettime(ClockId::ProcessCPUTime);
     spent.tv_sec as f64 + spent.tv_nsec as f64 / 1e9
-}
-
-fn all() -> BTreeMap<u32, ProcStat> {
-    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    pids.filter_map(|pid| Some((pid, ProcStat::read(pid)?))).collect()
-}
-
-/// The fields of `/proc/PID/stat` that we need.
-struct ProcStat {
-    state: char,
-    parent: u32,
-    group: u32,
-    own_seconds: f64,
-    /// Of the children that it has waited for.
-    waited_for_seconds: f64,
-    /// In ticks since the machine started.
-    started: u64,
-}
-
-impl ProcStat {
-    fn read(pid: u32) -> Option<ProcStat> {
-        ProcStat::parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
-    }
-
-    /// The name stands in brackets and may hold any character, so fields count from its end.
-    fn parse(text: &str) -> Option<ProcStat> {
-        let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
-        let number = |index: usize| fields.get(index)?.parse::<u64>().ok();
-        // User and system time, its own and then that of the children it has waited for.
-        let seconds = |user: usize| Some((number(user)? + number(user + 1)?) as f64 / TICKS);
-        Some(ProcStat {
-            state: fields.first()?.chars().next()?,
-            parent: number(1)? as u32,
-            group: number(2)? as u32,
-            own_seconds: seconds(11)?,
-            waited_for_seconds: seconds(13)?,
-            started: number(19)?,
-        })
-    }
-
-    fn is_over(&self) -> bool {
-        matches!(self.state, 'Z' | 'X')
-    }
-}
-
-fn memory_peak(folder: &str) -> u64 {
-    let status = fs::read_to_string(format!("{folder}/status")).unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kibibytes = line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse().ok());
-    kibibytes.unwrap_or(0_u64) * 1_024
-}
-
-/// The processor time of the whole machine.
-#[derive(Clone, Copy, Debug)]
-pub struct MachineCpu {
-    busy: f64,
-    all: f64,
-}
-
-impl MachineCpu {
-    /// The reading of now; nothing where `/proc/stat` cannot be read.
-    pub fn now() -> Self {
-        Self::parse(&fs::read_to_string("/proc/stat").unwrap_or_default())
-    }
-
-    /// user, nice, system, idle, iowait, irq, softirq, steal; what guests took is within user.
-    fn parse(text: &str) -> Self {
-        let line = text.lines().next().unwrap_or_default();
-        let words = line.split_whitespace().skip(1).take(8);
-        let times: Vec<f64> = words.filter_map(|word| word.parse().ok()).collect();
-        let idle: f64 = times.iter().skip(3).take(2).sum();
-        let all: f64 = times.iter().sum();
-        Self { busy: (all - idle) / TICKS, all: all / TICKS }
-    }
-
-    /// The share of what there was that others took since `self`, steal included, when our own
-    /// processes took `own` seconds. The kernel counts the machine in ticks, so a window of 250 ms
-    /// on two processors is good to about four per cent, one of 1.5 s to less than one.
-    pub fn foreign_share(&self, now: &MachineCpu, own: f64) -> f64 {
-        let all = now.all - self.all;
-        if all <= 0.0 {
-            return 0.0;
-        }
-        ((now.busy - self.busy - own) / all).clamp(0.0, 1.0)
-    }
 }
 
 #[cfg(test)]

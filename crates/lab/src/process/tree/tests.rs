@@ -104,11 +104,3 @@ fn the_time_of_a_process_that_is_not_reaped_is_kept() {
     reading.processes.insert(10, process(1, 1.0, 2.5, false));
     assert_eq!(reading.seconds(), 15.5);
 }
-
-#[test]
-fn steal_is_foreign_and_our_own_time_is_not() {
-    let before = MachineCpu::parse("cpu 100 0 0 100 0 0 0 0 0 0\n");
-    let after = MachineCpu::parse("cpu 150 0 0 130 0 0 0 20 0 0\n");
-    assert!((before.foreign_share(&after, 0.5) - 0.2).abs() < 1e-9);
-    assert_eq!(before.foreign_share(&after, 5.0), 0.0);
-}
