@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use wigwag_lab::participants::embedded::ALL;
-use wigwag_lab::process::tree::MachineCpu;
+use wigwag_lab::process::machine_cpu::MachineCpu;
 use wigwag_lab::results::reasons::is_found_out;
 use wigwag_lab::results::{Row, Verdict};
 
