@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hyper::StatusCode;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use wigwag::proxy::{ProxyCall, ProxyMethod, ProxyReply};
 use wigwag_describe::named::{Form, Mismatch, Names, Reply};
 
@@ -83,7 +83,15 @@ impl KnownCall {
 
     /// A call with arguments in JSON.
     pub(crate) fn arguments(&self, arguments: Value) -> Result<ProxyCall, Problem> {
-        let mut values = self.method.in_order(arguments)?;
+        self.ordered(self.method.in_order(arguments)?)
+    }
+
+    /// A call with arguments by their names, none of which is the argument itself.
+    pub(crate) fn named(&self, arguments: Map<String, Value>) -> Result<ProxyCall, Problem> {
+        self.ordered(self.method.by_name(arguments)?)
+    }
+
+    fn ordered(&self, mut values: Vec<Value>) -> Result<ProxyCall, Problem> {
         if let Some(names) = &self.forms.arguments {
             for (value, parameter) in values.iter_mut().zip(self.method.schema().arguments) {
                 let unnamed = names.unname(parameter.kind, value.take());

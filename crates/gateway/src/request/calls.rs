@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use hyper::{Method, Response, StatusCode};
+use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value};
 use wigwag::dynamic::Argument;
 use wigwag::proxy::ProxyMethod;
@@ -54,7 +55,7 @@ impl Inner {
             return Err(Problem::not_found(&format!("the method is called by /{call}/")));
         }
         let arguments = match is_stream {
-            true => known.arguments(query(&known.method, request, Map::new())?)?,
+            true => known.named(query(&known.method, request, Map::new())?)?,
             false => {
                 let held =
                     self.read_body(&request.parts.headers, body, self.options.get_body_bytes());
@@ -103,7 +104,7 @@ impl Inner {
                 with_body(&known.method, named, parsed(&held.await?.bytes)?)?
             }
         };
-        let arguments = known.arguments(arguments)?;
+        let arguments = known.named(arguments)?;
         self.admit(&identity)?;
         known.forms.answer(&arguments.ask(self.wait(request)).await?)
     }
@@ -174,14 +175,20 @@ fn query(
     method: &ProxyMethod,
     request: &Parts,
     in_path: Map<String, Value>,
-) -> Result<Value, Problem> {
+) -> Result<Map<String, Value>, Problem> {
     let query = request.parts.uri.query().unwrap_or_default();
-    let others = form_urlencoded::parse(query.as_bytes());
-    let others = others.map(|(name, text)| {
+    // `parse` would replace the bytes, and the method would get another text.
+    if percent_decode_str(query).decode_utf8().is_err() {
+        return Err(bad_arguments("the query is no UTF-8"));
+    }
+    let mut others = Map::new();
+    for (name, text) in form_urlencoded::parse(query.as_bytes()) {
         let value = method.value_of_text(&name, &text);
-        (name.into_owned(), value)
-    });
-    beside_path(method, in_path, others.collect()).map(Value::Object)
+        if others.insert(name.clone().into_owned(), value).is_some() {
+            return Err(bad_arguments(&format!("the query gives the argument {name:?} twice")));
+        }
+    }
+    beside_path(method, in_path, others)
 }
 
 /// The arguments in the path of a request and the others, none of which replaces one of the path.
@@ -209,7 +216,7 @@ fn with_body(
     method: &ProxyMethod,
     mut named: Map<String, Value>,
     body: Option<Value>,
-) -> Result<Value, Problem> {
+) -> Result<Map<String, Value>, Problem> {
     let mut others =
         method.schema().arguments.iter().filter(|argument| !named.contains_key(argument.name));
     let (first, second) = (others.next(), others.next());
@@ -227,5 +234,5 @@ fn with_body(
         }
         _ => return Err(bad_arguments("the body is an object with the arguments by their names")),
     }
-    Ok(Value::Object(named))
+    Ok(named)
 }

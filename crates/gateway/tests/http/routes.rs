@@ -163,6 +163,77 @@ async fn a_text_in_path_and_query_is_taken_as_it_is() {
     }
 }
 
+struct Lamp;
+
+#[wigwag::actor]
+impl Lamp {
+    #[wigwag(get = "/lamp")]
+    pub fn get(&self, most: Option<u32>) -> Option<u32> {
+        most
+    }
+
+    #[wigwag(put = "/lamp")]
+    pub fn put(&self, most: Option<u32>) -> Option<u32> {
+        most
+    }
+
+    #[wigwag(get = "/lamps/{id}")]
+    pub fn one(&self, id: String) -> String {
+        id
+    }
+
+    pub async fn stream(&self, most: Option<u32>, mut items: wigwag::Yield<Option<u32>>) {
+        let _ = items.send(most).await;
+        items.finish();
+    }
+}
+
+/// A body may be the only argument of a method; a query has its name.
+#[tokio::test]
+async fn the_only_argument_of_a_query_has_its_name() {
+    let service = Service::start().await;
+    service.node.export("lamp", &Lamp.spawn()).unwrap();
+    let mut client = Client::connect(&service.host).await;
+    for (line, body, reply) in [
+        ("GET /lamp", "", json!(null)),
+        ("GET /lamp?most=3", "", json!(3)),
+        ("PUT /lamp", "", json!(null)),
+        ("PUT /lamp", "3", json!(3)),
+        ("GET /lamps/a", "", json!("a")),
+    ] {
+        let answer = client.request(line, "", body).await;
+        assert_eq!((answer.status, answer.json()), (200, reply), "{line} {body}");
+    }
+    let events = client.request("GET /lamp/stream/stream", "", "").await;
+    assert!(events.text().contains("data: null"), "{}", events.text());
+    for (line, detail) in [
+        ("GET /lamps/a?colour=1", "it has no argument \"colour\""),
+        ("GET /lamp?colour=1", "it has no argument \"colour\""),
+        ("GET /lamp?most=x", "argument 1 is not of type Option<u32>"),
+    ] {
+        let answer = client.request(line, "", "").await;
+        assert_eq!((answer.status, answer.code().as_str()), (400, "BadArguments"), "{line}");
+        let said = answer.json()["detail"].to_string();
+        assert!(said.contains(&detail.replace('"', "\\\"")), "{line}: {said}");
+    }
+}
+
+#[tokio::test]
+async fn a_query_is_not_altered_and_gives_an_argument_once() {
+    let (_service, mut client) = with_shelf().await;
+    for (line, detail) in [
+        ("GET /shelves/5?note=a&note=b", "the query gives the argument \"note\" twice"),
+        ("GET /shelves/5?note=%ff", "the query is no UTF-8"),
+        ("GET /shelves/5?n%ffte=a", "the query is no UTF-8"),
+    ] {
+        let answer = client.request(line, "", "").await;
+        assert_eq!((answer.status, answer.code().as_str()), (400, "BadArguments"), "{line}");
+        assert_eq!(answer.json()["detail"], detail, "{line}");
+    }
+    let answer = client.request("GET /shelves/5?note=%EF%BF%BD%zz", "", "").await;
+    assert_eq!((answer.status, answer.json()), (200, json!(["5", "\u{fffd}%zz"])));
+}
+
 /// Two routes with one path may call its segments differently, in another order too.
 #[tokio::test]
 async fn routes_of_one_path_have_names_of_their_own() {

@@ -128,14 +128,21 @@ impl ProxyMethod {
         match arguments {
             Value::Array(values) => Ok(values),
             Value::Object(named) if parameters.is_empty() && named.is_empty() => Ok(Vec::new()),
-            Value::Object(named) if !is_one || has_its_name(&named) => {
-                let named = named.into_iter().collect();
-                let ordered = encoding::in_order(parameters, named, || Value::Null);
-                ordered.map_err(|wrong| self.wrong(&wrong))
-            }
+            Value::Object(named) if !is_one || has_its_name(&named) => self.by_name(named),
             Value::Null if parameters.is_empty() => Ok(Vec::new()),
             value => Ok(vec![value]),
         }
+    }
+
+    /// The values of the arguments, in their order, where all of them have names, as in a query: also the
+    /// only argument of a method. One for an [`Option`] may be missing.
+    ///
+    /// # Errors
+    /// [`BadArguments`](crate::CallErrorKind::BadArguments), which names what is missing or unknown.
+    pub fn by_name(&self, named: Map<String, Value>) -> Result<Vec<Value>, CallError> {
+        let named = named.into_iter().collect();
+        let ordered = encoding::in_order(self.method.arguments, named, || Value::Null);
+        ordered.map_err(|wrong| self.wrong(&wrong))
     }
 
     /// A call with the values of its arguments [in order](Self::in_order).
