@@ -1,4 +1,9 @@
 //! The actors of a node behind an HTTP gateway, as an OpenAPI 3.1 document.
+//!
+//! The document is built as a text: each operation is written as soon as it is complete, because the
+//! operations of thousands of actors as a tree of values take thirty times the memory of their text.
+
+use std::collections::{BTreeMap, HashMap};
 
 use serde_json::{Map, Value, json};
 use wigwag::dynamic::{Described, DescribedMethod, HttpRoute};
@@ -19,9 +24,9 @@ pub struct Actor {
     pub routes: Vec<(String, HttpRoute)>,
 }
 
-/// The document of these actors.
-pub fn document(title: &str, actors: &[Actor]) -> Value {
-    let (mut paths, mut schemas, mut tags) = (Map::new(), Map::new(), Vec::new());
+/// The document of these actors, in JSON.
+pub fn document(title: &str, actors: &[Actor]) -> String {
+    let (mut paths, mut schemas, mut tags) = (Paths::default(), Map::new(), Vec::new());
     for actor in actors {
         let prefix = format!("{}.", actor.described.name);
         let definitions = Definitions::new(&actor.described, Dialect::OpenApi).with_prefix(&prefix);
@@ -31,13 +36,53 @@ pub fn document(title: &str, actors: &[Actor]) -> Value {
         operations.add_to(&mut paths);
     }
     schemas.insert("Problem".to_owned(), problem());
-    json!({
-        "openapi": "3.1.0",
-        "info": {"title": title, "version": "1"},
-        "tags": tags,
-        "paths": paths,
-        "components": {"schemas": schemas},
-    })
+    let components = json!({"schemas": schemas});
+    let info = json!({"title": title, "version": "1"});
+    let (paths, tags) = (paths.text(), Value::from(tags));
+    format!(
+        r#"{{"components":{components},"info":{info},"openapi":"3.1.0","paths":{paths},"tags":{tags}}}"#
+    )
+}
+
+/// The operations of the document, as texts.
+#[derive(Default)]
+struct Paths {
+    /// By their paths and verbs.
+    operations: BTreeMap<String, BTreeMap<String, String>>,
+    /// The paths of routes as the document spells them, by their shapes.
+    spellings: HashMap<String, String>,
+}
+
+impl Paths {
+    /// Adds an operation, unless it has one: the first of two is the one that is called.
+    fn add(&mut self, path: String, verb: &str, operation: impl FnOnce() -> Value) {
+        let verbs = self.operations.entry(path).or_default();
+        verbs.entry(verb.to_owned()).or_insert_with(|| operation().to_string());
+    }
+
+    /// The path of a route as the document spells it already: of two that differ in their names alone
+    /// it may have one (OpenAPI 3.1, 4.8.8).
+    fn spelling(&mut self, path: &str) -> String {
+        let segments = path.split('/').map(|one| name_of(one).map_or(one, |_| "{}"));
+        let shape = segments.collect::<Vec<_>>().join("/");
+        self.spellings.entry(shape).or_insert_with(|| path.to_owned()).clone()
+    }
+
+    fn text(self) -> String {
+        let mut text = String::from("{");
+        for (path, verbs) in self.operations {
+            text.push_str(if text.len() > 1 { "," } else { "" });
+            text.push_str(&format!("{}:{{", Value::from(path)));
+            for (at, (verb, operation)) in verbs.into_iter().enumerate() {
+                text.push_str(if at > 0 { "," } else { "" });
+                text.push_str(&format!("{}:", Value::from(verb)));
+                text.push_str(&operation);
+            }
+            text.push('}');
+        }
+        text.push('}');
+        text
+    }
 }
 
 /// An error of the gateway (RFC 9457).
@@ -66,7 +111,7 @@ struct Operations<'a> {
 }
 
 impl Operations<'_> {
-    fn add_to(&self, paths: &mut Map<String, Value>) {
+    fn add_to(&self, paths: &mut Paths) {
         let actor = segment(&self.actor.name);
         for method in &self.actor.described.methods {
             let (name, arguments, _) = method;
@@ -80,17 +125,16 @@ impl Operations<'_> {
                 false => &[("ask", "post"), ("tell", "post")],
             };
             for (call, verb) in calls {
-                let operation = self.operation(call, method, verb, &[]);
                 let path = format!("/{actor}/{call}/{}", segment(name));
-                insert(paths, path, verb, operation);
+                paths.add(path, verb, || self.operation(call, method, verb, &[]));
             }
             let routes = self.actor.routes.iter().filter(|(of, _)| of == name);
             for (_, route) in routes.filter(|_| !is_stream) {
                 let verb = route.verb.to_ascii_lowercase();
-                let path = spelling(paths, route.path);
-                let captured = captured(route.path).zip(captured(&path)).collect::<Vec<_>>();
-                let operation = self.operation("route", method, &verb, &captured);
-                insert(paths, path, &verb, operation);
+                let path = paths.spelling(route.path);
+                let in_path = path.clone();
+                let captured = captured(route.path).zip(captured(&in_path)).collect::<Vec<_>>();
+                paths.add(path, &verb, || self.operation("route", method, &verb, &captured));
             }
         }
     }
@@ -201,25 +245,6 @@ fn captured(path: &str) -> impl Iterator<Item = &str> {
 /// The name in a segment of a path that is any text.
 fn name_of(segment: &str) -> Option<&str> {
     segment.strip_prefix('{')?.strip_suffix('}')
-}
-
-/// The path as the document spells it already: of two that differ in their names alone it may have one
-/// (OpenAPI 3.1, 4.8.8).
-fn spelling(paths: &Map<String, Value>, path: &str) -> String {
-    let is_same = |known: &&String| {
-        let mut pairs = known.split('/').zip(path.split('/'));
-        known.split('/').count() == path.split('/').count()
-            && pairs.all(|(a, b)| a == b || name_of(a).is_some() && name_of(b).is_some())
-    };
-    paths.keys().find(is_same).map_or(path, String::as_str).to_owned()
-}
-
-fn insert(paths: &mut Map<String, Value>, path: String, verb: &str, operation: Value) {
-    let item = paths.entry(path).or_insert_with(|| json!({}));
-    // The first of two is the one that is called.
-    if item.get(verb).is_none() {
-        item[verb] = operation;
-    }
 }
 
 /// A name as a segment of a path (RFC 3986 3.3).

@@ -100,7 +100,7 @@ impl Inner {
             .map(|actor| described(&actor))
             .collect();
         let title = self.options.title.as_deref().unwrap_or("Actors");
-        Ok(json_response(openapi::document(title, &actors).to_string()))
+        Ok(json_response(openapi::document(title, &actors)))
     }
 
     /// Refuses clients to which the node would not hand a snapshot, if they asked it by a session.
