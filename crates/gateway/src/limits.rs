@@ -40,6 +40,10 @@ pub const GATHERED_BYTES_MAX: usize = 16 * 1024;
 /// Bytes of memory for answers that a connection keeps while it is idle.
 pub const GATHERED_BYTES_KEPT: usize = 4 * 1024;
 
+/// A piece of an answer that HTTP takes at once: long enough that a write costs little for its bytes, and
+/// a client that reads 1.1 KB a second reads it within [`HEAD_TIME`].
+pub const PIECE_BYTES_MAX: usize = 64 * 1024;
+
 /// How long a client may read nothing of what is sent to it.
 pub const WRITE_STALL_MAX: Duration = Duration::from_secs(30);
 

@@ -159,11 +159,12 @@ struct Watch {
 impl Watch {
     async fn run(self) -> Event {
         let Watch { gateway, place, connection, client } = self;
+        let (head_time, output) = (gateway.options.get_head_time(), &connection.output);
         tokio::select! {
             () = connection.stolen() => Event::Stolen,
             () = place.evicted() => Event::Dropped,
             () = gateway.reached(Stage::Closing) => Event::Closing,
-            () = client.activity.stands_still(gateway.options.get_head_time()) => Event::Dropped,
+            () = client.activity.stands_still(head_time, || output.last_wait()) => Event::Dropped,
         }
     }
 }

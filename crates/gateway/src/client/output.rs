@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use tokio::time::{Sleep, sleep};
+use tokio::time::{Instant, Sleep, sleep};
 use wigwag::transport::Outlet;
 
 use crate::limits::{GATHERED_BYTES_KEPT, GATHERED_BYTES_MAX};
@@ -20,7 +20,7 @@ use crate::limits::{GATHERED_BYTES_KEPT, GATHERED_BYTES_MAX};
 pub(crate) struct Output {
     outlet: Arc<dyn Outlet>,
     stall_time: Duration,
-    /// Never contended: only the connection's task writes.
+    /// Hardly contended: only the connection's task writes, and its watch looks at it rarely.
     pending: Mutex<Pending>,
 }
 
@@ -34,6 +34,8 @@ struct Pending {
     is_unflushed: bool,
     /// When the peer must have read something, while a write waits.
     stall: Option<Pin<Box<Sleep>>>,
+    /// When the peer last read something for which a write had waited.
+    found_room: Option<Instant>,
 }
 
 impl Output {
@@ -48,6 +50,12 @@ impl Output {
     /// Lets answers through: the client speaks HTTP.
     pub(crate) fn open(&self) {
         self.pending().is_open = true;
+    }
+
+    /// When a write last waited for the peer: now, if one does. Then the stall time is the limit.
+    pub(crate) fn last_wait(&self) -> Option<Instant> {
+        let pending = self.pending();
+        pending.stall.as_ref().map_or(pending.found_room, |_| Some(Instant::now()))
     }
 
     /// Takes bytes to be written: all of them if they are few, or else as many as the peer takes now.
@@ -146,7 +154,9 @@ impl Output {
                     ready!(self.poll_room(pending, context))?;
                 }
                 outcome => {
-                    pending.stall = None;
+                    if pending.stall.take().is_some() {
+                        pending.found_room = Some(Instant::now());
+                    }
                     return Poll::Ready(outcome);
                 }
             }
@@ -173,8 +183,6 @@ impl Output {
 mod tests {
     use std::collections::VecDeque;
     use std::future::poll_fn;
-
-    use tokio::time::Instant;
 
     use super::*;
 
@@ -266,6 +274,27 @@ mod tests {
             assert_eq!(peer.writes.lock().unwrap().concat(), sent);
             assert!(output.send_now(), "nothing is left");
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_write_that_waits_is_known_until_the_peer_has_read() {
+        let takes = Mutex::new([4, 0].into());
+        let peer = Arc::new(Peer { takes, has_stalled: true, ..Peer::default() });
+        let output = open_output(peer.clone());
+        write(&output, b"an answer").await;
+        assert_eq!(output.last_wait(), None);
+        assert!(poll_once(&output).is_pending());
+        tokio::time::advance(STALL / 2).await;
+        assert_eq!(output.last_wait(), Some(Instant::now()));
+        peer.takes.lock().unwrap().clear();
+        assert!(poll_once(&output).is_ready());
+        let read = Instant::now();
+        tokio::time::advance(STALL / 2).await;
+        assert_eq!(output.last_wait(), Some(read));
+    }
+
+    fn poll_once(output: &Output) -> Poll<io::Result<()>> {
+        output.poll_sent(&mut Context::from_waker(std::task::Waker::noop()))
     }
 
     #[tokio::test(start_paused = true)]

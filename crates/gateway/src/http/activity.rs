@@ -32,8 +32,13 @@ impl Activity {
     }
 
     /// Waits until no head has been complete within `limit` of the last answer, or within
-    /// [`FIRST_HEAD_TIME`] at first.
-    pub(crate) async fn stands_still(&self, limit: Duration) {
+    /// [`FIRST_HEAD_TIME`] at first. An answer that HTTP has taken may still be on its way to a slow
+    /// client, so the time goes on from `last_wait`, when the output last waited for it.
+    pub(crate) async fn stands_still(
+        &self,
+        limit: Duration,
+        last_wait: impl Fn() -> Option<Instant>,
+    ) {
         let first = self.came + FIRST_HEAD_TIME.min(limit);
         loop {
             let answered = self.answered.load(Ordering::Relaxed);
@@ -42,6 +47,7 @@ impl Activity {
                 0 if !is_open => first,
                 _ => self.came + Duration::from_millis(answered) + limit,
             };
+            let end = last_wait().map_or(end, |waited| end.max(waited + limit));
             match end.checked_duration_since(Instant::now()) {
                 Some(left) if !left.is_zero() => sleep(left).await,
                 _ if is_open => sleep(limit).await,

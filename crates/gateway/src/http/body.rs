@@ -8,6 +8,7 @@ use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 
 use super::activity::Begun;
+use crate::limits::PIECE_BYTES_MAX;
 
 /// The body of a response: bytes, or a stream of them, as the events of a stream and what a router of
 /// the program answers.
@@ -72,7 +73,7 @@ impl http_body::Body for Body {
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         match &mut self.kind {
             Kind::Empty => Poll::Ready(None),
-            Kind::Bytes(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
+            Kind::Bytes(bytes) => Poll::Ready(piece(bytes).map(|piece| Ok(Frame::data(piece)))),
             Kind::Other(body) => Pin::new(body).poll_frame(context),
         }
     }
@@ -92,6 +93,48 @@ impl http_body::Body for Body {
                 SizeHint::with_exact(bytes.as_ref().map_or(0, |it| it.len() as u64))
             }
             Kind::Other(body) => body.size_hint(),
+        }
+    }
+}
+
+/// The next piece of a body. HTTP takes one when the client has room for it, so the request goes on until
+/// the client has taken almost all of its answer.
+fn piece(bytes: &mut Option<Bytes>) -> Option<Bytes> {
+    match bytes {
+        Some(long) if long.len() > PIECE_BYTES_MAX => Some(long.split_to(PIECE_BYTES_MAX)),
+        _ => bytes.take(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::task::Waker;
+
+    use http_body::Body as _;
+
+    use super::*;
+    use crate::http::activity::Activity;
+
+    #[test]
+    fn a_long_body_is_taken_in_pieces() {
+        for length in [0, 1, PIECE_BYTES_MAX, PIECE_BYTES_MAX + 1, 3 * PIECE_BYTES_MAX] {
+            let bytes: Vec<u8> = (0..length).map(|at| (at / 7) as u8).collect();
+            let begun = Arc::new(Activity::new()).begin();
+            let mut body = Body::from(bytes.clone()).holding(begun);
+            let mut taken = Vec::new();
+            let mut context = Context::from_waker(Waker::noop());
+            while !body.is_end_stream() {
+                assert_eq!(body.size_hint().exact(), Some((length - taken.len()) as u64));
+                let Poll::Ready(Some(Ok(frame))) = Pin::new(&mut body).poll_frame(&mut context)
+                else {
+                    panic!("the body ends after {} of {length} bytes", taken.len());
+                };
+                let piece = frame.into_data().unwrap();
+                assert!(piece.len() <= PIECE_BYTES_MAX, "{}", piece.len());
+                taken.extend_from_slice(&piece);
+            }
+            assert_eq!(taken, bytes);
         }
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::AsyncWriteExt;
+use tokio::net::TcpSocket;
 use tokio::sync::Semaphore;
 use wigwag::{Actor, ActorOptions, NodeOptions};
 use wigwag_gateway::GatewayOptions;
@@ -179,6 +180,40 @@ async fn a_client_that_does_not_read_is_cut() {
     let noted = service.desk.noted().timeout(Duration::from_secs(20)).ask().await;
     assert!(noted.is_ok(), "{noted:?}");
     let _ = client.stream.shutdown().await;
+}
+
+struct Long;
+
+#[wigwag::actor]
+impl Long {
+    pub fn text(&self, bytes: usize) -> String {
+        "x".repeat(bytes)
+    }
+}
+
+/// The time for a further head begins when the client has read the answer, not when HTTP has taken it.
+#[tokio::test]
+async fn a_client_that_reads_slowly_gets_its_whole_answer() {
+    /// More than the sockets hold.
+    const LENGTH: usize = 15_000_000;
+    let options = GatewayOptions::default().head_time(Duration::from_millis(400));
+    let service = Service::with(NodeOptions::default(), options).await;
+    service.node.export("long", &Long.spawn()).unwrap();
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.set_recv_buffer_size(64 * 1024).unwrap();
+    let mut slow = Client::on(socket.connect(service.host.parse().unwrap()).await.unwrap());
+    let body = LENGTH.to_string();
+    let head = "POST /long/ask/text HTTP/1.1\r\nhost: localhost\r\ncontent-length:";
+    slow.send(format!("{head} {}\r\n\r\n{body}", body.len()).as_bytes()).await;
+    slow.text_until("200 OK").await;
+    // Two that are idle, one after the other, are cut meanwhile.
+    for _ in 0..2 {
+        let mut idle = Client::connect(&service.host).await;
+        assert_eq!(idle.request("GET /health", "", "").await.status, 200);
+        assert!(idle.is_closed().await);
+    }
+    let answer = slow.answer(false).await.expect("the whole answer");
+    assert_eq!(answer.body.len(), LENGTH + 2);
 }
 
 #[tokio::test]
