@@ -187,7 +187,10 @@ impl NetErrorKind {
                 "check the spelling, or give the address in numbers"
             }
             NetErrorKind::NobodyListens => "start the peer there, or dial again once it is up",
-            NetErrorKind::InUse => "stop the other program, or listen on port 0 for a free one",
+            NetErrorKind::InUse => {
+                "close the other listener, or listen at another address; tcp:// with port 0 takes a \
+                 free one"
+            }
             NetErrorKind::NoDirectory => "make the directory first, or check the path's spelling",
             NetErrorKind::NotLocal => {
                 "listen on one of this machine's addresses, or on all of them with tcp://:PORT"

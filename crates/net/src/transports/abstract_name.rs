@@ -44,7 +44,7 @@ impl Transport for Abstract {
         options: DialOptions,
     ) -> Boxed<'a, Result<Connection, NetError>> {
         Box::pin(async move {
-            let stream = ipc::connect(address, &path(&unescape(address)?)).await?;
+            let stream = ipc::connect(address, &path(address, &unescape(address)?)?).await?;
             Ok(ipc::dialled(stream, &options, address))
         })
     }
@@ -56,9 +56,10 @@ pub(crate) fn listen(
     name: &[u8],
     options: ListenOptions,
 ) -> Result<BoundUnixListener, NetError> {
+    let path = path(address, name)?;
     let begin = || {
         let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
-        socket.bind(&SockAddr::unix(path(name))?)?;
+        socket.bind(&SockAddr::unix(path)?)?;
         ipc::listen(socket, options.backlog)
     };
     let listener = begin().map_err(|error| NetError::new(address, ipc::listen_kind(error)))?;
@@ -67,8 +68,12 @@ pub(crate) fn listen(
 }
 
 /// The name in the form of the socket calls: after a zero byte.
-pub(crate) fn path(name: &[u8]) -> PathBuf {
-    Path::new(OsStr::from_bytes(&[&[0], name].concat())).to_owned()
+pub(crate) fn path(address: &Address, name: &[u8]) -> Result<PathBuf, NetError> {
+    if name.is_empty() {
+        let rule = "an abstract name has at least one byte";
+        return Err(NetError::new(address, NetErrorKind::BadAddress { rule }));
+    }
+    Ok(Path::new(OsStr::from_bytes(&[&[0], name].concat())).to_owned())
 }
 
 /// Decodes the name of an address: `%00` is a zero byte.

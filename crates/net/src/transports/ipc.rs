@@ -81,7 +81,7 @@ pub(crate) fn listen_at(
     if let Some(name) = address.rest().strip_prefix('@') {
         return abstract_name::listen(address, name.as_bytes(), options);
     }
-    let path = PathBuf::from(address.rest());
+    let path = path(address)?;
     let bound = take_over(&path).and_then(|()| bind(&path, &options));
     let (listener, file) = bound.map_err(|error| NetError::new(address, listen_kind(error)))?;
     Ok(BoundUnixListener { listener, address: address.clone(), options, _file: Some(file) })
@@ -90,9 +90,19 @@ pub(crate) fn listen_at(
 /// Connects to the path of `address`, or to the abstract name behind `@`.
 pub(crate) async fn dial_at(address: &Address) -> Result<UnixStream, NetError> {
     match address.rest().strip_prefix('@') {
-        Some(name) => connect(address, &abstract_name::path(name.as_bytes())).await,
-        None => connect(address, Path::new(address.rest())).await,
+        Some(name) => connect(address, &abstract_name::path(address, name.as_bytes())?).await,
+        None => connect(address, &path(address)?).await,
     }
+}
+
+/// The path of an address. A zero byte would end it for the system, which reports it as it reports a path
+/// that is too long.
+fn path(address: &Address) -> Result<PathBuf, NetError> {
+    if address.rest().contains('\0') {
+        let rule = "an ipc path has no zero byte";
+        return Err(NetError::new(address, NetErrorKind::BadAddress { rule }));
+    }
+    Ok(PathBuf::from(address.rest()))
 }
 
 /// The longest wait for room in the backlog of a listener.

@@ -107,7 +107,7 @@ fn parts_to_dial(address: &Address) -> Result<(Option<&str>, (&str, u16)), NetEr
 
 /// Splits text into a host without brackets and a port.
 fn split<'a>(address: &Address, text: &'a str) -> Result<(&'a str, u16), NetError> {
-    let rule = "tcp wants host:port with a port from 0 to 65535";
+    let rule = "host:port is needed, with a port from 0 to 65535";
     let bad = || NetError::new(address, NetErrorKind::BadAddress { rule });
     let (host, port) = text.rsplit_once(':').ok_or_else(bad)?;
     let port = port.parse().map_err(|_| bad())?;

@@ -141,13 +141,19 @@ async fn the_kernel_reports_the_credentials_of_the_peer() {
 }
 
 #[tokio::test]
-async fn a_name_that_is_too_long_is_a_bad_address() {
-    for text in [format!("/tmp/{}", "x".repeat(200)), format!("@{}", "x".repeat(200))] {
+async fn a_bad_path_or_name_is_reported_by_the_rule_that_it_breaks() {
+    for (text, broken) in [
+        (format!("/tmp/{}", "x".repeat(200)), "an ipc path or name has at most 107 bytes"),
+        (format!("@{}", "x".repeat(200)), "an ipc path or name has at most 107 bytes"),
+        ("/tmp/a\0b".to_owned(), "an ipc path has no zero byte"),
+        ("@".to_owned(), "an abstract name has at least one byte"),
+    ] {
         let address = Address::new("ipc", text);
         let listened = Ipc.listen(&address, ListenOptions::default()).await.err().unwrap();
         let dialled = Ipc.dial(&address, DialOptions::default()).await.err().unwrap();
         for refused in [listened, dialled] {
-            assert!(matches!(refused.kind, NetErrorKind::BadAddress { .. }), "{refused}");
+            let NetErrorKind::BadAddress { rule } = refused.kind else { panic!("{refused}") };
+            assert_eq!(rule, broken, "{address}");
         }
     }
 }
