@@ -4,7 +4,7 @@ use std::pin::pin;
 
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
-use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH};
+use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderValue};
 use hyper::{HeaderMap, StatusCode};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::timeout;
@@ -30,7 +30,9 @@ impl Inner {
         if body.is_end_stream() {
             return Ok(Held { bytes: Bytes::new(), _permits: Vec::new() });
         }
-        if headers.contains_key(CONTENT_ENCODING) {
+        // `identity` says that it is not compressed (RFC 9110, 12.5.3).
+        let is_plain = |coding: &HeaderValue| coding.as_bytes().eq_ignore_ascii_case(b"identity");
+        if !headers.get_all(CONTENT_ENCODING).iter().all(is_plain) {
             // A small body that grows when it is decompressed has no limit that its sender pays for.
             let detail = "the body is compressed";
             let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;

@@ -149,6 +149,11 @@ fn bodies() -> Vec<(&'static str, Vec<u8>, Expected)> {
         ("one name twice", post("", br#"{"a":1,"a":2,"b":3}"#), Status(200)),
         ("a key that is the prototype", post("", br#"{"__proto__":1,"a":1,"b":2}"#), Status(400)),
         ("a compressed body", post("content-encoding: gzip\r\n", &[31, 139, 8, 0]), Status(415)),
+        (
+            "a body that is not compressed",
+            post("content-encoding: identity\r\n", b"[1,2]"),
+            Status(200),
+        ),
         ("MessagePack", post("content-type: application/msgpack\r\n", &[0x92, 1, 2]), Status(400)),
         ("too much", post("", &vec![b' '; 2 * 1024 * 1024]), Status(413)),
     ]
