@@ -252,6 +252,14 @@ impl<M: Send + 'static> Mailbox<M> {
         let new = || Arc::new(Timers::new(Arc::downgrade(self)));
         Ok(state.ready.timers_or(new))
     }
+
+    /// Cancels the actor's timers, due or not.
+    pub(crate) fn cancel_timers(&self) {
+        let timers = self.lock().ready.timers();
+        if let Some(timers) = timers {
+            timers.cancel_all();
+        }
+    }
 }
 
 #[cfg(test)]

@@ -198,6 +198,18 @@ impl<M: Send + 'static> Timers<M> {
         self.changed.notify_one();
     }
 
+    /// Cancels all timers, also those whose call is due and waits. Accepts new ones.
+    pub(crate) fn cancel_all(&self) {
+        let mut state = self.lock();
+        state.order.clear();
+        let armed = std::mem::take(&mut state.armed);
+        let waited: Vec<_> = armed.values().filter_map(|one| one.queue.withdraw()).collect();
+        drop(state);
+        // Outside the lock, because dropping messages and closures may run any code.
+        drop((armed, waited));
+        self.changed.notify_one();
+    }
+
     /// Enqueues all calls that are due at `now`.
     fn fire(&self, now: Instant) {
         // Keeps the mailbox alive, so that it and its messages are not dropped under the lock.

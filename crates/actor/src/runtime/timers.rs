@@ -12,8 +12,8 @@ use crate::runtime::this::This;
 impl<I: Interface> This<I> {
     /// Sends the actor a call after `delay`: `this.after(second, |me| me.tick())`. The call is
     /// queued like any other, and its reply is discarded. Delays of more than ten years count as
-    /// ten years. A timer does not keep its actor alive and ends with it; a draining actor drops
-    /// timers that are not due.
+    /// ten years. A timer does not keep its actor alive and ends with it, and at each restart of a
+    /// supervised one, also if its call is due; a draining actor drops timers that are not due.
     ///
     /// If the actor is exported, other nodes can send that call too. [`later`](Self::later) with a
     /// sleep runs a closure instead.

@@ -118,6 +118,10 @@ impl<A: Actor, F: Fn() -> A + Send + Sync + 'static> ChildTask<A, F> {
         if !reason.is_wanted() {
             self.exit_guard.0.control().failed(&reason);
         }
+        // The next life sets its own, and could not cancel these: their `Timer`s went with the
+        // state. A message whose destructor panics must not end the child.
+        let cancels = || self.exit_guard.0.cancel_timers();
+        let _ = catch_unwind(AssertUnwindSafe(cancels));
         let verdict = self.supervisor.clone().verdict(self.number, reason.clone(), in_start);
         self.at = TaskPhase::Judged(Box::pin(verdict), reason);
     }

@@ -8,6 +8,7 @@ use tokio::time::{Instant, advance, sleep, timeout};
 use wigwag::{
     Actor, ActorOptions, Handle, Life, Local, Reason, This,
     lifecycle::{Alive, Down},
+    supervise::{Child, Strategy, Supervisor},
     timer::{RateLimiter, Timer, TimerError},
 };
 
@@ -241,6 +242,38 @@ async fn a_closure_that_panics_stops_its_actor() {
     clock.panics().ask().await.unwrap();
     let ended = timeout(ms(100), clock.handle().unwrap().ended()).await;
     assert_eq!(ended, Ok(Reason::Panicked("no call".into())));
+}
+
+/// A restarted actor has a new state, which sets timers of its own and holds no `Timer` of before.
+#[tokio::test(start_paused = true)]
+async fn timers_end_with_each_life_of_a_supervised_actor() {
+    let (says, heard) = channel();
+    let make = move || Clock {
+        began: Instant::now(),
+        says: says.clone(),
+        timers: Vec::new(),
+        cancels_at_down: None,
+    };
+    let tree = Supervisor::new(Strategy::OneForOne).child(Child::new("clock", make));
+    let tree = tree.start().await.unwrap();
+    let clock = tree.child::<Clock>("clock").await.unwrap().unwrap();
+    let handle = clock.handle().unwrap();
+
+    clock.after(10, 0).ask().await.unwrap();
+    clock.every(10, 1).ask().await.unwrap();
+    clock.after(500, 2).ask().await.unwrap();
+    handle.suspend();
+    sleep(ms(20)).await;
+    assert_eq!(handle.waiting(), 2, "two calls are due");
+    handle.stop_with(Reason::failed("on purpose"));
+    clock.nothing().ask().await.unwrap();
+    sleep(ms(1000)).await;
+    assert_eq!(said(&clock, &heard).await, []);
+
+    // The next life has its full number of timers, one of which it has set at its start.
+    assert_eq!(clock.set_all().ask().await.unwrap(), 1023);
+    tree.handle().unwrap().stop();
+    tree.handle().unwrap().ended().await;
 }
 
 #[tokio::test]
