@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::{Mutex, MutexGuard};
 use tokio::time::{Instant, sleep_until};
 
-use crate::limits::RATE_LIMITER_SENDS_MAX;
+use crate::limits::{RATE_LIMITER_SENDS_MAX, TIMER_DELAY_MAX};
 
 /// Rate limiter: at most `most` events in any window of `interval`, first in, first out.
 ///
@@ -67,7 +67,8 @@ impl RateLimiter {
     /// The time from which the next event is allowed; `None` when it is allowed now.
     fn until(&self, went: &VecDeque<Instant>) -> Option<Instant> {
         let oldest = went.front().filter(|_| went.len() == self.most)?;
-        oldest.checked_add(self.interval)
+        // An interval beyond what the clock represents never ends.
+        Some(oldest.checked_add(self.interval).unwrap_or_else(|| Instant::now() + TIMER_DELAY_MAX))
     }
 
     fn count(&self, went: &mut MutexGuard<'_, VecDeque<Instant>>) {

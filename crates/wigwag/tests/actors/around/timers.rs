@@ -311,3 +311,13 @@ async fn a_pace_lets_so_many_go_in_any_span_and_the_rest_in_order() {
     sleep(ms(40)).await;
     assert!(pace.try_now() && !pace.try_now());
 }
+
+/// The end of the interval is beyond what the clock represents.
+#[tokio::test(start_paused = true)]
+async fn a_limiter_with_an_endless_interval_allows_its_number_once() {
+    for interval in [Duration::MAX, Duration::from_secs(u64::MAX)] {
+        let pace = RateLimiter::new(2, interval);
+        assert!(pace.try_now() && pace.try_now() && !pace.try_now());
+        assert!(timeout(ms(1_000_000), pace.wait()).await.is_err());
+    }
+}
