@@ -57,6 +57,7 @@ pub use letters::{DeadLetter, DeadLetterEvent, DeadLetters, Loss, Losses, dead_l
 pub use lifecycle::counters::{ActorCounters, RemoteCallCounters};
 pub use lifecycle::handle::Handle;
 pub use lifecycle::inspect::{Activity, Failure, Inspection};
+pub use lifecycle::lives::OwnerEnd;
 pub use lifecycle::monitor::{Down, Exit, Monitor, TooManyWatchers};
 pub use local::Local;
 pub use mailbox::backlog::parked::{Parked, Ticket};

@@ -8,11 +8,12 @@ use std::any::Any;
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, PoisonError, Weak};
-use std::task::{Context, Waker};
+use std::task::{Context, Poll, Waker};
 
 use crate::lifecycle::end_watchers::EndWatcher;
 use crate::lifecycle::handle::AnyActor;
 use crate::lifecycle::inspect::{self, History, SummaryRequest};
+use crate::lifecycle::lives::Lives;
 use crate::lifecycle::monitor::{Down, Exit};
 use crate::limits::WATCHERS_MAX;
 use crate::reason::Reason;
@@ -101,6 +102,8 @@ struct Details {
     suspended: bool,
     /// Set by the first failure.
     history: Option<Box<History>>,
+    /// Set by the first thing that the actor opens for itself.
+    lives: Option<Box<Lives>>,
 }
 
 impl ControlState {
@@ -257,6 +260,48 @@ impl Control {
         }
     }
 
+    /// Notes a thing that belongs to the life under way, and returns the number of that life;
+    /// `None` when the actor has ended.
+    pub(crate) fn own(&self) -> Option<u64> {
+        let mut state = self.lock();
+        Some(state.details().ok()?.lives.get_or_insert_default().own())
+    }
+
+    /// A thing that belonged to a life is gone.
+    pub(crate) fn let_go(&self) {
+        let successor = self.with_lives(Lives::let_go).flatten();
+        successor.into_iter().for_each(Waker::wake);
+    }
+
+    /// A life has ended, and another one may follow: tells the owners of what belongs to it.
+    pub(crate) fn life_ended(&self, reason: &Reason) {
+        let mut state = self.lock();
+        let Some(details) = state.details_if_any() else { return };
+        let Some(lives) = &mut details.lives else { return };
+        lives.end(reason);
+        let wakers = details.watchers.iter().filter_map(|watcher| match &watcher.kind {
+            WatcherKind::Waker(waker) => Some(waker.clone()),
+            _ => None,
+        });
+        let wakers: Vec<_> = wakers.collect();
+        drop(state);
+        wakers.into_iter().for_each(Waker::wake);
+    }
+
+    /// The reason for which `life` has ended.
+    pub(crate) fn end_of_life(&self, life: u64) -> Option<Reason> {
+        self.with_lives(|lives| lives.reason(life)).flatten()
+    }
+
+    /// Ready when nothing is left of the lives that have ended.
+    pub(crate) fn poll_alone(&self, context: &Context<'_>) -> Poll<()> {
+        self.with_lives(|lives| lives.poll_alone(context)).unwrap_or(Poll::Ready(()))
+    }
+
+    fn with_lives<T>(&self, with: impl FnOnce(&mut Lives) -> T) -> Option<T> {
+        Some(with(self.lock().details_if_any()?.lives.as_mut()?))
+    }
+
     /// Another life begins; a suspension of the life before is lifted.
     pub(crate) fn restarted(&self) {
         if let Ok(details) = self.lock().details() {
@@ -299,7 +344,11 @@ impl Control {
         actor.into_iter().for_each(Waker::wake);
         // Outside the lock: unhandled orders are dropped here and may run any code.
         match before {
-            Phase::Details(details) => Some(details.watchers),
+            Phase::Details(mut details) => {
+                let successor = details.lives.as_mut().and_then(|lives| lives.take_successor());
+                successor.into_iter().for_each(Waker::wake);
+                Some(details.watchers)
+            }
             Phase::Quiet | Phase::Ended(_) => Some(Vec::new()),
         }
     }

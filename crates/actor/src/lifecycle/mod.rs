@@ -5,5 +5,6 @@ pub mod counters;
 pub mod end_watchers;
 pub mod handle;
 pub mod inspect;
+pub mod lives;
 pub mod monitor;
 pub(crate) mod current;

@@ -42,6 +42,8 @@ enum TaskPhase<A: Actor> {
     Life(Worker<A>, oneshot::Receiver<bool>),
     /// After a life: the supervisor's verdict is pending.
     Judged(Pin<Box<dyn Future<Output = Verdict> + Send>>, Reason),
+    /// Before a further life: what belonged to the lives before is going.
+    Alone,
     Over,
 }
 
@@ -122,6 +124,7 @@ impl<A: Actor, F: Fn() -> A + Send + Sync + 'static> ChildTask<A, F> {
         // state. A message whose destructor panics must not end the child.
         let cancels = || self.exit_guard.0.cancel_timers();
         let _ = catch_unwind(AssertUnwindSafe(cancels));
+        self.exit_guard.0.control().life_ended(&reason);
         let verdict = self.supervisor.clone().verdict(self.number, reason.clone(), in_start);
         self.at = TaskPhase::Judged(Box::pin(verdict), reason);
     }
@@ -147,12 +150,19 @@ impl<A: Actor, F: Fn() -> A + Send + Sync + 'static> ActorTask for ChildTask<A, 
                     let verdict = ready!(verdict.as_mut().poll(context));
                     let reason = reason.clone();
                     match verdict {
-                        Verdict::Again => {
-                            self.exit_guard.0.control().restarted();
-                            self.at = TaskPhase::Start;
-                        }
+                        Verdict::Again => self.at = TaskPhase::Alone,
                         Verdict::Over => self.end(reason),
                     }
+                }
+                TaskPhase::Alone => {
+                    let control = self.exit_guard.0.control();
+                    ready!(control.poll_alone(context));
+                    if control.has_ended() {
+                        self.at = TaskPhase::Over;
+                        continue;
+                    }
+                    control.restarted();
+                    self.at = TaskPhase::Start;
                 }
                 TaskPhase::Over => return Poll::Ready(()),
             }

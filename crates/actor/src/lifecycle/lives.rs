@@ -1,0 +1,114 @@
+//! The lives of a supervised actor, and what belongs to one of them.
+//!
+//! A restarted actor has several lives behind one mailbox. What its handlers and hooks open for it,
+//! such as a listener or a child process, belongs to the life in which it was opened: the next one
+//! knows nothing of it and opens its own. The next life begins when all of that is gone, because it
+//! may need the same address.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+
+use crate::lifecycle::control::{Watcher, WatcherKind};
+use crate::lifecycle::current::current_number;
+use crate::lifecycle::handle::{Handle, fresh_number};
+use crate::reason::Reason;
+
+/// The lives of an actor that has opened something.
+#[derive(Default)]
+pub(crate) struct Lives {
+    ended: u64,
+    /// The reason for the end of the last life that has ended.
+    reason: Option<Reason>,
+    /// How many things belong to a life and are not gone.
+    owned: usize,
+    /// The actor's task, which waits until they are gone.
+    successor: Option<Waker>,
+}
+
+impl Lives {
+    /// Notes a thing that belongs to the life under way, and returns the number of that life.
+    pub(crate) fn own(&mut self) -> u64 {
+        self.owned += 1;
+        self.ended
+    }
+
+    /// A thing that belonged to a life is gone: the waker of the next life, if that was the last.
+    pub(crate) fn let_go(&mut self) -> Option<Waker> {
+        self.owned = self.owned.saturating_sub(1);
+        if self.owned == 0 { self.successor.take() } else { None }
+    }
+
+    pub(crate) fn end(&mut self, reason: &Reason) {
+        self.ended += 1;
+        self.reason = Some(reason.clone());
+    }
+
+    /// The reason for the end of `life` or of a later one; `None` while it lasts.
+    pub(crate) fn reason(&self, life: u64) -> Option<Reason> {
+        self.reason.clone().filter(|_| life < self.ended)
+    }
+
+    /// Ready when nothing of earlier lives is left.
+    pub(crate) fn poll_alone(&mut self, context: &Context<'_>) -> Poll<()> {
+        if self.owned == 0 {
+            return Poll::Ready(());
+        }
+        self.successor = Some(context.waker().clone());
+        Poll::Pending
+    }
+
+    pub(crate) fn take_successor(&mut self) -> Option<Waker> {
+        self.successor.take()
+    }
+}
+
+/// The end of what owns a thing: of the actor's life, if one of its handlers or hooks has made this
+/// value, and otherwise of the actor. It is kept until the thing is gone.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct OwnerEnd {
+    actor: Handle,
+    life: Option<u64>,
+    number: u64,
+}
+
+impl OwnerEnd {
+    /// The end of the owner of what the caller opens for `actor`.
+    pub fn of(actor: Handle) -> OwnerEnd {
+        let is_own = current_number() == Some(actor.number());
+        let life = if is_own { actor.actor_cell().control().own() } else { None };
+        OwnerEnd { actor, life, number: fresh_number() }
+    }
+}
+
+impl Future for OwnerEnd {
+    type Output = Reason;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Reason> {
+        let control = self.actor.actor_cell().control();
+        let waker = context.waker().clone();
+        let watcher = Watcher { number: self.number, kind: WatcherKind::Waker(waker) };
+        match control.watch(watcher) {
+            Ok(None) => {}
+            Ok(Some(reason)) => return Poll::Ready(reason),
+            // There are too many watchers to add this one: poll again.
+            Err(_) => context.waker().wake_by_ref(),
+        }
+        // After the registration, so that an end in between wakes the task.
+        match self.life.and_then(|life| control.end_of_life(life)) {
+            Some(reason) => Poll::Ready(reason),
+            None => Poll::Pending,
+        }
+    }
+}
+
+impl Drop for OwnerEnd {
+    fn drop(&mut self) {
+        let control = self.actor.actor_cell().control();
+        drop(control.unwatch(self.number));
+        if self.life.is_some() {
+            control.let_go();
+        }
+    }
+}
