@@ -98,7 +98,9 @@ impl From<SocketError> for Failed {
             | SocketErrorKind::TimedOut(_)
             | SocketErrorKind::RequestLost
             | SocketErrorKind::SurveyOver => Code::NoAnswer,
-            SocketErrorKind::RequestRefused { .. } => Code::Refused,
+            SocketErrorKind::RequestRefused { .. } | SocketErrorKind::ReplyTooLong { .. } => {
+                Code::Refused
+            }
             _ => Code::Internal,
         };
         Failed::new(code, error)

@@ -109,6 +109,7 @@ macro_rules! protocol_conformance {
                 a_request_is_asked_again_when_no_reply_comes
                 without_resending_a_lost_request_is_an_error
                 a_request_that_the_peer_does_not_accept_is_an_error
+                a_reply_that_this_side_does_not_accept_is_an_error
                 a_second_request_cancels_the_first
                 a_reply_needs_a_request
                 malformed_requests_are_counted_and_the_pipe_goes_on;

@@ -42,6 +42,13 @@ pub trait Protocol: Send + Debug {
         self.close(pipe, now);
     }
 
+    /// [`close`](Self::close) of a pipe that this side ends because a message of the peer has so many
+    /// bytes, more than the receive limit. `first`: the first four of them as a number, if they have
+    /// come. A protocol that would ask for the message again would be sent it again.
+    fn close_by_length(&mut self, pipe: PipeId, _bytes: usize, _first: Option<u32>, now: Time) {
+        self.close(pipe, now);
+    }
+
     /// Sets the priority of an open pipe: which pipe a message goes to first, and whose messages
     /// the user receives first. A protocol that does not choose between its pipes ignores it.
     fn set_priority(&mut self, _pipe: PipeId, _send: Priority, _receive: Priority) {}

@@ -193,6 +193,13 @@ impl Session {
         self.tally.record_error(Code::Refused);
     }
 
+    /// Prints that a reply is too long. Its connection was closed for it, which counts as an error
+    /// already.
+    pub(super) fn show_refused_reply(&self, error: &SocketError) {
+        let hint = "ask for less at once, or raise the limit of this command (--receive-limit)";
+        Failed::with_hint(Code::Refused, &error.kind.to_string(), &error.at, hint).print();
+    }
+
     /// The error after a deadline; `what` says what did not arrive.
     pub(super) fn timeout_failure(&self, what: &str) -> Failed {
         let limit = self.deadline.unwrap_or_default();

@@ -48,6 +48,7 @@ pub(super) async fn ask(
             }
             Ok(Err(error)) => match error.kind {
                 SocketErrorKind::RequestRefused { bytes } => session.record_refusal(bytes),
+                SocketErrorKind::ReplyTooLong { .. } => session.show_refused_reply(&error),
                 _ => session.record_failure(&error.into()),
             },
             Err(_) => session.record_failure(&session.timeout_failure("no reply arrived")),

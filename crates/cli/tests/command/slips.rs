@@ -59,6 +59,15 @@ fn a_request_above_the_limit_of_the_peer_is_one_error_and_exit_8() {
     assert!(said.err.contains("1 request · 0 replies · 1 error"), "{said:?}");
 }
 
+#[test]
+fn a_reply_above_the_limit_of_the_command_is_one_error_and_exit_8() {
+    let (_rep, at) = Running::listening(&["rep", "tcp://127.0.0.1:0", "--echo"], b"");
+    let said = with_input(&["req", &at, "--whole", "--receive-limit", "1k"], &[b'x'; 8000]);
+    hinted(&said, 8, "the reply has at least 8004 bytes", "--receive-limit");
+    assert_eq!(said.err.matches("error: ").count(), 1, "{said:?}");
+    assert!(said.err.contains("1 request · 0 replies · 1 error"), "{said:?}");
+}
+
 #[derive(Message)]
 struct Point {
     x: i32,

@@ -7,7 +7,7 @@ use wigwag_net::Address;
 use wigwag_net::handshake::{greet, send_message};
 use wigwag_net::socket::{Rep, Req, SocketErrorKind};
 use wigwag_net::transport;
-use wigwag_wire::{ProtocolNumber, ReadBuf};
+use wigwag_wire::{Fault, ProtocolNumber, ReadBuf};
 
 use crate::TestEnv;
 use crate::payload::{LENGTHS, body, check};
@@ -125,6 +125,38 @@ pub async fn without_resending_a_lost_request_is_an_error(env: &TestEnv) {
     let lost = asking.await.expect("no panic").expect_err("lost");
     assert!(matches!(lost.kind, SocketErrorKind::RequestLost), "{lost}");
     assert!(lost.to_string().contains(&address.to_string()), "{lost}");
+}
+
+/// The req accepts 4 KiB with the id of the request. The request for a longer reply, of a little more or
+/// of megabytes, is handled once and fails; one whose reply fits is answered on the same socket.
+pub async fn a_reply_that_this_side_does_not_accept_is_an_error(env: &TestEnv) {
+    const LIMIT: usize = 4096;
+    let (rep, address) = listening(env).await;
+    let req = dialling(&address).await;
+    req.set_receive_limit(LIMIT);
+    req.set_receive_timeout(Some(Duration::from_secs(30)));
+    let lengths = [3 * 1024 * 1024, LIMIT - 3, LIMIT - 4];
+    let answering = tokio::spawn(async move {
+        for length in lengths {
+            assert_eq!(rep.recv().await.expect("a request"), length.to_string());
+            rep.send(vec![7; length]).await.expect("sent");
+        }
+        rep
+    });
+    for length in lengths {
+        let answer = req.ask(length.to_string()).await;
+        if length + 4 <= LIMIT {
+            assert_eq!(answer.expect("a reply").len(), length);
+            continue;
+        }
+        let refused = answer.expect_err("too long");
+        let SocketErrorKind::ReplyTooLong { bytes } = refused.kind else { panic!("{refused}") };
+        // A transport may have learned the length of a first part alone.
+        assert!((LIMIT + 1..=length + 4).contains(&bytes), "{refused}");
+        assert_eq!(refused.fault(), Fault::Caller);
+    }
+    assert_eq!(req.statistics().counters.resent, 0);
+    answering.await.expect("answered");
 }
 
 /// The rep accepts 4 KiB with the id of the request. A longer request, of a little more or of

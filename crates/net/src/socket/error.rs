@@ -92,6 +92,14 @@ pub enum SocketErrorKind {
         /// Length of the request, with the protocol header, which counts for a receive limit too.
         bytes: usize,
     },
+    /// The reply is longer than the receive limit of this socket, or of its dialer or listener. Its
+    /// connection was closed, and the request is not sent again, since it would bring the same reply.
+    #[error("the reply has at least {bytes} bytes, more than the receive limit of this socket")]
+    ReplyTooLong {
+        /// Length of the reply, or over WebSocket of as much as was announced, with the protocol header,
+        /// which counts for the limit too.
+        bytes: usize,
+    },
     /// The time limit of the call has passed, although a peer is connected.
     #[error("nothing happened within {0:?}")]
     TimedOut(Duration),
@@ -123,6 +131,7 @@ impl SocketError {
             | SocketErrorKind::TooManyContexts
             | SocketErrorKind::BadHeader(_)
             | SocketErrorKind::Cancelled
+            | SocketErrorKind::ReplyTooLong { .. }
             | SocketErrorKind::WrongDirection => Fault::Caller,
             SocketErrorKind::Empty
             | SocketErrorKind::Full
@@ -200,6 +209,9 @@ impl SocketErrorKind {
             SocketErrorKind::RequestRefused { .. } => {
                 "send less at once, or raise the receive limit of the peer"
             }
+            SocketErrorKind::ReplyTooLong { .. } => {
+                "raise the receive limit of this socket, or ask for less at once"
+            }
             SocketErrorKind::TimedOut(_) => "check that the peer is alive, or allow more time",
             SocketErrorKind::WrongDirection => "use the partner's socket type",
             SocketErrorKind::NoRuntime(_) => "make the socket inside a tokio runtime",
@@ -233,6 +245,7 @@ impl From<RecvError> for SocketErrorKind {
             RecvError::NoRequest => SocketErrorKind::NothingAsked,
             RecvError::RequestLost => SocketErrorKind::RequestLost,
             RecvError::RequestRefused { bytes } => SocketErrorKind::RequestRefused { bytes },
+            RecvError::ReplyTooLong { bytes } => SocketErrorKind::ReplyTooLong { bytes },
             RecvError::NoSurvey => SocketErrorKind::NothingSurveyed,
             RecvError::SurveyOver => SocketErrorKind::SurveyOver,
             RecvError::OnlySends(_) | RecvError::NotRaw => SocketErrorKind::WrongDirection,

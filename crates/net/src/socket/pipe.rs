@@ -4,6 +4,7 @@ pub(crate) mod admission;
 pub(crate) mod refusals;
 
 use std::io;
+use std::mem;
 use std::sync::Arc;
 
 use tokio::sync::Notify;
@@ -58,15 +59,30 @@ pub(crate) struct OpenPipe {
     /// Why the pipe ended; `None` until then, or if its runtime shut down.
     end: Option<PipeEnd>,
     /// A message of the peer is too long, and the peer must not take it for delivered.
-    refuses: bool,
+    too_long: Option<TooLong>,
     /// The peer reset the connection.
     was_reset: bool,
+}
+
+/// A message that is longer than the receive limit.
+#[derive(Clone, Copy, Debug)]
+struct TooLong {
+    bytes: usize,
+    /// Its first four bytes as a number, if they have come.
+    first: Option<u32>,
+}
+
+impl TooLong {
+    fn of(error: &FramingError, first: Option<u32>) -> Option<TooLong> {
+        let FramingError::TooLong { length, .. } = error else { return None };
+        Some(TooLong { bytes: usize::try_from(*length).unwrap_or(usize::MAX), first })
+    }
 }
 
 impl OpenPipe {
     pub(crate) fn new(pipe: Arc<Pipe>, reader: Box<dyn Inlet>, input: ReadBuf) -> OpenPipe {
         let input = input.sharing();
-        OpenPipe { pipe, reader, input, unread: 0, end: None, refuses: false, was_reset: false }
+        OpenPipe { pipe, reader, input, unread: 0, end: None, too_long: None, was_reset: false }
     }
 
     /// Serves the pipe until it ends.
@@ -76,7 +92,9 @@ impl OpenPipe {
         let ending = until(pipe.end.notified(), driving).await;
         match ending {
             Some(Ending::Protocol(error)) => {
-                self.refuses = matches!(error, PipeError::Framing(FramingError::TooLong { .. }));
+                if let PipeError::Framing(error) = &error {
+                    self.too_long = TooLong::of(error, self.first_word());
+                }
                 self.end = Some(PipeEnd::Punished(error.to_string()));
             }
             Some(Ending::Io(error)) => self.lose(&error),
@@ -88,12 +106,22 @@ impl OpenPipe {
     fn lose(&mut self, error: &io::Error) {
         // A layer below has found the fault, and has told the peer if it could.
         if let Some(kind) = NetErrorKind::of_layer(error).filter(|kind| kind.is_punished()) {
-            self.refuses = matches!(kind, NetErrorKind::Framing(FramingError::TooLong { .. }));
+            if let NetErrorKind::Framing(error) = &kind {
+                self.too_long = TooLong::of(error, None);
+            }
             self.end = Some(PipeEnd::Punished(kind.to_string()));
             return;
         }
         self.was_reset = error.kind() == io::ErrorKind::ConnectionReset;
         self.end = Some(PipeEnd::Lost(error.to_string()));
+    }
+
+    /// Takes the first word of the message whose length is at the front of the input, where nothing else
+    /// can be read.
+    fn first_word(&mut self) -> Option<u32> {
+        let mut input = mem::take(&mut self.input);
+        input.skip(self.pipe.framing.prefix_bytes());
+        input.copy(4).first_chunk().map(|word| u32::from_be_bytes(*word))
     }
 
     /// Lets the peer read everything written before the connection is closed: some peers, such as
@@ -178,15 +206,18 @@ impl Drop for OpenPipe {
                 state.statistics.pipes_punished += 1;
                 state.last_failure = Some(format!("{}: {error}", pipe.info.peer));
             }
-            match by_peer {
-                true => state.protocol.close_by_peer(pipe.id, now),
-                false => state.protocol.close(pipe.id, now),
+            match self.too_long {
+                Some(TooLong { bytes, first }) => {
+                    state.protocol.close_by_length(pipe.id, bytes, first, now);
+                }
+                None if by_peer => state.protocol.close_by_peer(pipe.id, now),
+                None => state.protocol.close(pipe.id, now),
             }
             entry
         });
-        match self.refuses {
-            true => pipe.flusher.abort(),
-            false => pipe.flusher.retire(),
+        match self.too_long {
+            Some(_) => pipe.flusher.abort(),
+            None => pipe.flusher.retire(),
         };
         let Some(PipeEntry { statistics, end: ours, .. }) = entry else { return };
         let end = said.or(ours).unwrap_or(PipeEnd::SocketClosed);

@@ -93,6 +93,14 @@ pub enum RecvError {
         /// Length of the request, protocol header included.
         bytes: usize,
     },
+    /// The reply is longer than this side receives, so its connection was closed, and the request is
+    /// not sent again: it would bring the same reply. The bytes are those that count for a receive
+    /// limit, with the header.
+    #[error("the reply has at least {bytes} bytes, more than the receive limit of this socket")]
+    ReplyTooLong {
+        /// Length of the reply as far as it is known, protocol header included.
+        bytes: usize,
+    },
     /// This side of the protocol never receives.
     #[error("a {0} socket only sends")]
     OnlySends(ProtocolNumber),

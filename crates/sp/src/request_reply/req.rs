@@ -6,7 +6,8 @@
 //! the request: when the pipe that carries it closes, the request goes out on another one at once,
 //! and when no reply comes, after the resend delay, under the same id. A new request cancels the
 //! previous one of its context. A peer that closes its pipe twice when it is sent a long request
-//! does not accept it: that request ends, or it would be sent for ever.
+//! does not accept it: that request ends, or it would be sent for ever. So does a request whose reply
+//! is longer than this side receives.
 
 use core::mem;
 use core::time::Duration;
@@ -40,6 +41,8 @@ enum RequestState {
     Lost,
     /// The peer closes its pipe on this request of so many bytes, which is not sent again.
     Refused(usize),
+    /// The reply has so many bytes, more than this side receives.
+    TooLong(usize),
 }
 
 #[derive(Debug, Default)]
@@ -82,7 +85,10 @@ impl Req {
                 self.counters.cancelled += 1;
             }
             RequestState::Answered(_) => self.counters.drop_one(DropReason::Abandoned),
-            RequestState::Idle | RequestState::Lost | RequestState::Refused(_) => {}
+            RequestState::Idle
+            | RequestState::Lost
+            | RequestState::Refused(_)
+            | RequestState::TooLong(_) => {}
         }
     }
 
@@ -121,6 +127,16 @@ impl Protocol for Req {
         self.close(pipe, now);
     }
 
+    fn close_by_length(&mut self, pipe: PipeId, bytes: usize, first: Option<u32>, now: Time) {
+        if let Some(context) = self.requests.reply_too_long(pipe, first)
+            && let Some(exchange) = self.contexts.get_mut(context)
+        {
+            exchange.state = RequestState::TooLong(bytes);
+            self.events.push_back(ProtocolEvent::recv_ready_in(context));
+        }
+        self.close(pipe, now);
+    }
+
     fn set_priority(&mut self, pipe: PipeId, send: Priority, _receive: Priority) {
         self.requests.outbound().set_priority(pipe, send);
     }
@@ -134,7 +150,10 @@ impl Protocol for Req {
                     self.counters.cancelled += 1;
                 }
                 RequestState::Answered(_) => self.counters.drop_one(DropReason::Unread),
-                RequestState::Idle | RequestState::Lost | RequestState::Refused(_) => {}
+                RequestState::Idle
+                | RequestState::Lost
+                | RequestState::Refused(_)
+                | RequestState::TooLong(_) => {}
             }
         }
     }
@@ -240,6 +259,7 @@ impl Protocol for Req {
             RequestState::Idle => Err(RecvError::NoRequest),
             RequestState::Lost => Err(RecvError::RequestLost),
             RequestState::Refused(bytes) => Err(RecvError::RequestRefused { bytes }),
+            RequestState::TooLong(bytes) => Err(RecvError::ReplyTooLong { bytes }),
         }
     }
 

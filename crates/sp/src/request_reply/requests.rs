@@ -104,6 +104,21 @@ impl Requests {
         self.end(id).map(|context| (context, bytes))
     }
 
+    /// Notes that a reply on this pipe is longer than this side receives. `id` is its first word, if that
+    /// has come; otherwise it is taken for the reply to the request that the pipe has carried longest,
+    /// since most peers answer in order. Returns the context of the request, which has ended.
+    pub(crate) fn reply_too_long(&mut self, pipe: PipeId, id: Option<u32>) -> Option<ContextId> {
+        let oldest = || {
+            let carried = self.open.iter().filter(|(_, request)| request.carrier == Some(pipe));
+            carried.min_by_key(|(id, request)| (request.assigned, **id)).map(|(id, _)| *id)
+        };
+        let id = match id {
+            Some(id) => self.was_asked(pipe, id).then_some(id)?,
+            None => oldest()?,
+        };
+        self.end(id)
+    }
+
     /// Removes a pipe and sends its requests to others at once; without resending they are lost,
     /// and the contexts that sent them are returned.
     pub(crate) fn disconnect(&mut self, pipe: PipeId, now: Time) -> Vec<ContextId> {

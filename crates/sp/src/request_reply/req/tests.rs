@@ -298,3 +298,32 @@ fn of_several_requests_the_longest_is_blamed() {
     assert_eq!(req.recv(NOW), Err(RecvError::Empty));
     assert_eq!(req.transmit(FIRST).map(|message| message.len()), Some(long));
 }
+
+/// Two requests on one pipe: that of the socket, and a later one of a context.
+fn two_requests() -> (Req, ContextId) {
+    let mut req = connected(&[FIRST]);
+    let context = req.open_context().unwrap();
+    ask(&mut req, b"one");
+    req.send_in(context, Bytes::from_static(b"two"), NOW + Duration::from_millis(1)).unwrap();
+    while req.transmit(FIRST).is_some() {}
+    (req, context)
+}
+
+#[test]
+fn a_request_whose_reply_is_too_long_is_not_sent_again() {
+    const ONE: u32 = 0xffff_ffff;
+    const TWO: u32 = 0x8000_0000;
+    let too_long = Err(RecvError::ReplyTooLong { bytes: 9 });
+    // The word that came, and the request that ends: of an unknown id none, without a word the oldest.
+    for (first, ended) in [(Some(ONE), 1), (Some(TWO), 2), (Some(TWO + 1), 0), (None, 1)] {
+        let (mut req, context) = two_requests();
+        req.close_by_length(FIRST, 9, first, NOW);
+        req.open(SECOND, NOW).unwrap();
+        let again = core::iter::from_fn(|| req.transmit(SECOND)).count();
+        assert_eq!(again, if ended == 0 { 2 } else { 1 }, "{first:?}");
+        let expected =
+            |number| if ended == number { too_long.clone() } else { Err(RecvError::Empty) };
+        assert_eq!(req.recv(NOW), expected(1), "{first:?}");
+        assert_eq!(req.recv_in(context, NOW), expected(2), "{first:?}");
+    }
+}
