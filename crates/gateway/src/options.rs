@@ -148,7 +148,7 @@ impl GatewayOptions {
     }
 
     /// How long a client may read nothing of what is sent to it, 30 s by default. Then its connection is
-    /// cut.
+    /// cut. Over HTTP/2, a stream whose window is shut is not cut while the client reads its connection.
     #[must_use]
     pub fn stall_time(mut self, limit: Duration) -> GatewayOptions {
         self.stall_time = Some(limit);
