@@ -126,6 +126,8 @@ const CLASSES: Record<number, Class> = {
   [Code.FeatureRequired]: ProtocolMismatch,
   [Code.AuthRequired]: AccessDenied,
   [Code.AuthFailed]: AccessDenied,
+  // The node was started anew, or has kept the session no longer: its versions are not the reason.
+  [Code.SessionUnknown]: Closed,
   [Code.TooMany]: Overloaded,
   [Code.NoSuchActor]: NoSuchActor,
   [Code.NoSuchMethod]: NoSuchMethod,

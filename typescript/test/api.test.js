@@ -366,6 +366,21 @@ test("a reference that was released is called no more", async () => {
   await assert.rejects(room.ask.join(mine), wigwag.NotSerializable);
 });
 
+test("a node that is started anew ends the session with an error that says to connect again", async () => {
+  const [old, anew] = await Promise.all([startService(), startService()]);
+  const relay = await startRelay(old.http);
+  const client = await connect(relay.address);
+  const ended = new Promise((resolve) => client.addEventListener("ended", ({ detail }) => resolve(detail)));
+  relay.gateway = new URL(anew.http);
+  await old.kill();
+  const error = await ended;
+  assert.ok(error instanceof wigwag.Closed, `it is ${error}`);
+  assert.match(error.message, /connect again.*started anew/);
+  await (await connect(relay.address)).close();
+  await relay.stop();
+  await anew.stop();
+});
+
 test("a loop that does not wait is refused above the bound, and what was accepted arrives", async () => {
   const own = await startService();
   const node = await connect(own.ws);
