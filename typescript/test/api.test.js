@@ -76,6 +76,14 @@ test("errors have a class, a code, and say whose doing they are", async () => {
   assert.ok(new wigwag.Timeout() instanceof wigwag.WigwagError);
 });
 
+test("a name that is longer than any is that of no actor, and the session goes on", async () => {
+  const ledger = await node.actor("ledger");
+  for (const length of [256, 70_000]) {
+    await assert.rejects(node.actor("ä".repeat(length / 2)), { code: "NoSuchActor", message: new RegExp(`255 bytes.*${length}`) });
+  }
+  assert.equal(await ledger.ask.number(1), 1);
+});
+
 test("tells that an actor does not understand are reported with their number", async () => {
   const ledger = await node.actor("ledger");
   const rejected = new Promise((resolve) => node.addEventListener("rejected", ({ detail }) => resolve(detail), { once: true }));

@@ -22,6 +22,8 @@ import type { Actor, CallOptions } from "./types.js";
 export const WAITING_CALLS_MAX = 16_384;
 export const WAITING_BYTES_MAX = 32 * 1024 * 1024;
 const CLOSE_MS = 5_000;
+/** No actor has a longer name. A node reads none that fills a frame, and ends the session of one that does. */
+const NAME_BYTES_MAX = 255;
 /** Events of a page that mean that a try may succeed now. */
 const BACK = ["online", "pageshow", "resume", "focus"];
 
@@ -110,7 +112,11 @@ export class WigwagNode {
   /** A reference to the actor of that name, or to that of a reference; `signal` and `timeout` give the wait for it up. */
   async actor<T = any>(target: string | Reference, options: CallOptions = {}): Promise<Actor<T>> {
     if (target instanceof Reference) return target.actor<T>(options);
-    return this.#attach<T>(new Channel(0, utf8(target)), 0n, options);
+    const name = utf8(target);
+    if (name.length > NAME_BYTES_MAX) {
+      throw new errors.NoSuchActor({ text: `a name has at most ${NAME_BYTES_MAX} bytes, this one has ${name.length}` });
+    }
+    return this.#attach<T>(new Channel(0, name), 0n, options);
   }
 
   /** Dials at once, if the connection was lost: for a page that knows that its network is back. */
