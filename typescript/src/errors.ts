@@ -121,9 +121,8 @@ export class BadReply extends /* @__PURE__ */ define("BadReply", "actor",
 
 type Class = new (detail?: ErrorDetail) => WigwagError;
 
+/** What else is between Bye and NoSuchActor is a `ProtocolMismatch`, and all others are `Remote`. */
 const CLASSES: Record<number, Class> = {
-  [Code.Version]: ProtocolMismatch,
-  [Code.FeatureRequired]: ProtocolMismatch,
   [Code.AuthRequired]: AccessDenied,
   [Code.AuthFailed]: AccessDenied,
   // The node was started anew, or has kept the session no longer: its versions are not the reason.

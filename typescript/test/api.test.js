@@ -34,6 +34,7 @@ test("numbers of 64 bits are exact, as bigints beyond the safe range", async () 
   for (const number of [2n ** 53n, 2n ** 63n - 1n, -(2n ** 63n)]) assert.equal(await ledger.ask.number(number), number);
   await assert.rejects(ledger.ask.number(2n ** 64n), wigwag.NotSerializable);
   await assert.rejects(ledger.ask.number(1.5), wigwag.BadArguments);
+  assert.ok(Object.is(await ledger.ask.number(-0), 0), "arithmetic that gives -0 gives 0");
 });
 
 test("structs are objects, enums are unions, and maps of texts are objects", async () => {
@@ -79,7 +80,7 @@ test("errors have a class, a code, and say whose doing they are", async () => {
 test("a name that is longer than any is that of no actor, and the session goes on", async () => {
   const ledger = await node.actor("ledger");
   for (const length of [256, 70_000]) {
-    await assert.rejects(node.actor("ä".repeat(length / 2)), { code: "NoSuchActor", message: new RegExp(`255 bytes.*${length}`) });
+    await assert.rejects(node.actor("ä".repeat(length / 2)), { code: "NoSuchActor", message: new RegExp(`${length} bytes of at most 255`) });
   }
   assert.equal(await ledger.ask.number(1), 1);
 });

@@ -54,7 +54,7 @@ export function connect(address: string | URL, options: ConnectOptions = {}): Pr
       ended: (error) => {
         if (first.isOver) return;
         over();
-        const isRefusal = error.number !== undefined && error.number < 0x0300;
+        const isRefusal = error.number! < 0x0300;
         reject(isRefusal || whys.length === 0 ? error : new errors.ConnectFailed({ text: whys.join("; then "), cause: error }));
       },
     };

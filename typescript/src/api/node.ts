@@ -114,7 +114,7 @@ export class WigwagNode {
     if (target instanceof Reference) return target.actor<T>(options);
     const name = utf8(target);
     if (name.length > NAME_BYTES_MAX) {
-      throw new errors.NoSuchActor({ text: `a name has at most ${NAME_BYTES_MAX} bytes, this one has ${name.length}` });
+      throw new errors.NoSuchActor({ text: `${name.length} bytes of at most ${NAME_BYTES_MAX}` });
     }
     return this.#attach<T>(new Channel(0, name), 0n, options);
   }
@@ -191,7 +191,7 @@ export class WigwagNode {
         this.first.opened(this);
         break;
       case "resumed":
-        this.#dispatch("resumed", undefined);
+        this.#dispatch("resumed");
         break;
       case "cut":
         break;
@@ -251,7 +251,7 @@ export class WigwagNode {
     this.touch();
   }
 
-  #dispatch(type: keyof NodeEvents, detail: unknown): void {
+  #dispatch(type: keyof NodeEvents, detail?: unknown): void {
     this.#target.dispatchEvent(new CustomEvent(type, { detail }));
   }
 

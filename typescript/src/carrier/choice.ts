@@ -35,12 +35,12 @@ export class Choice {
   constructor(address: string, base?: string) {
     const url = new URL(address, base);
     url.hash = "";
-    if (url.protocol === "ws:" || url.protocol === "wss:") {
+    if (/^wss?:/.test(url.protocol)) {
       this.#ways = [{ kind: "webSocket", url: url.href, dial: dialWebSocket }];
       return;
     }
-    if (url.protocol !== "http:" && url.protocol !== "https:") {
-      throw new TypeError(`${address}: the address of a node begins with ws://, wss://, http:// or https://`);
+    if (!/^https?:/.test(url.protocol)) {
+      throw new TypeError(`${address}: an address begins with ws://, wss://, http:// or https://`);
     }
     const path = url.pathname.replace(/\/+$/, "");
     url.pathname = path.endsWith("/session") ? path : `${path}/session`;

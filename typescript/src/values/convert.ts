@@ -22,6 +22,7 @@ const OBJECT_KEYS = new Set(["String", "str", "char"]);
 const SAME = new Set(["Box", "Arc", "Cow", "Wrapping", "NonZero"]);
 const LISTS = new Set(["Vec", "VecDeque", "BTreeSet", "HashSet", "["]);
 const MAPS = new Set(["BTreeMap", "HashMap"]);
+const WHOLE = /^[iu](\d+|size)$/;
 
 export class Converter {
   constructor(
@@ -30,7 +31,7 @@ export class Converter {
   ) {}
 
   /** The form of a value on the wire. Throws if it has none. */
-  toWire(value: unknown, kind: Kind | undefined): Wire {
+  toWire(value: unknown, kind?: Kind): Wire {
     if (value instanceof SessionValue) return value.sentOver(this.session, (part) => this.toWire(part, kind?.parts[0]));
     const shape = kind && this.types.get(kind.name);
     if (shape?.fields && isRecord(value)) return this.#fieldsToWire(value, shape.fields);
@@ -38,6 +39,8 @@ export class Converter {
     if (kind === undefined) return this.#anyToWire(value);
     const [first, second] = kind.parts;
     if (SAME.has(kind.name)) return this.toWire(value, first);
+    // Arithmetic gives -0 for 0 at times, and no integer has that sign.
+    if (value === 0 && WHOLE.test(kind.name)) return 0;
     if (kind.name === "Option") {
       if (value === null || value === undefined) return null;
       return mayBeNil(first) ? [this.toWire(array(value)[0], first)] : this.toWire(value, first);
@@ -84,17 +87,16 @@ export class Converter {
       throw new TypeError(`a ${typeof value} ${UNSENT}`);
     }
     if (typeof value !== "object") return value as Wire;
-    if (value instanceof SessionValue) return this.toWire(value, undefined);
     if (value instanceof Uint8Array) return value;
     if (value instanceof ArrayBuffer) return new Uint8Array(value);
     if (value instanceof Map) {
-      return new Map(Array.from(value, ([key, one]) => [this.#anyToWire(key), this.#anyToWire(one)]));
+      return new Map(Array.from(value, ([key, one]) => [this.toWire(key), this.toWire(one)]));
     }
-    if (isIterable(value)) return Array.from(value, (one) => this.#anyToWire(one));
+    if (isIterable(value)) return Array.from(value, (one) => this.toWire(one));
     if (![null, Object.prototype].includes(Object.getPrototypeOf(value))) {
       throw new TypeError(`an object of a class ${UNSENT}`);
     }
-    return new Map(Object.entries(value).map(([key, one]) => [key, this.#anyToWire(one)]));
+    return new Map(Object.entries(value).map(([key, one]) => [key, this.toWire(one)]));
   }
 
   /** The value of a program. Throws if the form is not that of the type. */
