@@ -345,6 +345,24 @@ test("objects and functions travel as references, are called in order, and come 
   await room.ask.leave_all();
 });
 
+test("a getter or a thenable that throws fails its call, and the object goes on", async () => {
+  const room = await node.actor("room");
+  const signatures = { heard: ["number", "text"], name: [] };
+  const thrown = (text) => { throw new Error(text); };
+  const members = [
+    { heard() {}, get name() { return thrown("no getter"); } },
+    { heard() {}, name: () => ({ get then() { return thrown("no then"); } }) },
+    { heard() {}, name: () => ({ then: () => thrown("no wait") }) },
+    { heard() {}, name: () => ({ then: (resolve) => resolve("a thenable") }) },
+  ];
+  for (const member of members) await room.ask.join(reference(member, signatures));
+  for (let time = 0; time < 2; time += 1) {
+    const names = await room.ask.names();
+    for (const [at, expected] of [/no getter/, /no then/, /no wait/, /^a thenable$/].entries()) assert.match(names[at], expected);
+  }
+  await room.ask.leave_all();
+});
+
 test("what is no value is refused, with what makes a value of it", async () => {
   const room = await node.actor("room");
   const ledger = await node.actor("ledger");

@@ -62,18 +62,20 @@ export class LocalActor {
     if (call.method === 0) return this.#answer(channel, call, this.#description());
     const { target, methods } = this.reference;
     const name = methods[call.method - 1]?.[0];
-    const handler = (typeof target === "function" ? target : (target as Record<string, unknown>)[name ?? ""]) as Handler;
-    if (typeof handler !== "function") return refuse(Code.NoSuchMethod, `there is no method ${call.method}`);
     let result: unknown;
+    // A getter, and a `then` that is one, are code of the program as a handler is.
     try {
+      const handler = (typeof target === "function" ? target : (target as Record<string, unknown>)[name ?? ""]) as Handler;
+      if (typeof handler !== "function") return refuse(Code.NoSuchMethod, `there is no method ${call.method}`);
       const values = this.owner.values.decode(call.arguments);
       if (!Array.isArray(values)) return refuse(Code.BadArguments, "arguments are an array");
       result = handler.apply(target, values);
+      if (typeof (result as PromiseLike<unknown> | undefined)?.then === "function") result = Promise.resolve(result);
     } catch (error) {
       return this.#failed(channel, call, error);
     }
-    if (typeof (result as PromiseLike<unknown> | undefined)?.then !== "function") return this.#answer(channel, call, result);
-    return (result as Promise<unknown>).then(
+    if (!(result instanceof Promise)) return this.#answer(channel, call, result);
+    return result.then(
       (value) => void this.#answer(channel, call, value),
       (error: unknown) => void this.#failed(channel, call, error),
     );
