@@ -44,8 +44,13 @@ export class WigwagError extends Error {
   }
 }
 
-/** Defines a class whose code, fault and message are fixed. */
-function define(code: string, fault: Fault, message: string, mayBeHandled = false) {
+type Class = new (detail?: ErrorDetail) => WigwagError;
+
+/**
+ * Defines a class whose code, fault and message are fixed. Its type is written out: a found one names
+ * the static parts of `Error` in Node, and the declarations would need those of Node in a browser.
+ */
+function define(code: string, fault: Fault, message: string, mayBeHandled = false): Class {
   return class extends WigwagError {
     constructor(detail: ErrorDetail = {}) {
       super(code, fault, message, { mayBeHandled, ...detail });
@@ -118,8 +123,6 @@ export class Overloaded extends /* @__PURE__ */ define("Overloaded", "node",
 /** The answer has another form than its type says. */
 export class BadReply extends /* @__PURE__ */ define("BadReply", "actor",
   "the answer is not that of the interface; compare the versions of both", true) {}
-
-type Class = new (detail?: ErrorDetail) => WigwagError;
 
 /** What else is between Bye and NoSuchActor is a `ProtocolMismatch`, and all others are `Remote`. */
 const CLASSES: Record<number, Class> = {

@@ -36,10 +36,11 @@ after(async () => {
   await service?.stop();
 });
 
+const TYPES_OF_NODE = ["--types", "node", "--typeRoots", join(PACKAGE, "node_modules/@types")];
+
 /** Compiles a program of the project under the strict rules. */
-function compile(name, source) {
+function compile(name, source, types = TYPES_OF_NODE) {
   writeFileSync(join(project, `${name}.ts`), source);
-  const types = ["--types", "node", "--typeRoots", join(PACKAGE, "node_modules/@types")];
   const rules = ["--strict", "--target", "es2022", "--module", "nodenext", "--lib", "es2022,dom,dom.asynciterable,esnext.disposable"];
   try {
     return run(process.execPath, TSC, ...rules, ...types, `${name}.ts`);
@@ -67,6 +68,10 @@ test("a bundle has no code for what its program does not use", async () => {
     assert.ok((await text(`{ connect, ${name} }`)).includes(mark), name);
     assert.ok(!(await text("{ connect }")).includes(mark), name);
   }
+});
+
+test("the declarations compile in a project for browsers, which has none of Node", () => {
+  compile("page", 'import { connect, Timeout } from "wigwag"; export const node = await connect("/"); new Timeout().code;', []);
 });
 
 /** Writes the interface of an actor into the project, as the command prints it. */
