@@ -10,6 +10,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use wigwag_actor::lifecycle::end_watchers::EndWatchers;
 use wigwag_actor::{CallError, CallErrorKind};
 use wigwag_link::frame::Frame;
+use wigwag_link::limits::TARGET_BYTES_MAX;
 use wigwag_link::{Limits, write};
 
 use crate::replies::ask_origin::AskOrigin;
@@ -136,6 +137,15 @@ impl Session {
         schema_hash: u64,
         target: &Arc<str>,
     ) -> Result<OpenedChannel, CallError> {
+        // The peer says the same of a name that fits into a frame. It ends the session of one that does
+        // not, with the calls of everybody else.
+        if let AttachTo::Name(name) = to
+            && name.len() > TARGET_BYTES_MAX
+        {
+            let detail =
+                format!("a name has at most {TARGET_BYTES_MAX} bytes, this one has {}", name.len());
+            return Err(CallError::new(CallErrorKind::NoSuchActor, target).with_detail(&detail));
+        }
         let (answer, attached) = oneshot::channel();
         let mut sending = self.sending();
         sending.check(target)?;

@@ -58,6 +58,23 @@ async fn an_actor_is_found_at_whichever_connected_node_exports_it() {
     assert!(matches!(first.find::<Member>("both").await, Err(NodeError::Closed)));
 }
 
+/// A frame that the peer refuses to read would end the session, with the calls of everybody.
+#[tokio::test]
+async fn a_name_that_is_longer_than_any_is_that_of_no_actor_and_the_session_goes_on() {
+    let (service, address) = listening(NodeOptions::default()).await;
+    let client = Node::new();
+    service.export("one", &member(1)).unwrap();
+    let one = client.actor::<Member>(&format!("{address}/one")).await.unwrap();
+    for length in [256, 70_000] {
+        let name = "x".repeat(length);
+        let fetched = client.actor::<Member>(&format!("{address}/{name}")).await.err().unwrap();
+        assert_eq!(kind_of(fetched), Some(CallErrorKind::NoSuchActor), "{length}");
+        let found = client.find::<Member>(&name).await.err().unwrap();
+        assert!(matches!(found, NodeError::BadName { .. }), "{found}");
+    }
+    assert_eq!(one.number().ask().await.unwrap(), 1);
+}
+
 /// The reference shares the channel of one that was fetched by its address, so calls are in order.
 #[tokio::test]
 async fn a_found_actor_is_the_one_that_its_address_leads_to() {
