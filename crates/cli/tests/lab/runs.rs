@@ -434,6 +434,59 @@ fn a_document_becomes_a_page_and_is_like_itself() {
     }
 }
 
+/// A result of `wigwag bench`, or of a later release, has other fields: the schema is what is wrong.
+#[test]
+fn a_document_of_another_schema_and_one_that_is_too_long_are_refused_as_what_they_are() {
+    let folder = Peers::new("foreign");
+    let path = |name: &str| folder.0.join(name).to_str().unwrap().to_owned();
+    let texts = [
+        (
+            "bench",
+            r#"{"schema":"wigwag.bench/1"}"#,
+            "has the schema wigwag.bench/1, not wigwag.lab/1",
+        ),
+        (
+            "later",
+            r#"{"schema":"wigwag.lab/9","rows":7}"#,
+            "has the schema wigwag.lab/9, not wigwag.lab/1",
+        ),
+        ("fields", r#"{"schema":"wigwag.lab/1"}"#, "is not the document of a run: missing field"),
+        ("object", "{}", "it names no schema"),
+        ("list", "[]", "it names no schema"),
+        ("empty", "", "EOF while parsing"),
+    ];
+    let refused = |name: &str, why: &str| {
+        for words in [["report", "--html", "-"], ["compare", "--across", &path(name)]] {
+            let said = run(["lab"].into_iter().chain(words).chain([&*path(name)]));
+            assert_eq!(said.code, Some(2), "{name}: {said:?}");
+            assert!(said.err.contains(why), "{name}: {said:?}");
+        }
+    };
+    for (name, text, why) in texts {
+        fs::write(path(name), text).unwrap();
+        refused(name, why);
+    }
+    // A file with a hole takes no room on the disk.
+    fs::File::create(path("long")).unwrap().set_len(64 * 1024 * 1024 + 1).unwrap();
+    refused("long", "has more than 67108864 bytes");
+}
+
+#[test]
+fn a_report_is_printed_where_its_file_is_a_hyphen() {
+    let folder = Peers::new("hyphen");
+    let document = folder.0.join("lab.json");
+    fs::write(&document, include_str!("../../../lab/tests/fixtures/lab-1.json")).unwrap();
+    let document = document.to_str().unwrap();
+    for (form, begins) in [("--html", "<!doctype html>"), ("--markdown", ""), ("--json", "{")] {
+        let file = folder.0.join("page");
+        let said = run(["lab", "report", document, form, "-"]);
+        assert_eq!(said.code, Some(0), "{said:?}");
+        assert!(said.out.starts_with(begins), "{form}: {said:?}");
+        assert_eq!(run(["lab", "report", document, form, file.to_str().unwrap()]).code, Some(0));
+        assert_eq!(said.out.trim_end(), fs::read_to_string(&file).unwrap().trim_end(), "{form}");
+    }
+}
+
 /// An older document may have intervals that another rule found.
 #[test]
 fn the_ratios_of_a_document_are_found_again_from_its_rounds() {

@@ -48,7 +48,7 @@ pub(super) struct Measure {
     /// The document; - is standard output
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// The page
+    /// The page; - is standard output
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     /// Exit with 7 if this holds, such as remote/tell/wigwag.ratio_to_raw<0.5
@@ -107,15 +107,13 @@ impl Measure {
     fn write(&self, results: &Results) -> Result<(), Failed> {
         let document = serde_json::to_string_pretty(results);
         let document = document.map_err(|error| Failed::new(Code::Internal, error))?;
-        match &self.json {
-            Some(path) if path == Path::new("-") => print::line(&document),
-            Some(path) => write(path, &document)?,
-            None => {}
+        if let Some(path) = &self.json {
+            write(path, &document)?;
         }
         if let Some(path) = &self.html {
             write(path, &html::page(results))?;
         }
-        if self.json.as_deref() != Some(Path::new("-")) {
+        if ![&self.json, &self.html].into_iter().flatten().any(|path| is_output(path)) {
             print::line(text::tables(results).trim_end());
         }
         Ok(())
@@ -148,9 +146,18 @@ impl Measure {
     }
 }
 
+/// Writes a text into a file, or prints it where `-` is the file.
 pub(super) fn write(path: &Path, text: &str) -> Result<(), Failed> {
+    if is_output(path) {
+        print::line(text.trim_end());
+        return Ok(());
+    }
     let failed = |error| Failed::new(Code::Internal, format!("{}: {error}", path.display()));
     fs::write(path, text).map_err(failed)
+}
+
+fn is_output(path: &Path) -> bool {
+    path == Path::new("-")
 }
 
 pub(crate) fn progress() -> ProgressBar {

@@ -1,9 +1,11 @@
 //! Shows the results of a run: as a page, or compared with another run.
 
-use std::fs;
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use clap::{ArgGroup, Args};
+use serde::Deserialize;
 use wigwag_lab::report::compare::compare;
 use wigwag_lab::report::html;
 use wigwag_lab::report::join::join;
@@ -16,13 +18,16 @@ use crate::measure::lab::measure::write;
 use crate::measure::lab::roster::usage;
 use crate::print;
 
+/// Bytes of a document that is read: nine times those of every system in every cell.
+const DOCUMENT_BYTES_MAX: u64 = 64 * 1024 * 1024;
+
 #[derive(Args)]
 #[command(group(ArgGroup::new("forms").args(["html", "markdown", "json"]).required(true).multiple(true)))]
 pub(super) struct Report {
     /// Documents of `wigwag lab run --json`; several become one, if the machine is the same
     #[arg(required = true, value_name = "DOCUMENT")]
     documents: Vec<PathBuf>,
-    /// The page
+    /// The page; - is standard output, for each form
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     /// The tables in Markdown
@@ -73,18 +78,40 @@ impl Compare {
     }
 }
 
+/// What every document has, of whichever schema.
+#[derive(Deserialize)]
+struct Head {
+    #[serde(default)]
+    schema: Option<String>,
+}
+
 fn read(path: &Path) -> Result<Results, Failed> {
     let another = |why: String| {
         let hint = "`wigwag lab run WORKLOADS --json FILE` writes what this reads";
         usage(format!("{}: {why}; {hint}", path.display()))
     };
-    let text = fs::read_to_string(path).map_err(|error| another(error.to_string()))?;
-    let mut results: Results = serde_json::from_str(&text)
-        .map_err(|error| another(format!("is not the document of a run: {error}")))?;
-    if results.schema != SCHEMA {
-        return Err(another(format!("has the schema {}, not {SCHEMA}", results.schema)));
+    let text = contents(path).map_err(|error| another(error.to_string()))?;
+    if text.len() as u64 > DOCUMENT_BYTES_MAX {
+        return Err(another(format!("has more than {DOCUMENT_BYTES_MAX} bytes")));
     }
+    let not_one = |error| another(format!("is not the document of a run: {error}"));
+    let head: Head = serde_json::from_str(&text).map_err(not_one)?;
+    // Before its fields: those of another schema are others.
+    match head.schema.as_deref() {
+        Some(SCHEMA) => {}
+        Some(schema) => return Err(another(format!("has the schema {schema}, not {SCHEMA}"))),
+        None => return Err(another("is not the document of a run: it names no schema".to_owned())),
+    }
+    // From the text, which has the places of what is wrong.
+    let mut results: Results = serde_json::from_str(&text).map_err(not_one)?;
     // From the rounds: an older document may have intervals that were found in another way.
     ratios::fill(&mut results.rows);
     Ok(results)
+}
+
+/// The text of a file, of which no more is read than a document may have, and a byte.
+fn contents(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    File::open(path)?.take(DOCUMENT_BYTES_MAX + 1).read_to_string(&mut text)?;
+    Ok(text)
 }
