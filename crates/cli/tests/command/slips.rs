@@ -43,6 +43,15 @@ fn an_ipv6_address_without_brackets_is_shown_with_them() {
 }
 
 #[test]
+fn an_address_of_http_is_refused_with_the_address_that_the_command_takes() {
+    for words in
+        [["ask", "http://127.0.0.1:7080/sum", "add"], ["tell", "https://example.org/sum", "add"]]
+    {
+        hinted(&run(words), 2, "this command does not speak HTTP", "ws://HOST:PORT/session/NAME");
+    }
+}
+
+#[test]
 fn a_word_for_pull_is_refused_by_its_text() {
     let said = run(["pull", "tcp://127.0.0.1:0", "x"]);
     hinted(&said, 2, "pull takes addresses alone, and not \"x\"", "wigwag push");

@@ -403,6 +403,17 @@ fn ctrl_c_keeps_what_was_measured_and_leaves_no_process() {
 }
 
 #[test]
+fn results_that_cannot_be_written_are_an_error_before_the_measurement() {
+    for option in ["--json", "--html"] {
+        let said = run(["lab", "run", "counter", "--quick", option, "/no/such/folder/results"]);
+        assert_eq!(said.code, Some(9), "{said:?}");
+        assert!(said.err.contains("the results cannot be written"), "{said:?}");
+        assert!(said.err.contains(" hint: name a file in a folder that exists"), "{said:?}");
+        assert_eq!(said.out, "");
+    }
+}
+
+#[test]
 fn a_document_becomes_a_page_and_is_like_itself() {
     let _alone = crate::alone();
     let folder = Peers::new("documents");

@@ -1,7 +1,7 @@
 //! `wigwag lab run`: measures, and says what came of it.
 
 use std::fs;
-use std::io::IsTerminal;
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -79,6 +79,8 @@ impl Measure {
             return Err(usage("--rate is for the workload http".to_owned()));
         }
         are_cells(&self.cells, &options.cell_names())?;
+        // Before the measurement, which may take hours.
+        [&self.json, &self.html].into_iter().flatten().try_for_each(|path| is_writable(path))?;
         let stop = Arc::new(AtomicBool::new(false));
         raise_on_interrupt(stop.clone())?;
         let bar = progress();
@@ -152,8 +154,22 @@ pub(super) fn write(path: &Path, text: &str) -> Result<(), Failed> {
         print::line(text.trim_end());
         return Ok(());
     }
-    let failed = |error| Failed::new(Code::Internal, format!("{}: {error}", path.display()));
-    fs::write(path, text).map_err(failed)
+    fs::write(path, text).map_err(|error| unwritten(path, &error))
+}
+
+/// Refuses a path at which no file can be written; what a file holds stays.
+fn is_writable(path: &Path) -> Result<(), Failed> {
+    if is_output(path) {
+        return Ok(());
+    }
+    let opened = fs::OpenOptions::new().create(true).append(true).open(path);
+    opened.map(drop).map_err(|error| unwritten(path, &error))
+}
+
+fn unwritten(path: &Path, error: &io::Error) -> Failed {
+    let what = format!("the results cannot be written: {error}");
+    let hint = "name a file in a folder that exists and may be written, or `-` for standard output";
+    Failed::with_hint(Code::Unwritten, &what, &path.display().to_string(), hint)
 }
 
 fn is_output(path: &Path) -> bool {
