@@ -177,7 +177,7 @@ fn is_output(path: &Path) -> bool {
 }
 
 pub(crate) fn progress() -> ProgressBar {
-    if !std::io::stderr().is_terminal() {
+    if !io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }
     let bar = ProgressBar::new(0);
