@@ -1,8 +1,8 @@
 //! The lives of a supervised actor, and what belongs to one of them.
 //!
-//! A restarted actor has several lives behind one mailbox. What its handlers and hooks open for it,
-//! such as a listener or a child process, belongs to the life in which it was opened: the next one
-//! knows nothing of it and opens its own. The next life begins when all of that is gone, because it
+//! A restarted actor has several lives behind one mailbox. A resource that its handlers and hooks open
+//! for it, such as a listener or a child process, belongs to the life in which it was opened: the next
+//! one knows nothing of it and opens its own. The next life begins when all of that is gone, because it
 //! may need the same address.
 
 use std::future::Future;

@@ -1,4 +1,4 @@
-//! What `/proc` says of each process.
+//! The files of `/proc` about each process.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,4 +1,4 @@
-//! What a protocol reports: events for its caller, and the outcome of each received message.
+//! The reports of a protocol: events for its caller, and the outcome of each received message.
 
 use crate::{ContextId, DropReason, PipeId};
 

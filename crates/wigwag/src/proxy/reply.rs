@@ -1,4 +1,4 @@
-//! What comes of a call of a client without a session: a reply, or a stream of items.
+//! The outcome of a call of a client without a session: a reply, or a stream of items.
 
 use std::collections::VecDeque;
 use std::fmt;

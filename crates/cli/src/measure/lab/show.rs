@@ -78,7 +78,7 @@ impl Compare {
     }
 }
 
-/// What every document has, of whichever schema.
+/// The part that documents of all schemas have.
 #[derive(Deserialize)]
 struct Head {
     #[serde(default)]

@@ -1,4 +1,4 @@
-//! What a socket keeps behind its lock.
+//! The state of a socket, which its lock guards.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;

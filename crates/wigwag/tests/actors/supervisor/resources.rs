@@ -1,4 +1,4 @@
-//! What a supervised actor has opened ends with the life that has opened it.
+//! The resources that a supervised actor has opened end with the life that has opened them.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -62,7 +62,7 @@ async fn what_an_actor_has_opened_is_closed_before_its_next_life_begins() {
     let server = Server { address: Arc::default(), says };
     let address = server.address.clone();
     let child = Child::new("server", move || server.clone());
-    // As many failures as there are rounds: a start that fails is one too many.
+    // One failure for each round: a start that fails is one too many.
     let tree = Supervisor::new(Strategy::OneForOne).child(child).intensity(4, LIMIT);
     let tree = tree.start().await.unwrap();
     let server = tree.child::<Server>("server").await.unwrap().unwrap();
