@@ -14,7 +14,6 @@ mod hints;
 
 use crate::metadata::Metadata;
 use crate::step::{self, Report};
-use crate::test::models;
 use crate::workspace;
 
 const FORMAT: &[&str] = &["fmt", "--all", "--check"];
@@ -41,7 +40,6 @@ pub(crate) fn run() -> bool {
     report.step("rooms", rooms::faults_of_workspace);
     match Metadata::load() {
         Ok(metadata) => {
-            report.step("models", || models::faults(&metadata));
             report.step("exports", || exports::faults(&metadata));
             report.step("hints", || hints::faults(&metadata));
             report.step("map", || map::page_faults(&metadata, map::PAGE));

@@ -2,8 +2,8 @@
 //!
 //! Each crate that depends on loom or shuttle is built again with `--cfg wigwag_loom` or `--cfg
 //! wigwag_shuttle`. The cfg applies to that crate alone; `RUSTFLAGS` would apply it to all crates and
-//! recompile tokio and other dependencies. `cargo xtask nightly` runs the models, and `cargo xtask
-//! check` builds them, because no other build compiles their code.
+//! recompile tokio and other dependencies. `cargo xtask nightly` runs the models; no other build compiles
+//! their code.
 
 use std::process::{Command, Stdio};
 
@@ -30,9 +30,6 @@ const CHECKERS: [ModelChecker; 2] = [
     ModelChecker { name: "shuttle", cfg: "wigwag_shuttle", filter: "shuttle_" },
 ];
 
-/// Without optimization, models are built in a fifth of the time, and run too slowly.
-const QUICK_BUILD: &[&str] = &["-C", "opt-level=0", "-C", "debuginfo=0"];
-
 /// Checks the models of all crates. To build a crate's tests again takes about a minute, which is too
 /// much for each push.
 pub(crate) fn check() -> Tally {
@@ -53,14 +50,6 @@ pub(crate) fn check() -> Tally {
     tally
 }
 
-/// Builds the models of all crates, and returns a line for each that does not compile.
-pub(crate) fn faults(metadata: &Metadata) -> Vec<String> {
-    let models = CHECKERS.iter().flat_map(|checker| {
-        checker.crates(metadata).into_iter().map(move |package| (checker, package))
-    });
-    models.filter_map(|(checker, package)| checker.build(package, QUICK_BUILD).err()).collect()
-}
-
 impl ModelChecker {
     /// The crates that depend on this checker, and so have models.
     fn crates<'a>(&self, metadata: &'a Metadata) -> Vec<&'a str> {
@@ -72,7 +61,7 @@ impl ModelChecker {
     /// Builds the package's unit tests with the cfg and runs the models among them. A package that
     /// depends on the checker but has no model is a failure, so that models do not vanish unnoticed.
     fn run(&self, package: &str) -> Tally {
-        let binary = match self.build(package, &[]) {
+        let binary = match self.build(package) {
             Ok(binary) => binary,
             Err(error) => {
                 println!("{error}");
@@ -88,11 +77,10 @@ impl ModelChecker {
     }
 
     /// Builds the package's unit tests with the cfg, and returns the path of their program.
-    fn build(&self, package: &str, flags: &[&str]) -> Result<String, String> {
+    fn build(&self, package: &str) -> Result<String, String> {
         let mut build =
             workspace::cargo(&["rustc", "--lib", "--profile", "test", "--package", package]);
         build.args(["--message-format", "json-render-diagnostics", "--", "--cfg", self.cfg]);
-        build.args(flags);
         let output = build.stderr(Stdio::inherit()).output().map_err(|error| error.to_string())?;
         if !output.status.success() {
             return Err(format!("{} ended with {}", step::line_of(&build), output.status));

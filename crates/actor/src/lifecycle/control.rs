@@ -13,7 +13,7 @@ use std::task::{Context, Poll, Waker};
 use crate::lifecycle::end_watchers::EndWatcher;
 use crate::lifecycle::handle::AnyActor;
 use crate::lifecycle::inspect::{self, History, SummaryRequest};
-use crate::lifecycle::lives::Lives;
+use crate::lifecycle::lives::{Lives, Unwatch};
 use crate::lifecycle::monitor::{Down, Exit};
 use crate::limits::WATCHERS_MAX;
 use crate::reason::Reason;
@@ -102,7 +102,7 @@ struct Details {
     suspended: bool,
     /// Set by the first failure.
     history: Option<Box<History>>,
-    /// Set by the first thing that the actor opens for itself.
+    /// Set by the first thing that the actor opens for itself, and by its first monitor.
     lives: Option<Box<Lives>>,
 }
 
@@ -278,7 +278,7 @@ impl Control {
         let mut state = self.lock();
         let Some(details) = state.details_if_any() else { return };
         let Some(lives) = &mut details.lives else { return };
-        lives.end(reason);
+        let monitors = lives.end(reason);
         let wakers = details.watchers.iter().filter_map(|watcher| match &watcher.kind {
             WatcherKind::Waker(waker) => Some(waker.clone()),
             _ => None,
@@ -286,6 +286,19 @@ impl Control {
         let wakers: Vec<_> = wakers.collect();
         drop(state);
         wakers.into_iter().for_each(Waker::wake);
+        monitors.into_values().for_each(|unwatch| unwatch());
+    }
+
+    /// Notes a monitor that the life under way sets.
+    pub(crate) fn add_monitor(&self, number: u64, unwatch: Unwatch) {
+        if let Ok(details) = self.lock().details() {
+            details.lives.get_or_insert_default().add_monitor(number, unwatch);
+        }
+    }
+
+    /// Forgets a monitor. False if the life under way has not set it, or it was forgotten before.
+    pub(crate) fn remove_monitor(&self, number: u64) -> bool {
+        self.with_lives(|lives| lives.remove_monitor(number)).flatten().is_some()
     }
 
     /// The reason for which `life` has ended.

@@ -2,9 +2,10 @@
 //!
 //! A restarted actor has several lives behind one mailbox. A resource that its handlers and hooks open
 //! for it, such as a listener or a child process, belongs to the life in which it was opened: the next
-//! one knows nothing of it and opens its own. The next life begins when all of that is gone, because it
+//! one knows nothing of it and opens its own. So do the monitors that it sets. The next life begins when all of that is gone, because it
 //! may need the same address.
 
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
@@ -14,7 +15,10 @@ use crate::lifecycle::current::current_number;
 use crate::lifecycle::handle::{Handle, fresh_number};
 use crate::reason::Reason;
 
-/// The lives of an actor that has opened something.
+/// Removes a monitor from the actor that it watches.
+pub(crate) type Unwatch = Box<dyn FnOnce() + Send>;
+
+/// The lives of an actor that has opened something, or has monitored another actor.
 #[derive(Default)]
 pub(crate) struct Lives {
     ended: u64,
@@ -22,6 +26,8 @@ pub(crate) struct Lives {
     reason: Option<Reason>,
     /// How many things belong to a life and are not gone.
     owned: usize,
+    /// The monitors that the life under way has set, by their numbers.
+    monitors: BTreeMap<u64, Unwatch>,
     /// The actor's task, which waits until they are gone.
     successor: Option<Waker>,
 }
@@ -39,9 +45,20 @@ impl Lives {
         if self.owned == 0 { self.successor.take() } else { None }
     }
 
-    pub(crate) fn end(&mut self, reason: &Reason) {
+    /// Ends the life under way, and returns its monitors, to be removed without a lock.
+    pub(crate) fn end(&mut self, reason: &Reason) -> BTreeMap<u64, Unwatch> {
         self.ended += 1;
         self.reason = Some(reason.clone());
+        std::mem::take(&mut self.monitors)
+    }
+
+    pub(crate) fn add_monitor(&mut self, number: u64, unwatch: Unwatch) {
+        self.monitors.insert(number, unwatch);
+    }
+
+    /// Takes a monitor out; `None` if another life has set it.
+    pub(crate) fn remove_monitor(&mut self, number: u64) -> Option<Unwatch> {
+        self.monitors.remove(&number)
     }
 
     /// The reason for the end of `life` or of a later one; `None` while it lasts.

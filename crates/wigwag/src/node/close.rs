@@ -117,20 +117,22 @@ pub(crate) async fn close_sessions(
 ) -> CloseReport {
     // A session that has ended stays in the node's list until its driver has run.
     sessions.retain(|session| session.sending().ended.is_none());
+    let mut drains = Vec::with_capacity(sessions.len());
     for session in &sessions {
         // Calls that arrive from now on are still handled; new calls of this side are refused.
         session.start_draining();
         let mut sending = session.sending();
         let stop_seq = 0;
+        drains.push(sending.sender.outbox.next_seq());
         sending.sender.outbox.append(|out| write::any(out, &Frame::Drain { stop_seq }));
         drop(sending);
         session.flush();
     }
     let mut report = CloseReport { sessions: sessions.len(), ..CloseReport::default() };
-    for session in &sessions {
+    for (session, drain) in sessions.iter().zip(drains) {
         // The rest is counted, whether the time is over or not.
         let _ = timeout_at(end, wait_until_settled(session)).await;
-        add_unsettled(session, &mut report);
+        add_unsettled(session, drain, &mut report);
         session.sending().sender.close(Code::BYE, "");
         session.flush();
         // The goodbye is a courtesy: nothing waits for a socket that does not accept it at once.
@@ -162,11 +164,15 @@ fn answers_owed(session: &Session, sending: &SendState) -> u64 {
     session.asks_received.load(Ordering::Acquire).saturating_sub(sending.asks_answered)
 }
 
-fn add_unsettled(session: &Session, report: &mut CloseReport) {
+/// Adds the calls and answers whose fate is open, without DRAIN itself, which has the number `drain`.
+fn add_unsettled(session: &Session, drain: u64, report: &mut CloseReport) {
     let sending = session.sending();
-    let (unsent, unknown) = sending.sender.outbox.unsettled();
-    report.not_delivered += unsent;
-    report.unknown += unknown;
+    let outbox = &sending.sender.outbox;
+    let (unsent, unknown) = outbox.unsettled();
+    let is_unsent = outbox.sent() <= drain;
+    let is_unknown = !is_unsent && outbox.acked() <= drain;
+    report.not_delivered += unsent.saturating_sub(u64::from(is_unsent));
+    report.unknown += unknown.saturating_sub(u64::from(is_unknown));
     report.answers_owed += answers_owed(session, &sending);
     drop(sending);
     report.unanswered += session.asks.waiting();

@@ -17,6 +17,7 @@ use wigwag::{
 mod starts;
 mod ends;
 mod rules;
+mod monitors;
 mod resources;
 
 /// The events, in order: "+a" when `a` starts, "-a" when it stops in good order, "~a" when its

@@ -155,7 +155,8 @@ impl<I: Interface> This<I> {
     }
 
     /// Calls [`Life::down`](crate::Life::down) once when `actor` ends; soon, if it has ended
-    /// already. Monitoring an actor twice calls it twice.
+    /// already. Monitoring an actor twice calls it twice. A restart of a supervised actor ends the
+    /// monitors that it has set: the next life sets its own.
     ///
     /// # Errors
     /// When `actor` has too many watchers.
@@ -163,6 +164,14 @@ impl<I: Interface> This<I> {
         let number = fresh_number();
         let whom: Arc<dyn AnyActor> = self.mailbox.clone();
         let watcher = Watcher { number, kind: WatcherKind::Monitor(Arc::downgrade(&whom)) };
+        let watched = Arc::downgrade(actor.actor_cell());
+        self.mailbox.control().add_monitor(
+            number,
+            Box::new(move || {
+                let watcher = watched.upgrade().and_then(|actor| actor.control().unwatch(number));
+                drop(watcher);
+            }),
+        );
         match actor.actor_cell().control().watch(watcher) {
             Ok(None) => {}
             Ok(Some(reason)) => {
@@ -172,7 +181,7 @@ impl<I: Interface> This<I> {
                     &reason,
                 )));
             }
-            Err(_) => return Err(TooManyWatchers),
+            Err(_) => return Err(self.not_monitored(number)),
         }
         Ok(Monitor(number))
     }
@@ -208,6 +217,7 @@ impl<I: Interface> This<I> {
             Err(None) => {
                 let reason = Reason::Unreachable(NOT_KNOWN.into());
                 let down = Down::elsewhere(number, actor.as_ref().target().clone(), &reason, None);
+                self.mailbox.control().add_monitor(number, Box::new(|| {}));
                 self.mailbox.order(ControlMessage::Down(down));
                 return Ok(Monitor(number));
             }
@@ -215,6 +225,13 @@ impl<I: Interface> This<I> {
         let whom: Arc<dyn AnyActor> = self.mailbox.clone();
         let (whom, target) = (Arc::downgrade(&whom), route.target().clone());
         let (told, its_route) = (target.clone(), Arc::downgrade(route));
+        let watched = its_route.clone();
+        self.mailbox.control().add_monitor(
+            number,
+            Box::new(move || {
+                watched.upgrade().inspect(|route| route.unwatch_end(number));
+            }),
+        );
         let watcher = Box::new(move |reason: &Reason| {
             if let Some(whom) = whom.upgrade() {
                 let peer = its_route.upgrade().and_then(|route| route.peer());
@@ -227,9 +244,14 @@ impl<I: Interface> This<I> {
                 let down = Down::elsewhere(number, target, &route.end_reason(), route.peer());
                 self.mailbox.order(ControlMessage::Down(down));
             }
-            Err(NotWatched::TooMany) => return Err(TooManyWatchers),
+            Err(NotWatched::TooMany) => return Err(self.not_monitored(number)),
         }
         Ok(Monitor(number))
+    }
+
+    fn not_monitored(&self, number: u64) -> TooManyWatchers {
+        self.mailbox.control().remove_monitor(number);
+        TooManyWatchers
     }
 
     /// Removes a monitor of [`monitor_ref`](Self::monitor_ref): `down` is no longer called for it,
@@ -245,6 +267,7 @@ impl<I: Interface> This<I> {
     }
 
     fn forget_down(&self, monitor: Monitor) {
+        self.mailbox.control().remove_monitor(monitor.0);
         let is_it = |order: &ControlMessage| matches!(order, ControlMessage::Down(down) if down.monitor == monitor);
         self.mailbox.control().forget(is_it);
     }

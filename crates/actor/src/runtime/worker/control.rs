@@ -70,6 +70,8 @@ fn handle_control<A: Actor>(
             ControlMessage::Resume => *suspended = false,
             ControlMessage::Unstash => unstashed.append(&mut mailbox.take_stash()),
             ControlMessage::Summary(summary) => summary.answer(|| actor.summary()),
+            // A monitor of an earlier life says nothing to this one.
+            ControlMessage::Down(down) if !control.remove_monitor(down.monitor.0) => {}
             ControlMessage::Down(down) => caught(|| actor.down(&this, down))?,
             ControlMessage::Exit(exit) => {
                 untie(&**mailbox, &exit);
