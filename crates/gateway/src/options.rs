@@ -133,7 +133,8 @@ impl GatewayOptions {
     }
 
     /// The time within which the head of a request must be complete, from when the client has read the
-    /// last answer, so also that of an idle connection: 60 s by default. The first head of a connection has 5 s at most.
+    /// last answer, so also that of an idle connection: 60 s by default. The first head of a connection has
+    /// 5 s at most.
     #[must_use]
     pub fn head_time(mut self, limit: Duration) -> GatewayOptions {
         self.head_time = Some(limit);

@@ -165,22 +165,30 @@ impl Handle {
 
     /// Waits until the actor has ended and returns the reason. Any number of tasks may wait.
     pub async fn ended(&self) -> Reason {
-        let waiting = EndWaiter { handle: self, number: fresh_number() };
+        let waiting = EndWaiter::of(self.clone());
         poll_fn(|context| waiting.poll(context.waker())).await
     }
 }
 
 /// A task that waits for an end; dropping it removes its watch.
-struct EndWaiter<'a> {
-    handle: &'a Handle,
+#[derive(Debug)]
+pub(crate) struct EndWaiter {
+    handle: Handle,
     number: u64,
 }
 
-impl EndWaiter<'_> {
-    fn poll(&self, waker: &Waker) -> Poll<Reason> {
-        let control = self.handle.0.control();
+impl EndWaiter {
+    pub(crate) fn of(handle: Handle) -> EndWaiter {
+        EndWaiter { handle, number: fresh_number() }
+    }
+
+    pub(crate) fn control(&self) -> &Control {
+        self.handle.0.control()
+    }
+
+    pub(crate) fn poll(&self, waker: &Waker) -> Poll<Reason> {
         let watcher = Watcher { number: self.number, kind: WatcherKind::Waker(waker.clone()) };
-        match control.watch(watcher) {
+        match self.control().watch(watcher) {
             Ok(None) => Poll::Pending,
             Ok(Some(reason)) => Poll::Ready(reason),
             // There are too many watchers to add this one: poll again.
@@ -192,9 +200,9 @@ impl EndWaiter<'_> {
     }
 }
 
-impl Drop for EndWaiter<'_> {
+impl Drop for EndWaiter {
     fn drop(&mut self) {
-        self.handle.0.control().unwatch(self.number);
+        self.control().unwatch(self.number);
     }
 }
 

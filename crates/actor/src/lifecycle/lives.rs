@@ -10,9 +10,8 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
-use crate::lifecycle::control::{Watcher, WatcherKind};
 use crate::lifecycle::current::current_number;
-use crate::lifecycle::handle::{Handle, fresh_number};
+use crate::lifecycle::handle::{EndWaiter, Handle};
 use crate::reason::Reason;
 
 /// Removes a monitor from the actor that it watches.
@@ -85,9 +84,8 @@ impl Lives {
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct OwnerEnd {
-    actor: Handle,
+    actor: EndWaiter,
     life: Option<u64>,
-    number: u64,
 }
 
 impl OwnerEnd {
@@ -95,7 +93,7 @@ impl OwnerEnd {
     pub fn of(actor: Handle) -> OwnerEnd {
         let is_own = current_number() == Some(actor.number());
         let life = if is_own { actor.actor_cell().control().own() } else { None };
-        OwnerEnd { actor, life, number: fresh_number() }
+        OwnerEnd { actor: EndWaiter::of(actor), life }
     }
 }
 
@@ -103,17 +101,11 @@ impl Future for OwnerEnd {
     type Output = Reason;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Reason> {
-        let control = self.actor.actor_cell().control();
-        let waker = context.waker().clone();
-        let watcher = Watcher { number: self.number, kind: WatcherKind::Waker(waker) };
-        match control.watch(watcher) {
-            Ok(None) => {}
-            Ok(Some(reason)) => return Poll::Ready(reason),
-            // There are too many watchers to add this one: poll again.
-            Err(_) => context.waker().wake_by_ref(),
+        if let Poll::Ready(reason) = self.actor.poll(context.waker()) {
+            return Poll::Ready(reason);
         }
         // After the registration, so that an end in between wakes the task.
-        match self.life.and_then(|life| control.end_of_life(life)) {
+        match self.life.and_then(|life| self.actor.control().end_of_life(life)) {
             Some(reason) => Poll::Ready(reason),
             None => Poll::Pending,
         }
@@ -122,10 +114,8 @@ impl Future for OwnerEnd {
 
 impl Drop for OwnerEnd {
     fn drop(&mut self) {
-        let control = self.actor.actor_cell().control();
-        drop(control.unwatch(self.number));
         if self.life.is_some() {
-            control.let_go();
+            self.actor.control().let_go();
         }
     }
 }
