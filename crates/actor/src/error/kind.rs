@@ -158,7 +158,8 @@ impl CallErrorKind {
             }
             K::Timeout(_) => "see what the actor is busy with, or give it more time",
             K::Overloaded => {
-                "the target makes no progress: look for handlers that wait in a circle"
+                "raise the limit that the error names; if it names none, try again later, and look for \
+                 handlers that wait in a circle"
             }
             K::NoSuchActor => "check the name, and that the node exports it",
             K::NoSuchMethod => "ask the actor what it understands: `wigwag describe ADDRESS`",
@@ -190,7 +191,7 @@ impl fmt::Display for CallErrorKind {
             K::Timeout(limit) => return write!(f, "no answer within {limit:?}"),
             K::Application(code) => return write!(f, "the actor answers with error 0x{code:04x}"),
             K::Full => "no room for the message",
-            K::Overloaded => "the target is overloaded and makes no progress",
+            K::Overloaded => "the target is overloaded",
             K::NoSuchActor => "no actor of that name is exported there",
             K::NoSuchMethod => "the actor has no such method",
             K::BadArguments => "the method takes other arguments",

@@ -46,6 +46,11 @@ impl SendHalf {
         self.windows.open(self.peer.channels_max)
     }
 
+    /// Channels to the peer that may be open at the same time.
+    pub fn channels_max(&self) -> u64 {
+        self.peer.channels_max
+    }
+
     /// Handles ATTACHED: the channel may use units up to `limit`.
     pub fn attached(&mut self, channel: u64, limit: u64) {
         if let Some(window) = self.window(channel) {

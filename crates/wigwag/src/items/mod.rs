@@ -204,7 +204,8 @@ impl<'a, T: for<'b> Decode<'b> + Send + 'static> Decode<'a> for Items<T> {
         Ok(Items::new(match ReceivedItems::open(&session, number)? {
             Some(items) => Source::Session(Box::new(items), |reader| T::decode(reader)),
             None => {
-                let why = "this node has no room for another stream";
+                let why = "the streams that its node reads take all the room that they may: end some, or raise \
+                           `NodeOptions::peer_memory` there";
                 session.refuse_streams(&[number], CallErrorKind::Overloaded, why);
                 Source::Failed((CallErrorKind::Overloaded, why.into()))
             }

@@ -47,7 +47,7 @@ impl ClientIdentity {
         match self.place.identity().admits(clock::now) {
             true => Ok(()),
             false => {
-                let text = "the caller makes more calls a second than it may";
+                let text = "the caller makes more calls a second than `IdentityLimits::calls_per_second` allows";
                 Err(Failure::call(CallErrorKind::Overloaded, text))
             }
         }

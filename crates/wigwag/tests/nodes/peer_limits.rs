@@ -90,6 +90,8 @@ async fn a_peer_gets_references_to_as_many_actors_as_the_node_allows() {
         let one_more = format!("{address}/clock-{most}");
         let error = node.actor::<Clock>(&one_more).await.map(drop).unwrap_err();
         assert_eq!(error.call_error(), Some(CallErrorKind::Overloaded));
+        let limit = format!("{most} references to actors in a session");
+        assert!(error.to_string().contains(&limit), "{error}");
         drop(fetched.pop());
         // The channel is free as soon as the peer has handled what was sent on it.
         let again = async {

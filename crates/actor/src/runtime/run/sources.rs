@@ -159,7 +159,8 @@ impl<'a, M> EncodedCalls<'a, M> {
             return false;
         }
         self.owner.discarded(call.arguments, CallErrorKind::Overloaded);
-        let why = "the caller makes more calls a second than it may";
+        let why =
+            "the caller makes more calls a second than `IdentityLimits::calls_per_second` allows";
         match reply.is_wanted() {
             true => reply.fail(CallErrorKind::Overloaded, why),
             false => {

@@ -109,7 +109,8 @@ impl Channel {
         };
         let Some((items, window)) = Items::open(&self.session, &self.target, asker, ahead) else {
             self.close_slot(asker.0, asker.1);
-            let text = "all room for the items of streams is taken";
+            let text = "the streams of this node take all the room that they may: read them, end some, or raise \
+                        `NodeOptions::peer_memory`";
             let error = CallError::new(CallErrorKind::Overloaded, &self.target);
             return Attempt::Failed(Box::new(error.with_detail(text)));
         };

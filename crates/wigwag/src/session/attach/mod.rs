@@ -150,8 +150,12 @@ impl Session {
         let mut sending = self.sending();
         sending.check(target)?;
         let Some(channel) = sending.sender.open_channel() else {
-            return Err(CallError::new(CallErrorKind::Overloaded, target)
-                .with_detail("the peer accepts no more channels"));
+            let detail = format!(
+                "its node allows a peer {} references to actors in a session: raise \
+                 `NodeOptions::actors_per_peer` or `IdentityLimits::channels` there",
+                sending.sender.channels_max()
+            );
+            return Err(CallError::new(CallErrorKind::Overloaded, target).with_detail(&detail));
         };
         let at = channel as usize;
         if sending.channels.len() == at {
