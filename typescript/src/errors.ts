@@ -99,11 +99,11 @@ export class Closed extends /* @__PURE__ */ define("Closed", "network",
 
 /** The node could not be reached, or has refused this client. */
 export class ConnectFailed extends /* @__PURE__ */ define("ConnectFailed", "network",
-  "the node was not reached; look at the address and whether the node is up") {}
+  "the node was not reached; check the address, and that it is up") {}
 
 /** The node demands an identity, or does not accept the one of this client. */
 export class AccessDenied extends /* @__PURE__ */ define("AccessDenied", "caller",
-  "the node does not accept this client; connect with a key or token that it knows") {}
+  "the node does not accept this client; use a key or token that it knows") {}
 
 /** The two sides do not speak the same protocol, or one of them has broken a rule of it. */
 export class ProtocolMismatch extends /* @__PURE__ */ define("ProtocolMismatch", "node",

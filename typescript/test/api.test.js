@@ -7,6 +7,7 @@ import * as wigwag from "../dist/index.js";
 import { ask, ItemStream } from "../dist/api/calls.js";
 import { after as timer } from "../dist/api/timer.js";
 import { PIPES } from "../dist/wire/opening.js";
+import WebSocket from "ws";
 import { startGateway } from "./support/gateway.js";
 import { startRelay } from "./support/relay.js";
 import { startService } from "./support/service.js";
@@ -525,6 +526,19 @@ test("the client falls back to long poll where WebSockets are refused, and sends
   await other.close();
   assert.deepEqual([...gateway.tokens], ["Bearer secret"]);
   await gateway.stop();
+});
+
+test("a gateway that does not accept the token of a client is told from one that is not reached", async () => {
+  const denied = (error) => error instanceof wigwag.AccessDenied && error.fault === "caller" && /401/.test(error.text);
+  await assert.rejects(connect(service.http, { token: "wrong" }), denied);
+  await assert.rejects(connect(`${service.http.replace(/^http/, "ws")}/session`, { token: "wrong" }), denied);
+  // As in a browser, whose class does not see the answer to its request.
+  class Blind extends WebSocket {
+    constructor(url, protocols) {
+      super(url, protocols, { headers: { authorization: "Bearer wrong" } });
+    }
+  }
+  await assert.rejects(connect(service.http, { token: "wrong", WebSocket: Blind }), denied);
 });
 
 test("an address where nothing listens, or of no known form, is refused with the reason", async () => {

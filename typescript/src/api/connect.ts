@@ -37,6 +37,7 @@ export function connect(address: string | URL, options: ConnectOptions = {}): Pr
     atLeast(0, "heartbeat", options.heartbeat);
     const choice = new Choice(String(address), globalThis.location?.href);
     const whys: string[] = [];
+    let Failure: new (detail: errors.ErrorDetail) => errors.WigwagError = errors.ConnectFailed;
     const aborted = () => {
       first.ended(new errors.Cancelled({ cause: signal?.reason, mayBeHandled: false }));
       node.abandon();
@@ -55,7 +56,7 @@ export function connect(address: string | URL, options: ConnectOptions = {}): Pr
         if (first.isOver) return;
         over();
         const isRefusal = error.number! < 0x0300;
-        reject(isRefusal || whys.length === 0 ? error : new errors.ConnectFailed({ text: whys.join("; then "), cause: error }));
+        reject(isRefusal || whys.length === 0 ? error : new Failure({ text: whys.join("; then "), cause: error }));
       },
     };
     const over = () => {
@@ -73,6 +74,7 @@ export function connect(address: string | URL, options: ConnectOptions = {}): Pr
       choice,
       {
         token: options.token,
+        denied: () => (Failure = errors.AccessDenied),
         fetch: options.fetch ?? globalThis.fetch.bind(globalThis),
         webSocket: options.WebSocket as SocketClass | undefined,
       },

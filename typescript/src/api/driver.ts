@@ -65,7 +65,7 @@ export class Driver {
     // A carrier may fail within its constructor, before it is known here.
     const later = (act: () => void) => (carrier === undefined ? queueMicrotask(() => live() && act()) : live() && act());
     let carrier: Carrier | undefined;
-    this.#dialing = setTimeout(() => this.#lost("the connection was not opened within 5 s"), DIAL_MS);
+    this.#dialing = setTimeout(() => this.#lost("not opened within 5 s"), DIAL_MS);
     try {
       carrier = dial(
         { ...this.options, url },
@@ -78,7 +78,7 @@ export class Driver {
     } catch (error) {
       carrier = { send: () => {}, close: () => {}, abort: () => {} };
       this.#carrier = carrier;
-      return this.#lost(error instanceof Error ? error.message : String(error));
+      return this.#lost(String(error));
     }
     this.#carrier = carrier;
   }

@@ -26,6 +26,8 @@ export interface CarrierOptions {
   /** For the header `Authorization`, where the carrier can send one. */
   token: string | undefined;
   fetch: typeof fetch;
+  /** The gateway does not accept the token, or wants one. */
+  denied(): void;
   /** A class like the browser's `WebSocket`. */
   webSocket: SocketClass | undefined;
 }
@@ -43,5 +45,11 @@ export interface Socket {
   close(): void;
 }
 
-/** `headers` are for a class that can send them; a browser's cannot. */
-export type SocketClass = new (url: string, protocols: string[], headers?: { headers: Record<string, string> }) => Socket;
+/** What is for a class that can send headers, and sees the answer to its request; a browser's cannot. */
+export interface SocketOptions {
+  headers: Record<string, string>;
+  /** The request was answered with 401. */
+  denied?(): void;
+}
+
+export type SocketClass = new (url: string, protocols: string[], options?: SocketOptions) => Socket;

@@ -40,7 +40,7 @@ export class Choice {
       return;
     }
     if (!/^https?:/.test(url.protocol)) {
-      throw new TypeError(`${address}: an address begins with ws://, wss://, http:// or https://`);
+      throw new TypeError(`${address}: an address begins with ws:, wss:, http: or https:`);
     }
     const path = url.pathname.replace(/\/+$/, "");
     url.pathname = path.endsWith("/session") ? path : `${path}/session`;
@@ -90,7 +90,7 @@ function dialLongPoll(options: CarrierOptions, events: CarrierEvents): Carrier {
   const loaded = import("./long_poll.js").then(({ dialLongPoll }) => {
     if (!isOver) carrier = dialLongPoll(options, events);
   });
-  loaded.catch((error: unknown) => !isOver && events.closed(`long poll could not be loaded: ${String(error)}`));
+  loaded.catch((error: unknown) => !isOver && events.closed(`long poll could not be loaded: ${error}`));
   const end = (how: "close" | "abort") => () => {
     isOver = true;
     carrier?.[how]();

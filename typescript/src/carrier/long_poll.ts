@@ -65,6 +65,7 @@ class LongPoll implements Carrier {
   async run(): Promise<void> {
     try {
       const created = await this.#request("POST", this.options.url);
+      if (created.status === 401) this.options.denied();
       if (created.status !== 201) throw new Error(`${this.options.url} was answered with ${created.status}`);
       const { id } = (await created.json()) as { id: unknown };
       if (typeof id !== "string") throw new Error("the gateway has named no carrier");

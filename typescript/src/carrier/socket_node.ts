@@ -9,7 +9,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import type { Duplex } from "node:stream";
-import type { Socket } from "./carrier.js";
+import type { Socket, SocketOptions } from "./carrier.js";
 
 const GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 /** The longest message of a session, with room for the header of PAIR1. */
@@ -35,12 +35,12 @@ export class NodeSocket implements Socket {
   #rest: Buffer = Buffer.alloc(0);
   #fragments: Buffer[] = [];
 
-  constructor(url: string, protocols: string[], options: { headers?: Record<string, string> } = {}) {
+  constructor(url: string, protocols: string[], options?: SocketOptions) {
     const key = randomBytes(16).toString("base64");
     const target = new URL(url.replace(/^ws/, "http"));
     const request = target.protocol === "https:" ? httpsRequest : httpRequest;
     const headers = {
-      ...options.headers,
+      ...options?.headers,
       connection: "Upgrade",
       upgrade: "websocket",
       "sec-websocket-version": "13",
@@ -51,6 +51,7 @@ export class NodeSocket implements Socket {
     this.#request = sent;
     sent.on("response", (response) => {
       response.resume();
+      if (response.statusCode === 401) options?.denied?.();
       this.#over(1006, `the upgrade was refused with ${response.statusCode}`);
     });
     sent.on("error", (error) => this.#over(1006, error.message));

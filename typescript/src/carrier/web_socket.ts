@@ -8,11 +8,12 @@ const PROTOCOL = "pair1.sp.nanomsg.org";
 export function dialWebSocket(options: CarrierOptions, events: CarrierEvents): Carrier {
   const Class = options.webSocket ?? (systemSocket() as SocketClass);
   let isOver = false;
-  const { token, url } = options;
+  const { denied, token, url } = options;
   const headers: Record<string, string> = token ? { authorization: `Bearer ${token}` } : {};
-  // The browser's class takes two arguments, and ignores what is behind them.
+  // The browser's class takes two arguments, and ignores what is behind them: it does not tell either why
+  // an upgrade was refused.
   const inQuery = token && !sendsHeaders ? `${url.includes("?") ? "&" : "?"}access_token=${encodeURIComponent(token)}` : "";
-  const socket = new Class(url + inQuery, [PROTOCOL], { headers });
+  const socket = new Class(url + inQuery, [PROTOCOL], { denied, headers });
   socket.binaryType = "arraybuffer";
   socket.onopen = () => {
     if (!isOver) events.opened();

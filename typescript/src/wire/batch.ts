@@ -88,7 +88,7 @@ export function callsOf(type: number, body: Uint8Array): InboundCall[] {
   }
   const items = runItems(rest);
   if (isAsk && (slot + items.length > SLOTS_MAX || generation >= 2 ** 32)) {
-    throw new Broken(Code.Protocol, "the slots and the generation of a run are within their limits");
+    throw new Broken(Code.Protocol, "slots and generations are within their limits");
   }
   return items.map((item, at) => {
     const call = new Reader(item);
