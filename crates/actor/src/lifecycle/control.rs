@@ -41,6 +41,8 @@ pub(crate) enum ControlMessage {
     Exit(Exit),
     /// Run a closure on the actor's state.
     Visit(Visit),
+    /// Run a closure on the state of the life with this number, and on that of no later one.
+    VisitInLife(u64, Visit),
 }
 
 /// A closure that runs on an actor's state between two of its calls.

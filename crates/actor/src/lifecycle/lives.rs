@@ -2,8 +2,9 @@
 //!
 //! A restarted actor has several lives behind one mailbox. A resource that its handlers and hooks open
 //! for it, such as a listener or a child process, belongs to the life in which it was opened: the next
-//! one knows nothing of it and opens its own. So do the monitors that it sets. The next life begins when all of that is gone, because it
-//! may need the same address.
+//! one knows nothing of it and opens its own. So do the monitors that it sets, and the futures that it
+//! awaits beside its calls. The next life begins when all of that is gone, because it may need the same
+//! address.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -94,6 +95,11 @@ impl OwnerEnd {
         let is_own = current_number() == Some(actor.number());
         let life = if is_own { actor.actor_cell().control().own() } else { None };
         OwnerEnd { actor: EndWaiter::of(actor), life }
+    }
+
+    /// The number of the life that owns the thing; `None` if it belongs to the actor.
+    pub(crate) fn life(&self) -> Option<u64> {
+        self.life
     }
 }
 

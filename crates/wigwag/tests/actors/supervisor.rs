@@ -19,6 +19,7 @@ mod ends;
 mod rules;
 mod monitors;
 mod resources;
+mod later;
 
 /// The events, in order: "+a" when `a` starts, "-a" when it stops in good order, "~a" when its
 /// state is dropped.

@@ -4,17 +4,17 @@ mod links;
 
 use std::fmt;
 use std::future::Future;
-use std::pin::pin;
 use std::sync::Arc;
 
 use tokio::task::AbortHandle;
 use wigwag_wire::Encode;
 
 use crate::error::{CallError, CallErrorKind};
-use crate::lifecycle::control::{ControlMessage, Watcher, WatcherKind};
+use crate::lifecycle::control::{ControlMessage, Visit, Watcher, WatcherKind};
 use crate::lifecycle::current::{call_owner, current_actor};
 use crate::lifecycle::end_watchers::NotWatched;
 use crate::lifecycle::handle::{AnyActor, Handle, fresh_number};
+use crate::lifecycle::lives::OwnerEnd;
 use crate::lifecycle::monitor::{Down, Monitor, TooManyWatchers};
 use crate::mailbox::Mailbox;
 use crate::reason::Reason;
@@ -98,6 +98,9 @@ impl<I: Interface> This<I> {
     /// The future ends with the actor. Dropping the returned handle changes nothing; aborting it
     /// ends the future at once.
     ///
+    /// A restart of a supervised actor ends what its handlers and hooks have begun in this way: the
+    /// next life starts when the futures are gone, and `then` never runs with its state.
+    ///
     /// Many may run side by side, each with `Responder` answers of its own: bound them as you would
     /// bound a queue.
     ///
@@ -113,21 +116,24 @@ impl<I: Interface> This<I> {
         T: Send + 'static,
     {
         let mailbox = Arc::downgrade(&self.mailbox);
-        let handle = self.handle();
+        let mut owner_end = OwnerEnd::of(self.handle());
         let work = async move {
-            let ended = pin!(handle.ended());
             let outcome = tokio::select! {
                 // A fixed order, so that a test that fixes all other orders is repeatable.
                 biased;
                 outcome = future => outcome,
-                _ = ended => return,
+                _ = &mut owner_end => return,
             };
             let Some(mailbox) = mailbox.upgrade() else { return };
-            mailbox.order(ControlMessage::Visit(Box::new(|actor| {
+            let visit: Visit = Box::new(|actor| {
                 if let Some(actor) = actor.downcast_mut() {
                     then(actor, outcome);
                 }
-            })));
+            });
+            mailbox.order(match owner_end.life() {
+                Some(life) => ControlMessage::VisitInLife(life, visit),
+                None => ControlMessage::Visit(visit),
+            });
         };
         tokio::spawn(in_turns(work)).abort_handle()
     }

@@ -77,7 +77,11 @@ fn handle_control<A: Actor>(
                 untie(&**mailbox, &exit);
                 caught(|| actor.exited(&this, exit))??;
             }
-            ControlMessage::Visit(visit) => {
+            // It was to run with the state of an earlier life.
+            ControlMessage::VisitInLife(life, visit) if control.end_of_life(life).is_some() => {
+                caught(|| drop(visit))?;
+            }
+            ControlMessage::Visit(visit) | ControlMessage::VisitInLife(_, visit) => {
                 let any: &mut dyn Any = actor;
                 caught(|| visit(any))?;
             }
