@@ -6,6 +6,7 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, Weak};
 
 use tokio::runtime::{Builder, Handle};
+use tokio::sync::oneshot::{self, error::TryRecvError};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use wigwag_actor::turn;
@@ -19,8 +20,9 @@ use crate::session::Session;
 
 static NODES: Mutex<Vec<Weak<Inner>>> = Mutex::new(Vec::new());
 
-/// Tasks that close dropped nodes in the background.
-static CLOSING: Mutex<Vec<JoinHandle<()>>> = Mutex::new(Vec::new());
+/// The ends of the tasks that close dropped nodes in the background: each task has the sender, and
+/// drops it. A handle of the task would keep its runtime after the end of both, with descriptors.
+static CLOSING: Mutex<Vec<oneshot::Receiver<()>>> = Mutex::new(Vec::new());
 
 /// Registers a node, so that it is closed when `#[wigwag::main]` ends.
 pub(crate) fn register(node: &Arc<Inner>) {
@@ -45,13 +47,15 @@ pub(crate) fn close_in_background(runtime: &Handle, sessions: Vec<Arc<Session>>)
     if sessions.is_empty() {
         return;
     }
-    let task = runtime.spawn(async move {
+    let (ends, ended) = oneshot::channel();
+    runtime.spawn(async move {
+        let _ends = ends;
         let end = Instant::now() + DROP_WAIT;
         close_sessions(sessions, end, "this node was dropped").await;
     });
     let mut closing = lock(&CLOSING);
-    closing.retain(|task| !task.is_finished());
-    closing.push(task);
+    closing.retain_mut(|ended| matches!(ended.try_recv(), Err(TryRecvError::Empty)));
+    closing.push(ended);
 }
 
 /// Spawns a task on the current tokio runtime whose polls are turns: what the task sends during one
@@ -136,10 +140,43 @@ pub fn run_main<F: Future>(options: MainOptions, main: F) -> F::Output {
             }
         }
         let closing = std::mem::take(&mut *lock(&CLOSING));
-        for task in closing {
-            // A task that panicked has ended too.
-            let _ = task.await;
+        for ended in closing {
+            // Nothing is sent: a task that has ended, or has panicked, is the end of the channel.
+            let _ = ended.await;
         }
         output
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    /// A runtime keeps its hooks as long as anything keeps the runtime.
+    #[test]
+    fn nothing_keeps_the_runtime_of_a_node_that_was_dropped() {
+        let kept = Arc::new(());
+        let hook = kept.clone();
+        let mut builder = Builder::new_multi_thread();
+        builder.worker_threads(1).enable_all().on_thread_park(move || {
+            let _ = &hook;
+        });
+        let runtime = builder.build().unwrap();
+        // It has the hook too.
+        drop(builder);
+        runtime.block_on(async {
+            let [service, client] = [(); 2].map(|()| Node::new());
+            let bound = service.listen("tcp://127.0.0.1:0").await.unwrap();
+            client.connect(&bound.to_string()).await.unwrap();
+        });
+        drop(runtime);
+        // Another thread may hold a session for a moment.
+        let end = std::time::Instant::now() + Duration::from_secs(20);
+        while Arc::strong_count(&kept) > 1 {
+            assert!(std::time::Instant::now() < end, "something keeps the runtime");
+            std::thread::yield_now();
+        }
+    }
 }
