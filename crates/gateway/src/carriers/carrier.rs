@@ -4,6 +4,7 @@
 //! another one. So nothing is sent twice on it, and each request says how many bytes came before.
 
 use std::collections::HashMap;
+use std::future::ready;
 use std::io::{self, IoSlice};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -158,11 +159,16 @@ impl Carrier {
             Ok(read) => read?,
             Err(_) => return Ok(None),
         }
-        // And all others that are there already.
+        // And all others that are there already. Nothing waits between a read and the answer: a
+        // request that is given up in between would take bytes along that no other one is told of.
         while bytes.len() < CARRIER_BYTES_MAX {
             bytes.reserve((CARRIER_BYTES_MAX - bytes.len()).min(64 * 1024));
-            let more = timeout(Duration::ZERO, down.reader.read_buf(&mut bytes)).await;
-            if !matches!(more, Ok(Ok(1..))) {
+            let more = tokio::select! {
+                biased;
+                more = down.reader.read_buf(&mut bytes) => more,
+                () = ready(()) => break,
+            };
+            if !matches!(more, Ok(1..)) {
                 break;
             }
         }
@@ -216,4 +222,36 @@ fn id() -> String {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).expect("the operating system has random numbers");
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{IpAddr, Ipv4Addr};
+    use std::pin::pin;
+
+    use super::*;
+    use crate::limits::POLL_TIME;
+
+    /// A request that its client gives up must not have taken bytes along, or the next one would have
+    /// those behind them in their place.
+    #[tokio::test]
+    async fn a_poll_waits_for_nothing_once_it_has_taken_bytes() {
+        let (arrivals, mut arrived) = mpsc::channel(1);
+        let carriers = Carriers::new(arrivals);
+        let peer = IpAddr::V4(Ipv4Addr::LOCALHOST).to_string();
+        let id = carriers.open(&Principal::Anonymous, &peer, |_| {}).expect("there is room");
+        let node = arrived.recv().await.expect("the carrier");
+        let carrier = carriers.find(&id, &Principal::Anonymous).expect("it is open");
+
+        let mut poll = pin!(carrier.poll(0, POLL_TIME));
+        for text in [&b"first"[..], b" second"] {
+            node.outlet.try_write(&[IoSlice::new(text)]).expect("there is room");
+        }
+        let answer = tokio::select! {
+            biased;
+            answer = &mut poll => answer,
+            () = ready(()) => panic!("it has taken bytes, and waits"),
+        };
+        assert_eq!(answer, Ok(Some(Bytes::from_static(b"first second"))));
+    }
 }
