@@ -16,6 +16,8 @@ fn code(error: &TlsError) -> Code {
         | TlsError::Missing { .. }
         | TlsError::Unusable { .. }
         | TlsError::KeyMismatch { .. }
+        | TlsError::EncryptedKey { .. }
+        | TlsError::UnsupportedKey { .. }
         | TlsError::NoClientAuthority
         | TlsError::NoRoots
         | TlsError::BadName { .. } => Code::Usage,

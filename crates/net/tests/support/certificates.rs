@@ -61,6 +61,11 @@ impl Authority {
         self.0.pem()
     }
 
+    /// The certificate of the authority, with its key, as if it were that of an end.
+    pub(crate) fn itself(&self) -> Issued {
+        Issued { chain: self.pem(), key: self.0.key().serialize_pem(), serial: 0 }
+    }
+
     pub(crate) fn issue(&self, request: Request) -> Issued {
         let Request { names, years, usages, serial } = request;
         let names: Vec<String> = names.iter().map(ToString::to_string).collect();

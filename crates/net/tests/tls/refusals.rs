@@ -9,6 +9,13 @@ use wigwag_net::{TlsClientConfig, TlsSource};
 use crate::certificates::{Authority, Issued, Request};
 use crate::ends::{Party, meet, tls_error, with_server};
 
+/// The lines of keys with a password, without their content, and a key of no kind.
+const ENCRYPTED_PKCS8: &str =
+    "-----BEGIN ENCRYPTED PRIVATE KEY-----\nMAA=\n-----END ENCRYPTED PRIVATE KEY-----\n";
+const ENCRYPTED_PKCS1: &str = "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\
+    DEK-Info: AES-128-CBC,00\n\nMAA=\n-----END RSA PRIVATE KEY-----\n";
+const DAMAGED_KEY: &str = "-----BEGIN PRIVATE KEY-----\nMAA=\n-----END PRIVATE KEY-----\n";
+
 /// A certificate that is refused, with the reason; the peer learns `told`.
 struct Row {
     name: &'static str,
@@ -121,6 +128,15 @@ async fn a_client_refuses_each_wrong_server_and_both_ends_say_why() {
 }
 
 #[tokio::test]
+async fn an_authority_that_listens_with_its_own_certificate_is_named_as_such() {
+    let party = Party::new();
+    let server = with_server(&party.authority.itself());
+    let [accepted, dialled] = refused(server, party.stranger()).await;
+    assert_eq!(dialled, Ok(TlsError::Untrusted(CertificateFault::OfAuthority)));
+    assert!(matches!(accepted, Ok(TlsError::RefusedByPeer(_))), "{accepted:?}");
+}
+
+#[tokio::test]
 async fn with_revocation_lists_an_authority_without_one_is_refused() {
     let party = Party::new();
     let other = Authority::new("another authority");
@@ -182,6 +198,14 @@ fn a_configuration_says_what_is_wrong_with_it() {
     assert!(matches!(unreadable, Some(TlsError::Unreadable { .. })), "{unreadable:?}");
     let broken = server(pem("-----BEGIN CERTIFICATE-----\n!\n-----END CERTIFICATE-----"), pem(key));
     assert!(matches!(broken, Some(TlsError::Unusable { .. })), "{broken:?}");
+
+    let place = || "the PEM text".to_owned();
+    for lines in [ENCRYPTED_PKCS8, ENCRYPTED_PKCS1] {
+        let encrypted = server(pem(chain), pem(lines));
+        assert_eq!(encrypted, Some(TlsError::EncryptedKey { place: place() }));
+    }
+    let unknown = server(pem(chain), pem(DAMAGED_KEY));
+    assert_eq!(unknown, Some(TlsError::UnsupportedKey { place: place() }));
 
     let none = wigwag_net::TlsServerConfig::builder().build().err();
     assert_eq!(none, Some(TlsError::NoServerCertificate));

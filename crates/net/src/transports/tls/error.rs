@@ -50,6 +50,18 @@ pub enum TlsError {
         /// The place of the private key.
         key: String,
     },
+    /// The private key is encrypted with a password.
+    #[error("the private key in {place} is encrypted with a password")]
+    EncryptedKey {
+        /// The file, or the bytes in memory.
+        place: String,
+    },
+    /// The private key is of a kind, or a length, that cannot be used, or it is damaged.
+    #[error("the private key in {place} is of a kind that cannot be used, or damaged")]
+    UnsupportedKey {
+        /// The file, or the bytes in memory.
+        place: String,
+    },
     /// Revocation lists of clients, for a listener that asks for no client certificates.
     #[error("revocation lists are of no use to a listener that asks for no client certificates")]
     NoClientAuthority,
@@ -118,6 +130,9 @@ pub enum CertificateFault {
     /// server's serverAuth.
     #[error("was not issued for this end of a connection (extended key usage)")]
     WrongPurpose,
+    /// It is the certificate of an authority itself.
+    #[error("is that of an authority, which proves no end of a connection")]
+    OfAuthority,
     /// Its authority has revoked it.
     #[error("is revoked")]
     Revoked,
@@ -168,6 +183,8 @@ impl TlsError {
             | TlsError::Missing { .. }
             | TlsError::Unusable { .. }
             | TlsError::KeyMismatch { .. }
+            | TlsError::EncryptedKey { .. }
+            | TlsError::UnsupportedKey { .. }
             | TlsError::NoClientAuthority
             | TlsError::BadName { .. }
             | TlsError::RefusedByPeer(_)
@@ -188,6 +205,12 @@ impl TlsError {
                 "check that it is the right file, in PEM, with the lines BEGIN and END"
             }
             TlsError::KeyMismatch { .. } => "give the key that the certificate was issued for",
+            TlsError::EncryptedKey { .. } => {
+                "decrypt it into a file that its owner alone can read: openssl pkey -in FILE -out NEW-FILE"
+            }
+            TlsError::UnsupportedKey { .. } => {
+                "use a key of Ed25519, of ECDSA P-256 or P-384, or of RSA with 2,048 to 4,096 bits"
+            }
             TlsError::NoClientAuthority => "give the authority of the clients as well",
             TlsError::NoRoots => "give the peer's authority, in `TlsClientConfig::builder`",
             TlsError::BadName { .. } => {
@@ -250,6 +273,9 @@ impl CertificateFault {
             CertificateFault::WrongPurpose => {
                 "issue it for clients if it is a dialer's, and for servers if it is a listener's"
             }
+            CertificateFault::OfAuthority => {
+                "issue one for the peer itself, with the basic constraint CA:FALSE"
+            }
             CertificateFault::Revoked => "issue a new certificate for the peer",
             CertificateFault::NoRevocationList => "give the list of that authority as well",
             CertificateFault::Other(_) => "look at the certificate, for example with openssl x509",
@@ -310,6 +336,10 @@ impl From<CertificateError> for CertificateFault {
             }
             Theirs::Revoked => CertificateFault::Revoked,
             Theirs::UnknownRevocationStatus => CertificateFault::NoRevocationList,
+            Theirs::Other(other) => match other.0.downcast_ref() {
+                Some(webpki::Error::CaUsedAsEndEntity) => CertificateFault::OfAuthority,
+                _ => CertificateFault::Other(other.to_string()),
+            },
             other => CertificateFault::Other(other.to_string()),
         }
     }

@@ -9,10 +9,14 @@ use rustls::RootCertStore;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer};
 
-use super::TlsError;
+use super::{TlsError, provider};
 
 /// Longest file that is read: the longest revocation lists of public authorities have some MiB.
 const FILE_BYTES_MAX: u64 = 32 * 1024 * 1024;
+
+/// Lines in PEM by which a private key with a password is known.
+const ENCRYPTED_KEY_LINES: [&[u8]; 2] =
+    [b"-----BEGIN ENCRYPTED PRIVATE KEY-----", b"Proc-Type: 4,ENCRYPTED"];
 
 /// A file or bytes with certificates, a private key or revocation lists. A file is read when the
 /// configuration is built, and again at each reload.
@@ -56,8 +60,28 @@ impl TlsSource {
 
     /// The first private key.
     pub(super) fn private_key(&self) -> Result<PrivateKeyDer<'static>, TlsError> {
-        let mut keys = self.items("private key", PrivateKeyDer::try_from)?;
+        let mut keys = self.items("private key", PrivateKeyDer::try_from).map_err(|error| {
+            match self.has_encrypted_key() {
+                true => TlsError::EncryptedKey { place: self.to_string() },
+                false => error,
+            }
+        })?;
         Ok(keys.swap_remove(0))
+    }
+
+    /// True if the text has the lines of a key with a password, of PKCS #8 or of OpenSSL's own form,
+    /// both of which look like no key, or like a damaged one, to a reader of keys without.
+    fn has_encrypted_key(&self) -> bool {
+        let has = |text: &[u8]| {
+            ENCRYPTED_KEY_LINES
+                .iter()
+                .any(|line| text.windows(line.len()).any(|part| part == *line))
+        };
+        match self {
+            TlsSource::File(path) => self.read(path).is_ok_and(|text| has(&text)),
+            TlsSource::Pem(text) => has(text),
+            TlsSource::Der(_) => false,
+        }
     }
 
     fn items<T: PemObject>(
@@ -163,7 +187,13 @@ impl Identity {
     pub(super) fn load(
         &self,
     ) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), TlsError> {
-        Ok((self.chain.certificates()?, self.key.private_key()?))
+        let (chain, key) = (self.chain.certificates()?, self.key.private_key()?);
+        // Asked first, because the later error does not tell the key from the certificate.
+        provider()
+            .key_provider
+            .load_private_key(key.clone_key())
+            .map_err(|_| TlsError::UnsupportedKey { place: self.key.to_string() })?;
+        Ok((chain, key))
     }
 
     /// The error of a certificate and key that rustls does not take.
