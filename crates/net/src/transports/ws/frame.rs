@@ -78,19 +78,22 @@ impl Head {
             return Err("a frame has a reserved opcode");
         };
         let is_last = first & 0x80 != 0;
-        let length = match second & 0x7f {
+        let (length, least) = match second & 0x7f {
             126 => {
                 let Some((length, behind)) = rest.split_first_chunk::<2>() else { return Ok(None) };
                 rest = behind;
-                u64::from(u16::from_be_bytes(*length))
+                (u64::from(u16::from_be_bytes(*length)), 126)
             }
             127 => {
                 let Some((length, behind)) = rest.split_first_chunk::<8>() else { return Ok(None) };
                 rest = behind;
-                u64::from_be_bytes(*length)
+                (u64::from_be_bytes(*length), 0x1_0000)
             }
-            short => u64::from(short),
+            short => (u64::from(short), 0),
         };
+        if length < least {
+            return Err("the length of a frame is not in its shortest form");
+        }
         if length >= 1 << 63 {
             return Err("the length of a frame has its highest bit set");
         }
@@ -204,6 +207,15 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_length_in_a_longer_form_than_it_needs_is_refused() {
+        let head = |form: u8, length: &[u8]| [&[0x82, form], length].concat();
+        let two = |length: u16| Head::parse(&head(126, &length.to_be_bytes())).is_err();
+        let eight = |length: u64| Head::parse(&head(127, &length.to_be_bytes())).is_err();
+        assert_eq!([0, 125, 126, 0xffff].map(two), [true, true, false, false]);
+        assert_eq!([0, 126, 0xffff, 0x1_0000].map(eight), [true, true, true, false]);
     }
 
     #[test]
