@@ -100,6 +100,20 @@ impl Options {
         names.dedup();
         names
     }
+
+    /// Whether the results of this run will have such a row, measured or not.
+    pub fn has_row(&self, workload: &str, cell: &str, participant: &str) -> bool {
+        let (entries, missing) = entries(self);
+        let is_measured = entries.iter().any(|entry| {
+            entry.cell.workload().name() == workload
+                && entry.cell_name() == cell
+                && entry.participant.name() == participant
+        });
+        let is_missing = missing.iter().any(|row| {
+            row.workload == workload && row.cell == cell && row.participant == participant
+        });
+        self.wants(cell) && (is_measured || is_missing)
+    }
 }
 
 /// Progress of a run.

@@ -373,9 +373,24 @@ fn a_condition_that_holds_fails_the_run() {
     };
     assert_eq!(run_with("counter/1 sender/raw.rate<1").code, Some(0));
     assert_eq!(run_with("counter/1 sender/raw.rate>1").code, Some(7));
-    let nothing = run_with("counter/2 senders/raw.rate>1");
+    // The counter has no round trip.
+    let nothing = run_with("counter/1 sender/raw.rtt_us>1");
     assert_eq!(nothing.code, Some(7), "{nothing:?}");
     assert_eq!(run_with("speed").code, Some(2));
+}
+
+#[test]
+fn a_condition_on_a_row_that_the_run_lacks_is_refused_before_the_run() {
+    let refused = |condition: &str, reason: &str| {
+        // This many rounds would outlast the test.
+        let words = ["lab", "run", "counter", "--quick", "--runs", "900", "--peers", "raw"];
+        let said = run(words.into_iter().chain(["--fail-if", condition]));
+        assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{said:?}");
+        assert!(said.err.contains(reason), "{said:?}");
+    };
+    refused("counter/1 sendr/raw.rate>1", "did you mean 1 sender");
+    refused("counter/1 sender/wigwag.rate>1", "this run has no row counter/1 sender/wigwag");
+    refused("remote/1 sender/raw.rate>1", "this run has no row remote/1 sender/raw");
 }
 
 #[test]

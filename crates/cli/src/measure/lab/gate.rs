@@ -1,9 +1,13 @@
 //! `--fail-if` of the lab: a condition on one figure of one row.
 
+use std::slice;
 use std::str::FromStr;
 
 use wigwag_lab::results::{Results, Row};
+use wigwag_lab::run::Options;
 
+use crate::exit::Failed;
+use crate::measure::lab::roster::{are_cells, usage};
 use crate::options::condition::{self, Comparison};
 
 /// Such as `remote/tell/wigwag.ratio_to_raw<0.5`.
@@ -67,6 +71,17 @@ impl FromStr for Gate {
 }
 
 impl Gate {
+    /// Refuses a condition on a row that the run will not have, before it measures for hours.
+    pub(super) fn check(&self, options: &Options) -> Result<(), Failed> {
+        let Gate { text, workload, cell, participant, .. } = self;
+        if options.has_row(workload, cell, participant) {
+            return Ok(());
+        }
+        are_cells(slice::from_ref(cell), &options.cell_names())?;
+        let row = format!("{workload}/{cell}/{participant}");
+        Err(usage(format!("--fail-if {text}: this run has no row {row}; see wigwag lab list")))
+    }
+
     /// Why it fails: the figure is so, or it is not there, which proves nothing.
     pub(super) fn fails(&self, results: &Results) -> Option<String> {
         let row = results.rows.iter().find(|row| {

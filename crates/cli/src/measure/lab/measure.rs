@@ -79,6 +79,7 @@ impl Measure {
             return Err(usage("--rate is for the workload http".to_owned()));
         }
         are_cells(&self.cells, &options.cell_names())?;
+        self.fail_if.iter().try_for_each(|gate| gate.check(&options))?;
         // Before the measurement, which may take hours.
         [&self.json, &self.html].into_iter().flatten().try_for_each(|path| is_writable(path))?;
         let stop = Arc::new(AtomicBool::new(false));
