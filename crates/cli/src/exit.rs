@@ -119,16 +119,29 @@ impl From<std::io::Error> for Failed {
     }
 }
 
+/// The transports of the command: all of the library but `inproc://`, which ends with the process.
+const SCHEMES: &str = "use tcp://, ipc://, abstract://, shm://, ws://, tls+tcp:// or wss://";
+
+/// The failure for an address that cannot be read. The hint of the library has forms that the
+/// command refuses.
+fn of_address(error: &NetError, hint: &str) -> Failed {
+    Failed::with_hint(Code::Usage, &error.kind.to_string(), &error.address, hint)
+}
+
 /// The failure that says more than the error itself.
 fn explained(error: &NetError) -> Option<Failed> {
     match &error.kind {
         NetErrorKind::Tls(tls) => Some(tls_failure(tls, &error.address)),
         NetErrorKind::BadAddress { .. } => {
-            let meant = ipv6::bracketed(&error.address)?;
+            let Some(meant) = ipv6::bracketed(&error.address) else {
+                let hint = "write it like tcp://127.0.0.1:7001 or ipc:///run/app.sock";
+                return Some(of_address(error, hint));
+            };
             let hint = format!("an IPv6 address has brackets: {meant}");
             let what = "the address is malformed: its host has colons";
             Some(Failed::with_hint(Code::Usage, what, &error.address, &hint))
         }
+        NetErrorKind::UnknownScheme => Some(of_address(error, SCHEMES)),
         _ => None,
     }
 }

@@ -141,10 +141,7 @@ impl Issue {
             quoted(&self.files.path(&format!("{stem}.pem"))),
             quoted(&self.files.path(&format!("{stem}.key")))
         );
-        let host = match first.parse() {
-            Ok(IpAddr::V6(address)) => format!("[{address}]"),
-            _ => first.clone(),
-        };
+        let host = host(self.names.iter().find(|name| !name.starts_with('*')).unwrap_or(first));
         print::line(&format!("wigwag rep tls+tcp://:7001 --echo {own} --tls-client-ca {ca}"));
         print::line(&format!("wigwag req tls+tcp://{host}:7001 hello {own} --tls-ca {ca}"));
         print::line(&format!("wigwag ask tls+tcp://{host}:7001/NAME METHOD {own} --tls-ca {ca}"));
@@ -254,6 +251,15 @@ fn validity(params: &mut CertificateParams, days: u32) -> Result<String, Failed>
     params.not_before = now - CLOCKS_DIFFER;
     params.not_after = now + Duration::days(days.into());
     Ok(params.not_after.date().to_string())
+}
+
+/// A host to dial, whose certificate has `name`; a wildcard stands for one label.
+fn host(name: &str) -> String {
+    match (name.parse(), name.strip_prefix('*')) {
+        (Ok(IpAddr::V6(address)), _) => format!("[{address}]"),
+        (_, Some(domain)) => format!("node1{domain}"),
+        _ => name.to_owned(),
+    }
 }
 
 /// The name of the files for a certificate of `name`.

@@ -34,6 +34,21 @@ fn addresses_within_one_process_are_refused_by_every_command() {
 }
 
 #[test]
+fn a_malformed_address_is_shown_forms_that_the_command_takes() {
+    for (at, hint) in [
+        ("tcp://127.0.0.1", "write it like tcp://127.0.0.1:7001 or ipc:///run/app.sock"),
+        ("gopher://127.0.0.1:1", "use tcp://, ipc://, abstract://, shm://, ws://, tls+tcp://"),
+    ] {
+        for words in [&["req", at, "hi"][..], &["pull", at], &["ask", &format!("{at}/sum"), "add"]]
+        {
+            let said = run(words.iter().copied());
+            hinted(&said, 2, "", hint);
+            assert!(!said.err.contains("inproc"), "{said:?}");
+        }
+    }
+}
+
+#[test]
 fn an_ipv6_address_without_brackets_is_shown_with_them() {
     for words in [["req", "tcp://::1:7927", "x"], ["rep", "tcp://::1:7927", "--echo"]] {
         let said = run(words);

@@ -109,6 +109,22 @@ fn an_authority_and_its_certificates_are_written_once_and_keys_are_private() {
 }
 
 #[test]
+fn the_commands_for_a_certificate_with_a_wildcard_dial_a_name_that_it_covers() {
+    let folder = Folder::empty("wildcard");
+    assert_eq!(folder.cert(&["new-ca"]).code, Some(0));
+    let dials = |names: &[&str], host: &str| {
+        let issued = folder.cert(&[&["issue", "--force"], names].concat());
+        assert_eq!(issued.code, Some(0), "{issued:?}");
+        let shown = issued.out.matches("tls+tcp://").count();
+        let dialled = issued.out.matches(&format!(" tls+tcp://{host}:7001")).count();
+        assert_eq!((shown, dialled), (3, 2), "{issued:?}");
+    };
+    dials(&["*.example.com"], "node1.example.com");
+    dials(&["*.example.com", "db.example.com"], "db.example.com");
+    dials(&["::1", "*.example.com"], "[::1]");
+}
+
+#[test]
 fn a_request_with_certificates_is_answered_and_one_without_learns_why() {
     let folder = Folder::new("sockets");
     let (ca, identity) = (folder.file("ca.pem"), folder.identity());
