@@ -28,9 +28,8 @@ pub struct Actor {
 pub fn document(title: &str, actors: &[Actor]) -> String {
     let (mut paths, mut schemas, mut tags) = (Paths::default(), Map::new(), Vec::new());
     for actor in actors {
-        let prefix = format!("{}.", actor.described.name);
-        let definitions = Definitions::new(&actor.described, Dialect::OpenApi).with_prefix(&prefix);
-        schemas.extend(definitions.types());
+        let (definitions, types) = definitions_beside(&schemas, &actor.described);
+        schemas.extend(types);
         tags.push(json!({"name": actor.name, "description": actor.described.comment}));
         let operations = Operations { actor, definitions };
         operations.add_to(&mut paths);
@@ -44,6 +43,24 @@ pub fn document(title: &str, actors: &[Actor]) -> String {
     )
 }
 
+/// The definitions of an interface with their types, whose names stand for no other type in `schemas`:
+/// two modules of a program may have actors, and types, of one name.
+fn definitions_beside<'a>(
+    schemas: &Map<String, Value>,
+    described: &'a Described,
+) -> (Definitions<'a>, Map<String, Value>) {
+    let (name, mut prefix, mut number) = (&described.name, format!("{}.", described.name), 1_u32);
+    loop {
+        let definitions = Definitions::new(described, Dialect::OpenApi).with_prefix(&prefix);
+        let types = definitions.types();
+        if types.iter().all(|(key, one)| schemas.get(key).is_none_or(|other| other == one)) {
+            return (definitions, types);
+        }
+        number += 1;
+        prefix = format!("{name}-{number}.");
+    }
+}
+
 /// The operations of the document, as texts.
 #[derive(Default)]
 struct Paths {
@@ -51,13 +68,22 @@ struct Paths {
     operations: BTreeMap<String, BTreeMap<String, String>>,
     /// The paths of routes as the document spells them, by their shapes.
     spellings: HashMap<String, String>,
+    /// The ids of operations, each with the number of those that were asked for it.
+    ids: HashMap<String, u32>,
 }
 
 impl Paths {
     /// Adds an operation, unless it has one: the first of two is the one that is called.
     fn add(&mut self, path: String, verb: &str, operation: impl FnOnce() -> Value) {
         let verbs = self.operations.entry(path).or_default();
-        verbs.entry(verb.to_owned()).or_insert_with(|| operation().to_string());
+        let ids = &mut self.ids;
+        verbs.entry(verb.to_owned()).or_insert_with(|| {
+            let mut operation = operation();
+            if let Some(Value::String(id)) = operation.get_mut("operationId") {
+                *id = own_id(ids, id);
+            }
+            operation.to_string()
+        });
     }
 
     /// The path of a route as the document spells it already: of two that differ in their names alone
@@ -83,6 +109,19 @@ impl Paths {
         text.push('}');
         text
     }
+}
+
+/// `id`, or one like it if another operation has that: ids have letters of ASCII only, so those of two
+/// names may be equal, and a method may have several routes.
+fn own_id(ids: &mut HashMap<String, u32>, id: &str) -> String {
+    let mut own = id.to_owned();
+    while ids.contains_key(&own) {
+        let number = ids.entry(id.to_owned()).or_insert(1);
+        *number += 1;
+        own = format!("{id}-{number}");
+    }
+    ids.insert(own.clone(), 1);
+    own
 }
 
 /// An error of the gateway (RFC 9457).
