@@ -44,7 +44,7 @@ impl IdentityLimits {
         self
     }
 
-    /// Limits the calls that begin in a second. An ask beyond it fails as `Overloaded`, and a tell is
+    /// Limits the calls that begin in a second, those of sessions that have ended as well. An ask beyond it fails as `Overloaded`, and a tell is
     /// rejected, which the peer is told. Calls that were not made within the last second may be made
     /// at once.
     #[must_use]
@@ -62,7 +62,15 @@ pub(crate) struct IdentityUse {
     sessions: AtomicUsize,
     /// The pools of its sessions: parts of those of the node.
     pub(crate) pools: Arc<Pools>,
-    /// The time up to which the calls that it has made are paid for.
+    calls: Arc<CallRate>,
+}
+
+/// The calls that a peer has made. They count for a second, also when the session that made them has
+/// ended: a peer with a new session for each call has no more of them.
+#[derive(Debug, Default)]
+pub(crate) struct CallRate {
+    /// The time up to which they are paid for, a second later than that of the clock, so that a clock
+    /// that has just begun counts no less.
     paid_until: AtomicU64,
 }
 
@@ -75,13 +83,18 @@ impl IdentityUse {
         principal: Principal,
         limits: IdentityLimits,
         pools: &Arc<Pools>,
+        calls: Arc<CallRate>,
     ) -> IdentityUse {
         let pools = match (limits.channels, limits.credit_bytes) {
             (None, None) => pools.clone(),
             (channels, credit_bytes) => Arc::new(pools.part(channels, credit_bytes)),
         };
-        let (sessions, paid_until) = (AtomicUsize::new(0), AtomicU64::new(0));
-        IdentityUse { principal, limits, sessions, pools, paid_until }
+        IdentityUse { principal, limits, sessions: AtomicUsize::new(0), pools, calls }
+    }
+
+    /// The calls that it has made.
+    pub(crate) fn calls(&self) -> &Arc<CallRate> {
+        &self.calls
     }
 
     /// Takes a place for a session; `None` if the peer has as many as it may, and besides `leaving`
@@ -103,9 +116,14 @@ impl IdentityUse {
     /// there is a limit.
     pub(crate) fn admits(&self, now: impl FnOnce() -> Time) -> bool {
         let Some(most) = self.limits.calls_per_second else { return true };
-        let now = now();
+        self.calls.admit(most, now())
+    }
+}
+
+impl CallRate {
+    /// Counts a call that begins at `now`; false if it is more than `most` in a second.
+    fn admit(&self, most: u32, now: Time) -> bool {
         let cost = SECOND / u64::from(most.max(1));
-        // Later by a second, so that a clock that has just begun counts no less.
         let (now, most) = (now.as_nanos() + SECOND, u64::from(most));
         let pay = |paid: u64| {
             // A peer that was quiet has saved up one second at most.
@@ -114,6 +132,11 @@ impl IdentityUse {
         };
         // Relaxed: no other memory is published through this number.
         self.paid_until.fetch_update(Ordering::Relaxed, Ordering::Relaxed, pay).is_ok()
+    }
+
+    /// True if a call counts at `now` that was made before.
+    pub(crate) fn counts(&self, now: Time) -> bool {
+        self.paid_until.load(Ordering::Relaxed) > now.as_nanos()
     }
 }
 
@@ -135,7 +158,8 @@ mod tests {
     use super::*;
 
     fn identity(limits: IdentityLimits) -> Arc<IdentityUse> {
-        Arc::new(IdentityUse::new(Principal::key("a"), limits, &Arc::default()))
+        let (pools, calls) = (Arc::default(), Arc::default());
+        Arc::new(IdentityUse::new(Principal::key("a"), limits, &pools, calls))
     }
 
     #[test]

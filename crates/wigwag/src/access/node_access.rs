@@ -6,9 +6,11 @@ use std::sync::{Arc, Mutex, Weak};
 use wigwag_actor::{Principal, Schema};
 use wigwag_link::budget::Pools;
 use wigwag_link::{Code, LinkError};
+use wigwag_net::clock;
+use wigwag_wire::Time;
 
 use super::GROUPS;
-use super::identities::{IdentityPlace, IdentityUse};
+use super::identities::{CallRate, IdentityPlace, IdentityUse};
 use super::key::SharedKey;
 use super::rules::{Access, Permitted};
 use crate::lock::lock;
@@ -33,8 +35,14 @@ pub(crate) struct AccessOptions {
 pub(crate) struct NodeAccess {
     options: AccessOptions,
     pools: Arc<Pools>,
-    /// The peers that have a session.
-    identities: Mutex<HashMap<Principal, Weak<IdentityUse>>>,
+    identities: Mutex<HashMap<Principal, Known>>,
+}
+
+/// A peer that has a session, or has had one whose calls still count.
+#[derive(Debug)]
+struct Known {
+    present: Weak<IdentityUse>,
+    calls: Arc<CallRate>,
 }
 
 impl NodeAccess {
@@ -83,22 +91,25 @@ impl NodeAccess {
     ) -> Result<IdentityPlace, LinkError> {
         let rule = "this identity has as many sessions as it may";
         let full = LinkError::Misbehaved { code: Code::TOO_MANY, rule };
-        let identity = self.identity(principal);
+        let identity = self.identity(principal, clock::now());
         let gives_way = old.is_some_and(|old| Arc::ptr_eq(old.identity(), &identity));
         identity.enter(usize::from(gives_way)).ok_or(full)
     }
 
     /// The entry that counts what a peer uses of this node.
-    fn identity(&self, principal: &Principal) -> Arc<IdentityUse> {
+    fn identity(&self, principal: &Principal, now: Time) -> Arc<IdentityUse> {
         let mut identities = lock(&self.identities);
-        if let Some(living) = identities.get(principal).and_then(Weak::upgrade) {
+        if let Some(living) = identities.get(principal).and_then(|known| known.present.upgrade()) {
             return living;
         }
-        identities.retain(|_, identity| identity.strong_count() > 0);
+        identities.retain(|_, known| known.present.strong_count() > 0 || known.calls.counts(now));
         let rules = self.options.rules.as_ref();
         let limits = rules.map(|rules| rules.limits_of(principal)).unwrap_or_default();
-        let identity = Arc::new(IdentityUse::new(principal.clone(), limits, &self.pools));
-        identities.insert(principal.clone(), Arc::downgrade(&identity));
+        let calls = identities.get(principal).map(|known| known.calls.clone()).unwrap_or_default();
+        let identity = IdentityUse::new(principal.clone(), limits, &self.pools, calls);
+        let identity = Arc::new(identity);
+        let present = Arc::downgrade(&identity);
+        identities.insert(principal.clone(), Known { present, calls: identity.calls().clone() });
         identity
     }
 
@@ -131,5 +142,29 @@ impl NodeAccess {
     /// True if a peer may call everything that is exported.
     pub(crate) fn permits_everything(&self, principal: &Principal) -> bool {
         self.options.rules.as_ref().is_none_or(|rules| rules.permits_everything(principal))
+    }
+}
+
+#[cfg(all(test, not(wigwag_loom)))]
+mod tests {
+    use super::*;
+    use crate::access::{IdentityLimits, Peers};
+
+    #[test]
+    fn the_calls_of_a_session_that_has_ended_count_for_those_that_follow() {
+        let limits = IdentityLimits::default().calls_per_second(10);
+        let rules = Some(Access::new().limit(Peers::Any, limits));
+        let access = NodeAccess::new(AccessOptions { rules, ..Default::default() }, Arc::default());
+        // Each session makes as many calls as it may, and ends.
+        let admitted = |peer: &str, millis: u64| {
+            let now = Time::from_nanos(millis * 1_000_000);
+            let identity = access.identity(&Principal::key(peer), now);
+            (0..50).filter(|_| identity.admits(|| now)).count()
+        };
+        assert_eq!([admitted("a", 0), admitted("a", 0), admitted("a", 300)], [10, 0, 3]);
+        assert_eq!(admitted("b", 300), 10, "another peer has calls of its own");
+        // Peers whose calls count no longer are forgotten.
+        assert_eq!(admitted("a", 5_000), 10);
+        assert_eq!(lock(&access.identities).len(), 1);
     }
 }
