@@ -34,8 +34,15 @@ impl Parts {
         let preferences =
             self.parts.headers.get_all(PREFER).iter().filter_map(|it| it.to_str().ok());
         let mut each = preferences.flat_map(|line| line.split([',', ';']));
-        each.find_map(|one| one.trim().strip_prefix("wait=")?.trim_matches('"').parse().ok())
+        each.find_map(wait_of)
     }
+}
+
+/// The seconds of a preference `wait`, whose name may have capitals and spaces behind it (RFC 7240 2).
+fn wait_of(preference: &str) -> Option<u64> {
+    let (name, seconds) = preference.split_once('=')?;
+    let is_wait = name.trim().eq_ignore_ascii_case("wait");
+    is_wait.then(|| seconds.trim().trim_matches('"').parse().ok()).flatten()
 }
 
 /// A segment of a path without its percent signs.
@@ -43,4 +50,19 @@ pub(crate) fn decoded(segment: &str) -> Result<Cow<'_, str>, Problem> {
     percent_decode_str(segment)
         .decode_utf8()
         .map_err(|_| Problem::not_found("the path is no UTF-8"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_preference_wait_is_read_however_it_is_spelled() {
+        for one in ["wait=5", " wait=5 ", "Wait=5", "WAIT = 5", "wait=\"5\""] {
+            assert_eq!(wait_of(one), Some(5), "{one}");
+        }
+        for one in ["wait", "wait=", "wait=x", "wait=-1", "await=5", "wait=99999999999999999999"] {
+            assert_eq!(wait_of(one), None, "{one}");
+        }
+    }
 }
