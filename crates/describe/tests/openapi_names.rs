@@ -9,11 +9,11 @@ use wigwag_describe::openapi::{Actor, document};
 
 mod tea {
     #[derive(wigwag::Message)]
-    pub struct Order {
-        pub leaves: u8,
+    pub(crate) struct Order {
+        pub(crate) leaves: u8,
     }
 
-    pub struct Shop;
+    pub(crate) struct Shop;
 
     #[wigwag::actor]
     impl Shop {
@@ -25,11 +25,11 @@ mod tea {
 
 mod books {
     #[derive(wigwag::Message)]
-    pub struct Order {
-        pub title: String,
+    pub(crate) struct Order {
+        pub(crate) title: String,
     }
 
-    pub struct Shop;
+    pub(crate) struct Shop;
 
     #[wigwag::actor]
     impl Shop {
