@@ -6,6 +6,7 @@ use wigwag_wire::{Buffer, Reader};
 
 use super::tests::{code, output, sender};
 use super::*;
+use crate::flow_control::credit::StreamId;
 use crate::frames::batch::BatchHeader;
 use crate::frames::frame::Frame;
 use crate::frames::write;
@@ -137,4 +138,72 @@ fn each_session_may_retain_little_once_the_node_retains_too_much() {
     assert!(modest.outbox.is_overfull());
     greedy.outbox.acknowledge(40).unwrap();
     assert!(!greedy.outbox.is_overfull() && !modest.outbox.is_overfull());
+}
+
+/// A program may hold references of a session that has ended for as long as it likes.
+#[test]
+fn a_session_that_has_ended_retains_nothing_of_what_its_node_may_retain() {
+    let pools = Arc::new(Pools::of(4 * 1024 * 1024));
+    for is_held in [true, false] {
+        let mut ending = sender().with_pools(pools.clone());
+        let mut other = sender().with_pools(pools.clone());
+        for slot in 0..40 {
+            reply(&mut ending, slot, 60_000);
+        }
+        reply(&mut other, 0, 20_000);
+        assert!(other.outbox.is_overfull());
+        if is_held {
+            ending.discard();
+            assert!(!other.outbox.is_overfull());
+        }
+        drop(ending);
+        assert!(!other.outbox.is_overfull());
+    }
+}
+
+#[test]
+fn a_withheld_credit_does_not_go_along_with_an_answer() {
+    let mut sender = sender();
+    sender.grant(0, 64, None).unwrap();
+    let mut slot = 0;
+    while !sender.outbox.is_overfull() {
+        reply(&mut sender, slot, 60_000);
+        slot += 1;
+    }
+    assert!(sender.freed(0, 64) && sender.has_output());
+    while sender.has_output() {
+        assert_eq!(credit(&mut sender), [], "with the answers");
+    }
+    sender.outbox.acknowledge(slot).unwrap();
+    assert_eq!(credit(&mut sender), [(0, 128)]);
+}
+
+/// The other session says nothing of it.
+#[test]
+fn units_that_come_back_from_another_session_serve_a_waiting_grant_with_the_next_tick() {
+    let pools = Arc::new(Pools::of(4 * 1024 * 1024));
+    let mut served = Vec::new();
+    let mut waiting = loop {
+        let mut sender = sender().with_pools(pools.clone());
+        sender.grant(0, 64, None).unwrap();
+        if !sender.need_received(0, 5000, 5000) {
+            break sender;
+        }
+        served.push(sender);
+    };
+    while waiting.has_output() {
+        assert_eq!(credit(&mut waiting), []);
+    }
+    drop(served);
+    waiting.tick(Time::START, || false).unwrap();
+    assert!(matches!(credit(&mut waiting)[..], [(0, 5000..)]));
+}
+
+#[test]
+fn a_stream_gives_the_units_of_the_one_in_whose_place_it_is_back() {
+    let mut sender = sender();
+    for generation in 0..10_000 {
+        let window = sender.open_stream(StreamId::Answer(3, generation), None);
+        assert!(window.is_some(), "{generation}");
+    }
 }

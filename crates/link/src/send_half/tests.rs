@@ -343,6 +343,22 @@ fn rejected_tells_are_reported_with_their_counts_if_the_feature_is_on() {
     }
 }
 
+/// The number may be in use again, and the peer would count the report for the new channel.
+#[test]
+fn tells_are_not_reported_as_rejected_behind_the_end_of_their_channel() {
+    let mut sender = sender().with_features(features::OUTCOMES);
+    for by_peer in [false, true] {
+        sender.grant(5, 64, None).unwrap();
+        sender.rejected(5, 2, Code::BAD_ARGUMENTS, &"note: too large");
+        assert!(sender.handled(5, 1, 0) && sender.has_output());
+        match by_peer {
+            true => sender.withdraw(5),
+            false => drop(sender.take_grant(5)),
+        }
+        assert!(!sender.has_output());
+    }
+}
+
 #[test]
 fn close_is_the_last_frame() {
     let mut sender = sender();

@@ -52,7 +52,8 @@ pub(crate) struct Read {
     pub(crate) units: u64,
     /// The highest limit in CREDIT.
     pub(crate) limit: u64,
-    /// How often the calls of a channel were published, and how often before the last ATTACHED.
+    /// How often the calls of a channel were published, and how often before the last ATTACHED or the
+    /// last end of a link.
     pub(crate) published: usize,
     pub(crate) published_before: usize,
 }
@@ -128,6 +129,10 @@ impl Application for EndApplication<'_> {
 
     fn publish(&mut self, (): &mut ()) {
         self.read.published += 1;
+    }
+
+    fn unlinked(&mut self, (): &mut (), _link: u64, _reason: &[u8]) {
+        self.read.published_before = self.read.published;
     }
 
     fn describe(&mut self, (): &mut (), asker: (u32, u32), _arguments: &[u8], _units: u64) {

@@ -59,6 +59,12 @@ fn calls_are_published_before_a_channel_is_opened_and_before_a_link_ends() {
     let unlink = Frame::Unlink { channel: 0, link: 3, reason: b"" };
     peer.outbox.append(|out| write::any(out, &unlink));
     assert_eq!(receiver.receive(&mut peer).expect("the end of the link").published, 1);
+    // Also if an answer came earlier in their batch.
+    peer.outbox.append(|out| write::any(out, &link));
+    tell(&mut peer, 0);
+    peer.outbox.append(|out| write::any(out, &unlink));
+    let read = receiver.receive(&mut peer).expect("a link, a call and the end of the link");
+    assert_eq!((read.published, read.published_before), (1, 1));
 }
 
 /// The task that waits for an answer may look for what was told before it.

@@ -2,7 +2,7 @@
 
 use wigwag_link::{Code, Frame, Limits, SendHalf, write};
 use wigwag_wire::Time;
-use wigwag_wire::call::ASK;
+use wigwag_wire::call::{ASK, TELL};
 
 use crate::application::arguments;
 use crate::model::code;
@@ -35,6 +35,28 @@ fn calls_on_a_refused_channel_are_accepted_up_to_its_first_window() {
     tell(&mut peer, 0);
     let error = receiver.receive(&mut peer).expect_err("the window is used up");
     assert_eq!(code(error), Code::CREDIT_EXCEEDED);
+}
+
+/// Its sender may leave the channel, or use the number anew, before the last part.
+#[test]
+fn a_call_in_parts_ends_with_its_channel() {
+    let limits = Limits::default();
+    let mut peer = SendHalf::new(&limits, limits, Time::START);
+    let mut receiver = Receiver::new(true);
+    let bytes = &[7; 100][..];
+    let begin = |peer: &mut SendHalf| {
+        let parts = Frame::Parts { source: 1, kind: TELL, total: 1000, bytes };
+        peer.outbox.append(|out| write::any(out, &parts));
+    };
+    attach(&mut peer, 0);
+    begin(&mut peer);
+    attach(&mut peer, 0);
+    begin(&mut peer);
+    peer.outbox.append(|out| write::any(out, &Frame::Detach { channel: 0 }));
+    receiver.receive(&mut peer).expect("the second call does not begin inside the first");
+    peer.outbox.append(|out| write::any(out, &Frame::Part { source: 1, bytes }));
+    let error = receiver.receive(&mut peer).expect_err("the call has ended with its channel");
+    assert_eq!(code(error), Code::PROTOCOL);
 }
 
 /// The length of an ASK ends before its method; the byte there belongs to the next frame.

@@ -80,3 +80,16 @@ fn the_last_channel_still_gets_some_units() {
     }
     assert!(budget.held().1 < SCALED_SESSION_UNITS_MAX);
 }
+
+#[test]
+fn the_units_of_long_calls_and_streams_come_back_when_their_session_ends() {
+    let pools = Arc::new(Pools::default());
+    let left = || (pools.long_calls.left(), pools.streams.left());
+    let before = left();
+    let mut budget = Budget::with_pools(pools.clone()).with_long_calls(1 << 20);
+    assert!(budget.take_for_long_call(0, 100));
+    assert!(budget.take_for_stream(None).is_some());
+    assert!(left().0 < before.0 && left().1 < before.1);
+    drop(budget);
+    assert_eq!(left(), before);
+}
