@@ -5,6 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use tokio::net::UnixStream;
 use wigwag::NodeOptions;
 use wigwag::access::{Access, IdentityLimits, Peers, Principal};
+use wigwag_gateway::limits::IDENTITIES_MAX;
 use wigwag_gateway::{Gateway, GatewayError, GatewayOptions};
 
 use crate::client::Client;
@@ -112,6 +113,27 @@ async fn an_identity_has_its_limits() {
     let answer = second.request("GET /", &bearer("s"), "").await;
     assert_eq!((answer.status, answer.code().as_str()), (429, "TooManyRequests"));
     assert_eq!(second.request("GET /", &bearer("f"), "").await.status, 200);
+}
+
+/// A proxy that passes on the requests of many users cannot keep the places of all of them.
+#[tokio::test]
+async fn a_connection_keeps_the_last_of_its_identities_and_forgets_the_oldest() {
+    let limits = IdentityLimits::default().sessions(1);
+    let access = Access::new().allow_all_actors(Peers::Any).limit(Principal::key("first"), limits);
+    let mut options = GatewayOptions::default().token("first", "first");
+    for number in 0..IDENTITIES_MAX {
+        options = options.token(&format!("token-{number}"), &format!("user-{number}"));
+    }
+    let service = Service::with(NodeOptions::default().access(access), options).await;
+    let (mut proxy, mut other) =
+        (Client::connect(&service.host).await, Client::connect(&service.host).await);
+    assert_eq!(proxy.request("GET /", &bearer("first"), "").await.status, 200);
+    for number in 0..IDENTITIES_MAX {
+        assert_eq!(other.request("GET /", &bearer("first"), "").await.status, 429, "{number}");
+        let token = bearer(&format!("token-{number}"));
+        assert_eq!(proxy.request("GET /", &token, "").await.status, 200);
+    }
+    assert_eq!(other.request("GET /", &bearer("first"), "").await.status, 200);
 }
 
 #[tokio::test]

@@ -1,9 +1,10 @@
 //! Sessions of nodes through the gateway: over WebSocket, and over long poll.
 
+use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream, UnixStream};
 use wigwag::access::{Access, Principal};
 use wigwag::{Node, NodeOptions};
 use wigwag_gateway::GatewayOptions;
@@ -42,8 +43,36 @@ async fn a_session_has_the_identity_of_its_token() {
     let desk = node.actor::<Desk>(&url).await.unwrap();
     assert!(desk.caller().ask().await.unwrap().contains("owner"));
     let relay = relay(&service.host, "?access_token=1234").await;
+    // Another node: two nodes have one session, whatever the ways between them.
+    let node = Node::new();
     let desk = node.actor::<Desk>(&format!("tcp://{relay}/desk")).await.unwrap();
     assert!(desk.caller().ask().await.unwrap().contains("owner"));
+}
+
+#[tokio::test]
+async fn a_wrong_token_in_the_query_is_refused_where_requests_need_none() {
+    let options = GatewayOptions::default().token("1234", "owner").allow_anonymous(true);
+    let service = Service::with(NodeOptions::default(), options).await;
+    let mut client = Client::connect(&service.host).await;
+    for (query, status) in [("?access_token=x", 401), ("?access_token=1234", 201), ("", 201)] {
+        let answer = client.request(&format!("POST /session{query}"), "", "").await;
+        assert_eq!(answer.status, status, "{query}");
+    }
+}
+
+#[tokio::test]
+async fn a_session_over_long_poll_has_the_user_of_its_socket() {
+    let service = Service::start().await;
+    let folder = std::env::temp_dir().join(format!("wigwag-long-poll-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join("http.sock").display().to_string();
+    service.gateway.listen(&format!("ipc://{path}")).await.unwrap();
+    let owner = std::fs::metadata(&path).unwrap().uid();
+    let relay = relay(&path, "").await;
+    let desk = Node::new().actor::<Desk>(&format!("tcp://{relay}/desk")).await.unwrap();
+    let caller = desk.caller().ask().await.unwrap();
+    assert!(caller.contains(&owner.to_string()), "{caller}");
+    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[tokio::test]
@@ -142,21 +171,38 @@ async fn a_carrier_with_other_bytes_ends() {
     }
 }
 
-/// Listens for one node after the other, and moves its bytes over long polls of the gateway at `host`.
+/// Listens for one node after the other, and moves its bytes over long polls of the gateway at `host`,
+/// which may be the path of a Unix socket.
 async fn relay(host: &str, query: &str) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap().to_string();
     let (host, query) = (host.to_owned(), query.to_owned());
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
-            tokio::spawn(carry(stream, host.clone(), query.clone()));
+            let (host, query) = (host.clone(), query.clone());
+            tokio::spawn(async move {
+                match host.starts_with('/') {
+                    true => {
+                        let connect =
+                            async || Client::on(UnixStream::connect(&host).await.unwrap());
+                        carry(stream, [connect().await, connect().await], query).await;
+                    }
+                    false => {
+                        let connect = async || Client::connect(&host).await;
+                        carry(stream, [connect().await, connect().await], query).await;
+                    }
+                }
+            });
         }
     });
     address
 }
 
-async fn carry(stream: TcpStream, host: String, query: String) {
-    let mut opener = Client::connect(&host).await;
+async fn carry<S>(stream: TcpStream, clients: [Client<S>; 2], query: String)
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    let [mut opener, mut poller] = clients;
     let opened = opener.request(&format!("POST /session{query}"), "", "").await;
     assert_eq!(opened.status, 201, "{}", opened.text());
     let id = opened.json()["id"].as_str().unwrap().to_owned();
@@ -175,7 +221,7 @@ async fn carry(stream: TcpStream, host: String, query: String) {
         }
     };
     let down = async {
-        let (mut at, mut poller) = (0, Client::connect(&host).await);
+        let mut at = 0;
         loop {
             let line = format!("GET /session/{id}?at={at}{more}");
             let got = poller.request(&line, "", "").await;

@@ -7,7 +7,7 @@ use tokio::process::Command;
 use wigwag::NodeOptions;
 use wigwag::access::{Access, Principal};
 use wigwag::transport::{TlsServerConfig, TlsSource};
-use wigwag_gateway::{Gateway, GatewayOptions};
+use wigwag_gateway::{Gateway, GatewayError, GatewayOptions};
 
 use crate::service::Service;
 
@@ -97,6 +97,25 @@ async fn a_certificate_is_an_identity_over_both_versions() {
     }
     let output = curl(&["--cacert", &authority, "-X", "POST", &url]).await;
     assert!(output.contains(" 000"), "without a certificate: {output}");
+}
+
+/// Where anonymous requests are allowed, a token keeps nobody out.
+#[tokio::test]
+async fn tokens_protect_an_address_of_other_machines_only_if_each_request_needs_one() {
+    let files = Files::new("tokens");
+    let service = Service::start().await;
+    let (certificate, key) = (files.path("server"), files.path("server.key"));
+    let tls = TlsServerConfig::builder()
+        .certificate(TlsSource::file(certificate), TlsSource::file(key))
+        .build()
+        .unwrap();
+    for is_open in [false, true] {
+        let options = GatewayOptions::default().tls(tls.clone()).token("1234", "owner");
+        let gateway = Gateway::with(&service.node, options.allow_anonymous(is_open));
+        let listening = gateway.listen("https://0.0.0.0:0").await;
+        let is_refused = matches!(listening, Err(GatewayError::Unprotected { .. }));
+        assert_eq!(is_refused, is_open, "{listening:?}");
+    }
 }
 
 #[tokio::test]
