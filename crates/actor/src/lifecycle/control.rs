@@ -214,16 +214,15 @@ impl Control {
             Ok(details) => &mut details.watchers,
             Err(reason) => return Ok(Some(reason.clone())),
         };
-        if watchers.len() >= WATCHERS_MAX {
-            return Err(watcher);
-        }
-        // Links and wakers may register their number again; monitors and cleanups use a new one
-        // each time.
+        // Links and wakers may register their number again, whatever the limit; monitors and cleanups
+        // use a new one each time.
         let is_replaceable =
             !matches!(watcher.kind, WatcherKind::Monitor(_) | WatcherKind::Cleanup(_));
-        let mut details = watchers.iter_mut().filter(|_| is_replaceable);
-        match details.find(|details| details.number == watcher.number) {
-            Some(details) => _replaced = Some(std::mem::replace(details, watcher)),
+        let is_it = |known: &Watcher| known.number == watcher.number;
+        let known = if is_replaceable { watchers.iter().position(is_it) } else { None };
+        match known {
+            Some(at) => _replaced = Some(std::mem::replace(&mut watchers[at], watcher)),
+            None if watchers.len() >= WATCHERS_MAX => return Err(watcher),
             None => watchers.push(watcher),
         }
         Ok(None)
@@ -405,5 +404,31 @@ pub(crate) fn announce(watchers: Vec<Watcher>, actor: &Arc<dyn AnyActor>, reason
                 }
             }
         }
+    }
+}
+
+#[cfg(all(test, not(wigwag_loom), not(wigwag_shuttle)))]
+mod tests {
+    use super::*;
+
+    /// A task that waits for the end registers its waker with each poll, and a link may be made
+    /// twice; refused, the task would poll for ever and the link would be undone.
+    #[test]
+    fn a_watcher_registers_its_number_again_when_there_is_no_room_for_another() {
+        let control = Control::new();
+        let cleanup = |number| {
+            let kind = WatcherKind::Cleanup(Box::new(|| {}));
+            Watcher { number, kind }
+        };
+        let waker = |number| Watcher { number, kind: WatcherKind::Waker(Waker::noop().clone()) };
+        assert!(matches!(control.watch(waker(0)), Ok(None)));
+        for number in 1..WATCHERS_MAX as u64 {
+            assert!(matches!(control.watch(cleanup(number)), Ok(None)));
+        }
+        assert!(matches!(control.watch(waker(0)), Ok(None)));
+        let other = WATCHERS_MAX as u64;
+        assert!(control.watch(waker(other)).is_err() && control.watch(cleanup(other)).is_err());
+        drop(control.unwatch(0));
+        assert!(matches!(control.watch(waker(other)), Ok(None)));
     }
 }
