@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
+use wigwag::lifecycle::Alive;
 use wigwag::{Actor, CallErrorKind, Node, NodeError};
 use wigwag_link::frame::{Frame, kind};
 use wigwag_link::{Code, Limits};
@@ -215,6 +216,18 @@ async fn close_waits_for_an_answer_that_comes_long_after_the_acknowledgement() {
     let report = soon("the close", closing).await.unwrap();
     assert!(report.is_clean(), "{report:?}");
     assert_eq!(asked.await.unwrap().0, 42);
+}
+
+/// A program may keep the node, for its reports.
+#[tokio::test]
+async fn a_node_that_is_closed_drops_the_actors_that_it_has_exported() {
+    let (counter, _) = counter_until(u64::MAX);
+    let (service, _address) = service(&counter, "inproc://exported").await;
+    let handle = counter.handle().unwrap();
+    drop(counter);
+    assert!(!handle.is_ended(), "the export keeps it");
+    service.close(DEADLINE).await;
+    soon("the end of the actor", handle.ended()).await;
 }
 
 /// The second node to close may find the connection unwritable before it has read the goodbye.

@@ -44,6 +44,9 @@ async fn an_actor_is_found_at_whichever_connected_node_exports_it() {
     assert_eq!(found.number().ask().await.unwrap(), 1);
     let all = numbers(&first, "both").await;
     assert_eq!(all, [(None, 1), (Some("third".to_owned()), 3)]);
+    // A session of a node with itself leads to no other actor.
+    first.connect(&address).await.unwrap();
+    assert_eq!(numbers(&first, "both").await, all);
     // The others are no neighbours of each other.
     let refused = third.find::<Member>("here").await.err().unwrap();
     assert_eq!(kind_of(refused), Some(CallErrorKind::NoSuchActor));

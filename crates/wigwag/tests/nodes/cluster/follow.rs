@@ -92,6 +92,8 @@ async fn members_of_a_followed_group_join_and_leave_as_at_their_node() {
     // Members of this process are beside them.
     ours.join("all", &member(9)).unwrap();
     seen.until(&[(1, 1), (9, 1)]).await;
+    theirs.join("workers", &one).unwrap();
+    seen.until(&[(1, 2), (9, 1)]).await;
     drop(followed);
     seen.until(&[(9, 1)]).await;
 }
@@ -270,6 +272,10 @@ async fn many_members_come_in_parts_and_a_bounded_number_of_them() {
     let change = in_time(PATIENCE, changes.next()).await.unwrap();
     assert_eq!((change.kind, change.members.len()), (ChangeKind::Left, 1));
     assert_eq!(ours.members("all").len(), most - 1);
+    // The one that has left makes room.
+    theirs.join("all", &member(1000)).unwrap();
+    let change = in_time(PATIENCE, changes.next()).await.unwrap();
+    assert_eq!((change.kind, change.members.len()), (ChangeKind::Joined, 1));
 }
 
 #[tokio::test]
@@ -303,6 +309,20 @@ async fn a_peer_follows_a_bounded_number_of_groups() {
     let first = client.find::<Member>("nobody").await;
     assert!(first.is_err() && late.members("all").is_empty());
     drop(beyond);
+    // One that is followed no more makes room, soon.
+    drop(followed.pop());
+    let (members, mut changes) = late.subscribe("all").unwrap();
+    assert!(members.is_empty());
+    let makes_room = async {
+        let short = Duration::from_millis(50);
+        loop {
+            let _following = client.follow_group("late", &late, "all").unwrap();
+            if tokio::time::timeout(short, changes.next()).await.is_ok() {
+                return;
+            }
+        }
+    };
+    in_time(PATIENCE, makes_room).await;
     assert!(matches!(client.follow_group("a/b", &late, "all"), Err(NodeError::BadName { .. })));
     client.close(PATIENCE).await;
     assert!(matches!(client.follow_group("late", &late, "all"), Err(NodeError::Closed)));
