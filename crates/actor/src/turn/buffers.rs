@@ -21,6 +21,12 @@ pub trait TurnBuffer: Any {
     fn holds_room(&self) -> bool {
         false
     }
+
+    /// True if the target has ended. A thread that sends between turns drops the buffer when it makes
+    /// another one, and with it what the buffer keeps alive.
+    fn has_ended(&self) -> bool {
+        false
+    }
 }
 
 /// The state of a buffer after it was to be published.
@@ -133,14 +139,28 @@ pub fn with_between_turns<B: TurnBuffer, T>(
 ) -> Option<T> {
     BUFFERS.with(|buffers| {
         let mut buffers = buffers.try_borrow_mut().ok()?;
+        // Once for a target that finds no room, since that looks at all buffers.
+        let ended = match buffers.find(target).is_none() && buffers.missed != target {
+            true => buffers.entries.take_ended(),
+            false => Vec::new(),
+        };
         let has_room = buffers.entries.len() < TURN_BUFFERS_KEPT_MAX;
-        buffers.with(target, |_| has_room.then(make), work)
+        let outcome = buffers.with(target, |_| has_room.then(make), work);
+        if !ended.is_empty() {
+            drop(buffers);
+            ended.into_iter().for_each(publish_entry);
+        }
+        outcome
     })
 }
 
 /// Runs `work` on this thread's buffer for `target`, if there is one, also outside a turn.
 pub fn with_existing<B: TurnBuffer, T>(target: usize, work: impl FnOnce(&mut B) -> T) -> Option<T> {
-    BUFFERS.with(|buffers| buffers.try_borrow_mut().ok()?.with(target, |_| None, work))
+    BUFFERS.with(|buffers| {
+        let mut buffers = buffers.try_borrow_mut().ok()?;
+        let buffer: &mut dyn Any = &mut *buffers.find(target)?.buffer;
+        buffer.downcast_mut().map(work)
+    })
 }
 
 /// True inside [`with`], where a message that is dropped or a waker may send.
@@ -236,24 +256,31 @@ mod tests {
         static PUBLISHED: Cell<u32> = const { Cell::new(0) };
     }
 
+    #[derive(Default)]
     struct Sum {
         sum: u32,
         stays: bool,
+        has_ended: bool,
     }
 
     impl TurnBuffer for Sum {
         fn publish(&mut self) -> AfterPublish {
             PUBLISHED.set(PUBLISHED.get() + std::mem::take(&mut self.sum));
-            if self.stays { AfterPublish::Keep } else { AfterPublish::Drop }
+            let is_kept = self.stays && !self.has_ended;
+            if is_kept { AfterPublish::Keep } else { AfterPublish::Drop }
         }
 
         fn holds_room(&self) -> bool {
             !self.stays
         }
+
+        fn has_ended(&self) -> bool {
+            self.has_ended
+        }
     }
 
     fn add(target: usize, stays: bool, amount: u32) -> Option<u32> {
-        let make = |_| Some(Box::new(Sum { sum: 0, stays }));
+        let make = |_| Some(Box::new(Sum { stays, ..Sum::default() }));
         with(target, make, |buffer: &mut Sum| {
             buffer.sum += amount;
             buffer.sum
@@ -281,7 +308,7 @@ mod tests {
         let _turn = open(false);
         let nested = with(
             8,
-            |_| Some(Box::new(Sum { sum: 0, stays: true })),
+            |_| Some(Box::new(Sum { stays: true, ..Sum::default() })),
             |_: &mut Sum| add(16, true, 1),
         );
         assert_eq!(nested, Some(None));
@@ -310,6 +337,27 @@ mod tests {
         assert_eq!(kept, TURN_BUFFERS_KEPT_MAX);
         let _turn = open(false);
         assert_eq!(add(1, true, 7), Some(7), "nothing is left of the turn before");
+    }
+
+    /// A thread that never has a turn would otherwise keep what has ended, and have no room for others.
+    #[test]
+    fn buffers_whose_targets_have_ended_make_room_for_another_one_between_turns() {
+        let make = || Box::new(Sum { stays: true, ..Sum::default() });
+        let add = |target, ended| {
+            with_between_turns(target, make, |buffer: &mut Sum| {
+                (buffer.sum, buffer.has_ended) = (1, ended);
+            })
+        };
+        for ended in [false, true] {
+            for target in 1..=TURN_BUFFERS_KEPT_MAX {
+                assert!(add(target, ended && target % 2 == 0).is_some());
+            }
+        }
+        assert_eq!(PUBLISHED.get(), 0, "none was made since they have ended");
+        assert!(add(1_000, false).is_some());
+        assert_eq!(PUBLISHED.get(), TURN_BUFFERS_KEPT_MAX as u32 / 2);
+        let kept = BUFFERS.with_borrow(|buffers| buffers.entries.len());
+        assert_eq!(kept, TURN_BUFFERS_KEPT_MAX / 2 + 1);
     }
 
     #[test]

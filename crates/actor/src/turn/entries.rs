@@ -81,6 +81,18 @@ impl Entries {
         Some(entry)
     }
 
+    /// Takes the entries out whose targets have ended.
+    #[cold]
+    pub(super) fn take_ended(&mut self) -> Vec<Entry> {
+        let ended: Vec<Entry> =
+            self.list.extract_if(.., |entry| entry.buffer.has_ended()).collect();
+        if !ended.is_empty() {
+            self.places.clear();
+            self.holding -= ended.iter().filter(|entry| entry.buffer.holds_room()).count();
+        }
+        ended
+    }
+
     /// Keeps the entries for which `keeps` says so.
     pub(super) fn retain(&mut self, mut keeps: impl FnMut(&mut Entry) -> bool) {
         let (before, holding) = (self.list.len(), &mut self.holding);

@@ -57,6 +57,10 @@ impl TurnBuffer for SendBuffer {
         // The next turn of this thread most likely sends to the same sessions.
         if self.session.has_ended() { AfterPublish::Drop } else { AfterPublish::Keep }
     }
+
+    fn has_ended(&self) -> bool {
+        self.session.has_ended()
+    }
 }
 
 impl SendBuffer {

@@ -1,5 +1,9 @@
 //! Nodes that are dropped without being closed: tells sent before the drop arrive.
 
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+use tokio::runtime::Builder;
 use tokio::sync::oneshot;
 use wigwag::Node;
 use wigwag_link::frame::{Frame, kind};
@@ -98,4 +102,43 @@ fn tells_before_a_drop_arrive_though_the_runtime_ends_with_the_node() {
 
 fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
+}
+
+/// Tells and asks from this thread, outside the runtime of both nodes, and drops all of them. The
+/// result lives as long as that runtime, which keeps its hooks.
+fn told_from_outside() -> Weak<()> {
+    let kept = Arc::new(());
+    let (life, hook) = (Arc::downgrade(&kept), kept);
+    let mut builder = Builder::new_multi_thread();
+    builder.worker_threads(1).enable_all().on_thread_park(move || {
+        let _ = &hook;
+    });
+    let runtime = builder.build().unwrap();
+    // It has the hook too.
+    drop(builder);
+    let (nodes, counter) = runtime.block_on(async {
+        let (counter, _) = counter_until(u64::MAX);
+        let (service, address) = service(&counter, "tcp://127.0.0.1:0").await;
+        let client = Node::new();
+        let counter = client.actor::<Counter>(&address).await.unwrap();
+        ([service, client], counter)
+    });
+    // The second tell is held in a buffer of this thread, and those behind it.
+    for _ in 0..10 {
+        counter.add(1).blocking_tell().unwrap();
+    }
+    counter.add(1).blocking_ask().unwrap();
+    drop((counter, nodes, runtime));
+    life
+}
+
+#[test]
+fn a_thread_that_goes_on_to_other_nodes_keeps_no_runtime_of_those_before() {
+    let lives: Vec<_> = (0..4).map(|_| told_from_outside()).collect();
+    // Other threads may hold a session for a moment.
+    let end = Instant::now() + Duration::from_secs(20);
+    while lives[..3].iter().any(|life| life.strong_count() > 0) {
+        assert!(Instant::now() < end, "this thread keeps a runtime");
+        std::thread::yield_now();
+    }
 }
