@@ -101,7 +101,7 @@ fn tells_before_a_drop_arrive_though_the_runtime_ends_with_the_node() {
 }
 
 fn runtime() -> tokio::runtime::Runtime {
-    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
+    Builder::new_current_thread().enable_all().build().unwrap()
 }
 
 /// Tells and asks from this thread, outside the runtime of both nodes, and drops all of them. The
