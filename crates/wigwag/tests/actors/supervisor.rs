@@ -18,6 +18,7 @@ mod starts;
 mod ends;
 mod rules;
 mod monitors;
+mod links;
 mod resources;
 mod later;
 

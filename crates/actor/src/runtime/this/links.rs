@@ -22,6 +22,9 @@ impl<I: Interface> This<I> {
     /// the other, unless its [`Life::exited`](crate::Life::exited) says otherwise. Linking twice
     /// equals linking once. An actor that has ended already counts as ending now.
     ///
+    /// A link belongs to the actor and not to one of its lives: a restart of a supervised actor is no
+    /// end, the other one is not told of it, and the end of that one reaches the life that runs then.
+    ///
     /// # Errors
     /// When one of the two has too many watchers.
     pub fn link(&self, actor: &Handle) -> Result<(), TooManyWatchers> {
