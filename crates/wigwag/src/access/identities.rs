@@ -44,9 +44,9 @@ impl IdentityLimits {
         self
     }
 
-    /// Limits the calls that begin in a second, those of sessions that have ended as well. An ask beyond it fails as `Overloaded`, and a tell is
-    /// rejected, which the peer is told. Calls that were not made within the last second may be made
-    /// at once.
+    /// Limits the calls that begin in a second, those of sessions that have ended as well. An ask beyond
+    /// it fails as `Overloaded`, and a tell is rejected, which the peer is told. Calls that were not made
+    /// within the last second may be made at once.
     #[must_use]
     pub fn calls_per_second(mut self, most: u32) -> IdentityLimits {
         self.calls_per_second = Some(most);
