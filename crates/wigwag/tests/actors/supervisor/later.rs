@@ -1,4 +1,4 @@
-//! What a supervised actor awaits beside its calls ends with the life that awaits it.
+//! The futures that a supervised actor awaits beside its calls end with the life that awaits them.
 
 use std::sync::mpsc;
 use std::time::Duration;

@@ -309,7 +309,7 @@ async fn a_peer_follows_a_bounded_number_of_groups() {
     let first = client.find::<Member>("nobody").await;
     assert!(first.is_err() && late.members("all").is_empty());
     drop(beyond);
-    // One that is followed no more makes room, soon.
+    // A group that is followed no more makes room, soon.
     drop(followed.pop());
     let (members, mut changes) = late.subscribe("all").unwrap();
     assert!(members.is_empty());
