@@ -89,9 +89,9 @@ pub(crate) fn word_value(kind: &str, word: &str) -> Value {
     }
     match json {
         Value::String(_) | Value::Array(_) if is_bytes(inner) => json,
-        Value::String(_) if inner == "String" => json,
+        Value::String(_) if is_text(inner) => json,
         Value::Null | Value::Array(_) if inner != kind => json,
-        _ if inner == "String" || is_bytes(inner) => Value::String(word.to_owned()),
+        _ if is_text(inner) || is_bytes(inner) => Value::String(word.to_owned()),
         _ => json,
     }
 }
@@ -122,6 +122,19 @@ impl Serialize for Argument {
 /// The type `T` of a parameter `Option<T>`.
 fn option_inner(kind: &str) -> Option<&str> {
     kind.strip_prefix("Option<")?.strip_suffix('>')
+}
+
+/// True for the types that are a text, or an option of one.
+pub(crate) fn is_text_or_option(kind: &str) -> bool {
+    is_text(option_inner(kind).unwrap_or(kind))
+}
+
+/// True for the types that are a text: `char` is one of one letter.
+fn is_text(kind: &str) -> bool {
+    let std = kind.strip_prefix("std::").and_then(|path| path.rsplit("::").next());
+    let name = std.unwrap_or(kind);
+    let is_cow = name.starts_with("Cow<") && name.ends_with(" str>");
+    is_cow || matches!(name, "String" | "Box<str>" | "Arc<str>" | "char")
 }
 
 /// Returns true for the types that consist of bytes.
@@ -165,7 +178,7 @@ fn value(kind: &str, json: Value) -> Option<Argument> {
     let fits = match kind {
         "u128" => json.is_u64(),
         "i128" => json.is_i64() || json.is_u64(),
-        "String" => json.is_string(),
+        text if is_text(text) => json.is_string(),
         "bool" => json.is_boolean(),
         "f32" | "f64" => json.is_number(),
         "u8" | "u16" | "u32" | "u64" | "usize" => {
@@ -224,6 +237,11 @@ mod tests {
             ("String", "42", b"\x91\xa242"),
             ("String", "\"42\"", b"\x91\xa242"),
             ("Option<String>", "null", &[0x91, 0xc0]),
+            ("Box<str>", "42", b"\x91\xa242"),
+            ("std::sync::Arc<str>", "true", b"\x91\xa4true"),
+            ("Option<Cow<'static, str>>", "null", &[0x91, 0xc0]),
+            ("Cow<'static, str>", "null", b"\x91\xa4null"),
+            ("char", "7", b"\x91\xa17"),
             ("Option<Option<u8>>", "null", &[0x91, 0xc0]),
             ("Option<Option<u8>>", "[null]", &[0x91, 0x91, 0xc0]),
             ("Option<Option<u8>>", "7", &[0x91, 0x91, 7]),

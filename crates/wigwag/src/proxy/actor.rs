@@ -163,14 +163,16 @@ impl ProxyMethod {
         self.call_values(self.in_order(arguments)?)
     }
 
-    /// The value of an argument that is given as a text, as in the query of a URL: a `String` or an
-    /// `Option<String>` is the text as it is, others are JSON.
+    /// The value of an argument that is given as a text, as in the query of a URL: a `String`, a `char`,
+    /// a `Box<str>`, `Arc<str>` or `Cow<str>`, and an `Option` of one, is the text as it is; others are
+    /// JSON.
     pub fn value_of_text(&self, argument: &str, text: &str) -> Value {
         let mut parameters = self.method.arguments.iter();
         let found = parameters.find(|one| encoding::is_named(one, argument));
-        match found.map_or("", |one| one.kind) {
-            "String" | "Option<String>" => Value::String(text.to_owned()),
-            kind => json::arguments::word_value(kind, text),
+        let kind = found.map_or("", |one| one.kind);
+        match json::arguments::is_text_or_option(kind) {
+            true => Value::String(text.to_owned()),
+            false => json::arguments::word_value(kind, text),
         }
     }
 
