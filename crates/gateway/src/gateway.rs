@@ -65,6 +65,7 @@ impl Gateway {
                 bodies: Semaphore::new(BODIES_BYTES_MAX),
                 routes: Routes::default(),
                 forms: FormsTable::default(),
+                openapi_turn: Arc::new(Semaphore::new(1)),
                 sessions: Sessions::default(),
                 snapshots: Snapshots::default(),
                 progress: Arc::new(Progress::new()),

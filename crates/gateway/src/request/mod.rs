@@ -136,7 +136,7 @@ impl Inner {
         match segments.split_once('/') {
             None => match segments {
                 "" => self.index(client, request),
-                "openapi.json" => self.openapi(client, request),
+                "openapi.json" => Box::pin(self.openapi(client, request)).await,
                 "metrics" => self.metrics(client, request),
                 "ui" if self.options.has_live_page => live_page::redirect(request),
                 // Boxed, so that other requests have no room for it.

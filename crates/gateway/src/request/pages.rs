@@ -88,19 +88,23 @@ impl Inner {
     }
 
     /// All actors that the client may call, as OpenAPI 3.1.
-    pub(crate) fn openapi(self: &Arc<Inner>, client: &Arc<Client>, request: &Parts) -> Outcome {
+    pub(crate) async fn openapi(
+        self: &Arc<Inner>,
+        client: &Arc<Client>,
+        request: &Parts,
+    ) -> Outcome {
         request.takes(&Method::GET)?;
         let identity = self.identity(client, request)?;
-        let actors: Vec<Actor> = identity
-            .proxy
-            .actors()
-            .into_iter()
-            // One may have been withdrawn since.
-            .filter_map(|one| identity.proxy.actor(&one.name).ok())
-            .map(|actor| described(&actor))
-            .collect();
-        let title = self.options.title.as_deref().unwrap_or("Actors");
-        Ok(json_response(openapi::document(title, &actors)))
+        let title = self.options.title.as_deref().unwrap_or("Actors").to_owned();
+        // It goes with the work, which a request that is given up does not end.
+        let turn = self.openapi_turn.clone().acquire_owned().await;
+        let making = tokio::task::spawn_blocking(move || {
+            let _turn = turn;
+            openapi::document(&title, &callable(&identity))
+        });
+        // The runtime ends, or the document could not be made, which the panic hook has reported.
+        let failed = |_| Problem::overloaded("the document was not made to its end");
+        Ok(json_response(making.await.map_err(failed)?))
     }
 
     /// Refuses clients to which the node would not hand a snapshot, if they asked it by a session.
@@ -125,6 +129,13 @@ impl Inner {
         response.headers_mut().insert(CONTENT_TYPE, kind);
         Ok(response)
     }
+}
+
+/// The actors that a client may call.
+fn callable(identity: &Identity) -> Vec<Actor> {
+    let names = identity.proxy.actors().into_iter();
+    // One may have been withdrawn since.
+    names.filter_map(|one| Some(described(&identity.proxy.actor(&one.name).ok()?))).collect()
 }
 
 fn described(actor: &ProxyActor) -> Actor {

@@ -1,5 +1,6 @@
 //! The pages about the node and the gateway.
 
+use std::pin::pin;
 use std::process::Stdio;
 
 use serde_json::json;
@@ -132,4 +133,30 @@ async fn routers_of_axum_go_beside_and_around_the_gateway() {
     let answer = client.request("GET /actors/session", upgrade, "").await;
     assert_eq!((answer.status, answer.code().as_str()), (501, "NoUpgrade"));
     server.abort();
+}
+
+/// The gateway and its clients share one thread here.
+#[tokio::test]
+async fn other_requests_are_answered_while_a_long_openapi_document_is_made() {
+    let service = Service::start().await;
+    for number in 0..500 {
+        service.node.export(&format!("desk-{number}"), &service.desk).unwrap();
+    }
+    let mut reader = Client::connect(&service.host).await;
+    let mut other = Client::connect(&service.host).await;
+    let reading = async { reader.request("GET /openapi.json", "", "").await.json() };
+    let (mut reading, mut answered) = (pin!(reading), 0);
+    let document = loop {
+        tokio::select! {
+            biased;
+            document = &mut reading => break document,
+            answer = other.request("GET /health", "", "") => {
+                assert_eq!(answer.status, 200);
+                answered += 1;
+            }
+        }
+    };
+    assert!(document["paths"].as_object().unwrap().len() > 500);
+    // Without a thread of its own it takes the time of hundreds of answers, and lets none pass.
+    assert!(answered > 20, "{answered} answers");
 }
