@@ -113,13 +113,11 @@ struct Use {
 struct Ack {
     /// The next ack to send.
     recv_next: u64,
-    /// The last ack that was sent.
-    announced: u64,
     /// Bytes accepted since the last ack.
     bytes: usize,
     /// There are parts among them.
     has_parts: bool,
-    /// When an ack must be sent alone.
+    /// When an ack must be sent alone; `None` if nothing was accepted since the last one.
     due: Option<Time>,
     now: bool,
 }
@@ -251,7 +249,7 @@ impl SendHalf {
         let room = self.outbox.rewind(recv_next)?;
         // RESUME or RESUMED carried this side's ack.
         let accepted = self.ack.recv_next;
-        self.ack = Ack { recv_next: accepted, announced: accepted, ..Ack::default() };
+        self.ack = Ack { recv_next: accepted, ..Ack::default() };
         self.pong = None;
         self.ping = false;
         self.heartbeat = self.heartbeat.for_new_connection(now);

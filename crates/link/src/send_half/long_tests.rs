@@ -10,7 +10,7 @@ use super::*;
 use crate::frames::batch::BatchHeader;
 use crate::frames::frame::Frame;
 use crate::frames::write;
-use crate::limits::{UNACKED_PARTS_MIN, units};
+use crate::limits::{SCALED_UNACKED_BYTES_MAX, UNACKED_PARTS_MIN, units};
 use crate::send_half::CallRefused;
 
 /// Bytes of a call that beside other frames goes in three parts.
@@ -87,6 +87,22 @@ fn a_channel_takes_no_call_until_the_long_one_before_it_has_gone() {
     sender.call(0, tell(0, 10)).unwrap();
     let used = units(12) * 2 + units(LENGTH + 2);
     assert_eq!(sender.window(0).unwrap().free(), (1 << 20) - used);
+}
+
+/// The bytes of all channels together, until they are numbered or taken back.
+#[test]
+fn long_calls_that_wait_are_bounded_in_bytes() {
+    const LONG: usize = 16 << 20;
+    let full = (SCALED_UNACKED_BYTES_MAX / LONG) as u64;
+    let mut sender = with_channels(full + 1, 1 << 30);
+    let length = LONG - 4;
+    for channel in 0..full {
+        sender.call(channel, ask(channel, length)).unwrap();
+    }
+    assert_eq!(sender.call(full, ask(full, length)), Err(CallRefused::NoRoom));
+    sender.call(full, tell(full, 10)).unwrap();
+    assert!(sender.take_back((5, 1)));
+    sender.call(full, ask(full, length)).unwrap();
 }
 
 #[test]

@@ -73,7 +73,7 @@ impl SendHalf {
         anybody_waits: impl FnOnce() -> bool,
     ) -> Result<(), LinkError> {
         if self.ack.due.is_some_and(|due| due <= now) {
-            self.ack.now = self.ack.announced != self.ack.recv_next;
+            self.ack.now = true;
             self.ack.due = None;
         }
         // Units may have come back to the pools from another session.
@@ -120,8 +120,7 @@ impl SendHalf {
         }
         self.ping |= self.rtt.wants_ping();
         self.heartbeat.sent(now, header.count > 0 || self.ping);
-        self.ack =
-            Ack { recv_next: self.ack.recv_next, announced: self.ack.recv_next, ..Ack::default() };
+        self.ack = Ack { recv_next: self.ack.recv_next, ..Ack::default() };
         self.write_control(&mut out.head, now);
         if let (true, Some((code, rule))) = (closing, self.close) {
             let close = Frame::Close { code, rule: rule.as_bytes(), detail: &[] };

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use wigwag_link::batch::PAIR1_HEADER;
 use wigwag_link::send_half::Outgoing;
-use wigwag_link::{Dispatcher, Limits, LinkError, SendHalf, features};
-use wigwag_wire::Time;
+use wigwag_link::{Code, Dispatcher, Frame, Limits, LinkError, SendHalf, features};
+use wigwag_wire::{Reader, Time};
 
 use crate::application::{EndApplication, Read, Stop};
 
@@ -44,6 +44,21 @@ impl Receiver {
         let (dispatcher, mut app) = self.application();
         dispatcher.publish(&mut app);
         app.read
+    }
+
+    /// The codes of the ERRORs that are due, each with the slot of its ask.
+    pub(crate) fn errors(&mut self) -> Vec<(u64, Code)> {
+        let mut out = Outgoing::default();
+        self.sender.take_output(&mut out, Time::START);
+        let segments = out.sequenced.segments.iter();
+        let bytes: Vec<u8> = segments.flat_map(|segment| segment.flat().into_owned()).collect();
+        let (mut reader, mut errors) = (Reader::new(&bytes), Vec::new());
+        while let Ok((kind, body)) = Frame::next(&mut reader, u64::MAX) {
+            if let Ok(Frame::Error { slot, code, .. }) = Frame::parse(kind, body) {
+                errors.push((slot, code));
+            }
+        }
+        errors
     }
 
     fn application(&mut self) -> (&mut Dispatcher<()>, EndApplication<'_>) {

@@ -37,6 +37,22 @@ fn calls_on_a_refused_channel_are_accepted_up_to_its_first_window() {
     assert_eq!(code(error), Code::CREDIT_EXCEEDED);
 }
 
+/// Also the first one, which was under way when the channel was refused.
+#[test]
+fn asks_on_a_refused_channel_fail_with_the_code_of_the_refusal() {
+    let limits = Limits::default();
+    let mut peer = SendHalf::new(&limits, limits, Time::START);
+    let mut receiver = Receiver::new(true);
+    attach(&mut peer, 0);
+    for slot in 0..2 {
+        let arguments = &arguments(1, 7, 0)[..];
+        let ask = Frame::Ask { channel: 0, slot, generation: 0, method: 1, arguments };
+        peer.outbox.append(|out| write::any(out, &ask));
+        receiver.receive(&mut peer).expect("a call within the first window");
+        assert_eq!(receiver.errors(), [(slot, Code::NO_SUCH_ACTOR)]);
+    }
+}
+
 /// Its sender may leave the channel, or use the number anew, before the last part.
 #[test]
 fn a_call_in_parts_ends_with_its_channel() {

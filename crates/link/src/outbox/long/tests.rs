@@ -352,6 +352,21 @@ fn answers_go_one_after_the_other() {
     assert_eq!(outbox.longs.answer_bytes, 0);
 }
 
+/// The pools bound what all sessions keep together, so an answer counts before its first part is sent.
+#[test]
+fn a_long_answer_is_charged_to_the_pools_until_its_last_part_is_acknowledged() {
+    let (mut outbox, length) = (outbox(), 10 * SEGMENT_BYTES);
+    let before = outbox.charged;
+    outbox.publish_long(ANSWERS, long(ANSWERS, length));
+    assert!(before < length && outbox.charged >= length, "{before} and {}", outbox.charged);
+    while !outbox.is_idle() {
+        taken(&mut outbox);
+        assert!(outbox.charged >= length);
+    }
+    outbox.acknowledge(outbox.next_seq).unwrap();
+    assert!(outbox.charged < length, "{}", outbox.charged);
+}
+
 /// Long answers that are not sent yet count as those that wait for their ack.
 #[test]
 fn a_peer_that_asks_for_long_answers_and_reads_none_is_overfull() {
