@@ -136,6 +136,11 @@ impl Watcher {
         this.unlink(&actor.0);
     }
 
+    pub fn link_and_unlink(&self, this: &This<Self>, actor: Local<Handle>) {
+        this.link(&actor.0).unwrap();
+        this.unlink(&actor.0);
+    }
+
     pub fn nothing(&self) {}
 }
 
@@ -417,6 +422,21 @@ async fn links_spread_an_end_that_nobody_wanted() {
             (false, false) => assert_eq!(ended, Reason::Linked(Arc::new(reason))),
         }
     }
+}
+
+/// Neither the end of the other one nor an exit that was told before and is not handled yet.
+#[tokio::test]
+async fn an_actor_that_has_removed_a_link_hears_nothing_of_it() {
+    let (watcher, _heard) = watcher();
+    let (witness, _heard) = Witness::new();
+    let witness = witness.spawn();
+    let theirs = witness.handle().unwrap();
+    watcher.link(here(&theirs)).ask().await.unwrap();
+    watcher.unlink(here(&theirs)).ask().await.unwrap();
+    theirs.stop_with(Reason::failed("at the witness"));
+    theirs.ended().await;
+    watcher.link_and_unlink(here(&theirs)).ask().await.unwrap();
+    watcher.nothing().ask().await.expect("it lives");
 }
 
 #[tokio::test]
