@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use wigwag::{
-    CallErrorKind, DeliveryStatus, NodeOptions,
+    Actor, CallErrorKind, DeliveryStatus, NodeOptions,
     session::{Delivery, SessionChange, SessionEvents},
 };
 use wigwag_testkit::ledger::{Ledger, in_time};
@@ -128,6 +128,26 @@ async fn a_node_that_closes_while_its_peer_is_gone_says_what_is_left() {
     let report = stage.dialer.close(DEADLINE).await;
     assert!(begun.elapsed() >= DEADLINE && begun.elapsed() < 5 * DEADLINE, "{:?}", begun.elapsed());
     assert_eq!((report.not_delivered, report.unknown), (7, 0), "{report:?}");
+}
+
+/// A node that has accepted the session of a peer forgets that, or its own dial would wait for ever for
+/// a session that is about to start.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_node_may_dial_the_other_one_once_their_session_has_ended() {
+    let stage = Stage::with(NodeOptions::default().keep_sessions(Duration::ZERO)).await;
+    stage.dialer.export("ledger", &Ledger::default().spawn()).unwrap();
+    let back = stage.dialer.listen("tcp://127.0.0.1:0").await.unwrap();
+    let there = format!("{}/ledger", stage.relay.address);
+    let ledger = stage.dialer.actor::<Ledger>(&there).await.unwrap();
+    assert_eq!(ledger.count(0, 0).ask().await.unwrap(), 1);
+    let (mut ours, mut theirs) = (stage.dialer.session_events(), stage.listener.session_events());
+    stage.relay.strike(Fault::Reset);
+    for events in [&mut ours, &mut theirs] {
+        next(events, |change| matches!(change, SessionChange::Ended { .. })).await;
+    }
+    let back = format!("{back}/ledger");
+    let ledger = in_time(PATIENCE, stage.listener.actor::<Ledger>(&back)).await.unwrap();
+    assert_eq!(ledger.count(0, 0).ask().await.unwrap(), 1);
 }
 
 /// An ask without a time limit of its own would wait for 30 s.
