@@ -205,3 +205,6 @@ pub(super) fn refused() -> Reason {
 fn watcher(link: u64) -> u64 {
     link | 1 << 63
 }
+
+#[cfg(test)]
+mod tests;

@@ -381,3 +381,6 @@ impl Session {
         self.announcer.announce(|| self.caller(), what);
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests;
