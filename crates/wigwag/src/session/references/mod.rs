@@ -72,3 +72,6 @@ impl Session {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
