@@ -149,3 +149,6 @@ fn longest_cut<'a>(sessions: impl Iterator<Item = &'a Arc<Session>>) -> Option<A
     let cut = sessions.filter_map(|session| Some((session.cut_since()?, session)));
     cut.min_by_key(|(since, _)| *since).map(|(_, session)| session.clone())
 }
+
+#[cfg(test)]
+mod tests;
