@@ -336,3 +336,6 @@ impl<I: Interface> Drop for PendingReply<'_, I> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,8 +1,13 @@
 //! A reference to an actor of a third node.
 
-use wigwag::{Actor, CallErrorKind, Node, NodeOptions};
+use wigwag::lifecycle::Alive;
+use wigwag::{Actor, ActorOptions, CallErrorKind, Node, NodeOptions};
+use wigwag_testkit::ledger::in_time;
 
 use super::{PATIENCE, Room, member, next, node, room_at};
+
+/// Calls that wait at a relay in front of an actor that takes one.
+const TOLD: usize = 40;
 
 #[tokio::test]
 async fn a_reference_to_an_actor_of_a_third_node_goes_direct() {
@@ -134,6 +139,35 @@ async fn clients_that_listen_nowhere_reach_each_other_through_the_service() {
     drop(names);
     drop(there);
     assert_eq!(next(&mut heard).await, None);
+}
+
+/// The node between has not passed it on, because the actor takes no calls.
+#[tokio::test]
+async fn an_ask_that_is_given_up_before_it_is_relayed_is_not_handled() {
+    let (_service, _, url) = room_at("tcp://127.0.0.1:0").await;
+    let (first, second) = (node(), node());
+    let room = first.actor::<Room>(&url).await.unwrap();
+    let (says, mut heard) = tokio::sync::mpsc::unbounded_channel();
+    let ann = super::Member { name: "ann".to_owned(), heard: says };
+    let ann = ann.spawn_with(ActorOptions::default().mailbox_calls(1));
+    room.join_all(Vec::new(), Some(ann.clone())).ask().await.unwrap();
+    let room = second.actor::<Room>(&url).await.unwrap();
+    let there = room.members().ask().await.unwrap().remove(0);
+    assert_eq!(there.name().timeout(PATIENCE).ask().await.unwrap(), "ann");
+    ann.handle().unwrap().suspend();
+    // More than the relay can pass on, and fewer than it takes.
+    for _ in 0..TOLD {
+        there.heard("told".to_owned()).timeout(PATIENCE).tell().await.unwrap();
+    }
+    let ask = there.heard("given up".to_owned()).timeout(PATIENCE).ask().sent().await.unwrap();
+    drop(ask);
+    in_time(PATIENCE, second.flush()).await.unwrap();
+    ann.handle().unwrap().resume();
+    assert_eq!(there.name().timeout(PATIENCE).ask().await.unwrap(), "ann");
+    for _ in 0..TOLD {
+        assert_eq!(next(&mut heard).await.as_deref(), Some("told"));
+    }
+    assert!(heard.try_recv().is_err());
 }
 
 /// References within relayed calls and replies are lent on, and let go again.
