@@ -378,6 +378,21 @@ impl<M: Send + 'static> Cancellable for TimerEntry<M> {
 mod tests {
     use super::*;
 
+    /// An actor that sets a limit of an hour for each call, and cancels it, keeps none of them.
+    #[test]
+    fn a_timer_that_is_cancelled_leaves_nothing_behind() {
+        let timers = Arc::new(Timers::<u8>::new(Weak::new()));
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+        runtime.expect("a runtime").block_on(async {
+            for _ in 0..3 {
+                let timer = timers.add(Duration::from_secs(3600), TimerCall::Once(1));
+                assert!(timer.expect("a timer").cancel());
+            }
+        });
+        let state = timers.lock();
+        assert_eq!((state.armed.len(), state.order.len()), (0, 0));
+    }
+
     /// The runtime may end after the last timer was cancelled and before its driver noticed.
     #[test]
     fn timers_get_a_new_driver_when_the_runtime_of_the_old_one_has_ended() {

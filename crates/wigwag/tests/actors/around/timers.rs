@@ -1,6 +1,7 @@
 //! Timers: exact to the millisecond under paused time, with five times the tolerance on the real
 //! clock.
 
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
@@ -58,6 +59,18 @@ impl Clock {
     pub fn monitor(&mut self, this: &This<Self>, actor: Local<Handle>) {
         this.monitor(&actor.0).unwrap();
     }
+
+    /// True if a timer is refused because the actor takes no calls any more.
+    pub fn is_refused(&self, this: &This<Self>) -> bool {
+        this.after(ms(1), |me| me.nothing()).map(drop) == Err(TimerError::Ended)
+    }
+
+    /// Sets a timer of an hour, whose call holds the value.
+    pub fn hold(&self, this: &This<Self>, held: Local<Arc<()>>) {
+        drop(this.after(ms(3_600_000), move |me| me.take(held)).unwrap());
+    }
+
+    pub fn take(&self, _held: Local<Arc<()>>) {}
 
     pub fn panics(&mut self, this: &This<Self>) {
         let set = this.every(ms(1), |me| {
@@ -215,6 +228,37 @@ async fn timers_end_with_their_actor_and_do_not_keep_it() {
     assert_eq!(handle.waiting(), 0);
     sleep(ms(20)).await;
     assert_eq!(heard.try_iter().count(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_actor_that_drains_sets_no_timers_and_hears_none_that_was_not_due() {
+    let (clock, heard) = clock(ActorOptions::default());
+    let handle = clock.handle().unwrap();
+    assert!(!clock.is_refused().ask().await.unwrap());
+    clock.every(10, 0).ask().await.unwrap();
+    handle.suspend();
+    let waits = clock.is_refused().try_ask().unwrap();
+    handle.drain();
+    sleep(ms(100)).await;
+    handle.resume();
+    assert!(waits.await.unwrap());
+    assert_eq!(timeout(ms(5), handle.ended()).await, Ok(Reason::Shutdown));
+    assert_eq!(heard.try_iter().count(), 0);
+}
+
+/// The call of a timer may hold references, which keep their actors alive.
+#[tokio::test(start_paused = true)]
+async fn the_calls_of_timers_are_dropped_with_their_actor() {
+    let ends: [fn(&Handle) -> bool; 3] = [Handle::kill, Handle::stop, Handle::drain];
+    for end in ends {
+        let (clock, _heard) = clock(ActorOptions::default());
+        let (handle, held) = (clock.handle().unwrap(), Arc::new(()));
+        clock.hold(Local(held.clone())).ask().await.unwrap();
+        assert_eq!(Arc::strong_count(&held), 2);
+        assert!(end(&handle));
+        handle.ended().await;
+        assert_eq!(Arc::strong_count(&held), 1);
+    }
 }
 
 #[tokio::test(start_paused = true)]
