@@ -254,4 +254,23 @@ mod tests {
         };
         assert_eq!(answer, Ok(Some(Bytes::from_static(b"first second"))));
     }
+
+    /// Also while a request lasts longer than a carrier may be idle.
+    #[tokio::test(start_paused = true)]
+    async fn a_carrier_is_idle_from_the_end_of_its_last_request() {
+        let (arrivals, mut arrived) = mpsc::channel(1);
+        let carriers = Carriers::new(arrivals);
+        let peer = IpAddr::V4(Ipv4Addr::LOCALHOST).to_string();
+        let id = carriers.open(&Principal::Anonymous, &peer, |_| {}).expect("there is room");
+        let _node = arrived.recv().await.expect("the carrier");
+        let is_open = || carriers.find(&id, &Principal::Anonymous).is_some();
+        let carrier = carriers.find(&id, &Principal::Anonymous).expect("it is open");
+        let long = CARRIER_IDLE_MAX * 5 / 2;
+        assert_eq!(carrier.poll(0, long).await, Ok(None));
+        sleep(CARRIER_IDLE_MAX - Duration::from_secs(1)).await;
+        assert!(is_open());
+        sleep(CARRIER_IDLE_MAX).await;
+        assert!(!is_open());
+        assert_eq!(carrier.poll(0, long).await, Err(Fault::Closed));
+    }
 }

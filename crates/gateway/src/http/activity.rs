@@ -68,3 +68,66 @@ impl Drop for Begun {
         self.0.open.fetch_sub(1, Ordering::Relaxed);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    const LIMIT: Duration = Duration::from_secs(60);
+
+    fn seconds(count: u64) -> Duration {
+        Duration::from_secs(count)
+    }
+
+    /// How long after `begun` the connection stands still.
+    async fn still_after(
+        activity: &Activity,
+        begun: Instant,
+        last_wait: impl Fn() -> Option<Instant>,
+    ) -> Duration {
+        activity.stands_still(LIMIT, last_wait).await;
+        begun.elapsed()
+    }
+
+    fn is_about(one: Duration, other: Duration) -> bool {
+        one.abs_diff(other) < seconds(1)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_without_a_request_has_less_time_than_one_that_was_answered() {
+        let (begun, activity) = (Instant::now(), Activity::new());
+        assert!(is_about(still_after(&activity, begun, || None).await, FIRST_HEAD_TIME));
+        let (begun, activity) = (Instant::now(), Arc::new(Activity::new()));
+        let answering = async {
+            sleep(seconds(2)).await;
+            let request = activity.begin();
+            sleep(seconds(100)).await;
+            drop(request);
+        };
+        let (still, ()) = tokio::join!(still_after(&activity, begun, || None), answering);
+        assert!(still >= seconds(102) + LIMIT && still <= seconds(102) + 2 * LIMIT, "{still:?}");
+        // Nothing that comes later is needed.
+        let next = activity.begin();
+        drop(next);
+        let still = still_after(&activity, Instant::now(), || None).await;
+        assert!(is_about(still, LIMIT), "{still:?}");
+    }
+
+    /// HTTP has taken the whole answer, and the client still reads it.
+    #[tokio::test(start_paused = true)]
+    async fn the_time_of_a_connection_goes_on_from_when_its_output_last_waited() {
+        let (begun, activity) = (Instant::now(), Arc::new(Activity::new()));
+        drop(activity.begin());
+        let waited = Cell::new(None);
+        let reading = async {
+            for _ in 0..10 {
+                sleep(seconds(50)).await;
+                waited.set(Some(Instant::now()));
+            }
+        };
+        let (still, ()) = tokio::join!(still_after(&activity, begun, || waited.get()), reading);
+        assert!(is_about(still, seconds(500) + LIMIT), "{still:?}");
+    }
+}

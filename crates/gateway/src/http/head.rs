@@ -1,12 +1,14 @@
 //! The head of a request.
 
 use std::borrow::Cow;
+use std::time::Duration;
 
 use hyper::Method;
 use hyper::header::HeaderName;
 use percent_encoding::percent_decode_str;
 
 use super::problem::Problem;
+use crate::limits::ASK_TIME_MAX;
 
 /// How a client would like to be answered (RFC 7240).
 const PREFER: HeaderName = HeaderName::from_static("prefer");
@@ -29,12 +31,13 @@ impl Parts {
         }))
     }
 
-    /// The seconds of `Prefer: wait=SECONDS` (RFC 7240 4.3).
-    pub(crate) fn wait_seconds(&self) -> Option<u64> {
+    /// The time of `Prefer: wait=SECONDS` (RFC 7240 4.3); a longer one than [`ASK_TIME_MAX`] counts as
+    /// that.
+    pub(crate) fn wait(&self) -> Option<Duration> {
         let preferences =
             self.parts.headers.get_all(PREFER).iter().filter_map(|it| it.to_str().ok());
         let mut each = preferences.flat_map(|line| line.split([',', ';']));
-        each.find_map(wait_of)
+        each.find_map(wait_of).map(|seconds| Duration::from_secs(seconds).min(ASK_TIME_MAX))
     }
 }
 
@@ -63,6 +66,17 @@ mod tests {
         }
         for one in ["wait", "wait=", "wait=x", "wait=-1", "await=5", "wait=99999999999999999999"] {
             assert_eq!(wait_of(one), None, "{one}");
+        }
+    }
+
+    #[test]
+    fn a_reply_is_waited_for_no_longer_than_the_longest_time() {
+        let most = ASK_TIME_MAX.as_secs();
+        let preferences = [(most, most), (most + 1, most), (u64::MAX, most), (0, 0)];
+        for (asked, expected) in preferences {
+            let request = hyper::Request::builder().header(PREFER, format!("a, wait={asked}"));
+            let (parts, ()) = request.body(()).expect("a request").into_parts();
+            assert_eq!(Parts { parts }.wait(), Some(Duration::from_secs(expected)), "{asked}");
         }
     }
 }

@@ -17,7 +17,7 @@ use crate::http::body::Body;
 use crate::http::head::{Parts, decoded};
 use crate::http::problem::Problem;
 use crate::http::{Outcome, RequestBody};
-use crate::limits::{ASK_TIME_MAX, ITEMS_AHEAD};
+use crate::limits::ITEMS_AHEAD;
 use crate::routes::RouteCall;
 use crate::shared::Inner;
 
@@ -152,9 +152,7 @@ impl Inner {
 
     /// How long the reply to a request may take.
     fn wait(&self, request: &Parts) -> Duration {
-        let asked =
-            request.wait_seconds().map(|seconds| Duration::from_secs(seconds).min(ASK_TIME_MAX));
-        asked.unwrap_or_else(|| self.options.get_ask_time())
+        request.wait().unwrap_or_else(|| self.options.get_ask_time())
     }
 }
 

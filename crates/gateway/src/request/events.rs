@@ -110,3 +110,50 @@ fn event(name: &str, data: &str) -> Bytes {
         name => format!("event: {name}\ndata: {data}\n\n").into(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::future::{pending, poll_fn};
+
+    use tokio::sync::mpsc;
+
+    use super::*;
+
+    /// Items that a test sends.
+    struct Sent(mpsc::UnboundedReceiver<Result<String, Problem>>);
+
+    impl Items for Sent {
+        fn poll_next(
+            &mut self,
+            context: &mut Context<'_>,
+        ) -> Poll<Option<Result<String, Problem>>> {
+            self.0.poll_recv(context)
+        }
+    }
+
+    /// A comment is due when nothing was sent for the pause, whatever came before.
+    #[tokio::test(start_paused = true)]
+    async fn a_stream_without_items_sends_a_comment_after_each_pause() {
+        let (items, sent) = mpsc::unbounded_channel();
+        let mut events = Events {
+            items: Some(Sent(sent)),
+            pause: Box::pin(sleep(EVENT_PAUSE)),
+            closing: Box::pin(pending()),
+        };
+        let mut last = Instant::now();
+        for after in [EVENT_PAUSE, EVENT_PAUSE / 2, EVENT_PAUSE, EVENT_PAUSE] {
+            let is_item = after < EVENT_PAUSE;
+            let sending = async {
+                if is_item {
+                    sleep(after).await;
+                    items.send(Ok("7".to_owned())).unwrap();
+                }
+            };
+            let next = poll_fn(|context| events.poll_next(context));
+            let (next, ()) = tokio::join!(next, sending);
+            assert_eq!(next.unwrap(), if is_item { "data: 7\n\n" } else { ":\n\n" });
+            assert!(last.elapsed().abs_diff(after).as_millis() < 100, "{:?}", last.elapsed());
+            last = Instant::now();
+        }
+    }
+}

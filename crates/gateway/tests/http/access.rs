@@ -85,6 +85,7 @@ async fn without_a_known_token_nothing_is_answered() {
     assert_eq!(client.request("POST /desk/ask/caller", &bearer("x"), "").await.status, 401);
 }
 
+/// Calls of a path and calls of a route count alike.
 #[tokio::test]
 async fn an_identity_has_its_limits() {
     let limits = IdentityLimits::default().calls_per_second(3).sessions(1);
@@ -92,18 +93,21 @@ async fn an_identity_has_its_limits() {
     let options = GatewayOptions::default().token("s", "slow").token("f", "fast");
     let service = Service::with(NodeOptions::default().access(access), options).await;
     let mut client = Client::connect(&service.host).await;
-    let mut refused = None;
-    for _ in 0..5 {
-        let answer = client.request("POST /desk/ask/add", &bearer("s"), "[1,2]").await;
-        if answer.status == 429 {
-            refused = Some(answer);
+    for (line, body) in [("POST /desk/ask/add", "[1,2]"), ("GET /orders/7", "")] {
+        let mut refused = None;
+        for _ in 0..5 {
+            let answer = client.request(line, &bearer("s"), body).await;
+            if answer.status == 429 {
+                refused = Some(answer);
+            }
         }
+        let refused = refused.expect("five calls at once are more than three in a second");
+        assert_eq!(
+            (refused.code().as_str(), refused.headers["retry-after"].as_str()),
+            ("TooManyRequests", "1"),
+            "{line}"
+        );
     }
-    let refused = refused.expect("five calls at once are more than three in a second");
-    assert_eq!(
-        (refused.code().as_str(), refused.headers["retry-after"].as_str()),
-        ("TooManyRequests", "1")
-    );
     // Others are not affected; another connection of the same identity is one too many.
     for _ in 0..5 {
         let answer = client.request("POST /desk/ask/add", &bearer("f"), "[1,2]").await;
