@@ -26,6 +26,7 @@ use self::endpoint::{Arrival, Arrivals};
 pub use self::endpoint::{HttpEndpoint, NotTaken};
 pub use self::error::WsError;
 use self::layer::{Place, WebSocket};
+use self::options::Pages;
 pub use self::options::{BadHeader, Origins, WsDialOptions, WsListenOptions};
 use crate::addresses::address::Address;
 use crate::error::{NetError, NetErrorKind};
@@ -182,7 +183,15 @@ impl Listener for WsListener {
             };
             let options = &self.options;
             let limit = ReceiveLimit::of(options.receive_limit, options.socket_limit.as_ref());
-            let layer = WebSocket::listener(self.path.clone(), options.ws.origins.clone(), limit);
+            let pages = Pages {
+                origins: options.ws.origins.clone(),
+                // An HTTP server checks the names by which it is called; wss proves its own.
+                is_loopback: match &self.below {
+                    Below::Transport(below) => below.is_local() && self.address.scheme() == "ws",
+                    Below::Http(_) => false,
+                },
+            };
+            let layer = WebSocket::listener(self.path.clone(), pages, limit);
             over(self.address.scheme(), below, layer, &read)
                 .map_err(|error| NetError::new(&self.address, error))
         })

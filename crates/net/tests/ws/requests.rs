@@ -31,6 +31,12 @@ async fn asked(place: &str, request: &[u8]) -> String {
     .await
 }
 
+/// The request of a page to the host that it is from.
+fn of_page(host: &str) -> String {
+    let request = request("/rep", &format!("{REP}Origin: http://{host}\r\n"));
+    request.replace("Host: localhost", &format!("Host: {host}"))
+}
+
 #[tokio::test]
 async fn a_request_that_breaks_a_rule_gets_its_status_and_the_mend() {
     let (rep, place) = listening().await;
@@ -60,6 +66,7 @@ async fn a_request_that_breaks_a_rule_gets_its_status_and_the_mend() {
         (good.replace("rep.sp", "pull.sp"), 400, "rep.sp.nanomsg.org listens here"),
         (request("/rep", &format!("{REP}Origin: https://evil.example\r\n")), 403, "origin"),
         (request("/rep", &format!("{REP}Origin: null\r\n")), 403, "origin"),
+        (of_page("evil.example"), 403, "loopback"),
         (request("/rep", &format!("{REP}Content-Length: 4\r\n")) + "body", 400, "body"),
         (request("/rep", &format!("{REP}Transfer-Encoding: chunked\r\n")), 400, "body"),
         (good.clone() + "\u{1}frame", 400, "wait for the answer"),
@@ -98,8 +105,10 @@ async fn a_request_within_the_rules_is_answered_with_101() {
         good.replace("rep.sp.nanomsg.org", "chat, pull.sp.nanomsg.org, rep.sp.nanomsg.org"),
         request("/rep", &format!("{REP}Origin: https://page.example\r\n")),
         request("/rep", &format!("{REP}Origin: http://localhost\r\n")),
-        request("/rep", &format!("{REP}Sec-WebSocket-Extensions: permessage-deflate\r\n")),
-        request("/rep", &format!("{REP}Content-Length: 0\r\n")),
+        of_page(&place),
+        of_page("[::1]:7001"),
+        // A program sends no origin, and may call this machine by any name.
+        good.replace("Host: localhost", "Host: evil.example"),
     ] {
         let mut stream = TcpStream::connect(&place).await.unwrap();
         // Byte by byte: the head comes in as many reads.

@@ -13,7 +13,7 @@ use wigwag_wire::{Header, HeaderError, ProtocolNumber, ReadBuf};
 use super::close;
 use super::error::WsError;
 use super::frame::Masks;
-use super::options::{Origins, WsDialOptions};
+use super::options::{Pages, WsDialOptions};
 use super::receiving::{Deframer, Event};
 use super::sending::Framer;
 use super::upgrade::{self, Asked, Refusal, Request};
@@ -53,7 +53,7 @@ enum State {
     /// A listener without a whole request.
     Listening {
         path: String,
-        origins: Origins,
+        pages: Pages,
     },
     /// A listener whose own SP header has not been sent.
     Requested(Request),
@@ -83,8 +83,8 @@ impl WebSocket {
     }
 
     /// The end of a listener at `path`.
-    pub(super) fn listener(path: String, origins: Origins, limit: ReceiveLimit) -> WebSocket {
-        let state = State::Listening { path, origins };
+    pub(super) fn listener(path: String, pages: Pages, limit: ReceiveLimit) -> WebSocket {
+        let state = State::Listening { path, pages };
         WebSocket::new(state, Framer::new(None), Deframer::new(true, limit))
     }
 
@@ -166,9 +166,9 @@ impl WebSocket {
                 self.state = State::Refused;
                 Ok(received.len())
             }
-            State::Listening { path, origins } => {
+            State::Listening { path, pages } => {
                 let early = behind.first().map(|_| Refusal::EARLY);
-                let parsed = Request::parse(head, path, origins);
+                let parsed = Request::parse(head, path, pages);
                 let request = match parsed.and_then(|of| early.map_or(Ok(of), Err)) {
                     Ok(request) => request,
                     Err(refusal) => return Err(self.refuse(refusal, out)),

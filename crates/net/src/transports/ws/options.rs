@@ -1,5 +1,6 @@
 //! Options of WebSocket connections.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 /// Header lines that a dialer may add.
@@ -92,7 +93,8 @@ pub struct WsListenOptions {
     pub(super) origins: Origins,
 }
 
-/// The origins of pages that may call a server. Pages from the host and port that they call always may.
+/// The origins of pages that may call a server. Pages from the host and port that they call may do so
+/// anyway.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Origins {
     any: bool,
@@ -101,8 +103,10 @@ pub struct Origins {
 
 impl WsListenOptions {
     /// Lets pages of `origin` connect, for example `https://example.org`; may be called several
-    /// times. Pages from the host and port that they connect to may always do so, and so may
-    /// programs, which send no origin.
+    /// times. Pages from the host and port that they connect to may do so anyway, and so may programs,
+    /// which send no origin. A listener of `ws://` at a loopback address takes its own pages only by
+    /// address or as `localhost`: another name may lead to this machine since a moment ago, by the
+    /// doing of the page (DNS rebinding), so name the origins of pages with other names.
     #[must_use]
     pub fn allow_origin(mut self, origin: &str) -> WsListenOptions {
         self.origins.add(origin);
@@ -138,12 +142,40 @@ impl Origins {
     pub fn allow(&self, origin: &[u8], host: &[u8]) -> bool {
         let is_same_host = || {
             let authority = origin.strip_prefix(b"http://").or(origin.strip_prefix(b"https://"));
-            authority.is_some_and(|authority| authority.eq_ignore_ascii_case(host))
+            let is_host = |authority: &[u8]| authority.eq_ignore_ascii_case(host);
+            !host.is_empty() && authority.is_some_and(is_host)
         };
         let is_named =
             || self.allowed.iter().any(|allowed| allowed.as_bytes().eq_ignore_ascii_case(origin));
         self.any || is_same_host() || is_named()
     }
+}
+
+/// The pages that may connect to a listener.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Pages {
+    pub(super) origins: Origins,
+    /// The listener is at a loopback address, and no certificate proves its name. Its own pages count
+    /// only if their host cannot be made to lead to this machine by anybody else (DNS rebinding).
+    pub(super) is_loopback: bool,
+}
+
+impl Pages {
+    /// True if a page of `origin` may connect to `host`.
+    pub(super) fn allow(&self, origin: &[u8], host: &[u8]) -> bool {
+        let own = if self.is_loopback && !leads_here(host) { b"" } else { host };
+        self.origins.allow(origin, own)
+    }
+}
+
+/// True if `host`, with or without a port, is an address or `localhost`.
+fn leads_here(host: &[u8]) -> bool {
+    let Ok(host) = std::str::from_utf8(host) else { return false };
+    let name = match host.strip_prefix('[') {
+        Some(rest) => rest.split_once(']').map_or("", |(address, _)| address),
+        None => host.rsplit_once(':').map_or(host, |(name, _)| name),
+    };
+    name.eq_ignore_ascii_case("localhost") || name.parse::<IpAddr>().is_ok()
 }
 
 #[cfg(test)]
@@ -185,5 +217,36 @@ mod tests {
             assert_eq!(origins.allow(origin.as_bytes(), host.as_bytes()), allowed, "{origin}");
         }
         assert!(WsListenOptions::default().allow_any_origin().origins.allow(b"null", b"h"));
+    }
+
+    #[test]
+    fn a_name_that_may_be_made_to_lead_here_has_no_pages_at_a_loopback_address() {
+        let origins = WsListenOptions::default().allow_origin("http://app.example:7").origins;
+        for (host, at_loopback) in [
+            ("localhost:7", true),
+            ("LOCALHOST", true),
+            ("127.0.0.1:7", true),
+            ("[::1]:7", true),
+            ("[::1]", true),
+            ("app.example:7", true),
+            ("app.example", false),
+            ("evil.example:7", false),
+            ("localhost.evil.example:7", false),
+            ("[evil.example]:7", false),
+        ] {
+            let origin = format!("http://{host}");
+            for (is_loopback, allowed) in [(true, at_loopback), (false, true)] {
+                let pages = Pages { origins: origins.clone(), is_loopback };
+                let answer = pages.allow(origin.as_bytes(), host.as_bytes());
+                assert_eq!(answer, allowed, "{host}, at loopback: {is_loopback}");
+            }
+        }
+        let pages = Pages { origins: Origins::default(), is_loopback: true };
+        for origin in ["http://", "https://", "", "null"] {
+            assert!(!pages.allow(origin.as_bytes(), b"evil.example"), "{origin:?}");
+        }
+        let every = WsListenOptions::default().allow_any_origin().origins;
+        let pages = Pages { origins: every, is_loopback: true };
+        assert!(pages.allow(b"http://evil.example", b"evil.example"));
     }
 }

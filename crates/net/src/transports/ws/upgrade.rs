@@ -7,7 +7,7 @@ use wigwag_wire::{Header, ProtocolNumber};
 
 use super::error::WsError;
 use super::frame::random;
-use super::options::{Origins, WsDialOptions};
+use super::options::{Pages, WsDialOptions};
 
 /// Bytes of a head: of a request or of an answer to one.
 pub(super) const HEAD_BYTES_MAX: usize = 16 * 1024;
@@ -229,7 +229,7 @@ fn write_refusal(status: u16, lines: &str, text: &str, out: &mut Vec<u8>) {
 
 impl Request {
     /// Reads the head of a request to a listener at `path`.
-    pub(super) fn parse(head: &[u8], path: &str, origins: &Origins) -> Result<Request, Refusal> {
+    pub(super) fn parse(head: &[u8], path: &str, pages: &Pages) -> Result<Request, Refusal> {
         let mut lines = [httparse::EMPTY_HEADER; HEADERS_MAX];
         let mut request = httparse::Request::new(&mut lines);
         match request.parse(head) {
@@ -259,8 +259,9 @@ impl Request {
         }
         upgrade_of(&headers)?;
         let mut origin = headers.all("Origin").map(<[u8]>::trim_ascii);
-        if !origin.all(|origin| origins.allow(origin, host.trim_ascii())) {
-            let rule = "the page's origin is not allowed: name it in the listener's options";
+        if !origin.all(|origin| pages.allow(origin, host.trim_ascii())) {
+            let rule = "the page's origin is not allowed: name it in the listener's options, or call a \
+                        loopback address by number";
             return Err(Refusal::new(403, rule));
         }
         let Some(key) = headers.one("Sec-WebSocket-Key").map(<[u8]>::trim_ascii) else {
