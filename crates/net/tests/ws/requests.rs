@@ -48,7 +48,13 @@ async fn a_request_that_breaks_a_rule_gets_its_status_and_the_mend() {
         (good.replace("HTTP/1.1", "HTTP/1.0"), 400, "HTTP/1.1"),
         (good.replace("/rep", "/req"), 404, "path"),
         (good.replace("/rep", "/rep/"), 404, "path"),
-        (good.replace("/rep", "http://localhost/rep"), 404, "path"),
+        (good.replace("/rep", "http://localhost/req"), 404, "path"),
+        (good.replace("/rep", "http://localhost"), 404, "path"),
+        (good.replace("/rep", "http://localhost?/rep"), 404, "path"),
+        (good.replace("/rep", "ftp://localhost/rep"), 404, "path"),
+        (good.replace("/rep", "%2Frep"), 404, "path"),
+        (good.replace("/rep", "/rep%"), 404, "path"),
+        (good.replace("/rep", "/rep%00"), 404, "path"),
         (without("Host: localhost\r\n"), 400, "Host"),
         (good.replace("Host: localhost", "Host: a\r\nHost: b"), 400, "Host"),
         (without("Upgrade: websocket\r\n"), 426, "Upgrade: websocket"),
@@ -67,6 +73,8 @@ async fn a_request_that_breaks_a_rule_gets_its_status_and_the_mend() {
         (request("/rep", &format!("{REP}Origin: https://evil.example\r\n")), 403, "origin"),
         (request("/rep", &format!("{REP}Origin: null\r\n")), 403, "origin"),
         (of_page("evil.example"), 403, "loopback"),
+        (of_page("evil.example").replace("/rep", "http://localhost/rep"), 403, "origin"),
+        (of_page("localhost").replace("/rep", "http://evil.example/rep"), 403, "origin"),
         (request("/rep", &format!("{REP}Content-Length: 4\r\n")) + "body", 400, "body"),
         (request("/rep", &format!("{REP}Transfer-Encoding: chunked\r\n")), 400, "body"),
         (good.clone() + "\u{1}frame", 400, "wait for the answer"),
@@ -109,6 +117,15 @@ async fn a_request_within_the_rules_is_answered_with_101() {
         of_page("[::1]:7001"),
         // A program sends no origin, and may call this machine by any name.
         good.replace("Host: localhost", "Host: evil.example"),
+        good.replace("/rep", "http://localhost/rep"),
+        good.replace("/rep", "WS://localhost:7001/rep?token=1"),
+        // The host of an absolute target counts, and not the other one.
+        of_page("localhost")
+            .replace("Host: localhost", "Host: x")
+            .replace("/rep", "http://localhost/rep"),
+        good.replace("/rep", "/%72e%70"),
+        request("/rep", &format!("{REP}Sec-WebSocket-Extensions: permessage-deflate\r\n")),
+        request("/rep", &format!("{REP}Content-Length: 0\r\n")),
     ] {
         let mut stream = TcpStream::connect(&place).await.unwrap();
         // Byte by byte: the head comes in as many reads.

@@ -253,13 +253,16 @@ impl Request {
         {
             return Err(Refusal::EARLY);
         }
-        let target = request.path.unwrap_or_default();
-        if target.split(['?', '#']).next() != Some(path) {
+        // The authority of an absolute target counts, and Host is ignored (RFC 9112, section 3.2.2).
+        let (authority, target) = target(request.path.unwrap_or_default());
+        let host = authority.map_or(host.trim_ascii(), str::as_bytes);
+        let asked = target.split(['?', '#']).next().unwrap_or_default();
+        if !bytes_of_path(asked).eq(bytes_of_path(path)) {
             return Err(Refusal::new(404, "nothing listens at this path: check the address"));
         }
         upgrade_of(&headers)?;
         let mut origin = headers.all("Origin").map(<[u8]>::trim_ascii);
-        if !origin.all(|origin| pages.allow(origin, host.trim_ascii())) {
+        if !origin.all(|origin| pages.allow(origin, host)) {
             let rule = "the page's origin is not allowed: name it in the listener's options, or call a \
                         loopback address by number";
             return Err(Refusal::new(403, rule));
@@ -307,6 +310,36 @@ impl Request {
         }
         is_wanted
     }
+}
+
+/// Splits the target of a request, which may be absolute, into its authority, if it has one, and the
+/// path with its query.
+fn target(text: &str) -> (Option<&str>, &str) {
+    let absolute = text.split_once("://").filter(|(scheme, _)| {
+        ["http", "https", "ws", "wss"].iter().any(|known| known.eq_ignore_ascii_case(scheme))
+    });
+    let Some((_, rest)) = absolute else { return (None, text) };
+    let (authority, target) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+    (Some(authority), if target.starts_with('/') { target } else { "/" })
+}
+
+/// The bytes of a path, each with whether `%` stands for it. Letters, digits and `-._~` are the same
+/// with and without (RFC 3986, section 6.2.2).
+fn bytes_of_path(path: &str) -> impl Iterator<Item = (u8, bool)> {
+    let mut rest = path.as_bytes();
+    std::iter::from_fn(move || {
+        let digit = |byte: u8| char::from(byte).to_digit(16);
+        if let [b'%', high, low, behind @ ..] = rest
+            && let Some(byte) = digit(*high).zip(digit(*low)).map(|(high, low)| high << 4 | low)
+        {
+            rest = behind;
+            let byte = u8::try_from(byte).ok()?;
+            return Some((byte, !byte.is_ascii_alphanumeric() && !b"-._~".contains(&byte)));
+        }
+        let (byte, behind) = rest.split_first()?;
+        rest = behind;
+        Some((*byte, false))
+    })
 }
 
 /// Checks that the request asks for WebSocket, version 13.
