@@ -211,6 +211,7 @@ mod tests {
             (3, NetErrorKind::NobodyListens),
             (3, NetErrorKind::InUse),
             (3, NetErrorKind::NoDirectory),
+            (3, NetErrorKind::NotASocket),
             (3, NetErrorKind::NotLocal),
             (3, NetErrorKind::UnknownHost),
             (4, NetErrorKind::TimedOut(SOME_TIME)),

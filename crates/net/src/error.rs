@@ -50,6 +50,9 @@ pub enum NetErrorKind {
     /// The directory of a listener's socket file does not exist.
     #[error("the socket file cannot be made: its directory does not exist")]
     NoDirectory,
+    /// A file that is no socket, a directory or a symbolic link has the path to listen at.
+    #[error("the path is that of a file, directory or link, and not of a socket")]
+    NotASocket,
     /// No interface of this machine has the address to listen at.
     #[error("no interface of this machine has that address")]
     NotLocal,
@@ -127,6 +130,7 @@ impl NetError {
             | NetErrorKind::NobodyListens => Fault::Network,
             NetErrorKind::InUse
             | NetErrorKind::NoDirectory
+            | NetErrorKind::NotASocket
             | NetErrorKind::NotLocal
             | NetErrorKind::Denied => Fault::Machine,
             NetErrorKind::TimedOut(_) | NetErrorKind::Evicted | NetErrorKind::Closed { .. } => {
@@ -192,6 +196,7 @@ impl NetErrorKind {
                  free one"
             }
             NetErrorKind::NoDirectory => "make the directory first, or check the path's spelling",
+            NetErrorKind::NotASocket => "listen at another path, or remove what is there",
             NetErrorKind::NotLocal => {
                 "listen on one of this machine's addresses, or on all of them with tcp://:PORT"
             }

@@ -160,10 +160,18 @@ fn take_over(path: &Path) -> io::Result<()> {
             if std::fs::symlink_metadata(path)?.file_type().is_socket() {
                 std::fs::remove_file(path)
             } else {
-                Err(io::ErrorKind::AddrInUse.into())
+                Err(taken(path))
             }
         }
         Err(_) => Ok(()),
+    }
+}
+
+/// The error for a path that something has at which nobody can be seen to listen.
+fn taken(path: &Path) -> io::Error {
+    match std::fs::symlink_metadata(path) {
+        Ok(found) if !found.file_type().is_socket() => io::Error::other(NetErrorKind::NotASocket),
+        _ => io::ErrorKind::AddrInUse.into(),
     }
 }
 
@@ -176,7 +184,10 @@ fn bind(path: &Path, options: &ListenOptions) -> io::Result<(UnixListener, Socke
 /// Creates a socket with its name and permissions. No peer can connect before it listens.
 fn make(path: &Path, options: &ListenOptions) -> io::Result<Socket> {
     let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
-    socket.bind(&SockAddr::unix(path)?)?;
+    socket.bind(&SockAddr::unix(path)?).map_err(|error| match error.kind() {
+        io::ErrorKind::AddrInUse => taken(path),
+        _ => error,
+    })?;
     let rights = std::fs::Permissions::from_mode(options.permissions.mode());
     std::fs::set_permissions(path, rights)?;
     Ok(socket)

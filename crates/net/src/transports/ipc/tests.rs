@@ -56,12 +56,22 @@ async fn a_file_that_is_no_socket_is_left_alone() {
     let folder = std::env::temp_dir().join(format!("wigwag-kept-{}", std::process::id()));
     std::fs::create_dir_all(folder.join("folder")).unwrap();
     std::fs::write(folder.join("file"), "of the user").unwrap();
-    std::os::unix::fs::symlink(folder.join("file"), folder.join("link")).unwrap();
-    for name in ["file", "folder", "link"] {
+    for (name, to) in
+        [("link", "file"), ("nowhere", "nothing"), ("left", "stale"), ("live", "used")]
+    {
+        std::os::unix::fs::symlink(folder.join(to), folder.join(name)).unwrap();
+    }
+    drop(std::os::unix::net::UnixListener::bind(folder.join("stale")).unwrap());
+    let _used = std::os::unix::net::UnixListener::bind(folder.join("used")).unwrap();
+    for name in ["file", "folder", "link", "nowhere", "left"] {
         let address = Address::new("ipc", folder.join(name).to_string_lossy());
         let refused = Ipc.listen(&address, ListenOptions::default()).await.err().unwrap();
-        assert!(matches!(refused.kind, NetErrorKind::InUse), "{name}: {refused}");
+        assert!(matches!(refused.kind, NetErrorKind::NotASocket), "{name}: {refused}");
+        assert!(refused.hint().contains("another path"), "{name}: {refused}");
     }
+    let live = Address::new("ipc", folder.join("live").to_string_lossy());
+    let refused = Ipc.listen(&live, ListenOptions::default()).await.err().unwrap();
+    assert!(matches!(refused.kind, NetErrorKind::InUse), "{refused}");
     assert_eq!(std::fs::read_to_string(folder.join("link")).unwrap(), "of the user");
     assert!(folder.join("folder").is_dir());
     std::fs::remove_dir_all(&folder).unwrap();
