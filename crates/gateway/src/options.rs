@@ -157,7 +157,8 @@ impl GatewayOptions {
     }
 
     /// Repeats this header of a request in its answer, as `x-request-id`, by which a client tells what
-    /// belongs together. May be called several times.
+    /// belongs together. May be called several times. Pages of other origins that may call may send and
+    /// read it.
     ///
     /// # Panics
     /// If `name` is no name of a header.

@@ -1,10 +1,12 @@
 //! Pages of other origins: which of them may call, and what browsers are told (the Fetch standard,
 //! CORS protocol).
 
+use std::iter;
+
 use hyper::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
     ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_METHOD, HOST,
-    HeaderValue, ORIGIN, VARY,
+    HeaderName, HeaderValue, ORIGIN, VARY,
 };
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, Response, StatusCode};
@@ -30,21 +32,30 @@ pub(crate) fn check(
     }
     let is_preflight = request.method == Method::OPTIONS
         && request.headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD);
-    Ok(is_preflight.then(preflight))
+    Ok(is_preflight.then(|| preflight(options)))
 }
 
-fn preflight() -> Response<Body> {
+fn preflight(options: &GatewayOptions) -> Response<Body> {
     let mut response = Response::new(Body::default());
     *response.status_mut() = StatusCode::NO_CONTENT;
     let headers = response.headers_mut();
     for (name, value) in [
         (ACCESS_CONTROL_ALLOW_METHODS, "GET, HEAD, POST, PUT, PATCH, DELETE"),
-        (ACCESS_CONTROL_ALLOW_HEADERS, "authorization, content-type, prefer, traceparent"),
         (ACCESS_CONTROL_MAX_AGE, MAX_AGE),
     ] {
         headers.insert(name, HeaderValue::from_static(value));
     }
+    let sent = with_repeated(options, "authorization, content-type, prefer, traceparent");
+    headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, sent);
     response
+}
+
+/// The list of `names` and of the headers that answers repeat, which a page both sends and reads.
+fn with_repeated(options: &GatewayOptions, names: &'static str) -> HeaderValue {
+    let repeated = options.repeated.iter().map(HeaderName::as_str);
+    let list = iter::once(names).chain(repeated).collect::<Vec<_>>().join(", ");
+    // A name of a header is always a value too.
+    HeaderValue::try_from(list).unwrap_or(HeaderValue::from_static(names))
 }
 
 /// Tells the browser that the page may read the answer.
@@ -55,7 +66,7 @@ pub(crate) fn allow(options: &GatewayOptions, request: &HeaderMap, response: &mu
     let Some(origin) = request.get(ORIGIN) else { return };
     if is_allowed(options, origin, request, None) {
         response.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
-        response.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("retry-after"));
+        response.insert(ACCESS_CONTROL_EXPOSE_HEADERS, with_repeated(options, "retry-after"));
     }
 }
 

@@ -170,6 +170,30 @@ async fn pages_of_other_origins_call_only_if_they_may() {
     assert_eq!(service.desk.noted().ask().await.unwrap(), Vec::<u64>::new());
 }
 
+#[tokio::test]
+async fn pages_of_other_origins_may_send_and_read_the_headers_that_are_repeated() {
+    let options = GatewayOptions::default()
+        .allow_origin("https://page.example")
+        .repeat_header("X-Request-Id")
+        .repeat_header("x-trace");
+    let service = Service::with(NodeOptions::default(), options).await;
+    let mut client = Client::connect(&service.host).await;
+    let page = "origin: https://page.example\r\n";
+    let preflight = format!(
+        "{page}access-control-request-method: POST\r\n\
+         access-control-request-headers: content-type,x-request-id,x-trace\r\n"
+    );
+    let answer = client.request("OPTIONS /desk/ask/add", &preflight, "").await;
+    assert_eq!(answer.status, 204);
+    let sent = "authorization, content-type, prefer, traceparent, x-request-id, x-trace";
+    assert_eq!(answer.headers["access-control-allow-headers"], sent);
+    let header = format!("{page}x-request-id: 7\r\n");
+    let answer = client.request("POST /desk/ask/add", &header, "[1,2]").await;
+    assert_eq!((answer.status, &*answer.headers["x-request-id"]), (200, "7"));
+    let read = "retry-after, x-request-id, x-trace";
+    assert_eq!(answer.headers["access-control-expose-headers"], read);
+}
+
 /// A page whose name leads to this machine since a moment ago (DNS rebinding).
 #[tokio::test]
 async fn a_name_that_is_not_ours_is_refused_on_loopback() {
