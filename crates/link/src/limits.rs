@@ -306,9 +306,11 @@ pub(crate) fn put_bytes(out: &mut Buffer, bytes: &[u8]) {
     out.extend(bytes);
 }
 
-/// Bytes from the wire as text for people; invalid UTF-8 is replaced.
+/// Bytes from the wire as a line of text for people. Invalid UTF-8 is replaced, and so are control
+/// characters: a terminal would obey them, and a line end would forge a line of a log.
 pub(crate) fn text(bytes: &[u8]) -> alloc::string::String {
-    alloc::string::String::from_utf8_lossy(bytes).into_owned()
+    let text = alloc::string::String::from_utf8_lossy(bytes);
+    text.replace(char::is_control, "\u{FFFD}")
 }
 
 #[cfg(test)]

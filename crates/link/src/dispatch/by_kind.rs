@@ -1,6 +1,5 @@
 //! The meaning of a single frame of the peer.
 
-use alloc::string::String;
 use core::time::Duration;
 
 use wigwag_wire::Time;
@@ -11,6 +10,7 @@ use crate::dispatch::inbound::{Arrived, InboundChannels};
 use crate::error::LinkError;
 use crate::flow_control::credit::StreamId;
 use crate::frames::frame::Frame;
+use crate::limits::text;
 
 /// Decides on one frame that costs `units` if it is a call.
 pub(super) fn dispatch<A: Application>(
@@ -139,7 +139,6 @@ fn dispatch_of_session<A: Application>(
         Frame::Pong { id } if app.send_half().pong_received(id, now) => app.has_room(),
         Frame::Drain { .. } => app.draining(),
         Frame::Close { code, rule, detail } => {
-            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
             let (rule, detail) = (text(rule), text(detail));
             return Err(LinkError::ClosedByPeer { code, rule, detail }.into());
         }

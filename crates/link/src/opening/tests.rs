@@ -101,6 +101,20 @@ fn a_refusal_carries_code_and_rule() {
     assert_eq!(error, expected);
 }
 
+/// Terminals obey control characters, and a line end would forge a line of a log.
+#[test]
+fn control_characters_in_a_refusal_are_replaced() {
+    let (mut dialer, _) = Opening::dial(identity(1), 7);
+    let refusal = Opening::refuse(Code::TOO_MANY, "\u{1B}[2J\r\nno ü", "\u{9B}\0");
+    let error = dialer.receive(refusal.as_slice()).unwrap_err();
+    let expected = LinkError::ClosedByPeer {
+        code: Code::TOO_MANY,
+        rule: "\u{FFFD}[2J\u{FFFD}\u{FFFD}no ü".into(),
+        detail: "\u{FFFD}\u{FFFD}".into(),
+    };
+    assert_eq!(error, expected);
+}
+
 #[test]
 fn strangers_learn_nothing() {
     let (_, first) = Opening::dial(identity(1), 7);
