@@ -57,11 +57,20 @@ pub(crate) fn line(line: &str) {
     text(&format!("{line}\n"));
 }
 
-/// Prints a line on standard error.
+/// Prints a line on standard error. It may hold the words of a peer, which the terminal must not obey.
 pub(crate) fn error(text: &str) {
+    let text = clean(text);
     let mut err = io::stderr().lock();
     // If standard error is closed as well, the line is lost.
     let _ = ERR.during(|| writeln!(err, "{text}"));
+}
+
+/// The text with a sign in place of each control character, except line ends.
+pub(crate) fn clean(text: &str) -> String {
+    let is_obeyed = |c: char| c.is_control() && c != '\n';
+    // Marks that change the direction of a line are obeyed too.
+    let is_mark = |c: char| matches!(c, '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}');
+    text.chars().map(|c| if is_obeyed(c) || is_mark(c) { '\u{FFFD}' } else { c }).collect()
 }
 
 impl Failed {

@@ -6,10 +6,10 @@ use wigwag::{CallError, CallErrorKind};
 use wigwag_describe::signature;
 
 use crate::actors::caller::{CLOSE_MAX, Caller, TargetArguments};
-use crate::actors::describe::text::clean;
 use crate::actors::named;
 use crate::exit::{Code, Failed};
 use crate::print;
+use crate::print::clean;
 
 #[derive(Args)]
 #[command(after_help = "Examples:

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use wigwag::{Actor, Message, Node};
+use wigwag::{Actor, Message, Node, Responder};
 
 use crate::process::{Said, run};
 use crate::running::{Running, with_input};
@@ -123,5 +123,28 @@ async fn an_object_for_a_struct_is_refused_with_the_form_that_it_has() {
         run(["ask", &plane, "sum", "[1, 2]"]).out
     });
     assert_eq!(asked.await.unwrap(), "3\n");
+    node.close(Duration::from_secs(5)).await;
+}
+
+struct Painter;
+
+#[wigwag::actor]
+impl Painter {
+    pub fn paint(&self, answer: Responder<()>) {
+        answer.fail(7, "\u{1B}[2Jno\r\u{202E}paint");
+    }
+}
+
+/// The terminal would obey them.
+#[tokio::test(flavor = "multi_thread")]
+async fn control_characters_in_the_error_of_an_actor_are_not_printed() {
+    let node = Node::new();
+    node.export("painter", &Painter.spawn()).unwrap();
+    let painter = format!("{}/painter", node.listen("tcp://127.0.0.1:0").await.unwrap());
+    let asking = tokio::task::spawn_blocking(move || run(["ask", &painter, "paint"]));
+    let said = asking.await.unwrap();
+    let shown = "\u{FFFD}[2Jno\u{FFFD}\u{FFFD}paint";
+    hinted(&said, 8, "the actor answers with error 0x8007", "documentation");
+    assert!(said.err.contains(shown), "{said:?}");
     node.close(Duration::from_secs(5)).await;
 }

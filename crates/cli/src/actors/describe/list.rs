@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 use wigwag::dynamic::ListedActor;
 
-use super::text::{COLUMNS, clean};
+use super::text::COLUMNS;
+use crate::print::clean;
 
 /// The lines that list the actors of the node at `address`.
 pub(crate) fn lines(listed: &[ListedActor], address: &str) -> Vec<String> {

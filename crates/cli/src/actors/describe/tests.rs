@@ -186,7 +186,7 @@ fn an_argument_that_is_a_stream_is_named_and_there_is_no_example_of_it() {
 #[test]
 fn control_characters_are_not_printed() {
     assert_eq!(
-        text::clean("a\u{1B}[2J\r\u{202E}b\n\tc\u{85}"),
+        print::clean("a\u{1B}[2J\r\u{202E}b\n\tc\u{85}"),
         "a\u{FFFD}[2J\u{FFFD}\u{FFFD}b\n\u{FFFD}c\u{FFFD}"
     );
 }

@@ -7,6 +7,8 @@ use wigwag::dynamic::{Described, DescribedPart, DescribedType};
 use wigwag_describe::kind::Kind;
 use wigwag_describe::signature;
 
+use crate::print::clean;
+
 /// Columns of a line.
 pub(crate) const COLUMNS: usize = 80;
 
@@ -50,14 +52,6 @@ pub(crate) fn lines(described: &Described, address: &str, example: Option<&str>)
 
 const STREAM: &str = "A stream: only a program can take it.";
 const ITEMS: &str = "is a stream: only a program can send it.";
-
-/// The text with a sign in place of each control character, except line ends.
-pub(crate) fn clean(text: &str) -> String {
-    let is_obeyed = |c: char| c.is_control() && c != '\n';
-    // Marks that change the direction of a line are obeyed too.
-    let is_mark = |c: char| matches!(c, '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}');
-    text.chars().map(|c| if is_obeyed(c) || is_mark(c) { '\u{FFFD}' } else { c }).collect()
-}
 
 /// The text on as many lines as it takes. A word that is longer than a line has one for itself.
 pub(crate) fn wrapped(text: &str, first: usize, rest: usize) -> Vec<String> {

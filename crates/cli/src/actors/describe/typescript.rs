@@ -9,8 +9,8 @@ use wigwag_describe::definitions::is_option;
 use wigwag_describe::forms::may_be_nil;
 use wigwag_describe::kind::Kind;
 
-use super::text::clean;
 use super::typescript_schema;
+use crate::print::clean;
 
 /// Where a type stands.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -7,7 +7,7 @@
 use serde_json::{Value, json};
 use wigwag::dynamic::{Described, DescribedPart, DescribedType};
 
-use super::text::clean;
+use crate::print::clean;
 
 /// The value of the constant: the hash and the description, a line for each method.
 pub(super) fn value(described: &Described) -> String {

@@ -4,7 +4,7 @@ use wigwag::metrics::{ActorMetrics, Metrics, SessionMetrics};
 use wigwag_lab::numbers;
 
 use super::rates::Rates;
-use crate::actors::describe::text::clean;
+use crate::print::clean;
 
 /// Letters of a name or an address that are shown.
 const NAME_MAX: usize = 40;
