@@ -10,11 +10,12 @@ mod signal;
 
 use std::future::{Future, poll_fn};
 use std::io;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 pub use flusher::Flusher;
+use tokio::task::yield_now;
 use tokio::time::{Instant, Sleep};
 use wigwag_spin::Spin;
 use wigwag_wire::{Batch, ReadBuf, Time};
@@ -29,6 +30,11 @@ const IDLE_AFTER: Duration = Duration::from_millis(500);
 /// Reads from a peer that no longer accepts writes, however much it sends: 4 MiB, more than a
 /// connection's buffers hold as a rule.
 const LAST_READS_MAX: usize = 16;
+
+/// Time of a turn of the driver behind which the runtime looks for arrivals on other connections. It looks
+/// every 61 turns as a rule, and a peer that sends many tiny frames makes each turn take tens of
+/// milliseconds: the others would wait for seconds.
+const LONG_TURN: Duration = Duration::from_millis(1);
 
 /// A protocol on one connection. Its methods are called from any thread.
 pub trait ConnectionHandler: Send + Sync {
@@ -157,8 +163,9 @@ pub async fn drive<C: ConnectionHandler>(
             Flow::Stopped => return Poll::Pending,
             Flow::Resumed => {}
         }
+        let begun = clock::now();
         if input.is_ready() {
-            let outcome = handler.read(input, clock::now());
+            let outcome = handler.read(input, begun);
             flusher.flush(handler);
             if let Err(error) = outcome {
                 return Poll::Ready(Ending::Protocol(error));
@@ -167,10 +174,17 @@ pub async fn drive<C: ConnectionHandler>(
         }
         // Let the woken actors run first, then read again.
         flusher.queued.store(true, Ordering::SeqCst);
-        context.waker().wake_by_ref();
+        wake_again(clock::now().since(begun), context);
         Poll::Pending
     })
     .await
+}
+
+/// Has the driver run again, behind the runtime's next look for arrivals if this turn has `taken` long.
+fn wake_again(taken: Duration, context: &mut Context<'_>) {
+    if taken < LONG_TURN || pin!(yield_now()).poll(context).is_ready() {
+        context.waker().wake_by_ref();
+    }
 }
 
 /// Reads what has arrived although nothing can be written any more: a peer that closes may have

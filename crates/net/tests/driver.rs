@@ -3,13 +3,18 @@
 #![allow(clippy::disallowed_types, reason = "no model runs these tests")]
 
 use std::convert::Infallible;
+use std::io;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
 use tokio::task::yield_now;
 use wigwag_net::driver::{ConnectionHandler, Flow, Flusher, drive};
-use wigwag_net::transport::{self, Connection};
+use wigwag_net::transport::{self, Connection, Inlet};
 use wigwag_net::{Address, ListenOptions};
 use wigwag_spin::{Spin, SpinPolicy};
 use wigwag_wire::{Batch, ReadBuf, Time};
@@ -73,7 +78,7 @@ async fn runs_behind_reads(limit: Duration) -> usize {
     });
     for bytes in [4, 8] {
         theirs.outlet.writable().await.unwrap();
-        theirs.outlet.try_write(&[std::io::IoSlice::new(b"word")]).unwrap();
+        theirs.outlet.try_write(&[io::IoSlice::new(b"word")]).unwrap();
         while handler.bytes.load(Ordering::Relaxed) < bytes {
             yield_now().await;
         }
@@ -93,4 +98,83 @@ async fn a_driver_that_spins_runs_again_and_again_and_another_one_sleeps() {
     // Once, to see that nothing else has come.
     let sleeps = runs_behind_reads(Duration::ZERO).await;
     assert!(sleeps <= 2, "{sleeps}");
+}
+
+/// A peer that never stops to send.
+struct Flood;
+
+impl AsyncRead for Flood {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        _: &mut tokio::io::ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        unreachable!("the driver fills its own memory")
+    }
+}
+
+impl Inlet for Flood {
+    fn poll_fill(&mut self, _: &mut Context<'_>, input: &mut ReadBuf) -> Poll<io::Result<usize>> {
+        input.append(b"word");
+        Poll::Ready(Ok(4))
+    }
+}
+
+/// A protocol that takes long for what has arrived.
+#[derive(Default)]
+struct Slow {
+    reads: AtomicUsize,
+}
+
+impl ConnectionHandler for Slow {
+    type Error = Infallible;
+
+    fn read(&self, input: &mut ReadBuf, _now: Time) -> Result<(), Infallible> {
+        self.reads.fetch_add(1, Ordering::Relaxed);
+        input.skip(usize::MAX);
+        std::thread::sleep(Duration::from_millis(2));
+        Ok(())
+    }
+
+    fn fill(&self, _batch: &mut Batch, _now: Time) {}
+
+    fn tick(&self, _now: Time) -> Result<(), Infallible> {
+        Ok(())
+    }
+
+    fn deadline(&self) -> Option<Time> {
+        None
+    }
+}
+
+/// A runtime looks for arrivals every 61 turns of its tasks unless it is asked to.
+#[tokio::test]
+async fn a_flood_whose_reads_take_long_keeps_no_other_connection_waiting() {
+    const ROUNDS: usize = 10;
+    let (ours, _theirs) = connected().await;
+    let handler = Arc::new(Slow::default());
+    let driven = handler.clone();
+    let driving = tokio::spawn(async move {
+        let flusher = Flusher::new(ours.outlet.clone());
+        drive(&*driven, &mut Flood, &mut ReadBuf::new(), &flusher).await
+    });
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let dialing = TcpStream::connect(listener.local_addr().unwrap());
+    let (accepted, dialed) = tokio::join!(listener.accept(), dialing);
+    let (mut here, mut there) = (accepted.unwrap().0, dialed.unwrap());
+    // Each end waits before the other one sends.
+    let echoing = tokio::spawn(async move {
+        let mut byte = [0];
+        while there.read_exact(&mut byte).await.is_ok() && there.write_all(&byte).await.is_ok() {}
+    });
+    let before = handler.reads.load(Ordering::Relaxed);
+    for _ in 0..ROUNDS {
+        here.write_all(b"x").await.unwrap();
+        here.read_exact(&mut [0]).await.unwrap();
+    }
+    let reads = handler.reads.load(Ordering::Relaxed) - before;
+    driving.abort();
+    echoing.abort();
+    // Each way takes one look or two, and not 61 turns.
+    assert!(reads < ROUNDS * 2 * 10, "{reads} reads during {ROUNDS} rounds");
 }
