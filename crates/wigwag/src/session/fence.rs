@@ -3,7 +3,7 @@
 //! A session moves from connection to connection, and the old one may have unread bytes when the
 //! new one takes over. A listener shuts out the older connections and reads the state in one step
 //! under the lock, so the state that it names stays true: no older connection gets in any more.
-//! `fence_loom.rs` checks every interleaving.
+//! `fence/models.rs` checks every interleaving.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::PoisonError;
@@ -65,8 +65,7 @@ impl<T> DerefMut for FenceGuard<'_, T> {
 }
 
 #[cfg(all(test, wigwag_loom))]
-#[path = "fence_loom.rs"]
-mod fence_loom;
+mod models;
 
 #[cfg(all(test, not(wigwag_loom)))]
 mod tests {
