@@ -36,7 +36,7 @@ pub(crate) struct Inner {
     pub(crate) bodies: Semaphore,
     pub(crate) routes: Routes,
     pub(crate) forms: FormsTable,
-    /// The right to make an `/openapi.json`. That of thousands of actors takes a second and hundreds of
+    /// The right to make an `/openapi.json`. With thousands of actors one takes a second and hundreds of
     /// megabytes, so one is made at a time.
     pub(crate) openapi_turn: Arc<Semaphore>,
     pub(crate) sessions: Sessions,

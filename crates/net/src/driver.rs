@@ -180,7 +180,7 @@ pub async fn drive<C: ConnectionHandler>(
     .await
 }
 
-/// Has the driver run again, behind the runtime's next look for arrivals if this turn has `taken` long.
+/// Makes the driver run again, behind the runtime's next look for arrivals if this turn has `taken` long.
 fn wake_again(taken: Duration, context: &mut Context<'_>) {
     if taken < LONG_TURN || pin!(yield_now()).poll(context).is_ready() {
         context.waker().wake_by_ref();

@@ -22,8 +22,17 @@ use wigwag_wire::{Batch, ReadBuf, Time};
 /// Takes what arrives, and counts how often the driver runs.
 struct Counting {
     spin: SpinPolicy,
+    /// How long it takes for what has arrived.
+    work: Duration,
     bytes: AtomicUsize,
     runs: AtomicUsize,
+}
+
+impl Counting {
+    fn new(spin: Duration, work: Duration) -> Arc<Counting> {
+        let [bytes, runs] = [(); 2].map(|()| AtomicUsize::new(0));
+        Arc::new(Counting { spin: SpinPolicy::spinning(spin), work, bytes, runs })
+    }
 }
 
 impl ConnectionHandler for Counting {
@@ -32,6 +41,9 @@ impl ConnectionHandler for Counting {
     fn read(&self, input: &mut ReadBuf, _now: Time) -> Result<(), Infallible> {
         self.bytes.fetch_add(input.len(), Ordering::Relaxed);
         input.skip(usize::MAX);
+        if !self.work.is_zero() {
+            std::thread::sleep(self.work);
+        }
         Ok(())
     }
 
@@ -66,11 +78,7 @@ async fn connected() -> (Connection, Connection) {
 /// Runs of the driver while the tasks of its runtime yield a hundred times behind two reads.
 async fn runs_behind_reads(limit: Duration) -> usize {
     let (mut ours, theirs) = connected().await;
-    let handler = Arc::new(Counting {
-        spin: SpinPolicy::spinning(limit),
-        bytes: AtomicUsize::new(0),
-        runs: AtomicUsize::new(0),
-    });
+    let handler = Counting::new(limit, Duration::ZERO);
     let driven = handler.clone();
     let driving = tokio::spawn(async move {
         let flusher = Flusher::new(ours.outlet.clone());
@@ -120,39 +128,12 @@ impl Inlet for Flood {
     }
 }
 
-/// A protocol that takes long for what has arrived.
-#[derive(Default)]
-struct Slow {
-    reads: AtomicUsize,
-}
-
-impl ConnectionHandler for Slow {
-    type Error = Infallible;
-
-    fn read(&self, input: &mut ReadBuf, _now: Time) -> Result<(), Infallible> {
-        self.reads.fetch_add(1, Ordering::Relaxed);
-        input.skip(usize::MAX);
-        std::thread::sleep(Duration::from_millis(2));
-        Ok(())
-    }
-
-    fn fill(&self, _batch: &mut Batch, _now: Time) {}
-
-    fn tick(&self, _now: Time) -> Result<(), Infallible> {
-        Ok(())
-    }
-
-    fn deadline(&self) -> Option<Time> {
-        None
-    }
-}
-
 /// A runtime looks for arrivals every 61 turns of its tasks unless it is asked to.
 #[tokio::test]
 async fn a_flood_whose_reads_take_long_keeps_no_other_connection_waiting() {
     const ROUNDS: usize = 10;
     let (ours, _theirs) = connected().await;
-    let handler = Arc::new(Slow::default());
+    let handler = Counting::new(Duration::ZERO, Duration::from_millis(2));
     let driven = handler.clone();
     let driving = tokio::spawn(async move {
         let flusher = Flusher::new(ours.outlet.clone());
@@ -167,14 +148,14 @@ async fn a_flood_whose_reads_take_long_keeps_no_other_connection_waiting() {
         let mut byte = [0];
         while there.read_exact(&mut byte).await.is_ok() && there.write_all(&byte).await.is_ok() {}
     });
-    let before = handler.reads.load(Ordering::Relaxed);
+    let before = handler.runs.load(Ordering::Relaxed);
     for _ in 0..ROUNDS {
         here.write_all(b"x").await.unwrap();
         here.read_exact(&mut [0]).await.unwrap();
     }
-    let reads = handler.reads.load(Ordering::Relaxed) - before;
+    let runs = handler.runs.load(Ordering::Relaxed) - before;
     driving.abort();
     echoing.abort();
     // Each way takes one look or two, and not 61 turns.
-    assert!(reads < ROUNDS * 2 * 10, "{reads} reads during {ROUNDS} rounds");
+    assert!(runs < ROUNDS * 2 * 10, "{runs} runs during {ROUNDS} rounds");
 }

@@ -69,9 +69,9 @@ forms! {
     wrapping: std::num::Wrapping<u8>, ["7"], ["256"];
     float: f64, ["1.5", "7"], ["null"];
     floats: Vec<f32>, ["[1.5, 7]"], ["[null]", "[true]"];
-    letter: char, ["\"é\""], ["\"ab\"", "7"];
+    letter: char, ["\"é\"", "\"7\""], ["\"ab\""];
     text: String, ["some text", "\"7\""], [];
-    boxed: std::sync::Arc<str>, ["text"], ["7"];
+    boxed: std::sync::Arc<str>, ["text", "\"7\""], [];
     bytes: Bytes, ["[1, 200]", "text"], ["[256]", "[1, null]"];
     fixed_bytes: [u8; 2], ["[1, 2]", "ab"], ["[1]", "[1, 2, 3]"];
     list: Vec<u16>, ["[]", "[1, 2]"], ["[-1]", "7"];

@@ -232,17 +232,22 @@ mod tests {
     use super::*;
     use crate::limits::POLL_TIME;
 
-    /// A request that its client gives up must not have taken bytes along, or the next one would have
-    /// those behind them in their place.
-    #[tokio::test]
-    async fn a_poll_waits_for_nothing_once_it_has_taken_bytes() {
+    /// A gateway's carriers, with one of a client that has no identity, and the node's end of it.
+    async fn opened() -> (Arc<Carriers>, String, Arc<Carrier>, Connection) {
         let (arrivals, mut arrived) = mpsc::channel(1);
         let carriers = Carriers::new(arrivals);
         let peer = IpAddr::V4(Ipv4Addr::LOCALHOST).to_string();
         let id = carriers.open(&Principal::Anonymous, &peer, |_| {}).expect("there is room");
         let node = arrived.recv().await.expect("the carrier");
         let carrier = carriers.find(&id, &Principal::Anonymous).expect("it is open");
+        (carriers, id, carrier, node)
+    }
 
+    /// A request that its client gives up must not have taken bytes along, or the next one would have
+    /// those behind them in their place.
+    #[tokio::test]
+    async fn a_poll_waits_for_nothing_once_it_has_taken_bytes() {
+        let (_carriers, _, carrier, node) = opened().await;
         let mut poll = pin!(carrier.poll(0, POLL_TIME));
         for text in [&b"first"[..], b" second"] {
             node.outlet.try_write(&[IoSlice::new(text)]).expect("there is room");
@@ -258,13 +263,8 @@ mod tests {
     /// Also while a request lasts longer than a carrier may be idle.
     #[tokio::test(start_paused = true)]
     async fn a_carrier_is_idle_from_the_end_of_its_last_request() {
-        let (arrivals, mut arrived) = mpsc::channel(1);
-        let carriers = Carriers::new(arrivals);
-        let peer = IpAddr::V4(Ipv4Addr::LOCALHOST).to_string();
-        let id = carriers.open(&Principal::Anonymous, &peer, |_| {}).expect("there is room");
-        let _node = arrived.recv().await.expect("the carrier");
+        let (carriers, id, carrier, _node) = opened().await;
         let is_open = || carriers.find(&id, &Principal::Anonymous).is_some();
-        let carrier = carriers.find(&id, &Principal::Anonymous).expect("it is open");
         let long = CARRIER_IDLE_MAX * 5 / 2;
         assert_eq!(carrier.poll(0, long).await, Ok(None));
         sleep(CARRIER_IDLE_MAX - Duration::from_secs(1)).await;

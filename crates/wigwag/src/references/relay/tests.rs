@@ -1,4 +1,4 @@
-//! What a relay keeps of a channel that is closed.
+//! A relay keeps nothing of a channel that is closed.
 
 use std::fmt;
 use std::time::Duration;
