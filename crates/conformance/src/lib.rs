@@ -29,7 +29,7 @@ pub use sockets::{closing, forwarders, hops, observation, options, raw, socket};
 pub use test_env::TestEnv;
 
 /// The time after which a test is taken to wait for an event that does not come.
-const TEST_MAX: Duration = Duration::from_secs(60);
+pub(crate) const TEST_MAX: Duration = Duration::from_secs(60);
 
 /// Runs a test with two workers, the number of processors of the machines that run the tests.
 pub fn run(test: impl Future<Output = ()>) {
