@@ -24,6 +24,9 @@ macro_rules! common {
         /// written, zero not at all, [`LINGER_MAX`](crate::socket::LINGER_MAX) unless set. Messages that
         /// are left then, or have no peer to go to, are dropped and counted as `dropped_unsent` or
         /// `dropped_pipe_gone`; a message whose writing had begun, as `messages_cut_off`.
+        ///
+        /// Within the same time the connection stays open until the peer has read what was written.
+        /// Over TLS a peer that is slower than that can lose what it has not read, uncounted.
         pub fn set_linger(&self, time: Option<std::time::Duration>) {
             self.core().with(|state| state.linger = time);
         }
