@@ -52,6 +52,9 @@ fn preflight(options: &GatewayOptions) -> Response<Body> {
 
 /// The list of `names` and of the headers that answers repeat, which a page both sends and reads.
 fn with_repeated(options: &GatewayOptions, names: &'static str) -> HeaderValue {
+    if options.repeated.is_empty() {
+        return HeaderValue::from_static(names);
+    }
     let repeated = options.repeated.iter().map(HeaderName::as_str);
     let list = iter::once(names).chain(repeated).collect::<Vec<_>>().join(", ");
     // A name of a header is always a value too.

@@ -90,7 +90,7 @@ async fn a_session_lends_a_bounded_number_of_references_until_some_are_released(
     assert!(!lend(&one, REFERENCES_MAX));
     assert!(one.reference_released(0, 1) && !one.reference_released(0, 1));
     assert!(lend(&one, REFERENCES_MAX));
-    // Those of all sessions.
+    // The limit of all sessions together.
     let table = one.references.table.clone();
     assert_eq!(fill(&table.lent), NODE_REFERENCES_MAX - REFERENCES_MAX - 1);
     assert!(!lend(&two, 0));
