@@ -203,7 +203,9 @@ impl NetErrorKind {
             NetErrorKind::Denied => "check the rights on the path, or take a port above 1023",
             NetErrorKind::TimedOut(_) => "check that the peer is alive and is an SP program",
             NetErrorKind::Evicted => "have the peer send its first bytes at once",
-            NetErrorKind::NotShared => "use shm:// at both ends, or ipc:// at both",
+            NetErrorKind::NotShared | NetErrorKind::Header(HeaderError::OffersMemory) => {
+                "use shm:// at both ends, or ipc:// at both"
+            }
             NetErrorKind::Header(HeaderError::WrongProtocol { .. }) => {
                 "use the partner's socket type at one of the two ends"
             }

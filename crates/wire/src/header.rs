@@ -9,6 +9,9 @@ use core::fmt;
 /// Bytes of the header.
 pub const HEADER_BYTES: usize = 8;
 
+/// The letters with which a dialer of `shm://` offers its memory; a version follows.
+pub const MEMORY_OFFER: &[u8; 7] = b"wigshm\0";
+
 /// The number of an SP protocol, as announced in the header.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ProtocolNumber(pub u16);
@@ -92,6 +95,9 @@ pub enum HeaderError {
     /// The bytes look like a TLS record.
     #[error("the peer speaks TLS")]
     SpeaksTls,
+    /// The bytes look like a dialer's offer of shared memory.
+    #[error("the peer offers shared memory, as a dialer of shm:// does")]
+    OffersMemory,
     /// Neither SP nor another known protocol.
     #[error("the peer does not speak SP: its first bytes are {0:02x?}")]
     BadMagic([u8; HEADER_BYTES]),
@@ -133,6 +139,7 @@ impl Header {
             // A record of the handshake, or an alert.
             [0x15 | 0x16, 3, 0..=4, ..] => Err(HeaderError::SpeaksTls),
             _ if is_http(&bytes) => Err(HeaderError::SpeaksHttp),
+            _ if bytes.starts_with(MEMORY_OFFER) => Err(HeaderError::OffersMemory),
             _ => Err(HeaderError::BadMagic(bytes)),
         }
     }
@@ -192,6 +199,7 @@ mod tests {
         assert_eq!(parse(b"HTTP/1.1"), Err(HeaderError::SpeaksHttp));
         assert_eq!(parse(b"\x16\x03\x01\x02\x00\x01\x00\x01"), Err(HeaderError::SpeaksTls));
         assert_eq!(parse(b"\x15\x03\x03\0\x02\x02\x0a\0"), Err(HeaderError::SpeaksTls));
+        assert_eq!(parse(b"wigshm\0\x01"), Err(HeaderError::OffersMemory));
         assert_eq!(parse(b"SSH-2.0-"), Err(HeaderError::BadMagic(*b"SSH-2.0-")));
         assert_eq!(parse(b"\0SP\x01\0\x31\0\0"), Err(HeaderError::BadVersion(1)));
         assert_eq!(parse(b"\0SP\0\0\x31\0\x01"), Err(HeaderError::ReservedBits));

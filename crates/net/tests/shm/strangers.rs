@@ -75,12 +75,20 @@ async fn an_offer_that_would_harm_is_refused_and_the_listener_goes_on() {
 async fn the_other_transport_on_a_socket_file_is_named() {
     let _alone = alone().await;
     let folder = Folder::new("ipc");
-    let pull = Pull::new();
-    pull.listen(&format!("ipc://{}", folder.socket().display())).await.unwrap();
     let push = Push::new();
-    let refused = timeout(LIMIT, push.dial(&folder.address())).await.unwrap().unwrap_err();
+    push.listen(&format!("ipc://{}", folder.socket().display())).await.unwrap();
+    let pull = Pull::new();
+    let refused = timeout(LIMIT, pull.dial(&folder.address())).await.unwrap().unwrap_err();
     assert!(matches!(refused.kind, NetErrorKind::NotShared), "{refused}");
     assert!(refused.hint().contains("shm://"), "{refused:#}");
+    let counted = async {
+        while push.statistics().handshakes.not_sp == 0 {
+            tokio::task::yield_now().await;
+        }
+    };
+    timeout(LIMIT, counted).await.unwrap();
+    let unsent = push.try_send("nobody is there").unwrap_err().to_string();
+    assert!(unsent.contains("the peer offers shared memory"), "{unsent}");
 }
 
 /// The file belongs to its owner alone; a process of another user that gets hold of the socket all

@@ -10,14 +10,22 @@ use std::os::fd::{AsFd, OwnedFd};
 use tokio::io::Interest;
 use tokio::net::UnixStream;
 use wigwag_shm::{Segment, SegmentError, pass};
+use wigwag_wire::header::MEMORY_OFFER;
 
 use crate::error::NetErrorKind;
 
 /// Bytes of an offer.
 const OFFER_BYTES: usize = 16;
 
-/// The first bytes of an offer, of which the last is the version.
-const MAGIC: [u8; 8] = *b"wigshm\0\x01";
+/// The version of an offer, behind [`MEMORY_OFFER`].
+const VERSION: u8 = 1;
+
+/// The first bytes of an offer.
+const MAGIC: [u8; 8] = {
+    let mut magic = [VERSION; 8];
+    magic.split_at_mut(MEMORY_OFFER.len()).0.copy_from_slice(MEMORY_OFFER);
+    magic
+};
 
 /// The part of an offer that has arrived.
 #[derive(Debug, Default)]
