@@ -99,7 +99,7 @@ pub enum HeaderError {
     #[error("the peer offers shared memory, as a dialer of shm:// does")]
     OffersMemory,
     /// Neither SP nor another known protocol.
-    #[error("the peer does not speak SP: its first bytes are {0:02x?}")]
+    #[error("the peer does not speak SP: its first bytes are `{}`", .0.escape_ascii())]
     BadMagic([u8; HEADER_BYTES]),
     /// SP, but of a version other than 0.
     #[error("the peer speaks SP version {0}, we speak version 0")]
@@ -181,6 +181,9 @@ fn is_http(bytes: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use alloc::format;
+    use alloc::string::ToString;
+
     use super::*;
 
     #[test]
@@ -207,6 +210,16 @@ mod tests {
             HeaderError::WrongProtocol { ours: ProtocolNumber::REQ, theirs: ProtocolNumber::PULL };
         assert_eq!(parse(b"\0SP\0\0\x51\0\0"), Err(pull));
         assert!(parse(b"\0SP\0\0\x31\0\0").is_ok());
+    }
+
+    #[test]
+    fn the_first_bytes_of_a_stranger_are_readable() {
+        for (bytes, shown) in
+            [(b"SSH-2.0-", "SSH-2.0-"), (b"\0\x1b[31m\n\"", r#"\x00\x1b[31m\n\""#)]
+        {
+            let why = HeaderError::BadMagic(*bytes).to_string();
+            assert_eq!(why, format!("the peer does not speak SP: its first bytes are `{shown}`"));
+        }
     }
 
     #[test]

@@ -93,7 +93,7 @@ pub enum TlsError {
     #[error("the peer speaks HTTP, without TLS")]
     SpeaksHttp,
     /// The peer speaks neither TLS nor another known protocol.
-    #[error("the peer does not speak TLS: its first bytes are {0:02x?}")]
+    #[error("the peer does not speak TLS: its first bytes are `{}`", .0.escape_ascii())]
     NotTls([u8; HEADER_BYTES]),
     /// The peer breaks the rules of TLS.
     #[error("the peer breaks TLS: {0}")]

@@ -41,7 +41,7 @@ pub(crate) fn no_header(
         words: match error {
             HeaderError::SpeaksHttp => "the peer speaks HTTP",
             HeaderError::SpeaksTls => "the peer speaks TLS",
-            HeaderError::BadMagic(_) => "does not speak SP: its first bytes are [",
+            HeaderError::BadMagic(_) => "does not speak SP: its first bytes are `",
             HeaderError::BadVersion(_) => "SP version 1, we speak version 0",
             HeaderError::ReservedBits => "reserved bytes",
             HeaderError::WrongProtocol { theirs, .. } => theirs.name().unwrap(),
