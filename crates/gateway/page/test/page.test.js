@@ -48,6 +48,9 @@ test("load is seen as rates, stalls and dead letters, and the plots move", TIMEO
     await page.getByRole("heading", { name: "print shop" }).waitFor();
     for (const series of ["messages", "stalls", "losses"]) await page.locator(`#tile-${series} strong`, { hasText: /^0$/ }).waitFor();
     await row(page, "links", "branch office").getByText("connected").waitFor();
+    const actors = new RegExp(`^${await page.locator("#actors tbody tr").count()}$`);
+    await page.locator(".facts > div", { hasText: "Actors" }).locator("dd", { hasText: actors }).waitFor();
+    await page.locator("#actors-title .count", { hasText: actors }).waitFor();
     const before = await Promise.all(["messages", "stalls", "losses"].map((series) => drawn(page, series)));
 
     assert.equal(await program.ask("foreman", "work", 20_000), 20_000);

@@ -42,10 +42,13 @@ fn seconds_of(millis: u64) -> f64 {
     millis as f64 / 1000.0
 }
 
-pub(super) const NODE: &[Family<Metrics>] =
-    &[gauge("wigwag_uptime_seconds", "How long the node has been there.", |node| {
+pub(super) const NODE: &[Family<Metrics>] = &[
+    gauge("wigwag_uptime_seconds", "How long the node has been there.", |node| {
         Some(seconds_of(node.uptime_ms))
-    })];
+    }),
+    gauge("wigwag_actors", "Exported actors.", |node| Some(node.actors_exported as f64)),
+    gauge("wigwag_sessions", "Open sessions.", |node| Some(node.sessions_open as f64)),
+];
 
 /// Labels: `actor`, `kind`.
 pub(super) const ACTOR: &[Family<ActorMetrics>] = &[

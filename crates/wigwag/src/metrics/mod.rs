@@ -62,9 +62,13 @@ pub struct Metrics {
     pub node: Option<String>,
     /// How long the node has been there.
     pub uptime_ms: u64,
+    /// The number of exported actors, those without a row of their own included.
+    pub actors_exported: u64,
     /// The exported actors in the order of their names, 1,024 at most. A last row without a name is
     /// the sum of all others.
     pub actors: Vec<ActorMetrics>,
+    /// The number of open sessions, those without a row of their own included.
+    pub sessions_open: u64,
     /// The open sessions in the order of their age, 1,024 at most. A last row with the number 0 is
     /// the sum of all others.
     pub sessions: Vec<SessionMetrics>,
@@ -79,8 +83,10 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// Sorts the rows, and sums those beyond the limit.
+    /// Counts and sorts the rows, and sums those beyond the limit.
     pub(crate) fn bounded(mut self) -> Metrics {
+        self.actors_exported = self.actors.len() as u64;
+        self.sessions_open = self.sessions.len() as u64;
         self.actors.sort_unstable_by(|one, other| one.actor.cmp(&other.actor));
         self.sessions.sort_unstable_by_key(|session| (Reverse(session.age_ms), session.session));
         let others = behind_limit(&mut self.actors);
@@ -115,8 +121,10 @@ mod tests {
         };
         let most = METRICS_ROWS_MAX as u64;
         let sessions: Vec<_> = (1..most + others).rev().map(row).collect();
-        let metrics = Metrics { sessions, ..Metrics::default() }.bounded();
+        let actors = vec![ActorMetrics::default(); 3];
+        let metrics = Metrics { actors, sessions, ..Metrics::default() }.bounded();
         assert_eq!(metrics.sessions.len(), METRICS_ROWS_MAX);
+        assert_eq!((metrics.sessions_open, metrics.actors_exported), (most - 1 + others, 3));
         let (sum, rows) = metrics.sessions.split_last().expect("there are rows");
         assert!(rows.iter().zip(1..).all(|(row, session)| row.session == session));
         let bytes: u64 = (most..most + others).map(|session| 10 + session).sum();
@@ -124,6 +132,8 @@ mod tests {
         let page = metrics.to_prometheus();
         let labels = r#"{session="others",peer="",name="",identity=""}"#;
         let line = format!("wigwag_session_bytes_sent_total{labels} {bytes}\n");
+        assert!(page.contains(&line), "{line}");
+        let line = format!("wigwag_sessions {}\n", most - 1 + others);
         assert!(page.contains(&line), "{line}");
     }
 }

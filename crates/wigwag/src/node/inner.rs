@@ -261,7 +261,9 @@ impl MetricsSource for Inner {
         let metrics = Metrics {
             node: self.options.name.clone(),
             uptime_ms: uptime.as_millis() as u64,
+            actors_exported: 0,
             actors: self.exports.metrics(),
+            sessions_open: 0,
             sessions: sessions.iter().filter_map(|session| session.metrics()).collect(),
             ended: self.counters.ended_sessions(),
             acceptor: self.counters.acceptor_metrics(self.pending_handshakes.count() as u64),

@@ -3,7 +3,9 @@
 export interface Metrics {
   node: string | null;
   uptime_ms: number;
+  actors_exported: number;
   actors: Actor[];
+  sessions_open: number;
   sessions: Session[];
   ended: { closed: number; lost: number; evicted: number; counters: Counters };
   acceptor: { accepted: number; handshakes: number; opened: number; resumed: number; refused: Record<string, number> };

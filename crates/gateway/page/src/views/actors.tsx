@@ -8,12 +8,14 @@ import { clean, matches } from "./text.js";
 
 interface Properties {
   actors: Actor[];
+  /** The number of actors, those in the sum included. */
+  total: number;
   rates: Rates;
   search: string;
   onOpen: (actor: string) => void;
 }
 
-export function Actors({ actors, rates, search, onOpen }: Properties) {
+export function Actors({ actors, total, rates, search, onOpen }: Properties) {
   const columns: Column<Actor>[] = [
     { name: "Actor", kind: "name", value: (actor) => actor.actor, cell: (actor) => <Name actor={actor} onOpen={onOpen} /> },
     { name: "Type", kind: "text", value: (actor) => actor.kind, cell: (actor) => <code>{clean(actor.kind)}</code> },
@@ -33,6 +35,7 @@ export function Actors({ actors, rates, search, onOpen }: Properties) {
       isSum={(actor) => actor.actor === ""}
       keyOf={(actor) => actor.actor}
       count={actors.length}
+      total={total}
       empty="The node exports no actor."
     />
   );

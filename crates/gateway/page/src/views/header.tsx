@@ -49,8 +49,8 @@ export function Header({ name, state, metrics, isPaused, onPause, onLeave }: Pro
 
 function Facts({ metrics }: { metrics: Metrics }) {
   const facts: [string, number][] = [
-    ["Actors", metrics.actors.length],
-    ["Links", metrics.sessions.length],
+    ["Actors", metrics.actors_exported],
+    ["Links", metrics.sessions_open],
     ["SP clients", metrics.sp_clients.connections],
     ["Sessions lost", metrics.ended.lost],
     ["Evicted", metrics.ended.evicted],

@@ -7,7 +7,15 @@ import { Bad } from "./actors.js";
 import { Table, type Column } from "./table.js";
 import { clean, matches } from "./text.js";
 
-export function Links({ sessions, rates, search }: { sessions: Session[]; rates: Rates; search: string }) {
+interface Properties {
+  sessions: Session[];
+  /** The number of sessions, those in the sum included. */
+  total: number;
+  rates: Rates;
+  search: string;
+}
+
+export function Links({ sessions, total, rates, search }: Properties) {
   const counter = (name: string, key: keyof Counters): Column<Session> => ({
     name,
     kind: "number",
@@ -35,6 +43,7 @@ export function Links({ sessions, rates, search }: { sessions: Session[]; rates:
       isSum={(session) => session.session === 0}
       keyOf={(session) => session.session}
       count={sessions.length}
+      total={total}
       empty="No other node has a session with this one."
     />
   );

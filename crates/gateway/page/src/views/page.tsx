@@ -75,8 +75,14 @@ export function Page() {
                 onInput={(event) => setSearch(event.currentTarget.value)}
               />
             </div>
-            <Actors actors={shown.latest.actors} rates={rates} search={search} onOpen={setOpen} />
-            <Links sessions={shown.latest.sessions} rates={rates} search={search} />
+            <Actors
+              actors={shown.latest.actors}
+              total={shown.latest.actors_exported}
+              rates={rates}
+              search={search}
+              onOpen={setOpen}
+            />
+            <Links sessions={shown.latest.sessions} total={shown.latest.sessions_open} rates={rates} search={search} />
             <Losses history={shown} />
           </div>
         )}

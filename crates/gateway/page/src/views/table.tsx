@@ -3,6 +3,8 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 
+import { whole } from "../data/format.js";
+
 export interface Column<Row> {
   name: string;
   /** What the column is sorted by. */
@@ -22,6 +24,8 @@ interface Properties<Row> {
   keyOf: (row: Row) => string | number;
   /** All rows, of which the search has left some. */
   count: number;
+  /** What they stand for: more than they are if the last one is a sum. */
+  total: number;
   empty: string;
 }
 
@@ -30,7 +34,7 @@ interface Order {
   isRising: boolean;
 }
 
-export function Table<Row>({ id, title, columns, rows, isSum, keyOf, count, empty }: Properties<Row>) {
+export function Table<Row>({ id, title, columns, rows, isSum, keyOf, count, total, empty }: Properties<Row>) {
   const [order, setOrder] = useState<Order>({ column: 0, isRising: true });
   const press = (column: number) => {
     // Of numbers the largest are looked for.
@@ -41,7 +45,7 @@ export function Table<Row>({ id, title, columns, rows, isSum, keyOf, count, empt
   return (
     <section class="card" aria-labelledby={`${id}-title`}>
       <div class="head">
-        <h2 id={`${id}-title`}>{title} <span class="count">{rows.length === count ? count : `${rows.length} of ${count}`}</span></h2>
+        <h2 id={`${id}-title`}>{title} <span class="count">{rows.length === count ? whole(total) : `${whole(rows.length)} of ${whole(total)}`}</span></h2>
         {rows.length > 1 && (
           <label class="order">
             Sort by{" "}
