@@ -22,6 +22,7 @@ use crate::error::GatewayError;
 use crate::http::body::Body;
 use crate::limits::{BODIES_BYTES_MAX, CONNECTIONS_MAX};
 use crate::options::GatewayOptions;
+use crate::request::Arrived;
 use crate::routes::Routes;
 use crate::server;
 use crate::shared::{Inner, Progress, Stage};
@@ -104,7 +105,13 @@ impl Gateway {
     /// The gateway as a router of axum, to be merged into one of the program's own, or nested within it.
     ///
     /// Requests that come this way have no identity by their connection, but by a token, or none; and
-    /// sessions over WebSocket need the gateway's own [listener](Self::listen).
+    /// sessions over WebSocket need the gateway's own [listener](Self::listen). The same holds within the
+    /// [router](GatewayOptions::router) of another gateway.
+    ///
+    /// The gateway does not know at which address such requests have come, so it takes those for any
+    /// host: name the hosts with [`GatewayOptions::host`], so that pages which lead a name of their own to
+    /// this machine (DNS rebinding) are refused. [`close`](Self::close) refuses further requests and ends
+    /// streams, and leaves it to the program's server to wait for the others.
     ///
     /// ```
     /// use axum::routing::get;
@@ -182,7 +189,8 @@ impl Service<Request<axum::body::Body>> for GatewayService {
             };
             // A server holds the gateway while it answers.
             let Some(inner) = inner else { return Ok(Response::default()) };
-            let client = request.extensions_mut().remove::<Arc<Client>>();
+            let arrived = request.extensions_mut().remove::<Arrived>();
+            let client = arrived.and_then(|arrived| arrived.client_of(&inner));
             let client = client.unwrap_or_else(|| inner.mounted.clone());
             Ok(inner.handle(&client, request).await)
         })

@@ -11,7 +11,7 @@ mod long_poll;
 mod live_page;
 
 use std::convert::Infallible;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Instant;
 
 use hyper::header::HOST;
@@ -27,6 +27,27 @@ use crate::http::{Outcome, RequestBody};
 use crate::limits::REQUESTS_MAX;
 use crate::shared::Inner;
 
+/// The client of a request on its way through the router of the program, back to its gateway.
+///
+/// The router may have another gateway within it, of another node. What a client remembers, its
+/// identities and the calls behind its paths, belongs to one gateway.
+#[derive(Clone)]
+pub(crate) struct Arrived {
+    gateway: Weak<Inner>,
+    client: Arc<Client>,
+}
+
+impl Arrived {
+    fn at(gateway: &Arc<Inner>, client: &Arc<Client>) -> Arrived {
+        Arrived { gateway: Arc::downgrade(gateway), client: client.clone() }
+    }
+
+    /// The client, if the request has come over a connection of `gateway`.
+    pub(crate) fn client_of(self, gateway: &Arc<Inner>) -> Option<Arc<Client>> {
+        (self.gateway.as_ptr() == Arc::as_ptr(gateway)).then_some(self.client)
+    }
+}
+
 impl Inner {
     /// Answers a request: the router of the program first, if there is one.
     pub(crate) async fn answer<B: RequestBody>(
@@ -37,7 +58,7 @@ impl Inner {
         let Some(router) = &self.router else {
             return self.handle(client, request).await;
         };
-        request.extensions_mut().insert(client.clone());
+        request.extensions_mut().insert(Arrived::at(self, client));
         let answered = router.clone().call(request.map(axum::body::Body::new)).await;
         let Ok(response) = answered.map_err(|never: Infallible| match never {});
         response.map(Body::other)

@@ -135,6 +135,23 @@ async fn routers_of_axum_go_beside_and_around_the_gateway() {
     server.abort();
 }
 
+#[tokio::test]
+async fn a_gateway_within_the_router_of_another_calls_the_actors_of_its_own_node() {
+    let within = Service::start().await;
+    let router = axum::Router::new().nest("/within", within.gateway.router());
+    let options = GatewayOptions::default().router(router);
+    let around = Service::with(NodeOptions::default(), options).await;
+    within.desk.note(7).tell().await.unwrap();
+    around.desk.note(1).tell().await.unwrap();
+    let mut client = Client::connect(&around.host).await;
+    for _ in 0..2 {
+        for (path, noted) in [("/desk", "[1]"), ("/within/desk", "[7]")] {
+            let answer = client.request(&format!("POST {path}/ask/noted"), "", "").await;
+            assert_eq!(answer.text(), noted, "{path}");
+        }
+    }
+}
+
 /// The gateway and its clients share one thread here.
 #[tokio::test]
 async fn other_requests_are_answered_while_a_long_openapi_document_is_made() {
