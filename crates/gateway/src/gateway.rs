@@ -105,8 +105,8 @@ impl Gateway {
     /// The gateway as a router of axum, to be merged into one of the program's own, or nested within it.
     ///
     /// Requests that come this way have no identity by their connection, but by a token, or none; and
-    /// sessions over WebSocket need the gateway's own [listener](Self::listen). The same holds within the
-    /// [router](GatewayOptions::router) of another gateway.
+    /// sessions over WebSocket need the gateway's own [listener](Self::listen). Both hold within
+    /// the [router](GatewayOptions::router) of another gateway too.
     ///
     /// The gateway does not know at which address such requests have come, so it takes those for any
     /// host: name the hosts with [`GatewayOptions::host`], so that pages which lead a name of their own to

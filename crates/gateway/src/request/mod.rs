@@ -29,8 +29,8 @@ use crate::shared::Inner;
 
 /// The client of a request on its way through the router of the program, back to its gateway.
 ///
-/// The router may have another gateway within it, of another node. What a client remembers, its
-/// identities and the calls behind its paths, belongs to one gateway.
+/// The router may have another gateway within it, of another node. The identities of a client and the
+/// calls behind its paths belong to one gateway.
 #[derive(Clone)]
 pub(crate) struct Arrived {
     gateway: Weak<Inner>,
