@@ -2,9 +2,11 @@
 
 use std::pin::pin;
 use std::process::Stdio;
+use std::time::Duration;
 
 use serde_json::json;
 use tokio::io::AsyncWriteExt;
+use tokio::task::JoinHandle;
 use wigwag::NodeOptions;
 use wigwag_gateway::GatewayOptions;
 
@@ -123,15 +125,53 @@ async fn routers_of_axum_go_beside_and_around_the_gateway() {
     let app = axum::Router::new()
         .route("/version", get(async || "8"))
         .nest("/actors", service.gateway.router());
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let host = listener.local_addr().unwrap().to_string();
-    let server = tokio::spawn(async move { axum::serve(listener, app).await });
+    let (host, server) = serve(app).await;
     let mut client = Client::connect(&host).await;
     assert_eq!(client.request("GET /version", "", "").await.text(), "8");
     assert_eq!(client.request("POST /actors/desk/ask/add", "", "[1,2]").await.text(), "3");
     let upgrade = "upgrade: websocket\r\nconnection: upgrade\r\n";
     let answer = client.request("GET /actors/session", upgrade, "").await;
     assert_eq!((answer.status, answer.code().as_str()), (501, "NoUpgrade"));
+    server.abort();
+}
+
+/// A server of axum with `app`, and its address.
+async fn serve(app: axum::Router) -> (String, JoinHandle<std::io::Result<()>>) {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let host = listener.local_addr().unwrap().to_string();
+    (host, tokio::spawn(async move { axum::serve(listener, app).await }))
+}
+
+#[tokio::test]
+async fn a_mounted_gateway_takes_any_host_unless_some_are_named() {
+    let named = GatewayOptions::default().host("shop.example");
+    for (options, elsewhere) in [(GatewayOptions::default(), 200), (named, 421)] {
+        let service = Service::with(NodeOptions::default(), options).await;
+        let (host, server) = serve(service.gateway.router()).await;
+        let mut client = Client::connect(&host).await;
+        for (name, status) in [("shop.example", 200), ("elsewhere.example", elsewhere)] {
+            client.send(format!("GET /desk HTTP/1.1\r\nhost: {name}\r\n\r\n").as_bytes()).await;
+            assert_eq!(client.answer(false).await.unwrap().status, status, "{name}");
+        }
+        server.abort();
+    }
+}
+
+#[tokio::test]
+async fn a_mounted_gateway_that_closes_leaves_open_requests_to_the_server_around_it() {
+    let service = Service::start().await;
+    let (host, server) = serve(service.gateway.router()).await;
+    let mut client = Client::connect(&host).await;
+    let request = b"POST /desk/ask/wait HTTP/1.1\r\nhost: localhost\r\nprefer: wait=2\r\n\r\n";
+    client.send(request).await;
+    // The call is with the actor.
+    while service.desk.waiting().ask().await.unwrap() == 0 {
+        tokio::task::yield_now().await;
+    }
+    assert!(service.gateway.close(Duration::ZERO).await, "nothing is cut");
+    let mut other = Client::connect(&host).await;
+    assert_eq!(other.request("POST /desk/ask/noted", "", "").await.status, 503);
+    assert_eq!(client.answer(false).await.unwrap().status, 504, "its own time ends the request");
     server.abort();
 }
 

@@ -46,7 +46,9 @@ pub(super) const NODE: &[Family<Metrics>] = &[
     gauge("wigwag_uptime_seconds", "How long the node has been there.", |node| {
         Some(seconds_of(node.uptime_ms))
     }),
-    gauge("wigwag_actors", "Exported actors.", |node| Some(node.actors_exported as f64)),
+    gauge("wigwag_actors", "Exported actors, by their names.", |node| {
+        Some(node.actors_exported as f64)
+    }),
     gauge("wigwag_sessions", "Open sessions.", |node| Some(node.sessions_open as f64)),
 ];
 

@@ -62,7 +62,8 @@ pub struct Metrics {
     pub node: Option<String>,
     /// How long the node has been there.
     pub uptime_ms: u64,
-    /// The number of exported actors, those without a row of their own included.
+    /// The number of exported actors, those without a row of their own included. An actor with two names
+    /// counts twice.
     pub actors_exported: u64,
     /// The exported actors in the order of their names, 1,024 at most. A last row without a name is
     /// the sum of all others.

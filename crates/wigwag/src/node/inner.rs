@@ -261,14 +261,13 @@ impl MetricsSource for Inner {
         let metrics = Metrics {
             node: self.options.name.clone(),
             uptime_ms: uptime.as_millis() as u64,
-            actors_exported: 0,
             actors: self.exports.metrics(),
-            sessions_open: 0,
             sessions: sessions.iter().filter_map(|session| session.metrics()).collect(),
             ended: self.counters.ended_sessions(),
             acceptor: self.counters.acceptor_metrics(self.pending_handshakes.count() as u64),
             sp_clients: self.sp_clients.statistics(),
             lost_tells: losses().into(),
+            ..Metrics::default()
         };
         metrics.bounded()
     }
