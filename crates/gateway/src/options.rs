@@ -110,7 +110,8 @@ impl GatewayOptions {
 
     /// Accepts requests whose header `Host` has this name; may be called several times. Without any, a
     /// gateway on a loopback address accepts `localhost` and addresses, so that a page cannot reach it
-    /// by a name that leads there (DNS rebinding), and other gateways accept every name.
+    /// by a name that leads there (DNS rebinding), and other gateways accept every name. Requests of
+    /// HTTP/1.0 may have no such header.
     #[must_use]
     pub fn host(mut self, name: &str) -> GatewayOptions {
         Arc::make_mut(&mut self.hosts).push(name.to_ascii_lowercase());

@@ -132,8 +132,13 @@ impl Inner {
             return Err(Problem::client(StatusCode::BAD_REQUEST, "BadRequest", detail, hint));
         }
         // In HTTP/2 it may be the authority.
-        let authority = || request.parts.uri.authority().map(|it| it.as_str());
-        let host = host.and_then(|it| it.to_str().ok()).or_else(authority).unwrap_or_default();
+        let authority = request.parts.uri.authority().map(|it| it.as_str());
+        // Load balancers look at `/health` by HTTP/1.0 without a name. Browsers always send one, so
+        // no page has led such a request here.
+        if host.is_none() && authority.is_none() && request.parts.version <= Version::HTTP_10 {
+            return Ok(());
+        }
+        let host = host.and_then(|it| it.to_str().ok()).or(authority).unwrap_or_default();
         if self.options.accepts_host(host, client.is_loopback()) {
             return Ok(());
         }
