@@ -146,6 +146,19 @@ test("a time without an end is no limit and is not sent, and NaN is refused", as
   await assert.rejects(connect(service.ws, { heartbeat: NaN }), { name: "RangeError", message: /`heartbeat`/ });
 });
 
+/** A program in JavaScript has no types that keep it from this: `"5000"` of a form compares as a number does. */
+test("an option that is no number is refused", async () => {
+  const ledger = await node.actor("ledger");
+  for (const [timeout, shown] of [["5000", /"5000"/], ["", /""/], [null, /null/], [true, /true/], [5n, /5/], [[], /`timeout`/]]) {
+    const refusal = { name: "RangeError", message: shown };
+    await assert.rejects(ledger.with({ timeout }).ask.naps(), refusal);
+    await assert.rejects(ledger.with({ timeout }).tell.note(1, ""), refusal);
+    await assert.rejects(node.actor("ledger", { timeout }), refusal);
+    await assert.rejects(node.close({ timeout }), refusal);
+  }
+  await assert.rejects(connect(service.ws, { heartbeat: "1000" }), { name: "RangeError", message: /`heartbeat`/ });
+});
+
 test("a window is more than nothing, and at most what a node has under way", { timeout: 20_000 }, async () => {
   const owner = silentOwner();
   for (const window of [undefined, Infinity, 1e300, 2 ** 22, 65, 0.5]) new ItemStream(owner, { method: 1 }, { window }, () => {});
@@ -525,6 +538,21 @@ test("the client falls back to long poll where WebSockets are refused, and sends
   assert.equal((await ledger.ask.echo("a".repeat(2_000_000))).length, 2_000_000);
   await other.close();
   assert.deepEqual([...gateway.tokens], ["Bearer secret"]);
+  await gateway.stop();
+});
+
+test("the query of an address is that of each request of a long poll", async () => {
+  const gateway = await startGateway(service, { webSocket: "refuse" });
+  const asked = [];
+  const noting = (url, init) => (asked.push(new URL(url)), fetch(url, init));
+  const other = await connect(`${gateway.address}/?access_token=a%2Bb`, { fetch: noting });
+  assert.equal(await (await other.actor("ledger")).ask.echo("polled"), "polled");
+  await other.close();
+  assert.ok(asked.some(({ searchParams }) => searchParams.has("at")));
+  for (const { href, pathname, searchParams } of asked) {
+    assert.match(pathname, /^\/session(\/[0-9a-f-]+)?$/, href);
+    assert.equal(searchParams.get("access_token"), "a+b", href);
+  }
   await gateway.stop();
 });
 

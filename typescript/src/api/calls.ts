@@ -31,7 +31,10 @@ export interface CallOwner {
 
 /** Refuses an option that is no number, or less than the least. */
 export function atLeast(least: number, name: string, value: number | undefined): void {
-  if (value !== undefined && !(value >= least)) throw new RangeError(`\`${name}\` cannot be ${value}`);
+  // Text in place of a number compares as one, and a sum of both is text.
+  if (value === undefined || (typeof value === "number" && value >= least)) return;
+  const given = typeof value === "string" ? JSON.stringify(value) : String(value);
+  throw new RangeError(`\`${name}\` is a number, and cannot be ${given}`);
 }
 
 /** Refuses options that mean nothing, and a call that is over before it is sent. */

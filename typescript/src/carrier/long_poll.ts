@@ -27,7 +27,7 @@ export function dialLongPoll(options: CarrierOptions, events: CarrierEvents): Ca
 
 class LongPoll implements Carrier {
   readonly #abort = new AbortController();
-  #url = "";
+  #url: URL | undefined;
   #isOver = false;
   #isClosing = false;
   #isPosting = false;
@@ -69,7 +69,10 @@ class LongPoll implements Carrier {
       if (created.status !== 201) throw new Error(`${this.options.url} was answered with ${created.status}`);
       const { id } = (await created.json()) as { id: unknown };
       if (typeof id !== "string") throw new Error("the gateway has named no carrier");
-      this.#url = `${this.options.url}/${encodeURIComponent(id)}`;
+      // The query of the address, which may have the token, is that of each request.
+      const url = new URL(this.options.url);
+      url.pathname += `/${encodeURIComponent(id)}`;
+      this.#url = url;
       if (this.#isClosing) return this.#delete();
       void this.#post();
       while (!this.#isOver) await this.#get();
@@ -79,7 +82,7 @@ class LongPoll implements Carrier {
   }
 
   async #get(): Promise<void> {
-    const answer = await this.#request("GET", `${this.#url}?at=${this.#received}`);
+    const answer = await this.#request("GET", this.#behind(this.#received));
     if (answer.status === 204) return;
     if (answer.status !== 200) throw new Error(`the carrier is gone: ${answer.status}`);
     const bytes = new Uint8Array(await answer.arrayBuffer());
@@ -91,12 +94,12 @@ class LongPoll implements Carrier {
 
   /** Sends what waits, one request at a time. */
   async #post(): Promise<void> {
-    if (this.#isPosting || this.#url === "") return;
+    if (this.#isPosting || this.#url === undefined) return;
     this.#isPosting = true;
     try {
       while (this.#waiting.length > 0 && !this.#isOver) {
         const body = this.#take();
-        const answer = await this.#request("POST", `${this.#url}?at=${this.#sent}`, body);
+        const answer = await this.#request("POST", this.#behind(this.#sent), body);
         if (answer.status !== 204) throw new Error(`the carrier is gone: ${answer.status}`);
         this.#sent += body.size;
       }
@@ -144,7 +147,14 @@ class LongPoll implements Carrier {
     }
   }
 
-  #request(method: string, url: string, body?: Blob): Promise<Response> {
+  /** The address of a request that continues behind so many bytes. */
+  #behind(bytes: number): URL {
+    const url = new URL(this.#url!);
+    url.searchParams.set("at", String(bytes));
+    return url;
+  }
+
+  #request(method: string, url: string | URL, body?: Blob): Promise<Response> {
     const headers: Record<string, string> = {};
     if (body) headers["content-type"] = "application/octet-stream";
     if (this.options.token) headers["authorization"] = `Bearer ${this.options.token}`;
