@@ -5,6 +5,8 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use wigwag_wire::peer_text;
+
 /// Characters of a reason that other processes are told at most.
 const REASON_CHARS_MAX: usize = 512;
 /// The kind of a reason that is not known.
@@ -90,7 +92,7 @@ impl Reason {
     #[doc(hidden)]
     pub fn from_wire(bytes: &[u8]) -> Reason {
         let Some((kind, text)) = bytes.split_first() else { return Reason::Unknown };
-        let text = || Arc::from(String::from_utf8_lossy(text));
+        let text = || Arc::from(peer_text::line(text));
         match kind {
             0 => Reason::Normal,
             1 => Reason::Shutdown,

@@ -306,13 +306,6 @@ pub(crate) fn put_bytes(out: &mut Buffer, bytes: &[u8]) {
     out.extend(bytes);
 }
 
-/// Bytes from the wire as a line of text for people. Invalid UTF-8 is replaced, and so are control
-/// characters: a terminal would obey them, and a line end would forge a line of a log.
-pub(crate) fn text(bytes: &[u8]) -> alloc::string::String {
-    let text = alloc::string::String::from_utf8_lossy(bytes);
-    text.replace(char::is_control, "\u{FFFD}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -21,6 +21,7 @@ pub mod header;
 pub mod framing;
 pub mod fault;
 pub mod hint;
+pub mod peer_text;
 pub mod state_machine;
 
 pub use buffers::batch::Batch;

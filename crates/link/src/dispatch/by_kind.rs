@@ -2,15 +2,14 @@
 
 use core::time::Duration;
 
-use wigwag_wire::Time;
 use wigwag_wire::call::CallExtra;
+use wigwag_wire::{Time, peer_text};
 
 use crate::dispatch::application::{Application, Attached, ItemEnd, Rejected};
 use crate::dispatch::inbound::{Arrived, InboundChannels};
 use crate::error::LinkError;
 use crate::flow_control::credit::StreamId;
 use crate::frames::frame::Frame;
-use crate::limits::text;
 
 /// Decides on one frame that costs `units` if it is a call.
 pub(super) fn dispatch<A: Application>(
@@ -139,7 +138,7 @@ fn dispatch_of_session<A: Application>(
         Frame::Pong { id } if app.send_half().pong_received(id, now) => app.has_room(),
         Frame::Drain { .. } => app.draining(),
         Frame::Close { code, rule, detail } => {
-            let (rule, detail) = (text(rule), text(detail));
+            let (rule, detail) = (peer_text::line(rule), peer_text::line(detail));
             return Err(LinkError::ClosedByPeer { code, rule, detail }.into());
         }
         // None of the others needs an answer.

@@ -2,12 +2,12 @@
 
 use alloc::string::String;
 
-use wigwag_wire::{Buffer, Reader, varint};
+use wigwag_wire::{Buffer, Reader, peer_text, varint};
 
 use super::{HELLO, Identity, MAGIC, NAME_BYTES_MAX, NAME_TAG, OPEN, VERSION};
 use crate::code::Code;
 use crate::error::LinkError;
-use crate::limits::{put_bytes, take_bytes, text};
+use crate::limits::{put_bytes, take_bytes};
 
 pub(super) fn hello(ours: &Identity) -> Buffer {
     let mut message = Buffer::new();
@@ -60,7 +60,8 @@ pub(super) fn open(session: u128, name: &str) -> Buffer {
 pub(super) fn refused(mut reader: Reader<'_>) -> LinkError {
     let mut read = || -> Result<(Code, String, String), LinkError> {
         let code = Code(reader.u16()?);
-        Ok((code, text(take_bytes(&mut reader)?), text(take_bytes(&mut reader)?)))
+        let (rule, detail) = (take_bytes(&mut reader)?, take_bytes(&mut reader)?);
+        Ok((code, peer_text::line(rule), peer_text::line(detail)))
     };
     match read() {
         Ok((code, rule, detail)) => LinkError::ClosedByPeer { code, rule, detail },

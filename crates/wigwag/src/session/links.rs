@@ -15,6 +15,7 @@ use wigwag_link::features;
 use wigwag_link::frame::Frame;
 use wigwag_link::limits::LINKS_MAX;
 use wigwag_link::write;
+use wigwag_wire::peer_text;
 
 use crate::lock::lock;
 use crate::replies::ask_origin::AskOrigin;
@@ -71,7 +72,7 @@ impl LinkedActor {
 impl Session {
     /// Handles LINK.
     pub(crate) fn linked(&self, channel: u64, link: u64, actor: Handle, name: &[u8]) {
-        let name = String::from_utf8_lossy(&name[..name.len().min(ACTOR_BYTES_MAX)]);
+        let name = peer_text::line(&name[..name.len().min(ACTOR_BYTES_MAX)]);
         let linked = LinkedActor { actor, target: format!("{}/{name}", self.peer).into() };
         let mut inbound = lock(&self.links.inbound);
         if !self.has_ended() {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use wigwag_actor::{CallErrorKind, Schema, letters};
 use wigwag_link::dispatch::application::Rejected;
 use wigwag_net::clock;
-use wigwag_wire::Time;
+use wigwag_wire::{Time, peer_text};
 
 use super::Session;
 use crate::events::SessionChange;
@@ -81,7 +81,7 @@ impl Session {
         let log = sending.rejection_log.is_due(tells, clock::now());
         drop(guard);
         let reason = CallErrorKind::from_code(report.code.0);
-        let detail: Arc<str> = String::from_utf8_lossy(report.text).into();
+        let detail: Arc<str> = peer_text::line(report.text).into();
         if let Some(in_total) = log {
             tracing::warn!(
                 actor = &*target,

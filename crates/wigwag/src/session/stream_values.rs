@@ -10,7 +10,7 @@ use wigwag_link::credit::StreamId;
 use wigwag_link::dispatch::application::ItemEnd;
 use wigwag_link::frame::Frame;
 use wigwag_link::{Code, features, write};
-use wigwag_wire::DecodeError;
+use wigwag_wire::{DecodeError, peer_text};
 
 use crate::limits::{ERROR_TEXT_CHARS_MAX, STREAM_VALUES_MAX};
 use crate::session::{Session, buffers};
@@ -194,7 +194,7 @@ impl Session {
 
     /// Handles ITEM_END. False if there was no such stream.
     pub(crate) fn items_ended(&self, number: u64, how: ItemEnd, code: Code, text: &[u8]) -> bool {
-        let (kind, text) = (CallErrorKind::from_code(code.0), String::from_utf8_lossy(text).into());
+        let (kind, text) = (CallErrorKind::from_code(code.0), peer_text::line(text).into());
         let StreamValues { read, sent, next, .. } = &self.stream_values;
         match how {
             ItemEnd::Sent => {

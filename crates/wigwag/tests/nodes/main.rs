@@ -19,6 +19,7 @@ mod trace;
 mod ws;
 mod cancel;
 mod outcomes;
+mod peer_words;
 mod versions;
 mod flush;
 mod mailbox_bound;

@@ -14,7 +14,7 @@ use wigwag_link::recv_half::{ChannelCalls, ItemRun, ReplyRun, next_item};
 use wigwag_link::{Code, LinkError};
 use wigwag_wire::call::are_asks;
 use wigwag_wire::gathered::part_of;
-use wigwag_wire::{BufferSlice, Reader};
+use wigwag_wire::{BufferSlice, Reader, peer_text};
 
 use crate::limits::SHARED_CALLS_BYTES_MIN;
 use crate::replies::slot::Completion;
@@ -297,7 +297,7 @@ impl Application for Inbound<'_> {
     }
 
     fn failed(&mut self, asker: (u32, u32), code: Code, text: &[u8]) -> Result<bool, LinkError> {
-        let text = String::from_utf8_lossy(text).into_owned().into();
+        let text = peer_text::line(text).into();
         let kind = match CallErrorKind::from_code(code.0) {
             // It says nothing about a call that may have begun.
             CallErrorKind::Cancelled if !self.session.cancels => CallErrorKind::Unknown,

@@ -1,0 +1,33 @@
+//! The words of a peer, for people: what failed there, and why it has gone.
+//!
+//! They reach logs, terminals and the text of errors. A terminal would obey control characters, and a
+//! line end would forge a line of a log, so both are replaced where the bytes come in.
+
+use alloc::string::String;
+
+/// Bytes of a peer as one line of text. Invalid UTF-8 and control characters are replaced.
+pub fn line(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    match text.contains(char::is_control) {
+        true => text.replace(char::is_control, "\u{FFFD}"),
+        false => text.into_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_terminal_obeys_is_replaced_and_all_else_stays() {
+        for (bytes, shown) in [
+            (&b""[..], ""),
+            ("no ü \u{1F375}".as_bytes(), "no ü \u{1F375}"),
+            (b"\x1b[2J\r\nno\tway\0", "\u{FFFD}[2J\u{FFFD}\u{FFFD}no\u{FFFD}way\u{FFFD}"),
+            ("\u{9B}\u{85}\u{7F}".as_bytes(), "\u{FFFD}\u{FFFD}\u{FFFD}"),
+            (b"a\xFFb", "a\u{FFFD}b"),
+        ] {
+            assert_eq!(line(bytes), shown);
+        }
+    }
+}
