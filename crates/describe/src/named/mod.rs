@@ -134,6 +134,45 @@ mod tests {
         Split(Cents, Cents),
     }
 
+    #[derive(Clone, Debug, Message)]
+    struct Tags(Vec<String>);
+
+    #[derive(Clone, Debug, Message)]
+    struct Table(Vec<Vec<u8>>);
+
+    #[derive(Clone, Debug, Message)]
+    struct Data(wigwag::Bytes);
+
+    #[derive(Clone, Debug, Message)]
+    struct Twice(Tags);
+
+    #[derive(Clone, Debug, Message)]
+    struct Maybe(Option<Option<u8>>);
+
+    #[derive(Clone, Debug, Message)]
+    struct Of<T>(T);
+
+    #[derive(Clone, Debug, Message)]
+    enum Route {
+        Direct,
+        Over(Vec<String>),
+        Of(Vec<Route>),
+    }
+
+    struct Depot;
+
+    #[wigwag::actor]
+    impl Depot {
+        pub fn send(&self, table: Table, data: Data, twice: Twice, maybe: Maybe) -> Route {
+            let _ = (table, data, twice, maybe);
+            Route::Direct
+        }
+
+        pub fn sent(&self, tags: Of<Vec<u8>>) -> usize {
+            tags.0.len()
+        }
+    }
+
     struct Shop;
 
     #[wigwag::actor]
@@ -178,6 +217,41 @@ mod tests {
             let text = names.form(kind).text(&message_pack(&wire)).unwrap();
             assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), named, "{kind}");
             assert_eq!(names.unname(kind, named).unwrap(), wire, "{kind}");
+            assert_eq!(names.unname(kind, wire.clone()).unwrap(), wire, "{kind} as on the wire");
+        }
+    }
+
+    /// An array of one item is that value, and on the wire an array of any value.
+    #[test]
+    fn a_struct_around_a_list_is_that_list_also_with_one_item() {
+        let names = Names::new(&Described::of::<Depot>().types);
+        for (kind, wire, named) in [
+            ("Tags", json!([[]]), json!([])),
+            ("Tags", json!([["a"]]), json!(["a"])),
+            ("Tags", json!([["a", "b"]]), json!(["a", "b"])),
+            ("Table", json!([[[]]]), json!([[]])),
+            ("Table", json!([[[1]]]), json!([[1]])),
+            ("Table", json!([[[1], [2]]]), json!([[1], [2]])),
+            ("Data", json!([[7]]), json!([7])),
+            ("Twice", json!([[["a"]]]), json!(["a"])),
+            ("Maybe", json!([[5]]), json!([5])),
+            ("Maybe", json!([[null]]), json!([null])),
+            ("Maybe", json!([null]), json!(null)),
+            ("Of", json!([[7]]), json!([7])),
+            ("Route", json!([1, ["a"]]), json!({"Over": ["a"]})),
+            ("Route", json!([2, [[0]]]), json!({"Of": ["Direct"]})),
+            ("Route", json!([2, [[1, ["a"]]]]), json!({"Of": [{"Over": ["a"]}]})),
+        ] {
+            let text = names.form(kind).text(&message_pack(&wire)).unwrap();
+            assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), named, "{kind}");
+            assert_eq!(names.unname(kind, named).unwrap(), wire, "{kind}");
+        }
+        for (kind, wire) in [
+            ("Tags", json!([["a"]])),
+            ("Data", json!([[7]])),
+            ("Twice", json!([[["a"]]])),
+            ("Maybe", json!([[5]])),
+        ] {
             assert_eq!(names.unname(kind, wire.clone()).unwrap(), wire, "{kind} as on the wire");
         }
     }
@@ -255,6 +329,9 @@ mod tests {
             ("HashMap<u8, Cents>", &[0x81, 1, 0x91, 2], r#"{"1":2}"#),
             ("f32", &[0xCA, 0x7F, 0x80, 0, 0], "\"inf\""),
             ("f32", &[0xCA, 0x3F, 0xC0, 0, 0], "1.5"),
+            // With the digits that tell it from other numbers of 32 bits, and no more.
+            ("f32", &[0xCA, 0x3D, 0xCC, 0xCC, 0xCD], "0.1"),
+            ("f64", &[0xCB, 0x3F, 0xB9, 0x99, 0x99, 0xA0, 0, 0, 0], "0.10000000149011612"),
         ] {
             assert_eq!(names.form(kind).text(bytes).unwrap(), text, "{kind}");
         }

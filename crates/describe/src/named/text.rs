@@ -152,6 +152,14 @@ impl<'de> Visitor<'de> for Writer<'_> {
         self.json(&value)
     }
 
+    fn visit_f32<E: Error>(mut self, value: f32) -> Result<(), E> {
+        match value.is_finite() {
+            // The digits of the nearest `f64` would be twice as many.
+            true => self.json(&value),
+            false => self.visit_f64(value.into()),
+        }
+    }
+
     fn visit_f64<E: Error>(mut self, value: f64) -> Result<(), E> {
         match value.is_finite() {
             true => self.json(&value),

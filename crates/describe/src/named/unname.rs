@@ -125,7 +125,9 @@ impl Names {
                 }
             }
             // A struct around one value is that value, unless it is written as on the wire.
-            Value::Array(mut values) if values.len() == 1 => {
+            Value::Array(mut values)
+                if values.len() == 1 && !self.is_list_of(&fields[0], &values[0], depth) =>
+            {
                 items.push(convert(&fields[0], values.remove(0))?);
             }
             value if fields.len() == 1 && is_tuple(fields) => {
@@ -138,6 +140,67 @@ impl Names {
         }
         Ok(Value::Array(items))
     }
+
+    /// True if an array of `item` alone is a value of this field, and not the struct around one. Where it
+    /// may be either, it is the value, as everywhere else in the named form.
+    fn is_list_of(&self, field: &DescribedPart, item: &Value, depth: usize) -> bool {
+        match (&field.kind, field.has_own_codec) {
+            (Some(kind), false) => {
+                Kind::read(kind).is_none_or(|kind| self.is_list(&kind, Some(item), depth))
+            }
+            // Nothing is known of its form.
+            _ => true,
+        }
+    }
+
+    /// True if a value of this type may be an array of `item` alone; without an item, of any.
+    fn is_list(&self, kind: &Kind<'_>, item: Option<&Value>, depth: usize) -> bool {
+        let Some(depth) = depth.checked_sub(1) else { return false };
+        // On the wire an item that is no array would be in one of its own.
+        let is_item = |of: &Kind<'_>| match item {
+            Some(Value::Array(_)) => self.is_list(of, None, depth),
+            _ => true,
+        };
+        match kind {
+            Kind::Array(of, length) => match (item, length) {
+                (Some(_), Some(2..)) => false,
+                _ => is_item(of),
+            },
+            Kind::Tuple(kinds) => match (item, &kinds[..]) {
+                (None, kinds) => !kinds.is_empty(),
+                (_, [of]) => is_item(of),
+                _ => false,
+            },
+            Kind::Named(name, arguments) => {
+                if let Some(found) = self.types.iter().find(|one| one.name == *name) {
+                    return match (&found.parts[..], item) {
+                        _ if found.is_enum() || !is_tuple(&found.parts) => false,
+                        ([one], Some(item)) => self.is_list_of(one, item, depth),
+                        ([_], None) => true,
+                        (_, item) => item.is_none(),
+                    };
+                }
+                match (*name, &arguments[..]) {
+                    ("Option", [of @ Kind::Named("Option", _)]) => is_item(of),
+                    ("Option" | "Box" | "Arc" | "Cow" | "Wrapping", [of]) => {
+                        self.is_list(of, item, depth)
+                    }
+                    ("Vec" | "VecDeque" | "BTreeSet" | "HashSet", [of, ..]) => is_item(of),
+                    ("Bytes", []) => !matches!(item, Some(Value::Array(_))),
+                    // Those of two values, and those that are none.
+                    ("Duration" | "SystemTime" | "Range", _) => item.is_none(),
+                    ("Result" | "BTreeMap" | "HashMap" | "NonZero", _) => false,
+                    ("bool" | "char" | "String" | "str" | "f32" | "f64", _) => false,
+                    _ => !is_whole_number(name),
+                }
+            }
+        }
+    }
+}
+
+fn is_whole_number(name: &str) -> bool {
+    let width = name.strip_prefix(['i', 'u']);
+    width.is_some_and(|width| matches!(width, "8" | "16" | "32" | "64" | "128" | "size"))
 }
 
 /// Converts the values that a value of a type of the standard library consists of.

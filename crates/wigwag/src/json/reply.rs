@@ -62,6 +62,12 @@ impl<'de> Visitor<'de> for JsonVisitor {
         Ok(value.into())
     }
 
+    fn visit_f32<E: Error>(self, value: f32) -> Result<Value, E> {
+        // The shortest digits that tell it from other numbers of 32 bits: those of the same number as an
+        // `f64` are twice as many.
+        self.visit_f64(value.to_string().parse().unwrap_or(f64::from(value)))
+    }
+
     fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
         // JSON has no NaN and no infinity.
         Ok(Number::from_f64(value).map_or_else(|| value.to_string().into(), Value::Number))
@@ -109,6 +115,8 @@ mod tests {
             (&[0x92, 0xC4, 0, 0xA1, b'x'], r#"[[],"x"]"#),
             (&[0x82, 1, 2, 0xA1, b'a', 0xC4, 1, 9], r#"{"1":2,"a":[9]}"#),
             (&[0xCA, 0x3F, 0xC0, 0, 0], "1.5"),
+            (&[0xCA, 0x3D, 0xCC, 0xCC, 0xCD], "0.1"),
+            (&[0xCB, 0x3F, 0xB9, 0x99, 0x99, 0xA0, 0, 0, 0], "0.10000000149011612"),
             (&[0xCA, 0x7F, 0x80, 0, 0], r#""inf""#),
         ] {
             assert_eq!(text(reply).unwrap(), expected, "{reply:x?}");
