@@ -6,7 +6,7 @@ use tokio::time::timeout;
 use wigwag_actor::{CallError, CallErrorKind};
 use wigwag_link::Identity;
 use wigwag_link::opening::admission::{self, PeerState};
-use wigwag_net::transport::Boxed;
+use wigwag_net::transport::{Boxed, transport};
 use wigwag_net::{Address, NetErrorKind};
 use wigwag_wire::ReadBuf;
 
@@ -141,8 +141,14 @@ impl Node {
     pub(super) fn advertise(&self, bound: &Address) {
         let text = bound.to_string();
         let is_any = ["://0.0.0.0:", "://[::]:"].iter().any(|any| text.contains(any));
+        // Connections come there from a server of this process, as a gateway.
+        let is_handed_over = transport(bound).is_err() || text.starts_with("ws://@");
         let mut advertised = lock(&self.inner.advertised);
-        if !is_any && text.len() <= ADDRESS_BYTES_MAX && advertised.len() < ADDRESSES_MAX {
+        if !is_any
+            && !is_handed_over
+            && text.len() <= ADDRESS_BYTES_MAX
+            && advertised.len() < ADDRESSES_MAX
+        {
             advertised.push(text.into());
         }
     }

@@ -1,6 +1,7 @@
 //! A reference to an actor of a third node.
 
 use wigwag::lifecycle::Alive;
+use wigwag::transport::HttpEndpoint;
 use wigwag::{Actor, ActorOptions, CallErrorKind, Node, NodeOptions};
 use wigwag_testkit::ledger::in_time;
 
@@ -39,6 +40,30 @@ async fn a_reference_to_an_actor_of_a_third_node_goes_direct() {
     room.leave_all().ask().await.unwrap();
     drop(members);
     assert_eq!(next(&mut heard).await, None, "nobody holds it");
+}
+
+/// A node that listens for an HTTP server, as behind gateways, is reached where it listens itself.
+#[tokio::test]
+async fn a_node_is_not_sought_where_a_server_hands_connections_over() {
+    let (_service, _, url) = room_at("tcp://127.0.0.1:0").await;
+    let third = node();
+    let endpoints: Vec<_> =
+        (0..4).map(|_| HttpEndpoint::new("/session").unwrap().local()).collect();
+    for endpoint in &endpoints {
+        third.listen(&endpoint.address().to_string()).await.unwrap();
+    }
+    let bound = third.listen("tcp://127.0.0.1:0").await.unwrap();
+    let (ann, mut heard) = member("ann");
+    third.export("ann", &ann).unwrap();
+    let client = node();
+    let room = client.actor::<Room>(&url).await.unwrap();
+    let far = client.actor::<super::Member>(&format!("{bound}/ann")).await.unwrap();
+    assert_eq!(room.join_all(Vec::new(), Some(far)).ask().await.unwrap(), 1);
+    client.close(PATIENCE).await;
+    let other = node();
+    let room = other.actor::<Room>(&url).await.unwrap();
+    assert_eq!(room.say("direct".to_owned()).timeout(PATIENCE).ask().await.unwrap(), 1);
+    assert_eq!(next(&mut heard).await.as_deref(), Some("direct"));
 }
 
 /// Makes a member each time, and keeps none.
