@@ -3,13 +3,12 @@
 use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use hyper::{Request, Response};
 use tokio::sync::Semaphore;
-use tokio::task::JoinSet;
 use tower_service::Service;
 use wigwag::{Address, Node};
 use wigwag_net::places::Places;
@@ -25,7 +24,7 @@ use crate::options::GatewayOptions;
 use crate::request::Arrived;
 use crate::routes::Routes;
 use crate::server;
-use crate::shared::{Inner, Progress, Stage};
+use crate::shared::{Inner, Progress, Servers, Stage};
 use crate::snapshots::Snapshots;
 
 /// A gateway from HTTP to the actors of a node. Clones are the same gateway.
@@ -71,7 +70,7 @@ impl Gateway {
                 snapshots: Snapshots::default(),
                 progress: Arc::new(Progress::new()),
                 mounted: Arc::new(Client::mounted()),
-                servers: Mutex::default(),
+                servers: Servers::default(),
                 router: router.map(|router| router.fallback_service(actors)),
             }
         });
@@ -98,15 +97,28 @@ impl Gateway {
             return Err(GatewayError::Closed);
         }
         let (listener, bound) = server::bind(&self.inner, address).await?;
-        self.servers().spawn(server::serve(self.inner.clone(), listener, bound.clone()));
+        let serving = server::serve(self.inner.clone(), listener, bound.clone());
+        let running = Servers::begin(&self.inner);
+        // It may have been closed meanwhile.
+        if self.inner.is_closing() {
+            return Err(GatewayError::Closed);
+        }
+        tokio::spawn(async move {
+            let _running = running;
+            serving.await;
+        });
         Ok(bound)
     }
 
-    /// The gateway as a router of axum, to be merged into one of the program's own, or nested within it.
+    /// The gateway as a router of axum, to be merged into one of the program's own, or nested within it:
+    /// by `nest_service`, since axum's `nest` leads to it only where the router around it is not nested
+    /// itself.
     ///
     /// Requests that come this way have no identity by their connection, but by a token, or none; and
     /// sessions over WebSocket need the gateway's own [listener](Self::listen). Both hold within
-    /// the [router](GatewayOptions::router) of another gateway too.
+    /// the [router](GatewayOptions::router) of another gateway too. All clients with one identity are one
+    /// connection of it to [`IdentityLimits::sessions`](wigwag::access::IdentityLimits::sessions), from
+    /// their first request until the gateway is dropped.
     ///
     /// The gateway does not know at which address such requests have come, so it takes those for any
     /// host: name the hosts with [`GatewayOptions::host`], so that pages which lead a name of their own to
@@ -123,7 +135,7 @@ impl Gateway {
     /// let gateway = Gateway::new(&Node::new());
     /// let app: axum::Router = axum::Router::new()
     ///     .route("/version", get(async || "7"))
-    ///     .nest("/actors", gateway.router());
+    ///     .nest_service("/actors", gateway.router());
     /// # let _ = app;
     /// # }
     /// ```
@@ -133,23 +145,22 @@ impl Gateway {
 
     /// Closes the gateway: accepts no connection and begins no request, answers those that have begun
     /// for at most `limit`, and cuts what is left. Streams end with an error that says so. True if
-    /// nothing had to be cut.
+    /// nothing had to be cut. Of several calls the first whose time is over cuts for all.
+    ///
+    /// A session over WebSocket is one of the node since its upgrade, and goes on until that is
+    /// [closed](wigwag::Node::close). One over long poll loses its carrier.
     ///
     /// # Cancellation
     /// If dropped while it waits, the gateway goes on closing, without a limit.
     pub async fn close(&self, limit: Duration) -> bool {
-        self.inner.progress.advance(Stage::Closing);
-        let mut servers = std::mem::take(&mut *self.servers());
-        let ending = async { while servers.join_next().await.is_some() {} };
-        let is_done = tokio::time::timeout(limit, ending).await.is_ok();
-        self.inner.progress.advance(Stage::Closed);
-        servers.shutdown().await;
-        is_done
-    }
-
-    fn servers(&self) -> MutexGuard<'_, JoinSet<()>> {
-        // The set is consistent between two calls, so a panic elsewhere has broken nothing.
-        self.inner.servers.lock().unwrap_or_else(PoisonError::into_inner)
+        let Inner { progress, servers, .. } = &*self.inner;
+        progress.advance(Stage::Closing);
+        if tokio::time::timeout(limit, servers.end()).await.is_err() {
+            servers.cut();
+        }
+        progress.advance(Stage::Closed);
+        servers.end().await;
+        !servers.were_cut()
     }
 }
 

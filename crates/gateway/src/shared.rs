@@ -1,10 +1,9 @@
 //! The state that requests and servers of a gateway share.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 
 use tokio::sync::{Semaphore, watch};
-use tokio::task::JoinSet;
 use wigwag::Node;
 use wigwag_net::places::Places;
 
@@ -45,7 +44,7 @@ pub(crate) struct Inner {
     pub(crate) progress: Arc<Progress>,
     /// The client of requests that come through a router of the program, without a connection of ours.
     pub(crate) mounted: Arc<Client>,
-    pub(crate) servers: Mutex<JoinSet<()>>,
+    pub(crate) servers: Servers,
     /// The router of the program, with the gateway behind it.
     pub(crate) router: Option<axum::Router>,
 }
@@ -70,6 +69,46 @@ impl Progress {
             *now = stage.max(*now);
             further
         });
+    }
+}
+
+/// The servers of a gateway, one for each address, until they have ended.
+#[derive(Default)]
+pub(crate) struct Servers {
+    running: watch::Sender<usize>,
+    were_cut: AtomicBool,
+}
+
+/// A server that runs.
+pub(crate) struct Running(Arc<Inner>);
+
+impl Servers {
+    /// Counts a server of `gateway` until the result is dropped.
+    pub(crate) fn begin(gateway: &Arc<Inner>) -> Running {
+        gateway.servers.running.send_modify(|running| *running += 1);
+        Running(gateway.clone())
+    }
+
+    /// Waits until none runs.
+    pub(crate) async fn end(&self) {
+        // The sender lives as long as `self`, so there is no error.
+        let _ = self.running.subscribe().wait_for(|running| *running == 0).await;
+    }
+
+    /// Says that the time of those that run is over.
+    pub(crate) fn cut(&self) {
+        // Relaxed, also where it is read: the end of the servers, which follows, publishes it.
+        self.were_cut.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn were_cut(&self) -> bool {
+        self.were_cut.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.servers.running.send_modify(|running| *running -= 1);
     }
 }
 

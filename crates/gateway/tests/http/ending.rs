@@ -1,6 +1,9 @@
 //! The end of a gateway.
 
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use tokio::net::TcpStream;
@@ -45,6 +48,60 @@ async fn a_request_that_does_not_end_in_time_is_cut() {
     }
     assert!(!service.gateway.close(Duration::from_millis(50)).await);
     assert!(client.is_closed().await);
+}
+
+/// The request of a desk that is held, which has begun, and its gateway.
+async fn begun_request(gate: &Arc<Semaphore>) -> (Service, Client) {
+    let desk = Desk::held(gate);
+    let node = NodeOptions::default().observable(true);
+    let service = Service::of(desk, node, GatewayOptions::default()).await;
+    let mut client = Client::connect(&service.host).await;
+    client.send(b"POST /desk/ask/hold HTTP/1.1\r\nhost: localhost\r\n\r\n").await;
+    let mut idle = Client::connect(&service.host).await;
+    while !idle.request("GET /metrics", "", "").await.text().contains("gateway_requests 2\n") {}
+    (service, client)
+}
+
+/// As where a signal and the end of `main` close it.
+#[tokio::test]
+async fn a_gateway_that_is_closed_twice_waits_in_both() {
+    let gate = Arc::new(Semaphore::new(0));
+    let (service, mut client) = begun_request(&gate).await;
+    let long = Duration::from_secs(20);
+    let (mut first, mut second) =
+        (pin!(service.gateway.close(long)), pin!(service.gateway.close(long)));
+    assert!(!is_done(&mut first).await && !is_done(&mut second).await);
+    gate.add_permits(1);
+    let (first, second, answer) = tokio::join!(first, second, client.answer(false));
+    assert_eq!(answer.expect("the request had begun").text(), "1");
+    assert!(first && second, "nothing was cut");
+    assert!(service.gateway.close(Duration::ZERO).await, "it is closed");
+}
+
+#[tokio::test]
+async fn the_first_close_whose_time_is_over_cuts_for_all() {
+    let gate = Arc::new(Semaphore::new(0));
+    let (service, mut client) = begun_request(&gate).await;
+    let close = |limit| service.gateway.close(limit);
+    let (first, second) =
+        tokio::join!(close(Duration::from_secs(60)), close(Duration::from_millis(50)));
+    assert!(!first && !second, "the request was cut");
+    assert!(client.is_closed().await);
+}
+
+#[tokio::test]
+async fn a_close_that_is_given_up_cuts_nothing() {
+    let gate = Arc::new(Semaphore::new(0));
+    let (service, mut client) = begun_request(&gate).await;
+    assert!(!is_done(&mut Box::pin(service.gateway.close(Duration::from_secs(20)))).await);
+    gate.add_permits(1);
+    assert_eq!(client.answer(false).await.expect("the request had begun").text(), "1");
+    assert!(client.is_closed().await, "the gateway goes on closing");
+}
+
+/// Polls a close once.
+async fn is_done(close: &mut (impl Future<Output = bool> + Unpin)) -> bool {
+    poll_fn(|context| Poll::Ready(Pin::new(&mut *close).poll(context).is_ready())).await
 }
 
 #[tokio::test]
