@@ -112,10 +112,14 @@ impl Inner {
             return Ok(preflight);
         }
         if request.parts.uri.path() == "/health" {
-            return pages::health(self.is_closing());
+            return pages::health(self.is_closing() || self.node.is_closed());
         }
         if self.is_closing() {
             return Err(Problem::overloaded("the gateway is closing"));
+        }
+        // Whatever its clients have called before.
+        if self.node.is_closed() {
+            return Err(Problem::overloaded("the node is closing"));
         }
         self.dispatch(client, request, body).await
     }

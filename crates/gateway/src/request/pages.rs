@@ -23,7 +23,7 @@ const METRICS: &str = "/metrics";
 /// The method that hands them out.
 const SNAPSHOT: &str = "snapshot";
 
-/// Whether the gateway takes requests.
+/// Whether the gateway takes requests: not if it closes, or its node does.
 pub(crate) fn health(is_closing: bool) -> Outcome {
     let status = if is_closing { "closing" } else { "ok" };
     let mut response = json_response(json!({"status": status}).to_string());

@@ -123,6 +123,27 @@ async fn a_stream_ends_with_an_error_that_says_so() {
     assert!(closing.await.unwrap());
 }
 
+/// Whatever the client has called before.
+#[tokio::test]
+async fn a_gateway_of_a_closed_node_calls_nothing_and_says_that_it_is_not_up() {
+    let service = Service::start().await;
+    let mut client = Client::connect(&service.host).await;
+    for (line, _) in CALLS {
+        assert_eq!(client.request(line, "", "").await.status, 200, "{line}");
+    }
+    service.node.close(Duration::from_secs(5)).await;
+    let mut newcomer = Client::connect(&service.host).await;
+    for (line, status) in CALLS {
+        for client in [&mut client, &mut newcomer] {
+            assert_eq!(client.request(line, "", "").await.status, status, "{line}");
+        }
+    }
+}
+
+/// Requests, and their answers when the node is closed.
+const CALLS: [(&str, u16); 4] =
+    [("GET /health", 503), ("POST /desk/ask/noted", 503), ("GET /desk", 503), ("GET /", 503)];
+
 #[tokio::test]
 async fn a_gateway_that_is_dropped_ends() {
     let service = Service::start().await;

@@ -162,6 +162,7 @@ impl Exports {
     pub(crate) fn clear(&self) {
         let actors = std::mem::take(&mut *self.actors.lock());
         drop(actors);
+        self.version.fetch_add(1, Ordering::Release);
         let reserved = [&self.directory, &self.observer, &self.group_source];
         let reserved = reserved.map(|actor| lock(actor).take());
         drop(reserved);

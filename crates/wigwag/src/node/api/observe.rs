@@ -20,6 +20,12 @@ impl Node {
         SessionEvents::of(&self.inner.announcer)
     }
 
+    /// True from when the node is [closed](Node::close) on: its methods return
+    /// [`NodeError::Closed`](crate::NodeError::Closed), and servers around it are of no more use.
+    pub fn is_closed(&self) -> bool {
+        self.inner.check_open().is_err()
+    }
+
     /// Returns the counters for [SP clients](crate::sp_clients).
     pub fn sp_client_statistics(&self) -> SpClientStatistics {
         self.inner.sp_clients.statistics()
