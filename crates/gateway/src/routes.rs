@@ -79,14 +79,14 @@ impl Seen {
 }
 
 impl SeenRoutes {
-    /// The routes of what the node exports now.
-    pub(crate) fn current(&self, routes: &Routes, node: &Node) -> Arc<Seen> {
+    /// The routes of what the node exports now, and whether they are others than before.
+    pub(crate) fn current(&self, routes: &Routes, node: &Node) -> (Arc<Seen>, bool) {
         let version = node.exports_version();
         // A panic elsewhere leaves the old table or the new one.
         let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match &*seen {
-            Some(seen) if seen.0.version == version => seen.clone(),
-            _ => seen.insert(Arc::new(Seen(routes.table(node, version)))).clone(),
+            Some(seen) if seen.0.version == version => (seen.clone(), false),
+            _ => (seen.insert(Arc::new(Seen(routes.table(node, version)))).clone(), true),
         }
     }
 }

@@ -19,7 +19,7 @@ use crate::http::head::Parts;
 use crate::http::problem::Problem;
 use crate::limits::{IDENTITIES_MAX, PATHS_MAX};
 use crate::options::GatewayOptions;
-use crate::routes::SeenRoutes;
+use crate::routes::{Routes, Seen, SeenRoutes};
 use call::KnownCall;
 use steal::Stealable;
 
@@ -31,8 +31,10 @@ pub(crate) struct Client {
     certificate: PeerCertificate,
     credentials: Option<Credentials>,
     identities: Mutex<Vec<Arc<Identity>>>,
+    /// With one more, the oldest identity is forgotten.
+    identities_max: usize,
     pub(crate) activity: Arc<Activity>,
-    pub(crate) routes: SeenRoutes,
+    routes: SeenRoutes,
     /// The connection, for what takes it over.
     pub(crate) connection: Option<Arc<Stealable>>,
 }
@@ -55,13 +57,15 @@ impl Client {
             certificate,
             credentials,
             identities: Mutex::default(),
+            identities_max: IDENTITIES_MAX,
             activity: Arc::new(Activity::new()),
             routes: SeenRoutes::default(),
             connection: Some(connection),
         }
     }
 
-    /// The clients of another server, of whose connections nothing is known.
+    /// The clients of another server, of whose connections nothing is known: all of them together, so each
+    /// token of the gateway may be in use at once.
     pub(crate) fn mounted() -> Client {
         Client {
             peer: "http".into(),
@@ -69,6 +73,8 @@ impl Client {
             certificate: PeerCertificate::default(),
             credentials: None,
             identities: Mutex::default(),
+            // They are anonymous, or those of the tokens.
+            identities_max: usize::MAX,
             activity: Arc::new(Activity::new()),
             routes: SeenRoutes::default(),
             connection: None,
@@ -83,6 +89,16 @@ impl Client {
     /// True if only programs of this machine reach the listener.
     pub(crate) fn is_loopback(&self) -> bool {
         self.is_loopback
+    }
+
+    /// The routes of what the node exports now. What is remembered of its former exports is forgotten, so
+    /// that an actor which was withdrawn is not kept alive here.
+    pub(crate) fn current_routes(&self, routes: &Routes, node: &Node) -> Arc<Seen> {
+        let (seen, are_new) = self.routes.current(routes, node);
+        if are_new {
+            self.identities().iter().for_each(|identity| identity.forget());
+        }
+        seen
     }
 
     /// The client as the one that a request says that it is.
@@ -105,7 +121,7 @@ impl Client {
             NodeError::Closed => Problem::overloaded("the node is closing"),
             _ => Problem::too_many("the client has as many connections as it may"),
         })?;
-        if identities.len() >= IDENTITIES_MAX {
+        if identities.len() >= self.identities_max {
             identities.remove(0);
         }
         let identity = Arc::new(Identity { principal, proxy, known: Mutex::default() });
@@ -186,6 +202,13 @@ impl Identity {
             known.clear();
         }
         known.push((path.into(), call.clone()));
+    }
+
+    /// Forgets what all paths lead to.
+    pub(crate) fn forget(&self) {
+        let known = std::mem::take(&mut *self.paths());
+        // The last reference to an actor may be among them, which is dropped without the lock.
+        drop(known);
     }
 
     fn paths(&self) -> MutexGuard<'_, Vec<(Box<str>, Arc<KnownCall>)>> {

@@ -122,6 +122,9 @@ impl Inner {
         }
         let known = Arc::new(KnownCall::new(find()?, version, &self.forms));
         identity.remember(key, &known);
+        if self.node.exports_version() != version {
+            identity.forget();
+        }
         Ok(known)
     }
 

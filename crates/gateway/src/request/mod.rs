@@ -157,7 +157,7 @@ impl Inner {
         request: &Parts,
         body: B,
     ) -> Outcome {
-        let routes = client.routes.current(&self.routes, &self.node);
+        let routes = client.current_routes(&self.routes, &self.node);
         if let Some(call) = routes.find(&request.parts)? {
             return self.call_route(client, request, call, body).await;
         }

@@ -7,6 +7,7 @@ mod calls;
 mod routes;
 mod streams;
 mod pages;
+mod mounted;
 mod live_page;
 mod access;
 mod pressure;

@@ -136,7 +136,7 @@ async fn routers_of_axum_go_beside_and_around_the_gateway() {
 }
 
 /// A server of axum with `app`, and its address.
-async fn serve(app: axum::Router) -> (String, JoinHandle<std::io::Result<()>>) {
+pub(crate) async fn serve(app: axum::Router) -> (String, JoinHandle<std::io::Result<()>>) {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let host = listener.local_addr().unwrap().to_string();
     (host, tokio::spawn(async move { axum::serve(listener, app).await }))

@@ -1,0 +1,73 @@
+//! A gateway within a router of the program.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::middleware::map_request;
+use http_body_util::Limited;
+use serde_json::json;
+use wigwag::NodeOptions;
+use wigwag::Reason;
+use wigwag::access::{Access, IdentityLimits, Peers, Principal};
+use wigwag::lifecycle::Alive;
+use wigwag_gateway::GatewayOptions;
+use wigwag_gateway::limits::IDENTITIES_MAX;
+
+use crate::client::Client;
+use crate::pages::serve;
+use crate::service::Service;
+
+/// Every wait ends almost at once; this only turns a hang into a failure.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The requests of all clients come the same way, and each token may be in use at once: a client that
+/// had to be known anew would be another connection of its identity, which is one too many here.
+#[tokio::test]
+async fn a_mounted_gateway_keeps_the_identity_of_each_of_its_tokens() {
+    let one = IdentityLimits::default().sessions(1);
+    let mut access = Access::new().allow_all_actors(Peers::Any);
+    let mut options = GatewayOptions::default();
+    for number in 0..2 * IDENTITIES_MAX {
+        let name = format!("user-{number}");
+        access = access.limit(Principal::key(name.as_str()), one.clone());
+        options = options.token(&format!("token-{number}"), &name);
+    }
+    let service = Service::with(NodeOptions::default().access(access), options).await;
+    let (host, server) = serve(service.gateway.router()).await;
+    let mut reader = Client::connect(&host).await;
+    let bearer = |number: usize| format!("authorization: Bearer token-{number}\r\n");
+    // A stream that goes on, for a client that asks for another thing meanwhile.
+    let count = format!("GET /desk/stream/count?end={} HTTP/1.1\r\nhost: a\r\n", u64::MAX);
+    reader.send(format!("{count}{}\r\n", bearer(0)).as_bytes()).await;
+    reader.text_until("data: 0").await;
+    let mut client = Client::connect(&host).await;
+    for number in (0..2 * IDENTITIES_MAX).chain([0, 1]) {
+        let answer = client.request("GET /desk", &bearer(number), "").await;
+        assert_eq!(answer.status, 200, "{number}: {}", answer.text());
+    }
+    server.abort();
+}
+
+/// A gateway remembers what its clients have called, and forgets it with the exports.
+#[tokio::test]
+async fn an_actor_that_was_withdrawn_ends_although_clients_have_called_it() {
+    let service = Service::start().await;
+    let (host, server) = serve(service.gateway.router()).await;
+    let Service { node, desk, gateway: _gateway, host: own } = service;
+    let mut clients = [Client::connect(&host).await, Client::connect(&own).await];
+    for client in &mut clients {
+        for line in ["POST /desk/ask/noted", "GET /orders/7", "GET /desk/stream/count?end=1"] {
+            assert_eq!(client.request(line, "", "").await.status, 200, "{line}");
+        }
+    }
+    let handle = desk.handle().unwrap();
+    drop(desk);
+    node.withdraw("desk");
+    for client in &mut clients {
+        assert_eq!(client.request("GET /desk", "", "").await.status, 404);
+    }
+    let ended = tokio::time::timeout(PATIENCE, handle.ended()).await;
+    assert_eq!(ended.expect("nobody holds it"), Reason::Normal);
+    server.abort();
+}
