@@ -1,9 +1,11 @@
 //! The body of a request, within its limits.
 
+use std::error::Error;
+use std::iter;
 use std::pin::pin;
 
 use bytes::{Bytes, BytesMut};
-use http_body_util::BodyExt;
+use http_body_util::{BodyExt, LengthLimitError};
 use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderValue};
 use hyper::{HeaderMap, StatusCode};
 use tokio::sync::{Semaphore, SemaphorePermit};
@@ -64,11 +66,7 @@ async fn collect<B: RequestBody>(
     let mut all = BytesMut::new();
     let mut permits = Vec::new();
     while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|error| {
-            // The connection has broken, or what came is no body.
-            let text = error.into().to_string();
-            Problem::client(StatusCode::BAD_REQUEST, "BadBody", &text, "send the body anew")
-        })?;
+        let frame = frame.map_err(|error| unread(&*error.into()))?;
         // Trailers say nothing that is needed.
         let Ok(data) = frame.into_data() else { continue };
         if first.len() + all.len() + data.len() > most {
@@ -88,8 +86,23 @@ async fn collect<B: RequestBody>(
     Ok(Held { bytes, _permits: permits })
 }
 
+/// The problem of a body that has not come to its end.
+fn unread(error: &(dyn Error + 'static)) -> Problem {
+    let mut causes = iter::successors(Some(error), |&error| error.source());
+    if causes.any(|cause| cause.is::<LengthLimitError>()) {
+        return longer_than("the server around the gateway takes");
+    }
+    // The connection has broken, or what came is no body.
+    let (status, text) = (StatusCode::BAD_REQUEST, error.to_string());
+    Problem::client(status, "BadBody", &text, "send the body anew")
+}
+
 fn too_large(most: usize) -> Problem {
-    let detail = format!("the body has more than {most} bytes");
+    longer_than(&format!("{most} bytes"))
+}
+
+fn longer_than(most: &str) -> Problem {
+    let detail = format!("the body has more than {most}");
     let hint = "send less, or several calls";
     Problem::client(StatusCode::PAYLOAD_TOO_LARGE, "TooLarge", &detail, hint)
 }

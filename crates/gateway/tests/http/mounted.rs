@@ -71,3 +71,16 @@ async fn an_actor_that_was_withdrawn_ends_although_clients_have_called_it() {
     assert_eq!(ended.expect("nobody holds it"), Reason::Normal);
     server.abort();
 }
+
+#[tokio::test]
+async fn a_body_beyond_the_limit_of_the_server_around_is_413() {
+    let service = Service::start().await;
+    let limit = async |request: Request| request.map(|body| Body::new(Limited::new(body, 16)));
+    let (host, server) = serve(service.gateway.router().layer(map_request(limit))).await;
+    let mut client = Client::connect(&host).await;
+    assert_eq!(client.request("POST /desk/ask/add", "", "[1,2]").await.text(), "3");
+    let long = format!("[1,{}2]", " ".repeat(16));
+    let answer = client.request("POST /desk/ask/add", "", &long).await;
+    assert_eq!((answer.status, answer.code().as_str()), (413, "TooLarge"), "{}", answer.text());
+    server.abort();
+}
