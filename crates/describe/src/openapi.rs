@@ -24,8 +24,8 @@ pub struct Actor {
     pub routes: Vec<(String, HttpRoute)>,
 }
 
-/// The document of these actors, in JSON.
-pub fn document(title: &str, actors: &[Actor]) -> String {
+/// The document of these actors, in JSON. `base` is the path in front of all others, unless there is none.
+pub fn document(title: &str, base: Option<&str>, actors: &[Actor]) -> String {
     let (mut paths, mut schemas, mut tags) = (Paths::default(), Map::new(), Vec::new());
     for actor in actors {
         let (definitions, types) = definitions_beside(&schemas, &actor.described);
@@ -38,8 +38,11 @@ pub fn document(title: &str, actors: &[Actor]) -> String {
     let components = json!({"schemas": schemas});
     let info = json!({"title": title, "version": "1"});
     let (paths, tags) = (paths.text(), Value::from(tags));
+    // Without them the paths begin at the root of the host.
+    let servers = base.map(|base| format!(r#""servers":{},"#, json!([{"url": base}])));
+    let servers = servers.unwrap_or_default();
     format!(
-        r#"{{"components":{components},"info":{info},"openapi":"3.1.0","paths":{paths},"tags":{tags}}}"#
+        r#"{{"components":{components},"info":{info},"openapi":"3.1.0","paths":{paths},{servers}"tags":{tags}}}"#
     )
 }
 

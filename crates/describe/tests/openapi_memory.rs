@@ -76,7 +76,7 @@ fn a_document_of_many_actors_takes_a_few_times_the_memory_of_its_text() {
         .collect();
     let before = HELD.get();
     MOST.set(before);
-    let document = document("Orders", &actors);
+    let document = document("Orders", None, &actors);
     let most = MOST.get() - before;
     // Four paths for each actor: an ask and a tell of each method.
     assert_eq!(document.matches(r#""post":"#).count(), 4 * ACTORS);

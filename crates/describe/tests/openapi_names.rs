@@ -48,7 +48,7 @@ fn document_of(actors: &[(&str, Described)]) -> Value {
             routes: Vec::new(),
         })
         .collect();
-    serde_json::from_str(&document("Shops", &actors)).unwrap()
+    serde_json::from_str(&document("Shops", None, &actors)).unwrap()
 }
 
 /// The names of the fields of the order that the actor takes.

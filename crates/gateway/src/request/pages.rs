@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use axum::extract::OriginalUri;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::{Method, Response, StatusCode};
 use serde_json::{Value, json};
@@ -96,11 +97,12 @@ impl Inner {
         request.takes(&Method::GET)?;
         let identity = self.identity(client, request)?;
         let title = self.options.title.as_deref().unwrap_or("Actors").to_owned();
+        let base = base(request).map(str::to_owned);
         // It goes with the work, which a request that is given up does not end.
         let turn = self.openapi_turn.clone().acquire_owned().await;
         let making = tokio::task::spawn_blocking(move || {
             let _turn = turn;
-            openapi::document(&title, &callable(&identity))
+            openapi::document(&title, base.as_deref(), &callable(&identity))
         });
         // The runtime ends, or the document could not be made, which the panic hook has reported.
         let failed = |_| Problem::overloaded("the document was not made to its end");
@@ -129,6 +131,13 @@ impl Inner {
         response.headers_mut().insert(CONTENT_TYPE, kind);
         Ok(response)
     }
+}
+
+/// The path at which a router of the program has the gateway; `None` at the root.
+fn base(request: &Parts) -> Option<&str> {
+    let OriginalUri(asked) = request.parts.extensions.get()?;
+    let base = asked.path().strip_suffix(request.parts.uri.path())?;
+    (!base.is_empty()).then_some(base)
 }
 
 /// The actors that a client may call.

@@ -73,6 +73,25 @@ async fn an_actor_that_was_withdrawn_ends_although_clients_have_called_it() {
 }
 
 #[tokio::test]
+async fn the_document_of_a_nested_gateway_has_the_path_of_its_router() {
+    let service = Service::start().await;
+    let router = || service.gateway.router();
+    // A router within one that is nested itself is a service to axum.
+    let within = axum::Router::new().nest_service("/actors", router());
+    let (host, server) = serve(axum::Router::new().nest("/api", within)).await;
+    let mut client = Client::connect(&host).await;
+    let document = client.request("GET /api/actors/openapi.json", "", "").await;
+    assert_eq!(document.status, 200);
+    assert_eq!(document.json()["servers"], json!([{"url": "/api/actors"}]));
+    server.abort();
+    let (host, server) = serve(router()).await;
+    let mut client = Client::connect(&host).await;
+    let document = client.request("GET /openapi.json", "", "").await.json();
+    assert_eq!(document.get("servers"), None, "the paths begin at the root of the host");
+    server.abort();
+}
+
+#[tokio::test]
 async fn a_body_beyond_the_limit_of_the_server_around_is_413() {
     let service = Service::start().await;
     let limit = async |request: Request| request.map(|body| Body::new(Limited::new(body, 16)));
