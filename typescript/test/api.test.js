@@ -38,6 +38,14 @@ test("numbers of 64 bits are exact, as bigints beyond the safe range", async () 
   assert.ok(Object.is(await ledger.ask.number(-0), 0), "arithmetic that gives -0 gives 0");
 });
 
+test("a text arrives with each of its letters", async () => {
+  const ledger = await node.actor("ledger");
+  // The first is a mark of the byte order, at which a decoder for files begins.
+  for (const sent of ["\uFEFFa", "\uFEFF\uFEFF", "a\uFEFF", "\0\u001B\r\n\u009B", "\u{1F375}\u202E"]) {
+    assert.equal(await ledger.ask.echo(sent), sent);
+  }
+});
+
 test("structs are objects, enums are unions, and maps of texts are objects", async () => {
   const shop = await node.actor("shop");
   const order = { thing: "tea", count: 2, price: 250, note: null };

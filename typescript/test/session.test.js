@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as Code from "../dist/wire/code.js";
-import { text } from "../dist/wire/bytes.js";
+import { text, utf8 } from "../dist/wire/bytes.js";
 import * as Frame from "../dist/wire/frame.js";
 import * as Local from "../dist/wire/local.js";
 import { Channel } from "../dist/session/channel.js";
@@ -153,6 +153,19 @@ test("the slot of a cancelled ask is free when its completion has come, and not 
   peer.send([Frame.ERROR, call.asker.slot, 0, Code.Cancelled, NONE, NONE]);
   const next = peer.call(channel, "ask");
   assert.deepEqual(next.asker, { slot: call.asker.slot, generation: 1 });
+});
+
+test("control characters in the words of the other side are replaced, and nothing else", () => {
+  const words = utf8("\u001B[2Jno\r\nü\u009B \u{1F375}");
+  const shown = "\uFFFD[2Jno\uFFFD\uFFFDü\uFFFD \u{1F375}";
+  const peer = new Peer().open();
+  const channel = peer.channel();
+  const call = peer.call(channel, "ask");
+  peer.send([Frame.REJECTED, channel.number, 1, 1, Code.BadArguments, words]);
+  peer.send([Frame.ERROR, call.asker.slot, call.asker.generation, 0x8007, words, NONE]);
+  peer.send([Frame.CLOSE, Code.Protocol, words, NONE]);
+  const said = new Map(peer.events.map(({ kind, text }) => [kind, text]));
+  for (const [kind, text] of ["rejected", "failed", "ended"].map((kind) => [kind, said.get(kind)])) assert.ok(text.includes(shown) && !/\p{Cc}/u.test(text), `${kind}: ${text}`);
 });
 
 test("an ask that waits for credit is withdrawn without a frame", () => {

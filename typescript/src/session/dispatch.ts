@@ -1,7 +1,7 @@
 /** What each frame of the peer means: it is handed to the part of the session that it concerns. */
 
 import * as batches from "../wire/batch.js";
-import { type Reader, text } from "../wire/bytes.js";
+import { line, type Reader } from "../wire/bytes.js";
 import * as Code from "../wire/code.js";
 import { Broken, nameOf } from "../wire/codes.js";
 import * as Frame from "../wire/frame.js";
@@ -55,7 +55,7 @@ export class Dispatch {
       case Frame.PONG:
         return this.session.pong();
       case Frame.CLOSE:
-        return this.#closeCame(fields.number(0), text(fields.bytes(1)));
+        return this.#closeCame(fields.number(0), line(fields.bytes(1)));
       case Frame.REPLY:
         return this.outbound.answered(fields.number(0), fields.number(1), fields.bytes(2));
       case Frame.REPLIES:
@@ -63,7 +63,7 @@ export class Dispatch {
           this.outbound.answered(fields.number(0) + at, fields.number(1), value),
         );
       case Frame.ERROR:
-        return this.outbound.failed(fields.number(0), fields.number(1), fields.number(2), text(fields.bytes(3)));
+        return this.outbound.failed(fields.number(0), fields.number(1), fields.number(2), line(fields.bytes(3)));
       case Frame.ITEM:
         return this.outbound.item(fields, body.length);
       case Frame.ITEM_CREDIT:

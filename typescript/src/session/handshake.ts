@@ -1,6 +1,6 @@
 /** The opening of one connection, as its dialer does it (sections 1 and 7 of the page). */
 
-import { isSame, Reader, text } from "../wire/bytes.js";
+import { isSame, line, Reader } from "../wire/bytes.js";
 import * as Code from "../wire/code.js";
 import { Broken, nameOf } from "../wire/codes.js";
 import type { SharedKey } from "../api/shared_key.js";
@@ -135,7 +135,7 @@ const UNPROVEN = "the listener does not prove the key";
 function refusal(content: Uint8Array): Refused {
   const reader = new Reader(content.subarray(1));
   const code = reader.u16();
-  const [rule, detail] = [text(reader.sized()), text(reader.sized())];
+  const [rule, detail] = [line(reader.sized()), line(reader.sized())];
   const isPassing =
     code === Code.TooMany || code === Code.Draining || code === Code.Exists || code === Code.DialTie;
   return new Refused(code, `refused with ${nameOf(code)}: ${[rule, detail].filter(Boolean).join("; ")}`, isPassing);

@@ -3,7 +3,7 @@
  * room for it, and then gets its place in the order of all frames.
  */
 
-import { EMPTY, text, Writer } from "../wire/bytes.js";
+import { EMPTY, line, Writer } from "../wire/bytes.js";
 import { unitsOf } from "../wire/batch.js";
 import * as Code from "../wire/code.js";
 import { Broken } from "../wire/codes.js";
@@ -218,7 +218,7 @@ export class Outbound {
     this.#channels[channel.number] = undefined;
     this.needs.delete(channel.number);
     const reason = fields.behind.isEmpty ? EMPTY : fields.behind.sized();
-    const end = channel.end ?? { code: fields.number(1), text: reason.length > 1 ? text(reason.subarray(1)) : "" };
+    const end = channel.end ?? { code: fields.number(1), text: reason.length > 1 ? line(reason.subarray(1)) : "" };
     const long = this.long.ended(channel);
     if (long?.asker) this.slots.complete(long);
     if (long) this.#fail(long, end.code, end.text);
@@ -240,7 +240,7 @@ export class Outbound {
     const channel = this.#channels[fields.number(0)];
     if (channel === undefined) return;
     const [method, tells, code] = [fields.number(1), fields.number(2), fields.number(3)];
-    this.context.events.push({ kind: "rejected", channel, method, tells, code, text: text(fields.bytes(4)) });
+    this.context.events.push({ kind: "rejected", channel, method, tells, code, text: line(fields.bytes(4)) });
   }
 
   answered(slot: number, generation: number, value: Uint8Array): void {

@@ -9,7 +9,8 @@
 import * as Code from "./code.js";
 import { Broken } from "./codes.js";
 
-const decoder = new TextDecoder();
+// A mark of the byte order is a letter of the text like any other, and not left out.
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 const encoder = new TextEncoder();
 
 export const EMPTY = new Uint8Array(0);
@@ -22,6 +23,14 @@ export function utf8(text: string): Uint8Array {
 /** The text of bytes in UTF-8; bytes that are none become replacement characters. */
 export function text(bytes: Uint8Array): string {
   return decoder.decode(bytes);
+}
+
+/**
+ * The words of the other side for people, as one line. A terminal would obey control characters, and a line
+ * end would forge a line of a log.
+ */
+export function line(bytes: Uint8Array): string {
+  return text(bytes).replace(/\p{Cc}/gu, "\uFFFD");
 }
 
 /** The bytes as hexadecimal digits, by which tables find an id. */
