@@ -150,9 +150,10 @@ function takeExtension(reader: Reader, length: number): Extension {
 }
 
 function takeArray(reader: Reader, count: number, depth: number): Wire[] {
-  // Each value has a byte at least, so a false count ends with the bytes.
-  if (count > reader.left) throw new Error("an array has as many values as it says");
-  return Array.from({ length: count }, () => take(reader, depth + 1));
+  // Grows with what has come: arrays within arrays could announce gigabytes in a few bytes.
+  const values: Wire[] = [];
+  while (values.length < count) values.push(take(reader, depth + 1));
+  return values;
 }
 
 function takeMap(reader: Reader, count: number, depth: number): Map<Wire, Wire> {
