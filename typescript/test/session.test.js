@@ -243,6 +243,29 @@ test("a silent node is cut after three intervals, and a side that was away accus
   assert.ok(!away.events.some((event) => event.kind === "cut"), "it reads before it decides");
 });
 
+test("a node at rest may be silent for as long as it has said, unless it owes a PONG or an ack", () => {
+  for (const calls of [false, true]) {
+    const peer = new Peer().open();
+    const channel = peer.channel();
+    peer.send([Frame.PING, 1, 15_000]);
+    if (calls) peer.call(channel);
+    // Without a call, the first PING is what the node owes.
+    const since = calls ? 0 : 1_000;
+    for (let now = 1_000; now < since + 3_000; now += 1_000) peer.at(now);
+    peer.at(since + 2_999);
+    assert.ok(!peer.events.some((event) => event.kind === "cut"), `${calls}`);
+    peer.at(since + 3_000);
+    assert.equal(peer.events.filter((event) => event.kind === "cut").length, 1, `${calls}`);
+  }
+  const resting = new Peer().open();
+  resting.send([Frame.PING, 1, 15_000]);
+  for (let now = 1_000; now <= 14_000; now += 1_000) {
+    for (const ping of of(resting.at(now), Frame.PING)) resting.send([Frame.PONG, ping.fields.number(0)]);
+  }
+  resting.at(14_900);
+  assert.ok(!resting.events.some((event) => event.kind === "cut"));
+});
+
 test("a number of the node beyond those that are exact is answered with one that can be written", () => {
   const peer = new Peer().open();
   const channel = peer.channel(2n ** 64n - 1n);
@@ -398,6 +421,22 @@ test("calls of the peer are handed out in order, and their credit is renewed at 
   const frames = peer.take();
   assert.deepEqual(of(frames, Frame.CREDIT)[0].fields.all, [0, 96, 32]);
   assert.deepEqual(of(frames, Frame.OUTCOMES)[0].fields.all, [0, 32, 0]);
+});
+
+test("tells that were rejected are reported by method, with the first reason of each, and at once", () => {
+  const peer = new Peer().open();
+  attached(peer);
+  peer.send(...[1, 2, 1].map((method) => [Frame.TELL, 0, method, NIL]));
+  const called = peer.events.filter((event) => event.kind === "called");
+  const reasons = ["no number", "no text", "no list"];
+  called.forEach(({ channel, call }, at) => peer.session.inbound.taken(channel, call, { code: Code.BadArguments, text: reasons[at] }));
+  const frames = peer.take();
+  const rejected = of(frames, Frame.REJECTED).map(({ fields }) => [...[0, 1, 2, 3].map((at) => fields.number(at)), text(fields.bytes(4))]);
+  assert.deepEqual(rejected, [
+    [0, 1, 2, Code.BadArguments, "no number"],
+    [0, 2, 1, Code.BadArguments, "no text"],
+  ]);
+  assert.deepEqual(of(frames, Frame.OUTCOMES)[0].fields.all, [0, 3, 3]);
 });
 
 test("a reference is let go when it was released as often as it was lent, and its channels are closed", () => {
