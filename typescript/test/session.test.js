@@ -423,6 +423,34 @@ test("calls of the peer are handed out in order, and their credit is renewed at 
   assert.deepEqual(of(frames, Frame.OUTCOMES)[0].fields.all, [0, 32, 0]);
 });
 
+test("a call with an unknown extra is taken if the tag is odd, and not understood if it is even", () => {
+  const peer = new Peer().open();
+  attached(peer);
+  let slot = 0;
+  const extended = (type, extras) => {
+    const head = type === Frame.ASK ? [0, slot++, 0, 1] : [0, 1];
+    const before = peer.events.length;
+    const frames = peer.send([Frame.CALL_X, type, new Uint8Array(extras), new Uint8Array([...head, 0xc0])]);
+    return { called: peer.events.slice(before).find((event) => event.kind === "called"), frames };
+  };
+  // A tag, a length, and that many bytes.
+  const [odd, even, limit, chain, items] = [[99, 1, 0], [98, 0], [2, 2, 0xf4, 3], [4, 1, 1], [6, 1, 1]];
+  for (const extras of [odd, chain]) {
+    assert.ok(extended(Frame.TELL, extras).called);
+    assert.equal(extended(Frame.ASK, extras).called.deadline, Infinity);
+  }
+  // A tenth of the time that is left is for the way back.
+  assert.equal(extended(Frame.ASK, [...odd, ...limit]).called.deadline, peer.now + 450);
+  assert.ok(extended(Frame.ASK, items).called);
+  for (const extras of [even, [...chain, ...even]]) {
+    const { called, frames } = extended(Frame.ASK, extras);
+    assert.equal(called, undefined);
+    assert.equal(of(frames, Frame.ERROR)[0].fields.number(2), Code.BadArguments);
+  }
+  for (const extras of [even, items]) assert.equal(extended(Frame.TELL, extras).called, undefined);
+  assert.deepEqual(of(peer.frames, Frame.OUTCOMES).at(-1).fields.all, [0, 2, 2], "those that are not handled yet are not counted");
+});
+
 test("tells that were rejected are reported by method, with the first reason of each, and at once", () => {
   const peer = new Peer().open();
   attached(peer);
