@@ -168,6 +168,35 @@ test("control characters in the words of the other side are replaced, and nothin
   for (const [kind, text] of ["rejected", "failed", "ended"].map((kind) => [kind, said.get(kind)])) assert.ok(text.includes(shown) && !/\p{Cc}/u.test(text), `${kind}: ${text}`);
 });
 
+test("asks beyond the slots of the node wait for a completion", () => {
+  const peer = new Peer({ limits: { slotsMax: 2 } }).open();
+  const channel = peer.channel();
+  const calls = [0, 1, 2].map(() => peer.call(channel, "ask"));
+  const tell = peer.call(channel);
+  assert.deepEqual(of(peer.frames, Frame.ASK).map(({ fields }) => [fields.number(1), fields.number(2)]), [[0, 0], [1, 0]]);
+  peer.send([Frame.REPLY, 1, 0, NIL]);
+  assert.deepEqual(calls[2].asker, { slot: 1, generation: 1 });
+  assert.equal(of(peer.frames, Frame.ASK).length, 3);
+  assert.ok(of(peer.frames, Frame.TELL)[0].seq > of(peer.frames, Frame.ASK)[2].seq, "a channel keeps its order");
+  assert.deepEqual([peer.outcomes(calls[1]), peer.outcomes(tell)].map((kinds) => kinds.at(-1)), ["answered", "accepted"]);
+});
+
+test("ATTACHes beyond those that may be unanswered wait, and channels beyond all that there may be", () => {
+  const peer = new Peer({ limits: { attachPendingMax: 2, channelsMax: 3 } }).open();
+  const channels = Array.from({ length: 5 }, () => new Channel(0, new Uint8Array([97])));
+  channels.forEach((channel) => peer.session.outbound.attach(channel, 0n));
+  const attached = () => of(peer.frames, Frame.ATTACH).map(({ fields }) => fields.number(0));
+  peer.take();
+  assert.deepEqual(attached(), [0, 1]);
+  peer.send([Frame.ATTACHED, 1, 64, 7n, 0, NONE]);
+  assert.deepEqual(attached(), [0, 1, 2]);
+  peer.send([Frame.ATTACHED, 0, 64, 7n, 0, NONE], [Frame.ATTACHED, 2, 64, 7n, 0, NONE]);
+  assert.deepEqual(attached(), [0, 1, 2]);
+  // The number of a channel that has ended is free.
+  peer.send([Frame.DETACHED, 1, Code.NoSuchActor, 0]);
+  assert.deepEqual(attached(), [0, 1, 2, 1]);
+});
+
 test("an ask that waits for credit is withdrawn without a frame", () => {
   const peer = new Peer().open();
   const channel = peer.channel(1);
@@ -449,6 +478,16 @@ test("a call with an unknown extra is taken if the tag is odd, and not understoo
   }
   for (const extras of [even, items]) assert.equal(extended(Frame.TELL, extras).called, undefined);
   assert.deepEqual(of(peer.frames, Frame.OUTCOMES).at(-1).fields.all, [0, 2, 2], "those that are not handled yet are not counted");
+});
+
+test("an ask of the peer counts as given up once its own CANCEL has come", () => {
+  const peer = new Peer().open();
+  attached(peer);
+  const [first, second] = [{ slot: 0, generation: 0 }, { slot: 1, generation: 0 }];
+  peer.send([Frame.ASK, 0, 0, 0, 1, NIL], [Frame.ASK, 0, 1, 0, 1, NIL], [Frame.CANCEL, 0, 1]);
+  assert.deepEqual([first, second].map((asker) => peer.session.inbound.isCancelled(asker)), [false, false]);
+  peer.send([Frame.CANCEL, 0, 0]);
+  assert.deepEqual([first, second].map((asker) => peer.session.inbound.isCancelled(asker)), [true, false]);
 });
 
 test("tells that were rejected are reported by method, with the first reason of each, and at once", () => {
