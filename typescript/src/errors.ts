@@ -79,7 +79,7 @@ export class NotSerializable extends /* @__PURE__ */ define("NotSerializable", "
   "a value cannot be sent to another process") {}
 
 export class TooLarge extends /* @__PURE__ */ define("TooLarge", "caller",
-  "the message is too long for its receiver; send pieces, or raise the limit there") {}
+  "the message is too long for its receiver; send pieces, or raise its limit") {}
 
 /** Calls are made faster than they are accepted, without waiting for the promises of earlier ones. */
 export class Backlog extends /* @__PURE__ */ define("Backlog", "caller",

@@ -157,7 +157,7 @@ test("the slot of a cancelled ask is free when its completion has come, and not 
 
 test("control characters in the words of the other side are replaced, and nothing else", () => {
   const words = utf8("\u001B[2Jno\r\nü\u009B \u{1F375}");
-  const shown = "\uFFFD[2Jno\uFFFD\uFFFDü\uFFFD \u{1F375}";
+  const shown = " [2Jno  ü  \u{1F375}";
   const peer = new Peer().open();
   const channel = peer.channel();
   const call = peer.call(channel, "ask");

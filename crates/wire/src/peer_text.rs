@@ -5,11 +5,12 @@
 
 use alloc::string::String;
 
-/// Bytes of a peer as one line of text. Invalid UTF-8 and control characters are replaced.
+/// Bytes of a peer as one line of text. Invalid UTF-8 becomes replacement characters, and each control
+/// character a space, so that a message of several lines, as those of panics are, can still be read.
 pub fn line(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     match text.contains(char::is_control) {
-        true => text.replace(char::is_control, "\u{FFFD}"),
+        true => text.replace(char::is_control, " "),
         false => text.into_owned(),
     }
 }
@@ -23,8 +24,8 @@ mod tests {
         for (bytes, shown) in [
             (&b""[..], ""),
             ("no ü \u{1F375}".as_bytes(), "no ü \u{1F375}"),
-            (b"\x1b[2J\r\nno\tway\0", "\u{FFFD}[2J\u{FFFD}\u{FFFD}no\u{FFFD}way\u{FFFD}"),
-            ("\u{9B}\u{85}\u{7F}".as_bytes(), "\u{FFFD}\u{FFFD}\u{FFFD}"),
+            (b"\x1b[2J\r\nno\tway\0", " [2J  no way "),
+            ("\u{9B}\u{85}\u{7F}".as_bytes(), "   "),
             (b"a\xFFb", "a\u{FFFD}b"),
         ] {
             assert_eq!(line(bytes), shown);

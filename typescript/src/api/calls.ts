@@ -33,8 +33,7 @@ export interface CallOwner {
 export function atLeast(least: number, name: string, value: number | undefined): void {
   // Text in place of a number compares as one, and a sum of both is text.
   if (value === undefined || (typeof value === "number" && value >= least)) return;
-  const given = typeof value === "string" ? JSON.stringify(value) : String(value);
-  throw new RangeError(`\`${name}\` is a number, and cannot be ${given}`);
+  throw new RangeError(`\`${name}\` cannot be the ${typeof value} ${value}`);
 }
 
 /** Refuses options that mean nothing, and a call that is over before it is sent. */

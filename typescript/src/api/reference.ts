@@ -52,7 +52,7 @@ export class RemoteReference extends Reference {
 
   override sentOver(session: ValueSession): Extension {
     if (session !== this.owner.values || this.#isReleased) {
-      throw new errors.NotSerializable({ text: "a reference is sent over the session that has brought it, until it is released" });
+      throw new errors.NotSerializable({ text: "a reference is sent over its own session, until it is released" });
     }
     return new Extension(REFERENCE, referenceBytes(this.bytes));
   }

@@ -77,7 +77,7 @@ export class SessionValues implements ValueSession {
 
   fromWire(extension: Extension): unknown {
     if (extension.type === STREAM) this.#refuse(extension.data);
-    if (extension.type !== REFERENCE) throw new TypeError("a value of this type needs a later release of this package");
+    if (extension.type !== REFERENCE) throw new TypeError("a value of this type needs a later release");
     const bytes = parseReference(extension.data);
     const own = isSame(bytes.incarnation, this.session.identity.incarnation) && this.hosting?.own(bytes.number);
     if (!own) return new RemoteReference(this.owner, bytes);

@@ -21,7 +21,7 @@ export function dialWebSocket(options: CarrierOptions, events: CarrierEvents): C
   socket.onmessage = ({ data }) => {
     if (isOver) return;
     if (data instanceof ArrayBuffer) events.message(new Uint8Array(data));
-    else over("the node has sent a text, which no session has");
+    else over("the node has sent a text");
   };
   // The event of an error says nothing; that of the close, which follows it, has the code.
   socket.onerror = () => {};

@@ -213,7 +213,7 @@ export class Session implements SessionContext {
     this.#now = now;
     if (this.#state === "ended") return;
     if (now >= this.#giveUpAt) {
-      this.closed(Local.Lost, "the node was out of reach for longer than it keeps the session");
+      this.closed(Local.Lost, "the node has kept the session no longer");
     } else if (this.#state === "opening" && now >= this.#openingEnds) {
       this.#cut("the opening took longer than 5 s");
     } else if (this.#state === "open" && this.#heartbeat!.isPeerSilent(now)) {

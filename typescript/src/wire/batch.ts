@@ -119,7 +119,7 @@ export function extended(content: Uint8Array): Extended {
   const fields = fieldsOf(Frame.CALL_X, content);
   const type = fields.number(0);
   if (type !== Frame.TELL && type !== Frame.ASK && type !== Frame.REPLY) {
-    throw new Broken(Code.Protocol, "extras stand before a TELL, an ASK or a REPLY");
+    throw new Broken(Code.Protocol, "calls and replies alone have extras");
   }
   const reader = new Reader(fields.bytes(1));
   const found: Extended = {

@@ -30,7 +30,7 @@ export function text(bytes: Uint8Array): string {
  * end would forge a line of a log.
  */
 export function line(bytes: Uint8Array): string {
-  return text(bytes).replace(/\p{Cc}/gu, "\uFFFD");
+  return text(bytes).replace(/\p{Cc}/gu, " ");
 }
 
 /** The bytes as hexadecimal digits, by which tables find an id. */

@@ -9,7 +9,7 @@ use wigwag_testkit::ledger::in_time;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 const WORDS: &str = "\u{1B}[2Jno\r\npaint\u{9B}";
-const SHOWN: &str = "\u{FFFD}[2Jno\u{FFFD}\u{FFFD}paint\u{FFFD}";
+const SHOWN: &str = " [2Jno  paint ";
 
 struct Painter;
 
