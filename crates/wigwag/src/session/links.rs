@@ -95,10 +95,8 @@ impl Session {
 
     /// The peer has closed the channel, and its links with it.
     pub(crate) fn undo_links(&self, channel: u64) {
-        let mut inbound = lock(&self.links.inbound);
-        let mut later = inbound.split_off(&(channel, 0));
-        let mut others = later.split_off(&(channel.saturating_add(1), 0));
-        inbound.append(&mut others);
+        let links = (channel, 0)..=(channel, u64::MAX);
+        lock(&self.links.inbound).extract_if(links, |_, _| true).for_each(drop);
     }
 
     /// Tells the actors of this node that are linked to some of the peer: the session is over.
