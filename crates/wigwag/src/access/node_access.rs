@@ -60,10 +60,9 @@ impl NodeAccess {
         !self.options.accepted_keys.is_empty()
     }
 
-    /// The accepted key of this name.
-    pub(crate) fn accepted_key(&self, name: &[u8]) -> Option<&SharedKey> {
-        let mut keys = self.options.accepted_keys.iter();
-        keys.find(|key| key.name().as_bytes() == name)
+    /// The accepted keys of this name: more than one while a key is replaced by another.
+    pub(crate) fn accepted_keys(&self, name: &[u8]) -> impl Iterator<Item = &SharedKey> {
+        self.options.accepted_keys.iter().filter(move |key| key.name().as_bytes() == name)
     }
 
     /// True if a listener that anybody can reach is all right.
@@ -80,6 +79,17 @@ impl NodeAccess {
         }
         let rule = "this node lets in peers that prove a shared key (NodeOptions::shared_key)";
         Err(LinkError::Misbehaved { code: Code::AUTH_REQUIRED, rule })
+    }
+
+    /// Checks that a dial of this node may use the session that its peer has opened. A node that proves
+    /// a key wants a proof too, and the id by which a peer is recognized is none: any peer may say it.
+    pub(crate) fn check_reused(&self, principal: &Principal) -> Result<(), LinkError> {
+        if self.own_key().is_none() || principal.is_authenticated() {
+            return Ok(());
+        }
+        let rule = "a session that the peer has opened serves a dial with a key only if the peer has proven \
+                    who it is";
+        Err(LinkError::Misbehaved { code: Code::AUTH_FAILED, rule })
     }
 
     /// Takes the place of a session for a peer. `old` is that of a session which gives way to this

@@ -49,19 +49,21 @@ impl<'a> Authentication<'a> {
         opening: &Opening,
         connection: &Connection,
     ) -> Result<Option<Buffer>, LinkError> {
-        let (prover, key) = match self.side {
-            Prover::Dialer => {
-                let own = self.access.own_key();
-                (Prover::Listener, own.filter(|own| own.name().as_bytes() == proof.key))
-            }
-            Prover::Listener => (Prover::Dialer, self.access.accepted_key(&proof.key)),
+        let prover = match self.side {
+            Prover::Dialer => Prover::Listener,
+            Prover::Listener => Prover::Dialer,
         };
         let binding = binding(connection, self.side);
-        let is_proven = |key: &&SharedKey| {
-            let covered = opening.proof_covers(prover, &proof.key, &binding);
-            covered.is_some_and(|covered| key.is_proven(covered.as_slice(), &proof.hash))
+        let covered = opening.proof_covers(prover, &proof.key, &binding).ok_or_else(not_proven)?;
+        let is_proven = |key: &&SharedKey| key.is_proven(covered.as_slice(), &proof.hash);
+        let key = match self.side {
+            Prover::Dialer => {
+                let own = self.access.own_key();
+                own.filter(|own| own.name().as_bytes() == proof.key).filter(is_proven)
+            }
+            Prover::Listener => self.access.accepted_keys(&proof.key).find(is_proven),
         };
-        let key = key.filter(is_proven).ok_or_else(not_proven)?;
+        let key = key.ok_or_else(not_proven)?;
         self.proven = Some(key.name().clone());
         match self.side {
             Prover::Dialer => Ok(None),

@@ -163,7 +163,12 @@ impl Node {
             };
             let session = self.inner.wait_for_session(incarnation);
             if let Ok(session) = timeout(ANOTHER_WAIT, session).await {
-                return Ok(session);
+                let principal = &session.identity_place.identity().principal;
+                let checked = self.inner.access.check_reused(principal);
+                let peer = session.peer.clone();
+                return checked
+                    .map(|()| session)
+                    .map_err(|error| NodeError::Session { peer, error });
             }
         }
     }

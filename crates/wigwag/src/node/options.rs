@@ -215,7 +215,8 @@ impl NodeOptions {
     }
 
     /// Sets the key by which this node proves who it is when it dials. A listener that does not prove
-    /// the same key to it is refused as `AuthFailed`.
+    /// the same key to it is refused as `AuthFailed`, and so is one with which this node has a session
+    /// already that the peer has opened without a proof of who it is.
     #[must_use]
     pub fn shared_key(mut self, key: SharedKey) -> NodeOptions {
         self.access.own_key = Some(key);
@@ -224,7 +225,8 @@ impl NodeOptions {
 
     /// Adds keys of peers that may dial this node. From then on a peer that proves nothing is refused
     /// as `AuthRequired`, unless the node is [insecure](Self::insecure); one that has a certificate, and
-    /// one in this process or on a Unix socket, needs no key.
+    /// one in this process or on a Unix socket, needs no key. Several keys may have one name: to replace a
+    /// key, accept both until all peers have the new one.
     #[must_use]
     pub fn accept_keys(mut self, keys: impl IntoIterator<Item = SharedKey>) -> NodeOptions {
         self.access.accepted_keys.extend(keys);

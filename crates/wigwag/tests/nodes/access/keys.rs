@@ -84,6 +84,45 @@ async fn a_dialer_with_a_key_takes_no_listener_that_does_not_prove_it() {
     in_time(PATIENCE, play).await.unwrap();
 }
 
+/// The ids of a node are no secret: anybody who reaches it learns them, and may open a session with
+/// them.
+#[tokio::test]
+async fn a_dial_with_a_key_uses_no_session_of_a_peer_that_has_proven_nothing() {
+    let worker = key("worker");
+    let (bank, at_bank, _vault) = vault_at("tcp://127.0.0.1:0", &[&worker], everything()).await;
+    let mut raw = Raw::dial(&at_bank).await;
+    raw.say(&header(ProtocolNumber::PAIR1)).await;
+    raw.header().await;
+    let (mut asked, hello) = Opening::dial(identity(), 7);
+    raw.send(hello.as_slice()).await;
+    asked.receive(&raw.message().await.unwrap()).unwrap();
+    let who = Identity { nonce: 7, ..*asked.peer().unwrap() };
+
+    let dialer = holder(&worker);
+    let bound = dialer.listen("tcp://127.0.0.1:0").await.unwrap().to_string();
+    let mut impostor = Raw::dial(&bound).await;
+    assert!(impostor.try_open(who).await);
+    impostor.tell(&[]).await;
+    let refused = in_time(PATIENCE, async { fetch(&dialer, &at_bank).await }).await;
+    assert_eq!(refusal(refused), Code::AUTH_FAILED);
+    assert!(bank.statistics().is_empty());
+}
+
+/// While a key is replaced by another of its name, a node accepts both.
+#[tokio::test]
+async fn each_of_two_accepted_keys_of_one_name_is_proven() {
+    let [old, new] = [key("worker"), key("worker")];
+    let (listener, address, _vault) =
+        vault_at("tcp://127.0.0.1:0", &[&old, &new], everything()).await;
+    for known in [&old, &new] {
+        let vault = fetch(&holder(known), &address).await.unwrap();
+        vault.look().ask().await.unwrap();
+        let names = listener.statistics();
+        assert!(names.iter().all(|session| session.principal == Principal::key("worker")));
+    }
+    assert_eq!(refusal(fetch(&holder(&key("worker")), &address).await), Code::AUTH_FAILED);
+}
+
 /// The proof of a dialer is sent again over another connection, where the listener's nonce is a new one.
 #[tokio::test]
 async fn a_proof_of_another_connection_proves_nothing() {
