@@ -1,7 +1,8 @@
 //! The option by which a command proves a shared key.
 
+use std::fs;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
 use clap::Args;
 use wigwag::NodeOptions;
@@ -40,8 +41,11 @@ pub(crate) fn bad_key(place: &str, error: KeyError) -> Failed {
 }
 
 fn read(path: &Path) -> io::Result<String> {
-    if fs::metadata(path)?.len() > FILE_BYTES_MAX {
+    // A pipe or a device tells no length in advance, and may have no end.
+    let mut text = String::new();
+    fs::File::open(path)?.take(FILE_BYTES_MAX + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > FILE_BYTES_MAX {
         return Err(io::Error::other(format!("it has more than {FILE_BYTES_MAX} bytes")));
     }
-    fs::read_to_string(path)
+    Ok(text)
 }

@@ -1,6 +1,6 @@
 //! `wigwag key`: a key that two nodes share.
 
-use std::fs::OpenOptions;
+use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -46,10 +46,15 @@ impl Key {
     }
 }
 
-/// Makes a file that was not there, readable by its owner alone.
+/// Makes a file that was not there, readable by its owner alone. A part of a key is no key, so a file
+/// that cannot be written whole is removed.
 fn create(path: &Path, text: &str) -> io::Result<()> {
     let mut options = OpenOptions::new();
     let mut file = options.write(true).create_new(true).mode(KEY_MODE).open(path)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()
+    let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
+    if written.is_err() {
+        // If it cannot be removed either, the error of the write counts.
+        let _ = fs::remove_file(path);
+    }
+    written
 }

@@ -3,12 +3,14 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
+use std::process::Command;
 
 use tokio::runtime::Runtime;
 use wigwag::access::{Access, Principal, SharedKey};
 use wigwag::{Actor, Node, NodeOptions};
 
 use crate::process::{Said, run};
+use crate::running::Running;
 
 struct Sum;
 
@@ -72,6 +74,31 @@ fn a_key_is_written_once_and_its_owner_alone_can_read_it() {
     assert!(!fs::exists(&bad).expect("a folder"));
 }
 
+/// A part of a key would be in the way of the next try. The shell lets the command write no byte.
+#[test]
+fn a_key_that_cannot_be_written_whole_leaves_no_file() {
+    let folder = Folder::new("partial");
+    let path = folder.path("worker.key");
+    let mut shell = Command::new("sh");
+    let line = "trap '' XFSZ; ulimit -f 0; exec \"$0\" key worker \"$1\"";
+    shell.args(["-c", line, env!("CARGO_BIN_EXE_wigwag"), &path]);
+    failed(&Running::of(shell, b"").end(), 2, "File too large");
+    assert!(!fs::exists(&path).expect("a folder"));
+}
+
+#[test]
+fn a_key_is_read_from_a_pipe_and_not_without_end() {
+    let ask = |file: &str, input: &[u8]| {
+        let words = ["ask", "tcp://127.0.0.1:1/sum", "add", "--shared-key", file];
+        Running::start(&words, input).end()
+    };
+    failed(&ask("/dev/zero", b""), 2, "more than 4096 bytes");
+    let key = format!("{}\n", SharedKey::generate("worker").to_text());
+    // Nobody listens there: the key is all right.
+    let asked = ask("/dev/stdin", key.as_bytes());
+    assert_eq!(asked.code, Some(3), "{asked:?}");
+}
+
 #[test]
 fn a_command_proves_its_key_and_is_refused_without_it() {
     let folder = Folder::new("calls");
@@ -80,7 +107,9 @@ fn a_command_proves_its_key_and_is_refused_without_it() {
     let runtime = Runtime::new().expect("a runtime");
     let (_node, sum) = runtime.block_on(async {
         let access = Access::new().allow_methods(Principal::key("worker"), "sum", ["add"]);
-        let node = Node::with(NodeOptions::default().accept_keys([worker]).access(access));
+        let access = access.allow(Principal::key("worker"), "/metrics");
+        let options = NodeOptions::default().accept_keys([worker]).access(access);
+        let node = Node::with(options.observable(true));
         node.export("sum", &Sum.spawn()).expect("a free name");
         let bound = node.listen("tcp://127.0.0.1:0").await.expect("a free port");
         (node, format!("{bound}/sum"))
@@ -98,4 +127,11 @@ fn a_command_proves_its_key_and_is_refused_without_it() {
     assert!(described.out.contains("add(") && !described.out.contains("reset"), "{described:?}");
     let described = run(["describe", &sum, "--json", "--shared-key", &worker_file]);
     assert!(!described.out.contains("\"\""), "{described:?}");
+
+    let node = sum.strip_suffix("/sum").expect("its name");
+    for watch in [["top", node, "--count=1"].as_slice(), &["metrics", node]] {
+        failed(&run(watch.iter().copied()), 8, "authentication is required");
+        let watched = run(watch.iter().copied().chain(["--shared-key", &worker_file]));
+        assert!(watched.code == Some(0) && watched.out.contains("sum"), "{watched:?}");
+    }
 }

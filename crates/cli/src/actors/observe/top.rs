@@ -14,6 +14,7 @@ use super::screen::Screen;
 use super::{snapshot, table};
 use crate::actors::caller::CLOSE_MAX;
 use crate::exit::{Code, Failed};
+use crate::options::key_option::KeyArguments;
 use crate::options::tls::TlsArguments;
 use crate::options::units;
 use crate::print;
@@ -45,6 +46,8 @@ pub(crate) struct Top {
     #[arg(long, value_name = "TIME", value_parser = units::time, default_value = "5s")]
     deadline: Duration,
     #[command(flatten)]
+    key: KeyArguments,
+    #[command(flatten)]
     tls: TlsArguments,
 }
 
@@ -59,7 +62,7 @@ impl Top {
     pub(crate) async fn run(self) -> Result<Code, Failed> {
         let mut nodes = Vec::new();
         for address in &self.addresses {
-            let client = Node::with(self.tls.node_options(address)?);
+            let client = Node::with(self.key.with(self.tls.node_options(address)?)?);
             nodes.push(Watched { address: address.clone(), client, last: None });
         }
         let mut interrupt = Interrupt::new()?;
