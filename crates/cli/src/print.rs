@@ -36,7 +36,16 @@ pub(crate) fn bytes(bytes: &[u8]) -> Result<(), Unprinted> {
 
 /// Prints a whole result, after which the command ends: a closed pipe is not an error.
 pub(crate) fn result(bytes: &[u8]) -> Result<(), Failed> {
-    match self::bytes(bytes) {
+    ended(self::bytes(bytes))
+}
+
+/// The outcome of a whole result that something else has printed, as [`result`] does.
+pub(crate) fn printed(outcome: io::Result<()>) -> Result<(), Failed> {
+    ended(outcome.and_then(|()| io::stdout().flush()).map_err(Unprinted::from))
+}
+
+fn ended(outcome: Result<(), Unprinted>) -> Result<(), Failed> {
+    match outcome {
         Ok(()) | Err(Unprinted::ReaderGone) => Ok(()),
         Err(Unprinted::Failed(failed)) => Err(failed),
     }

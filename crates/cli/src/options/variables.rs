@@ -15,6 +15,7 @@ use clap::{Arg, ArgMatches, Command, CommandFactory, FromArgMatches};
 
 use crate::Arguments;
 use crate::exit::{Code, Failed};
+use crate::print;
 
 /// The commands that read the variables.
 const COMMANDS: [&str; 12] = [
@@ -50,9 +51,18 @@ const OPTIONS: [&str; 21] = [
 /// Parses the command line and applies the environment. An invalid line ends the process here, as
 /// does `--help`.
 pub(crate) fn arguments() -> Result<Arguments, Failed> {
-    let typed = Arguments::command().get_matches();
+    let typed = Arguments::command().try_get_matches().or_else(refuse)?;
     let all = with_variables(&typed, env::args_os().collect(), |name| env::var_os(name))?;
-    Arguments::from_arg_matches(all.as_ref().unwrap_or(&typed)).map_err(|error| error.exit())
+    Arguments::from_arg_matches(all.as_ref().unwrap_or(&typed)).or_else(refuse)
+}
+
+/// Ends the process with what the parser says. The texts of `--help` and `--version` are results.
+fn refuse<T>(error: Error) -> Result<T, Failed> {
+    if error.use_stderr() {
+        error.exit()
+    }
+    print::printed(error.print())?;
+    std::process::exit(Code::Ok as i32)
 }
 
 /// Parses the line again with variables in place of defaults; `None` if no variable applies.

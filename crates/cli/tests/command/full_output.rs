@@ -31,10 +31,23 @@ fn a_result_that_cannot_be_written_is_an_error() {
         format!("metrics {node}"),
         format!("top {node} --count 1"),
         "completions bash".to_owned(),
+        "--help".to_owned(),
+        "--version".to_owned(),
+        "req --help".to_owned(),
         "man".to_owned(),
     ] {
         says_so(&on_full_output(&words), &words);
     }
+}
+
+/// A text of the parser is a result too, and a closed pipe no error.
+#[test]
+fn help_to_a_reader_that_has_gone_ends_silently() {
+    let mut shell = Command::new("sh");
+    let wigwag = env!("CARGO_BIN_EXE_wigwag");
+    shell.args(["-c", &format!("{{ {wigwag} --help; echo $? >&2; }} | true")]);
+    let said = Running::of(shell, b"").end();
+    assert_eq!((said.out.as_str(), said.err.as_str()), ("", "0\n"));
 }
 
 #[test]
