@@ -113,9 +113,11 @@ impl From<CallError> for Failed {
     }
 }
 
+/// Of what a command needs for itself: its runtime, and the signals that it catches.
 impl From<std::io::Error> for Failed {
     fn from(error: std::io::Error) -> Failed {
-        Failed::new(Code::Internal, error)
+        let hint = "allow it more descriptors (ulimit -n), threads or memory";
+        Failed::with_hint(Code::Internal, &error.to_string(), "the start of this command", hint)
     }
 }
 

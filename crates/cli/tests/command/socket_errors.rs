@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::process::Command;
 use std::thread;
 
 use crate::process::{Said, Serving, run};
@@ -257,4 +258,15 @@ fn a_quiet_command_still_reports_a_refused_message() {
     let line = pull.until_err("closed  ");
     assert!(line.contains("the limit is 16"), "{line}");
     assert_eq!(pull.interrupt().err.lines().count(), 1, "nothing else is printed");
+}
+
+/// The start of a command needs some descriptors for itself.
+#[test]
+fn a_command_without_descriptors_says_which_limit_to_raise() {
+    let mut shell = Command::new("sh");
+    let wigwag = env!("CARGO_BIN_EXE_wigwag");
+    shell.args(["-c", &format!("ulimit -n 5; exec {wigwag} rep tcp://127.0.0.1:0 --echo")]);
+    let said = Running::of(shell, b"").end();
+    failed(&said, 1, "Too many open files");
+    assert!(said.err.contains("ulimit -n"), "{said:?}");
 }
