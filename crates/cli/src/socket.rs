@@ -26,4 +26,3 @@ pub(crate) use interrupt::Interrupt;
 pub(crate) use messages::exec::kill_all;
 pub(crate) use role::Role;
 pub(crate) use summary::{in_microseconds, percentiles};
-pub(crate) use unread::end_at_signals;

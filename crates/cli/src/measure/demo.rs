@@ -18,6 +18,7 @@ use wigwag_lab::run::run;
 use crate::exit::{Code, Failed};
 use crate::measure::lab::{progress, raise_on_interrupt};
 use crate::print;
+use crate::socket::Interrupt;
 
 /// The pause between two bursts of the load.
 const LOAD_PAUSE: Duration = Duration::from_millis(100);
@@ -79,8 +80,10 @@ fn verdict(report: &Report) -> Code {
     }
 }
 
-/// Two actors until Ctrl-C, and lines that call them.
+/// Two actors until Ctrl-C or SIGTERM, and lines that call them.
 async fn serve(has_load: bool) -> Result<Code, Failed> {
+    // Before anything is printed: a program that reads the addresses may end the service at once.
+    let mut interrupt = Interrupt::new()?;
     let node = Node::with(NodeOptions::default().observable(true));
     let counter = Counter::default().spawn();
     node.export("counter", &counter)?;
@@ -96,7 +99,7 @@ async fn serve(has_load: bool) -> Result<Code, Failed> {
     print::line(&format!("{http}/ui/  in a browser: the live page"));
     print::line(&format!("curl {http}/sum/ask/add -d '[2,3]'"));
     tokio::select! {
-        interrupted = tokio::signal::ctrl_c() => interrupted?,
+        () = interrupt.recv() => {}
         () = load(&counter), if has_load => {}
     }
     gateway.close(Duration::from_secs(1)).await;

@@ -1,4 +1,4 @@
-//! Ends the command at Ctrl-C and SIGTERM while its output is not read.
+//! Ends the command at its signals (`interrupt.rs`) while its output is not read.
 //!
 //! A write to a full pipe blocks the thread of the runtime, which then sees no signal until somebody
 //! reads. So a second thread waits for signals too, and looks whether a write goes on.

@@ -138,9 +138,14 @@ impl Serving {
     }
 
     /// Sends SIGINT and waits for the end.
-    pub(crate) fn interrupt(mut self) -> Said {
+    pub(crate) fn interrupt(self) -> Said {
+        self.end_with("INT")
+    }
+
+    /// Sends a signal and waits for the end.
+    pub(crate) fn end_with(mut self, name: &str) -> Said {
         let child = self.child.take().expect("taken only here and in drop");
-        signal(child.id(), "INT");
+        signal(child.id(), name);
         finish(child)
     }
 }

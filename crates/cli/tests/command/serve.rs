@@ -19,6 +19,13 @@ fn the_suggested_command_lines_work_and_ctrl_c_ends_the_service() {
     assert_eq!((ended.code, ended.err.as_str()), (Some(0), ""));
 }
 
+/// As a service manager does it, and right after the last line.
+#[test]
+fn a_service_ends_in_good_order_at_sigterm() {
+    let ended = Serving::start().end_with("TERM");
+    assert_eq!((ended.code, ended.err.as_str()), (Some(0), ""));
+}
+
 #[test]
 fn the_help_fits_on_one_screen_and_has_three_examples() {
     let help = run(["--help"]);

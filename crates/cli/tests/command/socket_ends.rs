@@ -1,9 +1,9 @@
-//! The end of a socket command: Ctrl-C, SIGTERM, a closed standard output, and its child processes.
+//! The end of a socket command: Ctrl-C, SIGTERM, SIGHUP, a closed standard output, and its child processes.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
 
-use crate::process::{catches_interrupts, children_of, eventually, is_gone, signal, start};
+use crate::process::{catches_interrupts, children_of, eventually, is_gone, run, signal, start};
 use crate::running::Running;
 
 #[test]
@@ -43,21 +43,40 @@ fn a_closed_standard_output_ends_the_command_silently() {
     drop(publisher);
 }
 
+/// A program of `--exec` has a process group of its own, so a terminal that is closed does not end it.
 #[test]
-fn an_exec_command_does_not_outlive_ctrl_c() {
-    let (pull, at) =
-        Running::listening(&["pull", "tcp://127.0.0.1:0", "--exec", "sleep 600 | cat"], b"");
-    let push = Running::start(&["push", &at, "x"], b"");
-    let mut children = Vec::new();
-    eventually("the command runs", || {
-        children = children_of(pull.pid()).iter().flat_map(|shell| children_of(*shell)).collect();
-        children.len() == 2
-    });
-    drop(push);
-    assert_eq!(pull.interrupt().code, Some(130));
-    for child in children {
-        eventually("the command is gone", || is_gone(child));
+fn an_exec_command_does_not_outlive_ctrl_c_or_the_terminal() {
+    for name in ["INT", "HUP"] {
+        let (pull, at) =
+            Running::listening(&["pull", "tcp://127.0.0.1:0", "--exec", "sleep 600 | cat"], b"");
+        let push = Running::start(&["push", &at, "x"], b"");
+        let mut children = Vec::new();
+        eventually("the command runs", || {
+            let shells = children_of(pull.pid());
+            children = shells.iter().flat_map(|shell| children_of(*shell)).collect();
+            children.len() == 2
+        });
+        drop(push);
+        signal(pull.pid(), name);
+        assert_eq!(pull.end().code, Some(130), "{name}");
+        for child in children {
+            eventually("the command is gone", || is_gone(child));
+        }
     }
+}
+
+#[test]
+fn a_command_under_nohup_outlives_its_terminal() {
+    let mut shell = Command::new("sh");
+    let wigwag = env!("CARGO_BIN_EXE_wigwag");
+    shell.args(["-c", &format!("trap '' HUP; exec {wigwag} pull tcp://127.0.0.1:0 --count 1")]);
+    let pull = Running::of(shell, b"");
+    let line = pull.until_err("listening  ");
+    signal(pull.pid(), "HUP");
+    let pushed = run(["push", line.split_whitespace().nth(1).expect("an address"), "x"]);
+    assert_eq!(pushed.code, Some(0), "{pushed:?}");
+    let said = pull.end();
+    assert_eq!((said.code, said.out.as_str()), (Some(0), "x\n"), "{said:?}");
 }
 
 /// The first message is more than a pipe holds, and one byte that was read shows that it is written. The

@@ -10,7 +10,6 @@ use std::thread;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use tokio::runtime::Builder;
-use tokio::signal::unix::{SignalKind, signal};
 use wigwag_lab::participants::Participant;
 use wigwag_lab::report::html;
 use wigwag_lab::report::text;
@@ -23,7 +22,7 @@ use crate::exit::{Code, Failed};
 use crate::measure::lab::gate::Gate;
 use crate::measure::lab::roster::{Roster, are_cells, usage, workloads};
 use crate::print;
-use crate::socket;
+use crate::socket::Interrupt;
 
 #[derive(Args)]
 pub(super) struct Measure {
@@ -190,19 +189,13 @@ pub(crate) fn progress() -> ProgressBar {
 
 /// Ctrl-C, or an end that somebody else wishes, keeps what was measured.
 pub(crate) fn raise_on_interrupt(stop: Arc<AtomicBool>) -> Result<(), Failed> {
-    socket::end_at_signals()?;
     let runtime = Builder::new_current_thread().enable_all().build()?;
-    let (mut interrupt, mut terminate) = {
+    let mut interrupt = {
         let _inside = runtime.enter();
-        (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?)
+        Interrupt::new()?
     };
     thread::spawn(move || {
-        runtime.block_on(async {
-            tokio::select! {
-                _ = interrupt.recv() => {}
-                _ = terminate.recv() => {}
-            }
-        });
+        runtime.block_on(interrupt.recv());
         stop.store(true, Ordering::Relaxed);
     });
     Ok(())
