@@ -167,7 +167,13 @@ impl Protocol for Raw {
 
     fn set(&mut self, setting: Setting) -> Result<(), SettingError> {
         match setting {
-            Setting::SendQueue(length) => self.pool.outbound().set_length(length),
+            Setting::SendQueue(length) => {
+                let reopened = self.pool.set_length(length);
+                if reopened && self.profile.is_gated() {
+                    // Messages of these pipes may have waited for room.
+                    self.events.push_back(ProtocolEvent::RecvReady);
+                }
+            }
             Setting::ReceiveQueue(length) => self.inbox.set_length(length),
             Setting::HopsMax(hops) => self.hops_max = hops,
             _ => return Err(SettingError::NotOf(self.number())),

@@ -118,7 +118,10 @@ impl Protocol for Pair1Many {
 
     fn set(&mut self, setting: Setting) -> Result<(), SettingError> {
         match setting {
-            Setting::SendQueue(length) => self.outbound.set_length(length),
+            Setting::SendQueue(length) => {
+                let reopened = self.outbound.reopen_with_length(length);
+                self.events.extend(reopened.into_iter().map(ProtocolEvent::PipeSendReady));
+            }
             Setting::ReceiveQueue(length) => self.inbox.set_length(length),
             Setting::HopsMax(hops) => self.hops_max = hops,
             _ => return Err(SettingError::NotOf(self.number())),
@@ -197,6 +200,7 @@ impl Protocol for Pair1Many {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::QueueLength;
     use crate::limits::OUTBOX_MESSAGES_MAX;
 
     const NOW: Time = Time::START;
@@ -256,6 +260,20 @@ mod tests {
         assert_eq!(pair.send_raw(to(1, b"y"), NOW).unwrap_err().why, Refusal::PeerGone);
         let odd = RawMessage { header: Bytes::from_static(b"odd"), body: Bytes::new() };
         assert_eq!(pair.send_raw(odd, NOW).unwrap_err().why, Refusal::BadHeader(3));
+    }
+
+    #[test]
+    fn a_longer_queue_lets_the_waiting_senders_of_a_full_peer_go_on() {
+        let mut pair = connected(&[1, 2]);
+        for _ in 0..OUTBOX_MESSAGES_MAX {
+            pair.send_raw(to(1, b"x"), NOW).unwrap();
+        }
+        while pair.next_event().is_some() {}
+        let longer = QueueLength::new(OUTBOX_MESSAGES_MAX + 1).unwrap();
+        pair.set(Setting::SendQueue(longer)).unwrap();
+        assert_eq!(pair.next_event(), Some(ProtocolEvent::PipeSendReady(PipeId(1))));
+        assert_eq!(pair.next_event(), None, "the other peer was not full");
+        pair.send_raw(to(1, b"y"), NOW).unwrap();
     }
 
     #[test]

@@ -78,6 +78,13 @@ impl OutboundQueues {
     /// Sets how many messages each outbox may hold. Messages beyond the new length stay and are
     /// sent.
     pub(crate) fn set_length(&mut self, length: QueueLength) {
+        self.reopen_with_length(length);
+    }
+
+    /// [`set_length`](Self::set_length) for a protocol in which calls wait for room in one pipe:
+    /// returns the pipes that were full and have room now, because [`fill`](Self::fill) will not
+    /// find them full any more.
+    pub(crate) fn reopen_with_length(&mut self, length: QueueLength) -> Vec<PipeId> {
         self.length = length.get();
         let mut found = Vec::new();
         for (pipe, outbox) in &mut self.outboxes {
@@ -88,9 +95,10 @@ impl OutboundQueues {
                 found.push((outbox.priority, *pipe));
             }
         }
-        for (priority, pipe) in found {
-            self.reopen(priority, pipe);
+        for (priority, pipe) in &found {
+            self.reopen(*priority, *pipe);
         }
+        found.into_iter().map(|(_, pipe)| pipe).collect()
     }
 
     /// Removes the pipe and returns its unsent messages; `None` if the pipe is unknown.

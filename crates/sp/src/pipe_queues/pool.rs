@@ -9,7 +9,7 @@ use bytes::Bytes;
 
 use crate::pipe_queues::outbound_queues::OutboundQueues;
 use crate::stream::BatchBuilder;
-use crate::{Counters, DropReason, Head, Message, PipeId, ProtocolEvent, Refusal};
+use crate::{Counters, DropReason, Head, Message, PipeId, ProtocolEvent, QueueLength, Refusal};
 
 /// Outboxes, and the messages that no outbox has room for.
 #[derive(Debug, Default)]
@@ -33,6 +33,13 @@ impl Pool {
             self.unassigned.extend(unsent);
             self.assign();
         }
+    }
+
+    /// Sets how many messages each outbox may hold; true if a pipe that was full has room now.
+    pub(crate) fn set_length(&mut self, length: QueueLength) -> bool {
+        let reopened = !self.outbound.reopen_with_length(length).is_empty();
+        self.assign();
+        reopened
     }
 
     /// Discards and counts all messages: the socket is closed.

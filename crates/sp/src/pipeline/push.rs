@@ -80,7 +80,9 @@ impl Protocol for Push {
 
     fn set(&mut self, setting: Setting) -> Result<(), SettingError> {
         match setting {
-            Setting::SendQueue(length) => self.pool.outbound().set_length(length),
+            Setting::SendQueue(length) => {
+                self.pool.set_length(length);
+            }
             _ => return Err(SettingError::NotOf(self.number())),
         }
         Ok(())
@@ -100,6 +102,7 @@ mod tests {
     use alloc::vec::Vec;
 
     use super::*;
+    use crate::QueueLength;
     use crate::limits::OUTBOX_MESSAGES_MAX;
 
     const NOW: Time = Time::START;
@@ -170,6 +173,22 @@ mod tests {
         assert_eq!(send(&mut push, b"new").unwrap_err().why, Refusal::Full);
         assert_eq!(written(&mut push, 3).len(), 2 * OUTBOX_MESSAGES_MAX);
         assert!(send(&mut push, b"new").is_ok());
+    }
+
+    #[test]
+    fn a_longer_queue_takes_unsent_messages_of_peers_that_left_before_new_ones() {
+        let mut push = Push::new();
+        push.open(PipeId(1), NOW).unwrap();
+        push.open(PipeId(2), NOW).unwrap();
+        for _ in 0..2 * OUTBOX_MESSAGES_MAX {
+            send(&mut push, b"old").unwrap();
+        }
+        push.close(PipeId(1), NOW);
+        let longer = QueueLength::new(2 * OUTBOX_MESSAGES_MAX + 1).unwrap();
+        push.set(Setting::SendQueue(longer)).unwrap();
+        send(&mut push, b"new").unwrap();
+        let last = written(&mut push, 2).split_off(2 * OUTBOX_MESSAGES_MAX - 1);
+        assert_eq!(last, [&b"old"[..], b"new"]);
     }
 
     #[test]

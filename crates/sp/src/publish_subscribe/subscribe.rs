@@ -175,6 +175,7 @@ impl Protocol for Sub {
             },
             Setting::ReceiveQueue(length) => {
                 subscriber.inbox.set_length(length);
+                self.events.extend(core::iter::from_fn(|| subscriber.inbox.next_event()));
                 Ok(())
             }
             _ => Err(SettingError::NotOf(number)),
@@ -193,6 +194,7 @@ impl Protocol for Sub {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::QueueLength;
     use crate::limits::INBOX_MESSAGES_MAX;
 
     const NOW: Time = Time::START;
@@ -249,6 +251,19 @@ mod tests {
         let over = sub.receive(PipeId(1), Bytes::from_static(b"a"), NOW);
         assert_eq!(over, Received::Dropped(DropReason::Overflow));
         assert_eq!(sub.set(Setting::SurveyTime(None)), Err(SettingError::NotOf(sub.number())));
+    }
+
+    #[test]
+    fn a_longer_queue_resumes_its_peer() {
+        let mut sub = subscribed(&[b"a"]);
+        while !sub.is_paused(PipeId(1)) {
+            receive(&mut sub, b"a");
+        }
+        while sub.next_event().is_some() {}
+        let longer = QueueLength::new(INBOX_MESSAGES_MAX + 1).unwrap();
+        sub.set(Setting::ReceiveQueue(longer)).unwrap();
+        assert_eq!(sub.next_event(), Some(ProtocolEvent::Resume(PipeId(1))));
+        receive(&mut sub, b"a");
     }
 
     /// The socket's own queue is full and one context is not read; the other context misses

@@ -177,6 +177,21 @@ fn a_peer_that_does_not_read_its_replies_stops_only_itself() {
 }
 
 #[test]
+fn a_longer_send_queue_lets_the_requests_that_waited_for_room_be_received() {
+    let mut rep = connected(RawKind::Rep, &[FIRST]);
+    for _ in 0..OUTBOX_MESSAGES_MAX {
+        rep.send_raw(message(b"\0\0\0\x0a\x80\0\0\x01", b"A"), NOW).unwrap();
+    }
+    heard(&mut rep, FIRST, b"\x80\0\0\x01waits");
+    assert_eq!(rep.recv_raw(NOW), Err(RecvError::Empty));
+    while rep.next_event().is_some() {}
+    let longer = QueueLength::new(OUTBOX_MESSAGES_MAX + 1).unwrap();
+    rep.set(Setting::SendQueue(longer)).unwrap();
+    assert_eq!(rep.next_event(), Some(ProtocolEvent::RecvReady));
+    assert_eq!(rep.recv_raw(NOW).unwrap().body, "waits");
+}
+
+#[test]
 fn unsent_raw_messages_of_a_peer_that_left_go_to_another() {
     for (kind, header) in [(RawKind::Req, &b"\x80\0\0\x01"[..]), (RawKind::Push, b"")] {
         let mut raw = connected(kind, &[FIRST]);

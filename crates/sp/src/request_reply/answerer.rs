@@ -181,7 +181,12 @@ impl<const NUMBER: u16> Protocol for Answerer<NUMBER> {
 
     fn set(&mut self, setting: Setting) -> Result<(), SettingError> {
         match setting {
-            Setting::SendQueue(length) => self.outbound.set_length(length),
+            Setting::SendQueue(length) => {
+                if !self.outbound.reopen_with_length(length).is_empty() {
+                    // Requests of these pipes may have waited for room.
+                    self.events.push_back(ProtocolEvent::RecvReady);
+                }
+            }
             Setting::ReceiveQueue(length) => self.inbox.set_length(length),
             Setting::HopsMax(hops) => self.hops_max = hops,
             _ => return Err(SettingError::NotOf(self.number())),

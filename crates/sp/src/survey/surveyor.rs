@@ -276,7 +276,10 @@ impl Protocol for Surveyor {
         let asker = self.contexts.get_mut(context).ok_or(SettingError::NoContext)?;
         match setting {
             Setting::SurveyTime(time) => asker.time = time,
-            Setting::ReceiveQueue(length) => asker.inbox.set_length(length),
+            Setting::ReceiveQueue(length) => {
+                asker.inbox.set_length(length);
+                self.events.extend(core::iter::from_fn(|| asker.inbox.next_event()));
+            }
             // All contexts share the outboxes.
             Setting::SendQueue(length) => self.outbound.set_length(length),
             _ => return Err(SettingError::NotOf(number)),

@@ -113,6 +113,23 @@ fn a_peer_that_does_not_read_its_replies_stops_only_itself() {
     assert_eq!(rep.counters().dropped_overflow, 0);
 }
 
+#[test]
+fn a_longer_send_queue_lets_the_requests_that_waited_for_room_be_received() {
+    let mut rep = connected(&[FIRST]);
+    for _ in 0..OUTBOX_MESSAGES_MAX {
+        ask(&mut rep, FIRST, b"\x80\0\0\0");
+        rep.recv(NOW).unwrap();
+        answer(&mut rep, b"A").unwrap();
+    }
+    ask(&mut rep, FIRST, b"\x80\0\0\0waits");
+    assert_eq!(rep.recv(NOW), Err(RecvError::Empty));
+    while rep.next_event().is_some() {}
+    let longer = QueueLength::new(OUTBOX_MESSAGES_MAX + 1).unwrap();
+    rep.set(Setting::SendQueue(longer)).unwrap();
+    assert_eq!(rep.next_event(), Some(ProtocolEvent::RecvReady));
+    assert_eq!(rep.recv(NOW).unwrap(), "waits");
+}
+
 /// Three workers take three requests of one peer and answer them in another order.
 #[test]
 fn each_context_answers_its_own_request() {

@@ -1,4 +1,5 @@
 use super::*;
+use crate::QueueLength;
 
 const ID: u32 = LAST_WORD | 6;
 
@@ -153,4 +154,17 @@ fn contexts_survey_side_by_side() {
     let Counters { cancelled, dropped_abandoned, .. } = surveyor.counters();
     assert_eq!((cancelled, dropped_abandoned), (1, 1));
     assert_eq!(surveyor.recv(at(99)), Err(RecvError::NoSurvey));
+}
+
+#[test]
+fn a_longer_queue_of_answers_resumes_its_peer() {
+    let mut surveyor = surveyor();
+    ask(&mut surveyor, at(0));
+    while !surveyor.is_paused(PipeId(1)) {
+        assert_eq!(answer(&mut surveyor, 1, ID, b"I", at(1)), Received::Queued);
+    }
+    while surveyor.next_event().is_some() {}
+    surveyor.set(Setting::ReceiveQueue(QueueLength::MAX)).unwrap();
+    assert_eq!(surveyor.next_event(), Some(ProtocolEvent::Resume(PipeId(1))));
+    assert_eq!(answer(&mut surveyor, 1, ID, b"I", at(1)), Received::Queued);
 }
