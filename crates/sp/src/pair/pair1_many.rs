@@ -255,7 +255,14 @@ mod tests {
         pair.transmit(PipeId(1)).unwrap();
         assert_eq!(pair.next_event(), Some(ProtocolEvent::PipeSendReady(PipeId(1))));
         pair.send_raw(to(1, b"y"), NOW).unwrap();
+        while pair.next_event().is_some() {}
         pair.close(PipeId(1), NOW);
+        let gone = pair.next_event();
+        assert_eq!(
+            gone,
+            Some(ProtocolEvent::PipeSendReady(PipeId(1))),
+            "its senders must learn it"
+        );
         assert_eq!(pair.counters().dropped_pipe_gone, OUTBOX_MESSAGES_MAX as u64 - 1);
         assert_eq!(pair.send_raw(to(1, b"y"), NOW).unwrap_err().why, Refusal::PeerGone);
         let odd = RawMessage { header: Bytes::from_static(b"odd"), body: Bytes::new() };

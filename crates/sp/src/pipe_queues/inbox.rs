@@ -256,6 +256,20 @@ mod tests {
         assert!(inbox.pop(any).is_none());
     }
 
+    /// A turn that stays behind would find no queue, and hold up the pipes after it.
+    #[test]
+    fn a_pipe_that_is_removed_leaves_no_turn_behind() {
+        let mut inbox = Inbox::new();
+        for pipe in 1..=3 {
+            inbox.open(PipeId(pipe));
+            inbox.push(PipeId(pipe), Bytes::from_static(b"a")).unwrap();
+        }
+        inbox.close(PipeId(1));
+        assert_eq!(inbox.remove(PipeId(2)).len(), 1);
+        assert_eq!(inbox.pop(any).map(|(pipe, _)| pipe), Some(PipeId(1)), "kept for the user");
+        assert_eq!(inbox.pop(any).map(|(pipe, _)| pipe), Some(PipeId(3)));
+    }
+
     #[test]
     fn a_pipe_that_may_not_be_served_keeps_its_turn() {
         let mut inbox = Inbox::new();

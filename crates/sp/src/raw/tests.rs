@@ -1,7 +1,7 @@
 use bytes::Bytes;
 use wigwag_wire::Time;
 
-use crate::limits::{INBOX_MESSAGES_MAX, OUTBOX_MESSAGES_MAX, REPLY_MESSAGES_MAX};
+use crate::limits::{INBOX_MESSAGES_MAX, OUTBOX_MESSAGES_MAX, REPLY_BYTES_MAX, REPLY_MESSAGES_MAX};
 use crate::*;
 
 use super::*;
@@ -174,6 +174,17 @@ fn a_peer_that_does_not_read_its_replies_stops_only_itself() {
     while rep.transmit(FIRST).is_some() {}
     assert_eq!(rep.next_event(), Some(ProtocolEvent::RecvReady));
     assert_eq!(rep.recv_raw(NOW).unwrap().body, "waits");
+}
+
+#[test]
+fn long_replies_to_a_peer_that_does_not_read_are_bounded_in_bytes() {
+    let mut rep = connected(RawKind::Rep, &[FIRST]);
+    let header = Bytes::from_static(b"\0\0\0\x0a\x80\0\0\x01");
+    let half = Bytes::from(alloc::vec![0; REPLY_BYTES_MAX / 2]);
+    for dropped in [0, 0, 1, 2] {
+        rep.send_raw(RawMessage { header: header.clone(), body: half.clone() }, NOW).unwrap();
+        assert_eq!(rep.counters().dropped_peer_slow, dropped);
+    }
 }
 
 #[test]

@@ -168,3 +168,27 @@ fn a_longer_queue_of_answers_resumes_its_peer() {
     assert_eq!(surveyor.next_event(), Some(ProtocolEvent::Resume(PipeId(1))));
     assert_eq!(answer(&mut surveyor, 1, ID, b"I", at(1)), Received::Queued);
 }
+
+#[test]
+fn a_new_context_resumes_the_peers_whose_answers_were_held_back() {
+    let mut surveyor = surveyor();
+    ask(&mut surveyor, at(0));
+    while !surveyor.is_paused(PipeId(1)) {
+        assert_eq!(answer(&mut surveyor, 1, ID, b"I", at(1)), Received::Queued);
+    }
+    while surveyor.next_event().is_some() {}
+    surveyor.open_context().unwrap();
+    assert_eq!(surveyor.next_event(), Some(ProtocolEvent::Resume(PipeId(1))));
+    assert!(!surveyor.is_paused(PipeId(1)));
+}
+
+#[test]
+fn nothing_is_kept_of_a_peer_that_left_and_a_survey_that_is_over() {
+    let mut surveyor = surveyor();
+    ask(&mut surveyor, at(0));
+    surveyor.tick(at(1000));
+    for pipe in [1, 2] {
+        surveyor.close(PipeId(pipe), at(1000));
+    }
+    assert!(surveyor.missed.is_empty() && surveyor.asked.is_empty() && surveyor.ends.is_empty());
+}
