@@ -5,16 +5,18 @@
 use std::convert::Infallible;
 use std::io;
 use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context, Poll};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::task::yield_now;
-use wigwag_net::driver::{ConnectionHandler, Flow, Flusher, drive};
-use wigwag_net::transport::{self, Connection, Inlet};
+use tokio::sync::Notify;
+use tokio::task::{JoinHandle, yield_now};
+use tokio::time::timeout;
+use wigwag_net::driver::{ConnectionHandler, Ending, Flow, Flusher, drive};
+use wigwag_net::transport::{self, Connection, Inlet, Outlet};
 use wigwag_net::{Address, ListenOptions};
 use wigwag_spin::{Spin, SpinPolicy};
 use wigwag_wire::{Batch, ReadBuf, Time};
@@ -158,4 +160,129 @@ async fn a_flood_whose_reads_take_long_keeps_no_other_connection_waiting() {
     echoing.abort();
     // Each way takes one look or two, and not 61 turns.
     assert!(runs < ROUNDS * 2 * 10, "{runs} runs during {ROUNDS} rounds");
+}
+
+/// One message to send, as soon as it `waits`.
+#[derive(Default)]
+struct Sending {
+    waits: AtomicBool,
+    /// The driver has looked for what comes.
+    runs: Notify,
+}
+
+impl ConnectionHandler for Sending {
+    type Error = Infallible;
+
+    fn read(&self, _input: &mut ReadBuf, _now: Time) -> Result<(), Infallible> {
+        Ok(())
+    }
+
+    fn fill(&self, batch: &mut Batch, _now: Time) {
+        if self.waits.swap(false, Ordering::Relaxed) {
+            batch.head(|out| out.extend(b"word"));
+        }
+    }
+
+    fn tick(&self, _now: Time) -> Result<(), Infallible> {
+        Ok(())
+    }
+
+    fn deadline(&self) -> Option<Time> {
+        None
+    }
+
+    fn flow(&self) -> Flow {
+        self.runs.notify_one();
+        Flow::Open
+    }
+}
+
+/// A peer that never sends.
+struct Silence;
+
+impl AsyncRead for Silence {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        _: &mut tokio::io::ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Poll::Pending
+    }
+}
+
+impl Inlet for Silence {
+    fn poll_fill(&mut self, _: &mut Context<'_>, _: &mut ReadBuf) -> Poll<io::Result<usize>> {
+        Poll::Pending
+    }
+}
+
+/// A direction without room, until it `has_room`; a write fails with `failure` if there is one.
+#[derive(Default)]
+struct Gate {
+    has_room: AtomicBool,
+    failure: Option<io::ErrorKind>,
+    waiting: Mutex<Option<Waker>>,
+    written: Notify,
+}
+
+impl Outlet for Gate {
+    fn try_write(&self, parts: &[io::IoSlice<'_>]) -> io::Result<usize> {
+        if let Some(failure) = self.failure {
+            return Err(failure.into());
+        }
+        if !self.has_room.load(Ordering::Relaxed) {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        self.written.notify_one();
+        Ok(parts.iter().map(|part| part.len()).sum())
+    }
+
+    fn poll_writable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        *self.waiting.lock().unwrap() = Some(context.waker().clone());
+        match self.has_room.load(Ordering::Relaxed) {
+            true => Poll::Ready(Ok(())),
+            false => Poll::Pending,
+        }
+    }
+
+    fn close(&self) {}
+}
+
+/// Flushes a message on the thread of its sender while the driver sleeps, and returns the driver.
+async fn flushed_by_a_sender(gate: &Arc<Gate>) -> JoinHandle<Ending<Infallible>> {
+    let handler = Arc::new(Sending::default());
+    let flusher = Arc::new(Flusher::new(gate.clone()));
+    let (driven, writing) = (handler.clone(), flusher.clone());
+    let driving =
+        tokio::spawn(
+            async move { drive(&*driven, &mut Silence, &mut ReadBuf::new(), &writing).await },
+        );
+    handler.runs.notified().await;
+    handler.waits.store(true, Ordering::Relaxed);
+    flusher.flush(&*handler);
+    driving
+}
+
+/// Longer than any step of these tests, in the time of a clock that is advanced.
+const LATE: Duration = Duration::from_secs(60);
+
+#[tokio::test(start_paused = true)]
+async fn the_driver_writes_what_a_sender_found_no_room_for() {
+    let gate = Arc::new(Gate::default());
+    let driving = flushed_by_a_sender(&gate).await;
+    yield_now().await;
+    gate.has_room.store(true, Ordering::Relaxed);
+    let waiting = gate.waiting.lock().unwrap().take();
+    waiting.into_iter().for_each(Waker::wake);
+    timeout(LATE, gate.written.notified()).await.expect("the driver was woken");
+    driving.abort();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_of_a_sender_that_fails_ends_the_connection() {
+    let failure = Some(io::ErrorKind::ConnectionReset);
+    let gate = Arc::new(Gate { failure, ..Gate::default() });
+    let driving = flushed_by_a_sender(&gate).await;
+    let ended = timeout(LATE, driving).await.expect("the driver was woken").unwrap();
+    assert!(matches!(ended, Ending::Io(error) if Some(error.kind()) == failure));
 }

@@ -160,6 +160,31 @@ mod tests {
         assert!([&quiet, &crowd[1], &crowd[2], &newcomer].iter().all(|it| !is_evicted(it)));
     }
 
+    /// Host 1 has three of five places, and loses one. When the evicted connection has left, host 1
+    /// and host 2 have two each.
+    #[test]
+    fn an_evicted_connection_that_leaves_is_not_counted_out_twice() {
+        let places = Places::new(5);
+        let [gone, oldest, _newer] = [(); 3].map(|()| places.enter(host(1)));
+        let others = [(); 2].map(|()| places.enter(host(2)));
+        let _third = places.enter(host(3));
+        assert!(is_evicted(&gone));
+        drop(gone);
+        let _fourth = places.enter(host(4));
+        assert!(is_evicted(&oldest) && !others.iter().any(is_evicted));
+    }
+
+    #[test]
+    fn connections_that_have_left_count_for_their_source_no_more() {
+        let places = Places::new(2);
+        for _ in 0..3 {
+            drop(places.enter(host(1)));
+        }
+        let crowd = [(); 2].map(|()| places.enter(host(2)));
+        let _newcomer = places.enter(host(3));
+        assert_eq!(crowd.each_ref().map(is_evicted), [true, false]);
+    }
+
     #[test]
     fn connections_of_one_source_are_evicted_oldest_first_and_once() {
         let places = Places::new(2);

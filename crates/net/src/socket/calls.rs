@@ -309,3 +309,6 @@ pub(crate) fn attempt_recv<P: SocketMessage>(
         Err(error) => Some(Err(error.into())),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -156,6 +156,8 @@ pub(crate) fn random() -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::options::{ListenOptions, Redial};
 
@@ -186,6 +188,20 @@ mod tests {
         drop(accept().await);
         let pause = clock::now() - gone;
         assert!(pause <= Redial::default().least(), "it was dialled again after {pause:?}");
+        core.begin_close();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_dialer_has_the_pauses_of_its_own_options() {
+        let core = Core::new(Box::new(wigwag_sp::Push::new()));
+        let minute = Duration::from_secs(60);
+        let redial = Redial::new(minute, minute).unwrap();
+        let options = DialOptions::default().in_background(true).redial(redial);
+        let _dialer = core.dial("inproc://nobody-there", options).await.unwrap();
+        tokio::time::sleep(10 * minute).await;
+        let failed = core.with(|state| state.statistics.dials_failed);
+        // Each pause is shortened by up to a half.
+        assert!((10..=21).contains(&failed), "{failed} dials in ten minutes");
         core.begin_close();
     }
 

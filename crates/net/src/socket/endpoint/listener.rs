@@ -188,6 +188,55 @@ mod tests {
         core.begin_close();
     }
 
+    /// An error that says nothing of a peer or of descriptors, which may come again at once.
+    #[tokio::test]
+    async fn a_listener_that_cannot_accept_pauses_and_goes_on() {
+        let core = Core::new(Box::new(wigwag_sp::Pull::new()));
+        let (mut ours, theirs) = ends("cannot-accept").await;
+        let address = Address::new("inproc", "cannot-accept");
+        let failed = || {
+            let error = io::ErrorKind::PermissionDenied.into();
+            Err(NetError::new(&address, NetErrorKind::Io(error)))
+        };
+        let begun = clock::now();
+        play(&core, "cannot-accept", [failed(), failed(), Ok(theirs)].into());
+        let push = wigwag_wire::ProtocolNumber::PUSH;
+        greet(&mut ours, &mut ReadBuf::new(), push).await.unwrap();
+        assert!(clock::now() - begun >= 2 * ACCEPT_PAUSE);
+        assert_eq!(core.with(|state| state.statistics.accepts_failed), 2);
+        core.begin_close();
+    }
+
+    /// The handshake of a peer ends just when its listener was closed.
+    #[tokio::test]
+    async fn a_connection_of_a_closed_listener_becomes_no_pipe() {
+        let core = Core::new(Box::new(wigwag_sp::Pull::new()));
+        let (_ours, theirs) = ends("late").await;
+        let options = PipeOptions::of(&ListenOptions::default());
+        let address = Address::new("inproc", "late");
+        let guard = core.add_endpoint(Side::Accepted, address, options).unwrap();
+        let endpoint = guard.endpoint.clone();
+        drop(guard);
+        let admitted = core.admit(theirs, ReadBuf::new(), &endpoint, clock::now());
+        assert!(matches!(admitted.err(), Some(NetErrorKind::ClosedHere)));
+        assert!(core.with(|state| state.pipes.is_empty()));
+    }
+
+    #[tokio::test]
+    async fn a_connection_that_the_protocol_refuses_leaves_nothing_behind() {
+        let core = Core::new(Box::new(wigwag_sp::Pair0::new()));
+        let options = PipeOptions::of(&ListenOptions::default());
+        let address = Address::new("inproc", "third");
+        let guard = core.add_endpoint(Side::Accepted, address, options).unwrap();
+        let (_ours, first) = ends("first").await;
+        let (_theirs, second) = ends("second").await;
+        let admit =
+            |connection| core.admit(connection, ReadBuf::new(), &guard.endpoint, clock::now());
+        let _first = admit(first).unwrap();
+        assert!(matches!(admit(second).err(), Some(NetErrorKind::TurnedAway { .. })));
+        assert_eq!(core.with(|state| state.pipes.len()), 1);
+    }
+
     /// Silent peers take every place. A partner is served at once: the oldest of them is evicted.
     #[tokio::test]
     async fn a_new_connection_evicts_a_silent_peer() {

@@ -52,6 +52,22 @@ async fn a_peer_that_never_closes_holds_the_close_for_the_linger_time() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn messages_that_a_peer_does_not_read_are_dropped_after_the_linger_time() {
+    let push = Push::new();
+    let three = Duration::from_secs(3);
+    push.set_linger(Some(three));
+    let dial = async { drop(push.dial("inproc://finish-unwritten").await.unwrap()) };
+    let _peer = peer_of("finish-unwritten", ProtocolNumber::PULL, dial).await;
+    let body = bytes::Bytes::from(vec![7; 100_000]);
+    // What waits for the peer's direction and for the queue, and no more comes in.
+    while tokio::time::timeout(three, push.send(body.clone())).await.is_ok() {}
+    let begun = Instant::now();
+    let closed = tokio::time::timeout(2 * three, push.close()).await;
+    assert!(closed.is_ok() && begun.elapsed() >= three, "{:?}", begun.elapsed());
+    assert!(push.statistics().messages_cut_off > 0, "{:?}", push.statistics());
+}
+
+#[tokio::test(start_paused = true)]
 async fn without_linger_time_or_messages_sent_a_pipe_closes_at_once() {
     let three = Some(Duration::from_secs(3));
     for (linger, send) in [(Some(Duration::ZERO), true), (three, false), (None, false)] {
