@@ -42,30 +42,6 @@ async fn a_reference_to_an_actor_of_a_third_node_goes_direct() {
     assert_eq!(next(&mut heard).await, None, "nobody holds it");
 }
 
-/// A node that listens for an HTTP server, as behind gateways, is reached where it listens itself.
-#[tokio::test]
-async fn a_node_is_not_sought_where_a_server_hands_connections_over() {
-    let (_service, _, url) = room_at("tcp://127.0.0.1:0").await;
-    let third = node();
-    let endpoints: Vec<_> =
-        (0..4).map(|_| HttpEndpoint::new("/session").unwrap().local()).collect();
-    for endpoint in &endpoints {
-        third.listen(&endpoint.address().to_string()).await.unwrap();
-    }
-    let bound = third.listen("tcp://127.0.0.1:0").await.unwrap();
-    let (ann, mut heard) = member("ann");
-    third.export("ann", &ann).unwrap();
-    let client = node();
-    let room = client.actor::<Room>(&url).await.unwrap();
-    let far = client.actor::<super::Member>(&format!("{bound}/ann")).await.unwrap();
-    assert_eq!(room.join_all(Vec::new(), Some(far)).ask().await.unwrap(), 1);
-    client.close(PATIENCE).await;
-    let other = node();
-    let room = other.actor::<Room>(&url).await.unwrap();
-    assert_eq!(room.say("direct".to_owned()).timeout(PATIENCE).ask().await.unwrap(), 1);
-    assert_eq!(next(&mut heard).await.as_deref(), Some("direct"));
-}
-
 /// Makes a member each time, and keeps none.
 struct Nursery;
 
@@ -104,6 +80,26 @@ async fn an_actor_that_only_its_last_receiver_knows_is_alive() {
             Err(error) => panic!("in round {round}: {}", error.error()),
         }
     }
+}
+
+/// A node that listens for an HTTP server, as gateways have it do, is sought where it listens itself.
+#[tokio::test]
+async fn a_node_is_not_sought_where_a_server_hands_connections_over() {
+    let agency = Node::with(NodeOptions::default().relay_references(false));
+    let (nursery, client) = (node(), node());
+    nursery.export("nursery", &Nursery.spawn()).unwrap();
+    let endpoints: Vec<_> =
+        (0..4).map(|_| HttpEndpoint::new("/session").unwrap().local()).collect();
+    for endpoint in &endpoints {
+        nursery.listen(&endpoint.address().to_string()).await.unwrap();
+    }
+    let bound = nursery.listen("tcp://127.0.0.1:0").await.unwrap();
+    let there = agency.actor::<Nursery>(&format!("{bound}/nursery")).await.unwrap();
+    agency.export("agency", &Agency(there).spawn()).unwrap();
+    let bound = agency.listen("tcp://127.0.0.1:0").await.unwrap();
+    let there = client.actor::<Agency>(&format!("{bound}/agency")).await.unwrap();
+    let fresh = there.fresh().timeout(PATIENCE).ask().await.unwrap().unwrap();
+    assert_eq!(fresh.name().timeout(PATIENCE).ask().await.unwrap(), "new");
 }
 
 #[tokio::test]
