@@ -8,7 +8,7 @@ use std::error::Error;
 use std::fmt;
 use std::process::ExitCode;
 
-use wigwag::session::LinkError;
+use wigwag::session::{Code as Link, LinkError};
 use wigwag::sp::SocketErrorKind;
 use wigwag::{
     CallError, CallErrorKind, NodeError,
@@ -72,7 +72,13 @@ impl From<NodeError> for Failed {
                 Some(failed) => return failed,
                 None => net_code(&net.kind),
             },
-            NodeError::Session { error, .. } => session_code(error),
+            NodeError::Session { peer, error } => match key_hint(error) {
+                Some(hint) => {
+                    let code = session_code(error);
+                    return Failed::with_hint(code, &error.to_string(), peer, hint);
+                }
+                None => session_code(error),
+            },
             NodeError::Call(call) => call_code(call.kind),
             NodeError::Disconnected { .. } => Code::CannotConnect,
             NodeError::NoName { .. }
@@ -148,8 +154,21 @@ fn explained(error: &NetError) -> Option<Failed> {
     }
 }
 
+/// The options of the command for an error of keys. The hint of the library names those of a node.
+fn key_hint(error: &LinkError) -> Option<&'static str> {
+    match error {
+        LinkError::ClosedByPeer { code: Link::AUTH_REQUIRED, .. } => Some(
+            "prove a key with --shared-key FILE, or with TLS present a certificate (--tls-cert)",
+        ),
+        LinkError::ClosedByPeer { code: Link::AUTH_FAILED, .. }
+        | LinkError::Misbehaved { code: Link::AUTH_FAILED, .. } => Some(
+            "give a key that the node accepts with --shared-key, or none if it accepts no keys",
+        ),
+        _ => None,
+    }
+}
+
 fn session_code(error: &LinkError) -> Code {
-    use wigwag::session::Code as Link;
     match error {
         LinkError::ClosedByPeer { code: Link::AUTH_REQUIRED | Link::AUTH_FAILED, .. }
         | LinkError::Misbehaved { code: Link::AUTH_FAILED, .. } => Code::Refused,

@@ -117,8 +117,13 @@ fn a_command_proves_its_key_and_is_refused_without_it() {
     let ask = |more: &[&str]| run(["ask", &sum, "add", "2", "3"].iter().chain(more).copied());
     let asked = ask(&["--shared-key", &worker_file]);
     assert_eq!((asked.code, asked.out.as_str()), (Some(0), "5\n"), "{asked:?}");
-    failed(&ask(&[]), 8, "authentication is required");
-    failed(&ask(&["--shared-key", &stranger_file]), 8, "authentication failed");
+    let nobody = ask(&[]);
+    failed(&nobody, 8, "authentication is required");
+    let stranger = ask(&["--shared-key", &stranger_file]);
+    failed(&stranger, 8, "authentication failed");
+    for said in [nobody, stranger] {
+        assert!(said.err.contains("with --shared-key"), "{said:?}");
+    }
     failed(&ask(&["--shared-key", &folder.path("none.key")]), 2, "cannot be read");
     fs::write(folder.path("broken.key"), "worker").expect("a file");
     failed(&ask(&["--shared-key", &folder.path("broken.key")]), 2, "in hexadecimal");
