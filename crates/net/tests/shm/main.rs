@@ -3,6 +3,7 @@
 #![allow(clippy::disallowed_types, reason = "no model of loom is checked here")]
 
 mod deaths;
+mod halves;
 mod scribbled;
 mod strangers;
 mod upgrade;

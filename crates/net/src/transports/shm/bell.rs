@@ -44,6 +44,12 @@ impl Bell {
         let _ = self.socket().and_then(|socket| socket.try_write(&[WAKE]));
     }
 
+    /// Registers the task of `half` before it says that it waits: the other half may take the byte that
+    /// answers before this one looks for it, and then wakes this one.
+    pub(super) fn enter(&self, half: Half, context: &Context<'_>) {
+        self.waiting.enter(half, context.waker());
+    }
+
     /// Ready when the socket has something to read.
     pub(super) fn poll_readable(&self, half: Half, context: &Context<'_>) -> Poll<io::Result<()>> {
         let socket = self.socket()?;

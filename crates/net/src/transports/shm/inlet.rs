@@ -55,6 +55,7 @@ impl ShmInlet {
                 }
                 Looked::LongEnough => {}
             }
+            self.link.bell.enter(Half::Reader, context);
             let Some(waits) = self.link.consumer().map(|consumer| consumer.wait()) else {
                 return Poll::Pending;
             };

@@ -60,11 +60,13 @@ impl Link {
     /// Ready when there are rings.
     pub(super) fn poll_open(&self, half: Half, context: &Context<'_>) -> Poll<io::Result<()>> {
         while self.rings.get().is_none() {
-            ready!(self.bell.poll_readable(half, context))?;
+            let readable = self.bell.poll_readable(half, context)?;
             let mut opening = lock(&self.opening);
             if self.rings.get().is_some() {
+                // By the other half, which may have looked before this one waited.
                 break;
             }
+            ready!(readable);
             if !opening.admits_others {
                 check_user(self.bell.socket()?)?;
             }

@@ -44,6 +44,7 @@ impl Outlet for ShmOutlet {
     fn poll_writable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(self.0.poll_open(Half::Writer, context))?;
         loop {
+            self.0.bell.enter(Half::Writer, context);
             let waits = self.0.producer().map(|mut producer| producer.wait());
             if !waits.unwrap_or(Ok(true)).map_err(broken)? {
                 return Poll::Ready(Ok(()));
