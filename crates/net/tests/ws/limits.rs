@@ -78,10 +78,13 @@ async fn pings_of_a_peer_that_does_not_read_are_answered_within_bounds() {
     }
     flood.extend(frame(Role::Client, 0x82, b"behind the pings"));
     raw.send(&flood, usize::MAX).await;
-    let mut pongs = 0;
+    let (mut pongs, mut last) = (0, Vec::new());
     loop {
         match raw.see().await {
-            Seen::Pong(_) => pongs += 1,
+            Seen::Pong(payload) => {
+                pongs += 1;
+                last = payload;
+            }
             Seen::Message(message) => {
                 assert_eq!(message, b"behind the pings");
                 break;
@@ -91,4 +94,5 @@ async fn pings_of_a_peer_that_does_not_read_are_answered_within_bounds() {
     }
     // The buffers of the connection hold less than the answers to all.
     assert!((1..PINGS).contains(&pongs), "{pongs} answers");
+    assert_eq!(last, format!("{:0>100}", PINGS - 1).as_bytes(), "the last ping has its answer");
 }

@@ -2,10 +2,12 @@
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use wigwag_net::handshake::read_header;
 use wigwag_net::socket::Rep;
-use wigwag_net::{ListenOptions, WsListenOptions};
+use wigwag_net::{ListenOptions, WsListenOptions, transport};
+use wigwag_wire::ReadBuf;
 
-use super::raw::{Role, Seen, in_time, read_head, request};
+use super::raw::{Role, Seen, frame, in_time, read_head, request};
 
 const REP: &str = "Sec-WebSocket-Protocol: rep.sp.nanomsg.org\r\n";
 
@@ -72,6 +74,14 @@ async fn a_request_that_breaks_a_rule_gets_its_status_and_the_mend() {
         (good.replace("rep.sp", "pull.sp"), 400, "rep.sp.nanomsg.org listens here"),
         (request("/rep", &format!("{REP}Origin: https://evil.example\r\n")), 403, "origin"),
         (request("/rep", &format!("{REP}Origin: null\r\n")), 403, "origin"),
+        (
+            request(
+                "/rep",
+                &format!("{REP}Origin: https://page.example\r\nOrigin: https://evil.example\r\n"),
+            ),
+            403,
+            "origin",
+        ),
         (of_page("evil.example"), 403, "loopback"),
         (of_page("evil.example").replace("/rep", "http://localhost/rep"), 403, "origin"),
         (of_page("localhost").replace("/rep", "http://evil.example/rep"), 403, "origin"),
@@ -138,6 +148,25 @@ async fn a_request_within_the_rules_is_answered_with_101() {
         assert!(!answer.contains("Extensions"), "{answer}");
     }
     assert_eq!(rep.statistics().handshakes_failed, 0);
+}
+
+/// A server that reads the request before it answers, as one of several protocols does: the frames
+/// that come meanwhile are not swallowed.
+#[tokio::test]
+async fn frames_that_do_not_wait_for_the_answer_are_refused() {
+    let at = "ws://127.0.0.1:0/rep".parse().unwrap();
+    let listener = transport::listen(&at, ListenOptions::default()).await.unwrap();
+    let address = listener.address().to_string();
+    let place = address["ws://".len()..].trim_end_matches("/rep");
+    let mut stream = TcpStream::connect(place).await.unwrap();
+    stream.write_all(request("/rep", REP).as_bytes()).await.unwrap();
+    let mut connection = listener.accept().await.unwrap();
+    let mut input = ReadBuf::new();
+    in_time("the request", read_header(&mut connection, &mut input)).await.unwrap();
+    stream.write_all(&frame(Role::Client, 0x82, b"early")).await.unwrap();
+    let read = in_time("the frame", connection.reader.read_u8()).await;
+    assert!(read.unwrap_err().to_string().contains("frames must wait"));
+    assert!(read_head(&mut stream).await.starts_with("HTTP/1.1 400 "));
 }
 
 /// A head that does not end costs its place for the handshake time.

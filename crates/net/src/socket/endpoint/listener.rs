@@ -119,6 +119,7 @@ mod tests {
 
     use super::*;
     use crate::accepting::acceptor::ACCEPT_PAUSE;
+    use crate::socket::endpoint::ENDPOINTS_MAX;
     use crate::transport::{Boxed, dial};
 
     /// A listener that replays a script, and then waits for ever.
@@ -220,6 +221,20 @@ mod tests {
         let admitted = core.admit(theirs, ReadBuf::new(), &endpoint, clock::now());
         assert!(matches!(admitted.err(), Some(NetErrorKind::ClosedHere)));
         assert!(core.with(|state| state.pipes.is_empty()));
+    }
+
+    #[test]
+    fn dialers_and_listeners_are_bounded_and_one_that_ends_leaves_its_place() {
+        let core = Core::new(Box::new(wigwag_sp::Pull::new()));
+        let add = || {
+            let options = PipeOptions::of(&ListenOptions::default());
+            core.add_endpoint(Side::Accepted, Address::new("inproc", "one of many"), options)
+        };
+        let mut guards = [(); ENDPOINTS_MAX].map(|()| Some(add().unwrap()));
+        let refused = add().err().unwrap();
+        assert!(matches!(refused.kind, NetErrorKind::TooMany { most: ENDPOINTS_MAX, .. }));
+        guards[0].take();
+        assert!(add().is_ok());
     }
 
     #[tokio::test]

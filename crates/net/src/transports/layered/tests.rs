@@ -1,12 +1,14 @@
 //! A layer that inverts each byte, over a pair of sockets.
 
 use std::future::poll_fn;
+use std::task::{Wake, Waker};
 
 use tokio::net::UnixStream;
 use wigwag_wire::Framing;
 use wigwag_wire::read_buf::{FIRST_READ_BYTES, READ_BYTES};
 
 use super::*;
+use crate::sync::{AtomicBool, Ordering};
 use crate::transports::stream;
 
 /// Takes records of so many bytes, and none before it is whole.
@@ -179,4 +181,109 @@ async fn a_layer_is_shown_a_whole_record_however_much_the_input_holds() {
         assert_eq!(input.len(), READ_BYTES + records * record);
     }
     assert!(!inlet.has_unseen);
+}
+
+#[tokio::test]
+async fn a_record_without_an_end_is_refused_before_it_fills_the_memory() {
+    let (mut inlet, _outlet, theirs) = end_with(usize::MAX);
+    let bytes = vec![5; 4 * LEFT_BYTES_MAX];
+    let sending = async {
+        let mut rest = &bytes[..];
+        while theirs.outlet.writable().await.is_ok()
+            && let Some(sent) = write(&theirs, rest)
+        {
+            rest = &rest[sent..];
+        }
+    };
+    let reading = async {
+        let mut input = ReadBuf::new();
+        poll_fn(|context| inlet.poll_fill(context, &mut input)).await
+    };
+    let refused = tokio::select! {
+        outcome = reading => outcome.unwrap_err(),
+        () = sending => panic!("all was read"),
+    };
+    assert_eq!(refused.kind(), io::ErrorKind::InvalidData);
+}
+
+/// Writes what there is room for; `None` if nothing is left.
+fn write(connection: &Connection, bytes: &[u8]) -> Option<usize> {
+    if bytes.is_empty() {
+        return None;
+    }
+    Some(connection.outlet.try_write(&[IoSlice::new(bytes)]).unwrap_or(0))
+}
+
+#[tokio::test]
+async fn a_direction_that_ends_ends_below_too() {
+    let (_inlet, outlet, mut theirs) = end();
+    outlet.try_write(&[IoSlice::new(&[5])]).unwrap();
+    assert!(outlet.finish());
+    let mut input = ReadBuf::new();
+    let mut fill = async || {
+        let filling = poll_fn(|context| theirs.reader.poll_fill(context, &mut input));
+        tokio::time::timeout(Duration::from_secs(20), filling)
+            .await
+            .expect("the end comes")
+            .unwrap()
+    };
+    assert_eq!((fill().await, fill().await), (1, 0));
+}
+
+/// A layer that takes nothing until it has received, and then fails.
+struct Refusing;
+
+impl Layer for Refusing {
+    fn send(&mut self, _parts: &[IoSlice<'_>], _out: &mut Vec<u8>) -> io::Result<usize> {
+        Ok(0)
+    }
+
+    fn is_open(&self) -> bool {
+        false
+    }
+
+    fn receive(
+        &mut self,
+        _received: &mut [u8],
+        _input: &mut ReadBuf,
+        _out: &mut Vec<u8>,
+    ) -> io::Result<Received> {
+        Err(io::ErrorKind::InvalidData.into())
+    }
+
+    fn ended(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn finish(&mut self, _out: &mut Vec<u8>) -> bool {
+        false
+    }
+
+    fn close(&mut self, _out: &mut Vec<u8>) {}
+}
+
+/// The handshake of a layer fails while a task of its own waits to write.
+#[tokio::test]
+async fn a_layer_that_fails_wakes_the_writer() {
+    let (ours, theirs) = UnixStream::pair().unwrap();
+    let below = stream::unix(ours, Framing::Tcp, "peer");
+    let (mut inlet, outlet) = halves(below.reader, below.outlet, Refusing).unwrap();
+    let woken = Arc::<AtomicBool>::default();
+    let writer = Waker::from(Arc::new(Writer(woken.clone())));
+    assert!(outlet.poll_writable(&mut Context::from_waker(&writer)).is_pending());
+    theirs.writable().await.unwrap();
+    theirs.try_write(b"x").unwrap();
+    let mut input = ReadBuf::new();
+    let failed = poll_fn(|context| inlet.poll_fill(context, &mut input)).await.unwrap_err();
+    assert_eq!(failed.kind(), io::ErrorKind::InvalidData);
+    assert!(woken.load(Ordering::Relaxed));
+}
+
+/// The task of the writer, which notes that it was woken.
+struct Writer(Arc<AtomicBool>);
+
+impl Wake for Writer {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }

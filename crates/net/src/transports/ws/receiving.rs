@@ -308,4 +308,19 @@ mod tests {
             }
         }
     }
+
+    /// A body that is passed on where it lies has a length within the limit too.
+    #[test]
+    fn a_whole_frame_over_the_limit_ends_with_its_code_although_all_of_it_is_there() {
+        let limit = 20;
+        for (length, code) in [(limit, None), (limit + 1, Some(close::TOO_LONG))] {
+            let mut wire = Vec::new();
+            let head = Head { is_last: true, opcode: Opcode::Binary, mask: None, length };
+            head.write(&mut wire);
+            wire.resize(wire.len() + length as usize, 7);
+            let mut deframer = Deframer::new(false, ReceiveLimit::new(limit as usize));
+            let (_, outcome) = deframer.receive(&mut wire, &mut ReadBuf::new());
+            assert_eq!(outcome.err().map(|broken| broken.code), code, "{length} bytes");
+        }
+    }
 }

@@ -358,3 +358,6 @@ fn upgrade_of(headers: &Headers<'_>) -> Result<(), Refusal> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

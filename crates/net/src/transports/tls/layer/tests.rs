@@ -156,3 +156,19 @@ fn a_changed_byte_ends_the_connection_with_an_alert() {
     assert!(!client.out.is_empty(), "there is no alert");
     assert!(client.layer.send(&[IoSlice::new(b"x")], &mut client.out).is_err());
 }
+
+/// Each record brings one byte of a message, and six bytes that are held with it.
+#[test]
+fn a_message_of_the_handshake_in_tiny_records_is_held_within_bounds() {
+    let (_client, mut server) = ends(None);
+    let mut message = [&[1, 0, 0xff, 0xff][..], &[7; 0xffff]].concat().into_iter();
+    loop {
+        let records: Vec<u8> =
+            message.by_ref().take(1000).flat_map(|byte| [22, 3, 1, 0, 1, byte]).collect();
+        assert!(!records.is_empty(), "the whole message was held");
+        if server.receive(&records).is_err() {
+            break;
+        }
+        assert!(server.layer.held.len() <= HELD_BYTES_MAX);
+    }
+}
