@@ -296,6 +296,7 @@ test("a stream that reaches no handler is closed, and one is sent once", async (
 
 /** Schemas as `wigwag describe --ts` prints them. */
 const BANK = { hash: 0n, description: ["Bank", 0, [["branch", [["pause", "u64"]], "BankRef"], ["account", [["owner", "String"]], "Option<AccountRef>"]]] };
+const MEMBER = { hash: 0n, description: ["Member", 0, [["heard", [["number", "u64"], ["text", "String"]], "()"], ["name", [], "String"]]] };
 const ACCOUNT = { hash: 0n, description: ["Account", 0, [["pay_in", [["amount", "i64"]], "i64"], ["owner", [], "String"]]] };
 
 for (const isEarly of [true, false]) {
@@ -324,6 +325,11 @@ for (const isEarly of [true, false]) {
     released.release();
     assert.equal(await last, 1);
     await assert.rejects(released.ask.pay_in(1), wigwag.ActorStopped);
+    // The first reference of an answer that has several is called.
+    const room = await other.actor("room");
+    for (const name of ["ann", "bob"]) await room.ask.join(reference({ name: () => name, heard() {} }));
+    assert.equal(await pipe(room, MEMBER).members().ask.name(), "ann");
+    await room.ask.leave_all();
     await other.close();
   });
 }

@@ -480,6 +480,36 @@ test("a call with an unknown extra is taken if the tag is odd, and not understoo
   assert.deepEqual(of(peer.frames, Frame.OUTCOMES).at(-1).fields.all, [0, 2, 2], "those that are not handled yet are not counted");
 });
 
+test("the parts of a call are forgotten with its channel, whose number may be used again", () => {
+  const peer = new Peer().open();
+  attached(peer);
+  const begin = [Frame.PARTS, 1, Frame.TELL, 3_000, new Uint8Array([0, 1, ...Array(998).fill(7)])];
+  const rest = [Frame.PART, 1, new Uint8Array(2_000).fill(7)];
+  peer.send(begin);
+  peer.send([Frame.DETACH, 0], [Frame.ATTACH, 0, 1, lent, 0n, 0], begin, rest);
+  const [{ call }] = peer.events.filter((event) => event.kind === "called");
+  assert.equal(call.arguments.length, 2_998);
+});
+
+test("long replies go one after the other, each in parts", () => {
+  const peer = new Peer().open();
+  attached(peer);
+  const replies = [1, 2, 3].map((byte) => new Uint8Array(400_000).fill(byte));
+  peer.send(...replies.map((_, slot) => [Frame.ASK, 0, slot, 0, 1, NIL]));
+  replies.forEach((reply, slot) => peer.session.inbound.reply({ slot, generation: 0 }, reply));
+  // Half a mebibyte of parts waits for acks.
+  peer.take();
+  while (peer.send().length > 0);
+  const parts = peer.frames.filter(({ type }) => type === Frame.PARTS || type === Frame.PART);
+  const messages = [];
+  for (const { type, fields } of parts) {
+    if (type === Frame.PARTS) messages.push({ total: fields.number(2), bytes: [] });
+    messages.at(-1).bytes.push(...fields.bytes(type === Frame.PARTS ? 3 : 1));
+  }
+  assert.deepEqual(messages.map(({ total, bytes }) => [total, bytes.length]), Array(3).fill([400_002, 400_002]));
+  messages.forEach(({ bytes }, at) => assert.ok(bytes[0] === at && bytes.slice(2).every((byte) => byte === at + 1)));
+});
+
 test("an ask of the peer counts as given up once its own CANCEL has come", () => {
   const peer = new Peer().open();
   attached(peer);

@@ -1,10 +1,12 @@
 /** Values are written and read as MessagePack has them, and types as a description spells them. */
 
 import assert from "node:assert/strict";
+import { createHash, createHmac, randomBytes } from "node:crypto";
 import { test } from "node:test";
 import { parseKind } from "../dist/values/kind.js";
 import { decode, encode, Extension } from "../dist/values/msgpack.js";
 import { concat, hex } from "../dist/wire/bytes.js";
+import { hmac, sha256 } from "../dist/wire/sha256.js";
 
 const bytes = (digits) => Uint8Array.from(Buffer.from(digits, "hex"));
 const filled = (length) => new Uint8Array(length).fill(7);
@@ -151,5 +153,14 @@ test("types are read as a description spells them", () => {
     ...["", "u8 u8", "Vec<", "Vec<u8", "(u8", "[u8; 4", "[", "impl Fn(u8) -> u8", "<u8>", "(u8))", "&"].map((spelled) => [spelled, undefined]),
   ]) {
     assert.deepEqual(parseKind(spelled), kind, spelled);
+  }
+});
+
+test("digests are those of Node, at every length around a block", () => {
+  for (let length = 0; length <= 200; length += 1) {
+    const data = randomBytes(length);
+    assert.equal(hex(sha256(data)), createHash("sha256").update(data).digest("hex"), `${length} bytes`);
+    const key = randomBytes(length);
+    assert.equal(hex(hmac(key, data)), createHmac("sha256", key).update(data).digest("hex"), `a key of ${length} bytes`);
   }
 });
