@@ -66,7 +66,7 @@ export class Cancelled extends /* @__PURE__ */ define("Cancelled", "caller",
   "the caller has cancelled the call", true) {}
 
 export class NoSuchActor extends /* @__PURE__ */ define("NoSuchActor", "caller",
-  "the node has no such actor for this client; `wigwag describe` lists those it has") {}
+  "the node has no such actor for this client; see `wigwag describe`") {}
 
 export class NoSuchMethod extends /* @__PURE__ */ define("NoSuchMethod", "caller",
   "the actor has no such method; compare with `wigwag describe --ts`") {}
@@ -107,7 +107,7 @@ export class AccessDenied extends /* @__PURE__ */ define("AccessDenied", "caller
 
 /** The two sides do not speak the same protocol, or one of them has broken a rule of it. */
 export class ProtocolMismatch extends /* @__PURE__ */ define("ProtocolMismatch", "node",
-  "the sides do not agree about the protocol; compare the versions of both") {}
+  "the sides speak different protocols; compare the versions of both") {}
 
 export class ActorStopped extends /* @__PURE__ */ define("ActorStopped", "actor",
   "the actor has stopped; get a new one from the node") {}

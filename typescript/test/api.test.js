@@ -327,8 +327,9 @@ for (const isEarly of [true, false]) {
     await assert.rejects(released.ask.pay_in(1), wigwag.ActorStopped);
     // The first reference of an answer that has several is called.
     const room = await other.actor("room");
-    for (const name of ["ann", "bob"]) await room.ask.join(reference({ name: () => name, heard() {} }));
-    assert.equal(await pipe(room, MEMBER).members().ask.name(), "ann");
+    await room.ask.join(await room.ask.host());
+    await room.ask.join(reference({ name: () => "own", heard() {} }));
+    assert.equal(await pipe(room, MEMBER).members().ask.name(), "host");
     await room.ask.leave_all();
     await other.close();
   });
@@ -408,6 +409,33 @@ test("an actor of the node is called by a reference that came in a reply", async
   assert.deepEqual([actor.type, await actor.ask.name()], ["Host", "host"]);
   actor.release();
   await assert.rejects(actor.ask.name(), (error) => error instanceof wigwag.ActorStopped && !error.mayBeHandled);
+});
+
+test("a reference of the node can be given back to it, and let go at once", { timeout: 20_000 }, async () => {
+  const other = await connect(service.ws);
+  const { outbound } = other.session;
+  const room = await other.actor("room");
+  const hosts = [await room.ask.host(), await room.ask.host()];
+  // A call that is not sent has given nothing back.
+  await assert.rejects(room.with({ signal: AbortSignal.abort() }).ask.join(hosts[0]), wigwag.Cancelled);
+  await assert.rejects(room.ask.join([hosts[0], () => {}]), wigwag.NotSerializable);
+  const returned = new Promise((resolve) => {
+    let left = hosts.length;
+    outbound.returned = (number, times) => {
+      const isSent = Object.getPrototypeOf(outbound).returned.call(outbound, number, times);
+      if ((left -= times) === 0) resolve(isSent);
+      return isSent;
+    };
+  });
+  // The node reads them when they were let go here.
+  const joins = hosts.map((host) => room.tell.join(host));
+  hosts.forEach((host) => host.release());
+  await Promise.all(joins);
+  assert.deepEqual(await room.ask.names(), ["host", "host"]);
+  assert.ok(await returned, "the node has them, and releases what has come");
+  await room.ask.leave_all();
+  assert.deepEqual(await room.ask.names(), []);
+  await other.close();
 });
 
 test("a reference that was released is called no more", async () => {

@@ -8,6 +8,7 @@ import * as Frame from "../dist/wire/frame.js";
 import * as Local from "../dist/wire/local.js";
 import { Channel } from "../dist/session/channel.js";
 import { Outgoing } from "../dist/items/outgoing.js";
+import { RemoteReference } from "../dist/api/reference.js";
 import { SessionValues } from "../dist/api/session_values.js";
 import { Inbound } from "../dist/host/inbound.js";
 import { Peer } from "./support/peer.js";
@@ -534,6 +535,35 @@ test("tells that were rejected are reported by method, with the first reason of 
     [0, 2, 1, Code.BadArguments, "no text"],
   ]);
   assert.deepEqual(of(frames, Frame.OUTCOMES)[0].fields.all, [0, 3, 3]);
+});
+
+test("a reference of the peer that is sent back is held until the peer has released that", () => {
+  const peer = new Peer().open();
+  const { outbound } = peer.session;
+  const number = new Uint8Array(16).fill(9);
+  const released = () => of(peer.frames, Frame.RELEASE).map(({ fields }) => fields.number(1));
+  outbound.release(number);
+  peer.take();
+  assert.deepEqual(released(), [1], "it was not sent back");
+  for (let times = 0; times < 3; times += 1) outbound.sentBack(number);
+  for (let times = 0; times < 2; times += 1) outbound.release(number);
+  peer.send([Frame.RELEASE, number, 2]);
+  assert.deepEqual(released(), [1]);
+  peer.send([Frame.RELEASE, number, 1]);
+  assert.deepEqual(released(), [1, 2]);
+  peer.send([Frame.RELEASE, number, 1]);
+  assert.equal(of(peer.frames, Frame.CLOSE)[0].fields.number(0), Code.Protocol, "it was not sent so often");
+});
+
+test("a value that cannot be sent has sent no reference back", () => {
+  const peer = new Peer().open();
+  const owner = { release: (number) => peer.session.outbound.release(number) };
+  const values = (owner.values = new SessionValues(peer.session, { touch: () => {} }, owner));
+  const [node, incarnation, number] = [1, 2, 3].map((byte) => new Uint8Array(16).fill(byte));
+  const remote = new RemoteReference(owner, { node, incarnation, number, schemaHash: 0n });
+  assert.throws(() => values.encode([remote, () => {}]), TypeError);
+  remote.release();
+  assert.equal(of(peer.take(), Frame.RELEASE).length, 1);
 });
 
 test("a reference is let go when it was released as often as it was lent, and its channels are closed", () => {

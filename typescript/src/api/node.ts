@@ -135,7 +135,7 @@ export class WigwagNode {
     this.#isClosing = true;
     const stop = after(timeout, () => {
       if (this.session.isOpen) this.session.close();
-      else this.session.abandon("the node was closed without a connection");
+      else this.session.abandon("closed without a connection");
       this.#driver.touch();
     });
     this.touch();
@@ -270,7 +270,7 @@ export class WigwagNode {
 
   /** @internal */
   abandon(): void {
-    this.session.abandon("the caller has given the connection up");
+    this.session.abandon("the caller gave up");
     this.#driver.stop();
   }
 

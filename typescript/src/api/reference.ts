@@ -54,6 +54,7 @@ export class RemoteReference extends Reference {
     if (session !== this.owner.values || this.#isReleased) {
       throw new errors.NotSerializable({ text: "a reference is sent over its own session, until it is released" });
     }
+    session.sentBack(this.bytes.number);
     return new Extension(REFERENCE, referenceBytes(this.bytes));
   }
 }

@@ -75,6 +75,11 @@ export class SessionValues implements ValueSession {
     return this.#plain.fromWire(decode(bytes), undefined);
   }
 
+  sentBack(number: Uint8Array): void {
+    this.session.outbound.sentBack(number);
+    this.done(() => this.session.outbound.returned(number, 1));
+  }
+
   fromWire(extension: Extension): unknown {
     if (extension.type === STREAM) this.#refuse(extension.data);
     if (extension.type !== REFERENCE) throw new TypeError("a value of this type needs a later release");

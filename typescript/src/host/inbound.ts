@@ -181,7 +181,7 @@ export class Inbound implements InboundSide {
 
   #open(slot: number, generation: number): void {
     if (slot >= this.ours.slotsMax || generation >= 2 ** 32) {
-      throw new Broken(Code.LimitExceeded, "slots and generations are within their limits");
+      throw new Broken(Code.LimitExceeded, "slots and generations have limits");
     }
     // Serial numbers (RFC 1982): this generation or a later one.
     const ahead = (generation - (this.#generations.get(slot) ?? 0)) >>> 0;

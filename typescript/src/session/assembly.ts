@@ -34,7 +34,7 @@ export class Assembly {
       throw new Broken(Code.Protocol, "parts are those of a call or a reply");
     }
     if (total > messageMax) throw new Broken(Code.LimitExceeded, "a message is within message_max");
-    if (this.#messages.has(source)) throw new Broken(Code.Protocol, "a source has one message at a time");
+    if (this.#messages.has(source)) throw new Broken(Code.Protocol, "a source has one message");
     check(source, total, new Reader(fields.bytes(3)));
     this.#messages.set(source, { type, total, parts: [], got: 0 });
     return this.add(source, fields.bytes(3));
@@ -46,7 +46,7 @@ export class Assembly {
     if (message === undefined) throw new Broken(Code.Protocol, "a part is that of a message");
     message.got += bytes.length;
     if (bytes.length === 0 || message.got > message.total) {
-      throw new Broken(Code.Protocol, "a part has bytes, and none beyond the message");
+      throw new Broken(Code.Protocol, "a part has some bytes of its message");
     }
     // The bytes are a part of a larger buffer, which is not to be kept.
     message.parts.push(bytes.slice());

@@ -88,11 +88,11 @@ export class Dispatch {
         this.#assembly.forget(fields.number(0));
         return this.session.inbound.detach(fields);
       case Frame.NEED:
-        return this.session.inbound.need(fields);
+        return this.session.inbound.need?.(fields);
       case Frame.CANCEL:
-        return this.session.inbound.cancel(fields);
+        return this.session.inbound.cancel?.(fields);
       case Frame.RELEASE:
-        return this.session.inbound.release(fields.bytes(0), fields.number(1));
+        return this.#released(fields.bytes(0), fields.number(1));
       case Frame.PARTS:
         return this.#whole(this.#assembly.begin(fields, this.messageMax, this.#checkParts));
       case Frame.PART:
@@ -118,8 +118,12 @@ export class Dispatch {
     this.#callCame(whole.type, whole.body, false);
   }
 
+  #released(number: Uint8Array, times: number): void {
+    if (!this.outbound.returned(number, times)) this.session.inbound.release(number, times);
+  }
+
   #partsDropped(source: number): void {
-    this.session.inbound.dropped(source - 1, batches.unitsOf(this.#assembly.drop(source)));
+    this.session.inbound.dropped?.(source - 1, batches.unitsOf(this.#assembly.drop(source)));
   }
 
   /** Takes the calls of a frame; those of a message in parts were charged with its first part. */

@@ -80,7 +80,7 @@ export class Handshake {
       throw new Refused(Code.AuthFailed, UNPROVEN);
     }
     const isEnd = type === (this.resumable ? Opening.RESUMED : Opening.OPENED);
-    if (!isEnd) throw new Broken(Code.Protocol, "the messages of an opening have an order");
+    if (!isEnd) throw new Broken(Code.Protocol, "an opening has an order");
     if (this.identity.key !== undefined && !this.#isProven) {
       throw new Refused(Code.AuthFailed, UNPROVEN);
     }
@@ -100,7 +100,7 @@ export class Handshake {
       throw new Refused(Code.Version, `the node speaks versions ${peer.versionMin} to ${peer.versionMax}`);
     }
     if ((peer.required & ~wire.OFFERED) !== 0n) {
-      throw new Refused(Code.FeatureRequired, "the node requires a feature that this client lacks");
+      throw new Refused(Code.FeatureRequired, "the node requires what this client lacks");
     }
     if (!wire.offers(peer, NEEDED)) {
       throw new Refused(Code.FeatureRequired, "the node lacks resuming, parts, streams or cancelling");

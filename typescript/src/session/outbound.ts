@@ -31,6 +31,8 @@ export class Outbound {
   readonly needs = new Map<number, { limit: number; units: number }>();
   /** Streams whose limit the next batch has. */
   readonly itemCredits = new Set<Call>();
+  /** How often references of the peer were sent to it, by their numbers, and how often each is to be released then. */
+  readonly #sentBack = new Map<string, [number, number]>();
   /** Bytes and calls that wait for their turn. */
   waitingBytes = 0;
   waitingCalls = 0;
@@ -94,9 +96,32 @@ export class Outbound {
     }
   }
 
-  /** A reference of the peer is held no more. */
+  /** A reference of the peer is held no more. One that is on its way back leads to its actor until it is there. */
   release(number: Uint8Array): void {
-    this.context.publish(frame(Frame.RELEASE, number, 1));
+    const sent = this.#sentBack.get(String(number));
+    if (sent) sent[1] += 1;
+    else this.context.publish(frame(Frame.RELEASE, number, 1));
+  }
+
+  /** A reference of the peer is sent to it, which then releases it too. */
+  sentBack(number: Uint8Array): void {
+    const key = String(number);
+    const sent = this.#sentBack.get(key) ?? [0, 0];
+    sent[0] += 1;
+    this.#sentBack.set(key, sent);
+  }
+
+  /** The peer has released what was sent to it, or it was not sent after all. False if it was not sent so often. */
+  returned(number: Uint8Array, times: number): boolean {
+    const key = String(number);
+    const sent = this.#sentBack.get(key);
+    if (sent === undefined || times > sent[0]) return false;
+    sent[0] -= times;
+    if (sent[0] === 0) {
+      this.#sentBack.delete(key);
+      if (sent[1] > 0) this.context.publish(frame(Frame.RELEASE, number, sent[1]));
+    }
+    return true;
   }
 
   /** Publishes what has room. Each channel gets its turn, and keeps its own order. */
@@ -267,7 +292,7 @@ export class Outbound {
       throw new Broken(Code.Protocol, "an item is that of an open stream");
     }
     if (items.used >= items.limit) {
-      throw new Broken(Code.CreditExceeded, "items stay within the limit of their stream");
+      throw new Broken(Code.CreditExceeded, "items are within their limit");
     }
     const units = unitsOf(length);
     items.used += units;
@@ -317,7 +342,7 @@ export class Outbound {
 }
 
 const RELEASED = "the reference was released";
-const LEFT = "the caller has left before the call was sent";
+const LEFT = "the caller has left";
 
 /** The type and the body of a call's frame; without a slot yet, those of the same length. */
 function encoded(call: Call): [number, Uint8Array] {

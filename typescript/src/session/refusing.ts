@@ -8,14 +8,17 @@ import * as Frame from "../wire/frame.js";
 import { type Fields, frame } from "../wire/frames.js";
 import type { SessionContext } from "./events.js";
 
-/** The calls of the peer: their channels, their credit and their answers. */
+/**
+ * The calls of the peer: their channels, their credit and their answers. What is not there has nothing to
+ * do.
+ */
 export interface InboundSide {
   /** True while an ask of the peer is open. */
   readonly hasWork: boolean;
   attach(fields: Fields): void;
   detach(fields: Fields): void;
-  need(fields: Fields): void;
-  cancel(fields: Fields): void;
+  need?(fields: Fields): void;
+  cancel?(fields: Fields): void;
   /** The peer holds a reference no more. */
   release(number: Uint8Array, times: number): void;
   /** Charges a call: a call beyond the credit, or on no channel, ends the session. */
@@ -23,11 +26,11 @@ export interface InboundSide {
   /** Takes a call that was charged. `isUnderstood` is false for one with an unknown extra. */
   call(call: InboundCall, isUnderstood: boolean, deadline: number): void;
   /** The rest of a call that was charged will not come. */
-  dropped(channel: number, units: number): void;
+  dropped?(channel: number, units: number): void;
   /** The frames that announce credit, for the next batch. */
-  announcements(hasOutcomes: boolean): Uint8Array[];
-  resumed(): void;
-  end(): void;
+  announcements?(hasOutcomes: boolean): Uint8Array[];
+  resumed?(): void;
+  end?(): void;
 }
 
 export class Refusing implements InboundSide {
@@ -58,13 +61,4 @@ export class Refusing implements InboundSide {
     throw new Broken(Code.Protocol, "a reference is released as often as it was sent");
   }
 
-  need(): void {}
-  cancel(): void {}
-  dropped(): void {}
-  resumed(): void {}
-  end(): void {}
-
-  announcements(): Uint8Array[] {
-    return [];
-  }
 }

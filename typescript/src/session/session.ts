@@ -173,7 +173,7 @@ export class Session implements SessionContext {
     this.#state = "idle";
     this.#handshake = undefined;
     if (this.#peer && this.#giveUpAt === Infinity) this.#giveUpAt = now + this.#ttlMs + GIVE_UP_AFTER_MS;
-    if (this.#peer && this.#ttlMs === 0) this.closed(Local.Lost, "the connection was lost, and the node keeps no session");
+    if (this.#peer && this.#ttlMs === 0) this.closed(Local.Lost, "the connection was lost with its session");
   }
 
   /** Says goodbye behind everything that was published. */
@@ -194,7 +194,7 @@ export class Session implements SessionContext {
     const lost = this.#outbox.next - this.#outbox.acked;
     if (lost > 0) why += `; ${lost} frames were not acknowledged`;
     this.outbound.end(this.#outbox.written, why);
-    this.#inbound.end();
+    this.#inbound.end?.();
     this.outgoing?.end();
     this.events.push({ kind: "ended", code, text: why });
   }
@@ -215,7 +215,7 @@ export class Session implements SessionContext {
     if (now >= this.#giveUpAt) {
       this.closed(Local.Lost, "the node has kept the session no longer");
     } else if (this.#state === "opening" && now >= this.#openingEnds) {
-      this.#cut("the opening took longer than 5 s");
+      this.#cut("not opened within 5 s");
     } else if (this.#state === "open" && this.#heartbeat!.isPeerSilent(now)) {
       this.#cut("the node was silent");
     }
@@ -275,7 +275,7 @@ export class Session implements SessionContext {
     } else {
       this.#outbox.resumed(opened.recvNext);
       this.outbound.resumed();
-      this.#inbound.resumed();
+      this.#inbound.resumed?.();
     }
     this.events.push({ kind: opened.kind });
   }
@@ -300,7 +300,7 @@ export class Session implements SessionContext {
       this.#dispatch.frame(type, body, this.#now);
       if (this.#state !== "open") return;
     }
-    if (seq !== batch.firstSeq + batch.count) throw new Broken(Code.Protocol, "a batch has as many frames as it says");
+    if (seq !== batch.firstSeq + batch.count) throw new Broken(Code.Protocol, "a batch has its count of frames");
     this.#heartbeat!.received(this.#now, this.#owesPong || !this.#outbox.isEmpty);
   }
 
@@ -355,7 +355,7 @@ export class Session implements SessionContext {
       frames.push(frame(Frame.ITEM_CREDIT, call.asker!.slot, call.asker!.generation, 1, call.items!.limit));
       this.outbound.itemCredits.delete(call);
     }
-    frames.push(...this.#inbound.announcements(hasOutcomes));
+    frames.push(...(this.#inbound.announcements?.(hasOutcomes) ?? []));
     return frames;
   }
 

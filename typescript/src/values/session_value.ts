@@ -10,6 +10,8 @@ import type { Extension, Wire } from "./msgpack.js";
 /** What the conversion of values needs of a session. */
 export interface ValueSession {
   fromWire(extension: Extension): unknown;
+  /** A reference of the peer is sent to it, which then releases it too. */
+  sentBack(number: Uint8Array): void;
 }
 
 export abstract class SessionValue {

@@ -88,7 +88,7 @@ export function callsOf(type: number, body: Uint8Array): InboundCall[] {
   }
   const items = runItems(rest);
   if (isAsk && (slot + items.length > SLOTS_MAX || generation >= 2 ** 32)) {
-    throw new Broken(Code.Protocol, "slots and generations are within their limits");
+    throw new Broken(Code.Protocol, "slots and generations have limits");
   }
   return items.map((item, at) => {
     const call = new Reader(item);
@@ -119,7 +119,7 @@ export function extended(content: Uint8Array): Extended {
   const fields = fieldsOf(Frame.CALL_X, content);
   const type = fields.number(0);
   if (type !== Frame.TELL && type !== Frame.ASK && type !== Frame.REPLY) {
-    throw new Broken(Code.Protocol, "calls and replies alone have extras");
+    throw new Broken(Code.Protocol, "no such frame has extras");
   }
   const reader = new Reader(fields.bytes(1));
   const found: Extended = {
