@@ -187,7 +187,7 @@ impl Names {
                     }
                     ("Vec" | "VecDeque" | "BTreeSet" | "HashSet", [of, ..]) => is_item(of),
                     ("Bytes", []) => !matches!(item, Some(Value::Array(_))),
-                    // Those of two values, and those that are none.
+                    // Two values each; and types that are never a list.
                     ("Duration" | "SystemTime" | "Range", _) => item.is_none(),
                     ("Result" | "BTreeMap" | "HashMap" | "NonZero", _) => false,
                     ("bool" | "char" | "String" | "str" | "f32" | "f64", _) => false,

@@ -91,8 +91,8 @@ impl Client {
         self.is_loopback
     }
 
-    /// The routes of what the node exports now. What is remembered of its former exports is forgotten, so
-    /// that an actor which was withdrawn is not kept alive here.
+    /// The routes of what the node exports now. After a change of the exports this forgets all calls that
+    /// are remembered, so that an actor which was withdrawn is not kept alive here.
     pub(crate) fn current_routes(&self, routes: &Routes, node: &Node) -> Arc<Seen> {
         let (seen, are_new) = self.routes.current(routes, node);
         if are_new {

@@ -117,7 +117,7 @@ impl Inner {
         if self.is_closing() {
             return Err(Problem::overloaded("the gateway is closing"));
         }
-        // Whatever its clients have called before.
+        // Clients may remember calls of its actors, which would still reach them.
         if self.node.is_closed() {
             return Err(Problem::overloaded("the node is closing"));
         }

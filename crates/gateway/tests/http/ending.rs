@@ -123,7 +123,7 @@ async fn a_stream_ends_with_an_error_that_says_so() {
     assert!(closing.await.unwrap());
 }
 
-/// Whatever the client has called before.
+/// Also for a client that has made the same calls before.
 #[tokio::test]
 async fn a_gateway_of_a_closed_node_calls_nothing_and_says_that_it_is_not_up() {
     let service = Service::start().await;

@@ -13,7 +13,7 @@ use super::{Folder, alone};
 /// Connections, one after the other.
 const CONNECTIONS: usize = 8;
 
-/// Bytes of each in one direction. In the other one comes a byte for each read, so each end waits for both.
+/// Bytes of each in one direction. The peer answers each read with one byte, so each end waits for both directions.
 const BYTES: usize = 8 * 1024 * 1024;
 
 /// Far longer than it takes.

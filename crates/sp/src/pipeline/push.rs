@@ -157,16 +157,22 @@ mod tests {
         assert_eq!(written(&mut push, 2), [b"b", b"c", b"d"]);
     }
 
-    /// Two full peers leave; the third has room for half of their messages, and no new message may
-    /// overtake the rest.
-    #[test]
-    fn unsent_messages_of_peers_that_left_go_before_new_ones() {
+    /// A socket whose peers 1 and 2 have as many messages as their outboxes hold.
+    fn with_two_full_peers() -> Push {
         let mut push = Push::new();
         push.open(PipeId(1), NOW).unwrap();
         push.open(PipeId(2), NOW).unwrap();
         for _ in 0..2 * OUTBOX_MESSAGES_MAX {
             send(&mut push, b"old").unwrap();
         }
+        push
+    }
+
+    /// Two full peers leave; the third has room for half of their messages, and no new message may
+    /// overtake the rest.
+    #[test]
+    fn unsent_messages_of_peers_that_left_go_before_new_ones() {
+        let mut push = with_two_full_peers();
         push.close(PipeId(1), NOW);
         push.close(PipeId(2), NOW);
         push.open(PipeId(3), NOW).unwrap();
@@ -177,12 +183,7 @@ mod tests {
 
     #[test]
     fn a_longer_queue_takes_unsent_messages_of_peers_that_left_before_new_ones() {
-        let mut push = Push::new();
-        push.open(PipeId(1), NOW).unwrap();
-        push.open(PipeId(2), NOW).unwrap();
-        for _ in 0..2 * OUTBOX_MESSAGES_MAX {
-            send(&mut push, b"old").unwrap();
-        }
+        let mut push = with_two_full_peers();
         push.close(PipeId(1), NOW);
         let longer = QueueLength::new(2 * OUTBOX_MESSAGES_MAX + 1).unwrap();
         push.set(Setting::SendQueue(longer)).unwrap();
