@@ -143,7 +143,7 @@ async fn control_characters_in_the_error_of_an_actor_are_not_printed() {
     let painter = format!("{}/painter", node.listen("tcp://127.0.0.1:0").await.unwrap());
     let asking = tokio::task::spawn_blocking(move || run(["ask", &painter, "paint"]));
     let said = asking.await.unwrap();
-    let shown = " [2Jno  paint";
+    let shown = " [2Jno \u{FFFD}paint";
     hinted(&said, 8, "the actor answers with error 0x8007", "documentation");
     assert!(said.err.contains(shown), "{said:?}");
     node.close(Duration::from_secs(5)).await;

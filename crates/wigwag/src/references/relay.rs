@@ -67,7 +67,9 @@ impl<I: Interface> Exported for Relay<I> {
         let watcher = Box::new(move |reason: &Reason| told.stopped(reason));
         if route.watch_end(number, watcher).is_err() {
             owner.stopped(&route.end_reason());
-        } else if let Ok(runtime) = Handle::try_current() {
+        }
+        // Also then: calls that wait for an answer which leads here each fail with an error.
+        if let Ok(runtime) = Handle::try_current() {
             runtime.spawn(async move {
                 pass_on(&route, waiting, &owner).await;
                 route.unwatch_end(number);

@@ -1,8 +1,10 @@
 //! The error of an ask is that of each call through its answer.
 
+use wigwag::lifecycle::Alive;
 use wigwag::{Actor, CallErrorKind, Node};
+use wigwag_testkit::ledger::in_time;
 
-use super::{Desk, DeskRef, client_of, gated, put, served};
+use super::{Desk, DeskRef, PATIENCE, client_of, gated, put, served};
 
 async fn kind_of_note(desk: &DeskRef) -> (CallErrorKind, String) {
     let error = desk.note("x").ask().await.unwrap_err().into_error();
@@ -28,6 +30,33 @@ async fn an_answer_without_a_reference_fails_what_goes_through_it() {
             let (kind, text) = kind_of_note(&further).await;
             assert_eq!(kind, CallErrorKind::NoSuchActor);
             assert!(text.contains("the answer holds no reference"), "{text}");
+        }
+    }
+}
+
+/// An actor of the service itself, and one of the client, to which the service relays.
+#[tokio::test]
+async fn an_answer_that_leads_to_a_stopped_actor_fails_what_goes_through_it() {
+    let first = Desk::default().spawn();
+    let (_service, url) = served(&first).await;
+    let (_client, there) = client_of(&url).await;
+    let (local, own) = (put(&first, "local").await, put(&there, "own").await);
+    for (desk, name) in [(local, "local"), (own, "own")] {
+        let known = first.find(name).ask().await.unwrap().unwrap();
+        assert_eq!(there.find(name).pipe().note("here").ask().await.unwrap(), 1, "{name}");
+        let handle = desk.handle().unwrap();
+        handle.stop();
+        handle.ended().await;
+        // Before the service knows that it has stopped, and from then on.
+        for _ in 0..2 {
+            let piped = there.find(name).pipe();
+            let (told, asked) = (piped.note("x").try_tell(), piped.note("x").try_ask());
+            let (kind, text) = in_time(PATIENCE, kind_of_note(&piped)).await;
+            assert_eq!(kind, CallErrorKind::ActorStopped, "{name}: {text}");
+            let kind = in_time(PATIENCE, asked.unwrap()).await.unwrap_err().kind;
+            assert_eq!(kind, CallErrorKind::ActorStopped, "{name}");
+            told.unwrap();
+            assert!(known.note("x").ask().await.is_err());
         }
     }
 }
