@@ -109,6 +109,10 @@ impl Session {
     /// one in the answer, which was lent and is not sent yet.
     pub(crate) fn pipe_answered(&self, asker: (u32, u32), reference: Option<u128>) {
         let Some(pipe) = self.pipes.take(asker) else { return };
+        // A relay passes calls on in a task. The answer may come from a thread outside a runtime, or in
+        // that of an actor with a thread of its own, which ends with the actor.
+        let node = self.owner.upgrade();
+        let _entered = node.as_ref().map(|node| node.runtime().enter());
         let bound = match reference {
             Some(number) => self.piped_actor(number).and_then(|actor| pipe.bind(actor)),
             None => Err((CallErrorKind::NoSuchActor, NO_REFERENCE)),

@@ -1,7 +1,7 @@
 //! Calls through an answer arrive, whoever drops the reference, and nothing is held afterwards.
 
 use wigwag::lifecycle::Alive;
-use wigwag::{Actor, CallErrorKind};
+use wigwag::{Actor, ActorOptions, CallErrorKind};
 
 use super::{Desk, PATIENCE, client_of, gated, put, served};
 
@@ -43,6 +43,22 @@ async fn an_actor_ends_when_the_last_reference_to_it_was_piped_and_dropped() {
     drop(piped);
     drop(unused);
     tokio::time::timeout(PATIENCE, ended.ended()).await.unwrap();
+}
+
+/// The service relays to an actor of the client, in a runtime that outlives the one of the first actor.
+#[tokio::test]
+async fn a_channel_through_an_answer_outlives_the_actor_that_has_answered() {
+    let first = Desk::default().spawn_with(ActorOptions::default().own_thread());
+    let (_service, url) = served(&first).await;
+    let (_client, there) = client_of(&url).await;
+    put(&there, "own").await;
+    let piped = there.find("own").pipe();
+    assert_eq!(piped.note("x").ask().await.unwrap(), 1);
+    let handle = first.handle().unwrap();
+    handle.stop();
+    handle.ended().await;
+    let second = tokio::time::timeout(PATIENCE, piped.note("y").ask()).await;
+    assert_eq!(second.expect("an answer").unwrap(), 2);
 }
 
 #[tokio::test]
