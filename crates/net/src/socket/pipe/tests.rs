@@ -59,7 +59,7 @@ async fn messages_that_a_peer_does_not_read_are_dropped_after_the_linger_time() 
     let dial = async { drop(push.dial("inproc://finish-unwritten").await.unwrap()) };
     let _peer = peer_of("finish-unwritten", ProtocolNumber::PULL, dial).await;
     let body = bytes::Bytes::from(vec![7; 100_000]);
-    // What waits for the peer's direction and for the queue, and no more comes in.
+    // The pipe waits for the peer's direction and for the queue, and no more comes in.
     while tokio::time::timeout(three, push.send(body.clone())).await.is_ok() {}
     let begun = Instant::now();
     let closed = tokio::time::timeout(2 * three, push.close()).await;
