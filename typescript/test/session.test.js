@@ -341,6 +341,12 @@ const BREACHES = [
     attached(peer);
     peer.send(...Array.from({ length: 65 }, () => [Frame.TELL, 0, 1, NIL]));
   }],
+  ["a slot and generation used again behind the answer", Code.Protocol, (peer) => {
+    attached(peer);
+    peer.send([Frame.ASK, 0, 0, 0, 1, NIL]);
+    peer.session.inbound.reply({ slot: 0, generation: 0 }, NIL);
+    peer.send([Frame.ASK, 0, 0, 0, 1, NIL]);
+  }],
   ["a slot and generation used twice", Code.Protocol, (peer) => {
     attached(peer);
     peer.send([Frame.ASK, 0, 0, 0, 1, NIL], [Frame.ASK, 0, 0, 0, 1, NIL]);
