@@ -8,11 +8,7 @@ use alloc::string::String;
 /// Bytes of a peer as one line of text. Invalid UTF-8 becomes replacement characters, and each control
 /// character a space, so that a message of several lines, as those of panics are, can still be read.
 pub fn line(bytes: &[u8]) -> String {
-    let text = String::from_utf8_lossy(bytes);
-    match text.contains(char::is_control) {
-        true => text.replace(char::is_control, " "),
-        false => text.into_owned(),
-    }
+    String::from_utf8_lossy(bytes).replace(char::is_control, " ")
 }
 
 #[cfg(test)]
