@@ -21,7 +21,7 @@ async fn at_rest(produced: &Produced) -> u64 {
 async fn a_producer_waits_for_a_reader_that_takes_nothing() {
     let nodes = nodes().await;
     let mut items = nodes.source.numbers(100_000);
-    begin(&mut items).await;
+    begin_all(&nodes, std::slice::from_mut(&mut items)).await;
     let sent = in_time(PATIENCE, at_rest(&nodes.produced)).await;
     assert_eq!(sent, ITEM_WINDOW_UNITS, "an item of a number takes one unit");
     assert_eq!(next(&mut items).await.unwrap().unwrap(), 0);
@@ -35,7 +35,7 @@ async fn a_producer_is_no_further_ahead_than_the_reader_allows() {
     for ahead in [1, 2, 5, 100] {
         let nodes = nodes().await;
         let mut items = nodes.source.numbers(300).ahead(ahead);
-        begin(&mut items).await;
+        begin_all(&nodes, std::slice::from_mut(&mut items)).await;
         for number in 0..300 {
             assert_eq!(next(&mut items).await.unwrap().unwrap(), number);
             let sent = nodes.produced.sent();
@@ -50,7 +50,7 @@ async fn a_producer_is_no_further_ahead_than_the_reader_allows() {
 async fn long_items_take_as_much_credit_as_they_have_bytes() {
     let nodes = nodes().await;
     let mut items = nodes.source.blocks(vec![60_000; 1000]);
-    begin(&mut items).await;
+    begin_all(&nodes, std::slice::from_mut(&mut items)).await;
     let sent = in_time(PATIENCE, at_rest(&nodes.produced)).await;
     assert_eq!(sent, ITEM_WINDOW_UNITS * 64 / 60_000 + 1, "the last one reaches beyond");
     for _ in 0..1000 {

@@ -75,7 +75,7 @@ async fn a_stream_whose_reader_leaves_before_its_turn_is_not_begun() {
 async fn the_end_of_a_session_ends_its_streams_behind_what_has_come() {
     let nodes = nodes().await;
     let mut items = nodes.source.numbers(u64::MAX).ahead(100);
-    begin(&mut items).await;
+    begin_all(&nodes, std::slice::from_mut(&mut items)).await;
     nodes.produced.until(|it| it.sent() >= 100).await;
     let closing = tokio::spawn(async move {
         nodes.service.close(Duration::from_millis(50)).await;

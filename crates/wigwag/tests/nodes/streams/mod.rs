@@ -217,7 +217,20 @@ pub(crate) async fn count(items: &mut Numbers, first: u64) -> (u64, Option<CallE
     }
 }
 
-/// Sends the call of a stream whose items are taken later.
+/// Sends the calls of streams whose items are taken later, before the first of which is handled.
+pub(crate) async fn begin_all<T: Send + 'static>(
+    nodes: &Nodes,
+    streams: &mut [Streaming<Source, T>],
+) {
+    let actor = nodes.here.handle().unwrap();
+    actor.suspend();
+    for items in streams {
+        begin(items).await;
+    }
+    actor.resume();
+}
+
+/// Sends the call of a stream whose items are taken later, to a peer that sends none meanwhile.
 pub(crate) async fn begin<T: Send + 'static>(items: &mut Streaming<Source, T>) {
     let pending = poll_fn(|context| Poll::Ready(items.poll_next(context).is_pending())).await;
     assert!(pending, "nothing was sent yet");

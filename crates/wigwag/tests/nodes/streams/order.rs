@@ -47,9 +47,7 @@ async fn a_stream_that_another_thread_ends_within_the_turn_ends_behind_its_items
 async fn a_thousand_streams_at_once_each_have_their_items() {
     let nodes = nodes().await;
     let mut streams: Vec<Numbers> = (0..1000).map(|_| nodes.source.numbers(300)).collect();
-    for items in &mut streams {
-        begin(items).await;
-    }
+    begin_all(&nodes, &mut streams).await;
     let counts = streams
         .into_iter()
         .map(|mut items| tokio::spawn(async move { count(&mut items, 0).await }));
