@@ -1,19 +1,22 @@
 //! `cargo xtask test`: runs every test and prints one line with the total.
 //!
 //! The tests of the workspace run with `WIGWAG_OUTSIDE=1`, so tests that need other programs start
-//! them, and fail if a program is missing. The tests of what is written in TypeScript run beside the
-//! last of them.
+//! them, and fail if a program is missing. The programs are installed while the tests are built. The
+//! examples of the documentation, and the tests of what is written in TypeScript, run beside the tests
+//! that wait.
 
 pub(crate) mod models;
 
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 
 use crate::tally::{Reader, Tally};
 use crate::{setup, step, typescript, workspace};
 
 const BUILD: &[&str] = &["test", "--workspace", "--no-run"];
-const WORKSPACE_TESTS: &[&str] = &["test", "--workspace", "--no-fail-fast"];
+const WORKSPACE_TESTS: &[&str] =
+    &["test", "--workspace", "--no-fail-fast", "--lib", "--bins", "--tests"];
+const DOC_TESTS: &[&str] = &["test", "--workspace", "--no-fail-fast", "--doc"];
 
 /// Threads of the tests of the workspace: many of them wait for a while. On two cores those of
 /// `wigwag/tests` take 184 s with two threads and 132 s with four.
@@ -41,38 +44,52 @@ pub(crate) const WAITING_TESTS: &[&str] = &[
 
 /// Installs the required programs, then builds, runs and counts all tests. True if all passed.
 pub(crate) fn run() -> bool {
-    if let Err(error) = step::timed("set up", setup::install) {
-        println!("{error}");
-        return sum_up(Tally::BROKEN);
-    }
-    let faults = step::timed("build", || {
-        let mut faults = step::run(&mut workspace::cargo(BUILD));
-        faults.extend(step::run(&mut workspace::cargo(WAITING_BUILD)));
-        faults
-    });
-    if let Some(fault) = faults.first() {
+    if let Err(fault) = prepare() {
         println!("{fault}");
         return sum_up(Tally::BROKEN);
     }
     let mut tests = workspace::cargo(WORKSPACE_TESTS);
-    tests.env("WIGWAG_OUTSIDE", "1").envs([WORKSPACE_THREADS, DOC_TESTS_FLAGS]);
+    tests.env("WIGWAG_OUTSIDE", "1").envs([WORKSPACE_THREADS]);
     let mut tally = step::timed("tests", || counted(&mut tests));
     tally += run_waiting();
     sum_up(tally)
 }
 
-/// Runs the tests that wait and, since these wait too, those of TypeScript beside them. The output of
-/// the latter comes last.
+/// Installs the required programs while the tests are built, which takes one processor for a part of the
+/// time: half a minute less.
+fn prepare() -> Result<(), String> {
+    std::thread::scope(|scope| {
+        let installing = scope.spawn(|| step::timed("set up", setup::install));
+        let built = step::timed("build", || {
+            let mut faults = step::run(&mut workspace::cargo(BUILD));
+            faults.extend(step::run(&mut workspace::cargo(WAITING_BUILD)));
+            faults.into_iter().next().map_or(Ok(()), Err)
+        });
+        let installed = installing.join().unwrap_or_else(|_| Err("the set-up panicked".to_owned()));
+        installed.and(built)
+    })
+}
+
+/// Runs the tests that wait, and beside them those of TypeScript, which wait too, and the examples of the
+/// documentation, which are compiled. The output of both comes last.
 fn run_waiting() -> Tally {
     let mut waiting = workspace::cargo(WAITING_TESTS);
     std::thread::scope(|scope| {
         let typescript = scope.spawn(typescript::test);
+        let examples = scope.spawn(|| {
+            let (mut command, mut printed) = (workspace::cargo(DOC_TESTS), Vec::new());
+            command.envs([DOC_TESTS_FLAGS]);
+            let tally = counted_to(&mut command, &mut printed);
+            (tally, String::from_utf8_lossy(&printed).into_owned())
+        });
         let mut tally =
             step::timed("tests that wait", || counted(waiting.env("WIGWAG_OUTSIDE", "1")));
-        let joined = step::timed("typescript, begun with them", || typescript.join());
-        let (of_typescript, printed) = joined.unwrap_or((Tally::BROKEN, String::new()));
-        print!("{printed}");
-        tally += of_typescript;
+        for (name, beside) in [("examples", examples), ("typescript", typescript)] {
+            let joined = step::timed(&format!("{name}, begun with them"), || beside.join());
+            let (of_them, printed) = joined.unwrap_or((Tally::BROKEN, String::new()));
+            print!("{printed}");
+            tally += of_them;
+        }
         tally
     })
 }
@@ -91,23 +108,24 @@ pub(crate) fn sum_up(tally: Tally) -> bool {
 
 /// Runs a command that runs tests, prints its output as it arrives, and counts the tests.
 pub(crate) fn counted(command: &mut Command) -> Tally {
-    match read(command) {
+    counted_to(command, &mut io::stdout())
+}
+
+/// [`counted`], with the output written to `out`.
+fn counted_to(command: &mut Command, out: &mut impl Write) -> Tally {
+    let (mut tally, fault) = match read(command, out) {
         // Cargo failed although no test did: something broke before or between the tests.
-        Ok((mut tally, false)) if tally.failed == 0 => {
-            println!("{} failed outside its tests", step::line_of(command));
-            tally += Tally::BROKEN;
-            tally
-        }
-        Ok((tally, _)) => tally,
-        Err(error) => {
-            println!("{} failed: {error}", step::line_of(command));
-            Tally::BROKEN
-        }
-    }
+        Ok((tally, false)) if tally.failed == 0 => (tally, "outside its tests".to_owned()),
+        Ok((tally, _)) => return tally,
+        Err(error) => (Tally::default(), format!("to run: {error}")),
+    };
+    println!("{} failed {fault}", step::line_of(command));
+    tally += Tally::BROKEN;
+    tally
 }
 
 /// The count, and whether the command itself succeeded.
-fn read(command: &mut Command) -> std::io::Result<(Tally, bool)> {
+fn read(command: &mut Command, out: &mut impl Write) -> io::Result<(Tally, bool)> {
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
     let mut output = BufReader::new(child.stdout.take().expect("piped two lines above"));
     let mut reader = Reader::default();
@@ -115,7 +133,7 @@ fn read(command: &mut Command) -> std::io::Result<(Tally, bool)> {
     // Tests may print any bytes, so lines are read as bytes.
     while output.read_until(b'\n', &mut line)? > 0 {
         let text = String::from_utf8_lossy(&line);
-        print!("{text}");
+        out.write_all(text.as_bytes())?;
         reader.line(&text);
         line.clear();
     }
