@@ -14,6 +14,7 @@ use bytes::{Bytes, BytesMut};
 use tokio::io::AsyncReadExt;
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
+use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep, timeout};
 use wigwag::access::Principal;
 use wigwag::transport::{Connection, Inlet, Outlet};
@@ -28,7 +29,14 @@ use crate::limits::{CARRIER_BYTES_MAX, CARRIER_IDLE_MAX, CARRIERS_MAX};
 pub(crate) struct Carriers {
     arrivals: mpsc::Sender<Connection>,
     places: Arc<Places>,
-    table: Mutex<HashMap<Box<str>, Arc<Carrier>>>,
+    table: Mutex<HashMap<Box<str>, Open>>,
+}
+
+/// A carrier that is open.
+struct Open {
+    carrier: Arc<Carrier>,
+    /// The task that closes it when it is not used.
+    task: AbortHandle,
 }
 
 /// One carrier.
@@ -86,35 +94,49 @@ impl Carriers {
             begun: Instant::now(),
         });
         let id = id();
-        self.table().insert(id.as_str().into(), carrier.clone());
-        let (carriers, key) = (self.clone(), id.clone());
-        tokio::spawn(async move {
+        let (carriers, key, used) = (self.clone(), id.clone(), carrier.clone());
+        let closing = async move {
             tokio::select! {
-                () = carrier.idle() => {}
+                () = used.idle() => {}
                 () = place.evicted() => {}
             }
             carriers.close(&key);
-        });
+        };
+        // The task closes what is in the table by then.
+        let mut table = self.table();
+        let task = tokio::spawn(closing).abort_handle();
+        table.insert(id.as_str().into(), Open { carrier, task });
         Ok(id)
     }
 
     /// The carrier with this id, for the client that has opened it.
     pub(crate) fn find(&self, id: &str, principal: &Principal) -> Option<Arc<Carrier>> {
-        let carrier = self.table().get(id).cloned();
+        let carrier = self.table().get(id).map(|open| open.carrier.clone());
         carrier.filter(|carrier| carrier.principal == *principal)
     }
 
     /// Closes a carrier: the node sees the end of its connection.
     pub(crate) fn close(&self, id: &str) {
-        let carrier = self.table().remove(id);
-        if let Some(carrier) = carrier {
-            carrier.outlet.close();
-        }
+        let open = self.table().remove(id);
+        open.inspect(Open::close);
     }
 
-    fn table(&self) -> MutexGuard<'_, HashMap<Box<str>, Arc<Carrier>>> {
+    /// Closes all carriers.
+    pub(crate) fn close_all(&self) {
+        let all = std::mem::take(&mut *self.table());
+        all.values().for_each(Open::close);
+    }
+
+    fn table(&self) -> MutexGuard<'_, HashMap<Box<str>, Open>> {
         // The table is consistent between two calls, so a panic elsewhere has broken nothing.
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Open {
+    fn close(&self) {
+        self.carrier.outlet.close();
+        self.task.abort();
     }
 }
 

@@ -22,6 +22,7 @@ pub(crate) const PATH: &str = "/session";
 pub(crate) struct Sessions(OnceCell<Entrances>);
 
 pub(crate) struct Entrances {
+    node: Node,
     pub(crate) websocket: HttpEndpoint,
     pub(crate) carriers: Arc<Carriers>,
 }
@@ -29,6 +30,11 @@ pub(crate) struct Entrances {
 impl Sessions {
     pub(crate) async fn entrances(&self, node: &Node) -> Result<&Entrances, NodeError> {
         self.0.get_or_try_init(|| Entrances::open(node)).await
+    }
+
+    /// The node listens there no longer, and carriers end. Sessions over WebSocket go on.
+    pub(crate) fn end(&self) {
+        self.0.get().inspect(|entrances| entrances.end());
     }
 }
 
@@ -40,10 +46,30 @@ impl Entrances {
         let options = ListenOptions::default().ws(ws);
         node.listen_with(&websocket.address().to_string(), options).await?;
         let (sender, arrivals) = mpsc::channel(CARRIERS_MAX);
-        let address = Address::new("http", PATH);
+        let entrances =
+            Entrances { node: node.clone(), websocket, carriers: Carriers::new(sender) };
+        let address = entrances.carrier_address();
         let listener = CarrierListener { arrivals: Mutex::new(arrivals), address };
         node.listen_on(Box::new(listener), ListenOptions::default())?;
-        Ok(Entrances { websocket, carriers: Carriers::new(sender) })
+        Ok(entrances)
+    }
+
+    /// The address at which the node takes carriers, which no other gateway has.
+    fn carrier_address(&self) -> Address {
+        Address::new("http", self.websocket.address().rest())
+    }
+
+    fn end(&self) {
+        for address in [self.websocket.address(), &self.carrier_address()] {
+            drop(self.node.stop_listening(address));
+        }
+        self.carriers.close_all();
+    }
+}
+
+impl Drop for Entrances {
+    fn drop(&mut self) {
+        self.end();
     }
 }
 

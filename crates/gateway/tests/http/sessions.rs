@@ -6,8 +6,8 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream, UnixStream};
 use wigwag::access::{Access, Principal};
-use wigwag::{Node, NodeOptions};
-use wigwag_gateway::GatewayOptions;
+use wigwag::{Actor, Node, NodeOptions};
+use wigwag_gateway::{Gateway, GatewayOptions};
 
 use crate::client::Client;
 use crate::service::{Desk, Service};
@@ -103,6 +103,47 @@ async fn a_node_has_a_session_over_long_poll() {
     assert_eq!(desk.fill(1_000_000).ask().await.unwrap().len(), 1_000_000);
     assert_eq!(desk.caller().ask().await.unwrap(), "anonymous");
     node.close(Duration::from_secs(1)).await;
+}
+
+#[tokio::test]
+async fn a_gateway_that_has_ended_leaves_nothing_at_its_node_but_the_sessions() {
+    let node = Node::new();
+    node.export("desk", &Desk::default().spawn()).unwrap();
+    let metrics = tokio::runtime::Handle::current().metrics();
+    let tasks = metrics.num_alive_tasks();
+    let (other, mut closed) = (Gateway::new(&node), Vec::new());
+    for closes in [false, true, false] {
+        let gateway = Gateway::new(&node);
+        let bound = gateway.listen("http://127.0.0.1:0").await.unwrap();
+        let mut client = Client::connect(bound.rest()).await;
+        assert_eq!(client.request("POST /session", "", "").await.status, 201);
+        if closes {
+            gateway.close(Duration::from_secs(20)).await;
+            closed.push(gateway);
+        }
+    }
+    let ended = async {
+        while metrics.num_alive_tasks() > tasks {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), ended).await.expect("all tasks have ended");
+
+    // Another gateway to the same node loses none of its ways by that, and sessions go on.
+    let bound = other.listen("http://127.0.0.1:0").await.unwrap();
+    let through = |gateway: &wigwag::Address| format!("ws://{}/session/desk", gateway.rest());
+    let nodes = [(); 4].map(|()| Node::new());
+    let first = nodes[0].actor::<Desk>(&through(&bound)).await.unwrap();
+    let ended = Gateway::new(&node);
+    let of_ended = ended.listen("http://127.0.0.1:0").await.unwrap();
+    let second = nodes[1].actor::<Desk>(&through(&of_ended)).await.unwrap();
+    drop(ended);
+    let third = nodes[2].actor::<Desk>(&through(&bound)).await.unwrap();
+    let relay = relay(bound.rest(), "").await;
+    let polled = nodes[3].actor::<Desk>(&format!("tcp://{relay}/desk")).await.unwrap();
+    for desk in [&first, &second, &third, &polled] {
+        assert_eq!(desk.add(1, 2).ask().await.unwrap(), 3);
+    }
 }
 
 #[tokio::test]

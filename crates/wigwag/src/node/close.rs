@@ -7,7 +7,7 @@ use tokio::time::{Instant, timeout_at};
 use wigwag_link::frame::Frame;
 use wigwag_link::{Code, write};
 
-use super::Node;
+use super::{Node, listeners};
 use wigwag_actor::turn;
 
 use crate::limits::CLOSE_TIME_MAX;
@@ -96,13 +96,15 @@ impl Node {
     /// is dropped.
     pub async fn close(&self, deadline: Duration) -> CloseReport {
         let end = Instant::now() + deadline.min(CLOSE_TIME_MAX);
-        self.inner.stop_listening();
+        let stopped = self.inner.refuse_work();
         turn::buffers::publish_all();
         let sessions = self.inner.sessions().iter().cloned().collect();
         let closing_sessions = close_sessions(sessions, end, "this node was closed");
         let closing_clients = timeout_at(end, self.inner.sp_clients.close());
+        // A listener that has ended leaves its address to the next node.
+        let closing_listeners = timeout_at(end, listeners::ended(stopped));
         // Answers that the clients have not been given in time are dropped with their connections.
-        let (report, _) = tokio::join!(closing_sessions, closing_clients);
+        let (report, _, _) = tokio::join!(closing_sessions, closing_clients, closing_listeners);
         self.inner.sp_clients.finish();
         self.inner.exports.clear();
         report

@@ -6,7 +6,7 @@ use tokio::time::timeout;
 use wigwag_actor::{CallError, CallErrorKind};
 use wigwag_link::Identity;
 use wigwag_link::opening::admission::{self, PeerState};
-use wigwag_net::transport::{Boxed, transport};
+use wigwag_net::transport::Boxed;
 use wigwag_net::{Address, NetErrorKind};
 use wigwag_wire::ReadBuf;
 
@@ -17,7 +17,6 @@ use crate::error::NodeError;
 use crate::limits::ANOTHER_WAIT;
 use crate::lock::lock;
 use crate::session::Session;
-use crate::session::references::value::{ADDRESS_BYTES_MAX, ADDRESSES_MAX};
 
 /// The session with a dialed address. The lock is held during a dial, so that others wait instead
 /// of dialing too.
@@ -134,23 +133,6 @@ impl Node {
                 .retain(|_, dialed| dialed.try_lock().map_or(true, |dialed| dialed.is_some()));
         }
         Err(failed)
-    }
-
-    /// Adds an address at which this node listens to those that its references carry, unless other
-    /// machines or programs cannot mean this node by it.
-    pub(super) fn advertise(&self, bound: &Address) {
-        let text = bound.to_string();
-        let is_any = ["://0.0.0.0:", "://[::]:"].iter().any(|any| text.contains(any));
-        // Connections come there from a server of this process, as a gateway.
-        let is_handed_over = transport(bound).is_err() || text.starts_with("ws://@");
-        let mut advertised = lock(&self.inner.advertised);
-        if !is_any
-            && !is_handed_over
-            && text.len() <= ADDRESS_BYTES_MAX
-            && advertised.len() < ADDRESSES_MAX
-        {
-            advertised.push(text.into());
-        }
     }
 
     /// Dials the peer at `address`. Returns the new session, or the existing one that the dial has

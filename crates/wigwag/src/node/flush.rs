@@ -1,12 +1,13 @@
-//! Waiting until what was sent has reached the peers.
+//! Waiting until what was sent has reached the peers, and the sessions that have ended before.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use wigwag_actor::turn;
 use wigwag_link::outbox::PublishedEnd;
 
 use super::Node;
 use crate::error::NodeError;
+use crate::lock::lock;
 use crate::session::Session;
 
 impl Node {
@@ -90,4 +91,28 @@ fn mark(session: &Arc<Session>) -> Option<(&Arc<Session>, PublishedEnd)> {
     let sending = session.sending();
     let mark = sending.sender.outbox.published();
     (!sending.is_announced()).then_some((session, mark))
+}
+
+/// The sessions that were lost since the last flush, with calls that their peers may not have: the first
+/// one, and the number of the others.
+#[derive(Default)]
+pub(crate) struct LostSessions(Mutex<Option<LostSession>>);
+
+/// Its peer, the reason, and the number of other sessions that were lost.
+type LostSession = (Arc<str>, Arc<str>, usize);
+
+impl LostSessions {
+    /// Records a session.
+    pub(crate) fn add(&self, peer: &Arc<str>, why: &Arc<str>) {
+        let mut lost = lock(&self.0);
+        match &mut *lost {
+            Some((_, _, others)) => *others += 1,
+            None => *lost = Some((peer.clone(), why.clone(), 0)),
+        }
+    }
+
+    /// Takes the report.
+    pub(crate) fn take(&self) -> Option<LostSession> {
+        lock(&self.0).take()
+    }
 }

@@ -17,7 +17,8 @@ use wigwag_net::{Address, Connection, clock};
 use wigwag_wire::ReadBuf;
 
 use super::dial::{DialedSession, PendingSessions};
-use super::lost::LostSessions;
+use super::flush::LostSessions;
+use super::listeners::Listeners;
 use super::options::NodeOptions;
 use super::sessions::SessionTable;
 use super::{Node, drive, id_of, runtime};
@@ -59,7 +60,7 @@ pub(crate) struct Inner {
     /// Peers that a session is being opened with.
     pub(crate) pending_sessions: Mutex<PendingSessions>,
     pub(crate) dialed_sessions: Mutex<HashMap<Address, DialedSession>>,
-    pub(crate) listeners: Mutex<Vec<JoinHandle<()>>>,
+    pub(crate) listeners: Listeners,
     pub(crate) pending_handshakes: Arc<Places>,
     pub(crate) runtime: Handle,
     pub(crate) closed: AtomicBool,
@@ -71,8 +72,6 @@ pub(crate) struct Inner {
     pub(crate) answer_spin: Mutex<Duration>,
     /// One permit for each reference to an actor of a third node that is dialed at a time.
     pub(crate) reaching: Semaphore,
-    /// The addresses that references to actors of this node carry.
-    pub(crate) advertised: Mutex<Vec<Arc<str>>>,
 }
 
 impl Inner {
@@ -187,14 +186,15 @@ impl Inner {
         });
     }
 
-    /// Stops all listeners and refuses new work.
-    pub(crate) fn stop_listening(&self) {
+    /// Stops all listeners and refuses new work. Returns the tasks of the listeners, which end by that.
+    pub(crate) fn refuse_work(&self) -> Vec<JoinHandle<()>> {
         self.closed.store(true, Ordering::Release);
         self.sp_clients.advance(Stage::Closing);
-        lock(&self.listeners).drain(..).for_each(|listener| listener.abort());
+        let stopped = self.listeners.close();
         self.peers.wake_all();
         // Tasks that wait for sessions find the node closed.
         self.session_added.notify_waiters();
+        stopped
     }
 }
 
@@ -242,7 +242,7 @@ impl SessionOwner for Inner {
     }
 
     fn own_addresses(&self) -> Vec<Arc<str>> {
-        lock(&self.advertised).clone()
+        self.listeners.advertised()
     }
 
     fn answer_spin(&self) -> Duration {
@@ -275,7 +275,7 @@ impl MetricsSource for Inner {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        self.stop_listening();
+        drop(self.refuse_work());
         self.sp_clients.finish();
         turn::buffers::publish_all();
         let sessions = std::mem::take(&mut *self.sessions());

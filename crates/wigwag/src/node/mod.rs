@@ -25,16 +25,17 @@ pub(crate) mod options;
 pub(crate) mod sessions;
 mod inner;
 mod dial;
+pub(crate) mod listeners;
 pub(crate) mod fetch;
 mod accept;
 mod drive;
 pub(crate) mod runtime;
 pub(crate) mod close;
 mod flush;
-mod lost;
 pub(crate) mod cluster;
 
 use inner::Inner;
+use listeners::Listeners;
 use options::NodeOptions;
 
 /// A node exports actors under names and reaches the actors that other nodes export.
@@ -138,15 +139,14 @@ impl Node {
             session_added: Arc::default(),
             pending_sessions: Mutex::default(),
             dialed_sessions: Mutex::default(),
-            listeners: Mutex::default(),
+            listeners: Listeners::default(),
             pending_handshakes: Places::new(HANDSHAKES_MAX),
             runtime,
             closed: AtomicBool::new(false),
             peers: Peers::default(),
-            lost: lost::LostSessions::default(),
+            lost: flush::LostSessions::default(),
             answer_spin: Mutex::new(SPIN_MAX),
             reaching: tokio::sync::Semaphore::new(REACHES_MAX),
-            advertised: Mutex::default(),
         };
         let node = Node { inner: Arc::new(inner) };
         if node.inner.options.observable {

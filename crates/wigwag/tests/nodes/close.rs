@@ -5,6 +5,7 @@
 mod cut;
 mod drops;
 mod held;
+mod listeners;
 mod owed;
 mod unsent;
 

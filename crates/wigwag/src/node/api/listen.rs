@@ -6,12 +6,11 @@ use wigwag_net::{Address, ListenOptions, Listener};
 
 use crate::access;
 use crate::error::NodeError;
-use crate::lock::lock;
-use crate::node::{Node, accept, runtime};
+use crate::node::{Node, accept, listeners, runtime};
 
 impl Node {
     /// Listens at `address` and returns the actual address: `tcp://127.0.0.1:0` gets a free port.
-    /// The node listens until it is closed or dropped, with the options of
+    /// The node listens until it is closed or dropped, or told to [stop](Node::stop_listening), with the options of
     /// [`NodeOptions::listen_options`](crate::NodeOptions::listen_options).
     ///
     /// See [`Node`] for an example.
@@ -65,10 +64,40 @@ impl Node {
         if !access::is_protected(&*listener, &options) && !self.inner.access.opens_to_all() {
             return Err(NodeError::Unprotected { address: bound.to_string() });
         }
-        self.advertise(&bound);
         let task = accept::listen(listener, options, Arc::downgrade(&self.inner));
-        lock(&self.inner.listeners).push(self.inner.runtime.spawn(task));
-        Ok(bound)
+        let added = self.inner.listeners.add(&bound, || self.inner.runtime.spawn(task));
+        added.map(|()| bound).ok_or(NodeError::Closed)
+    }
+
+    /// Stops listening at `address`, an address that [`listen`](Node::listen) has returned. False if the
+    /// node does not listen there.
+    ///
+    /// When it returns, the address is free for another listener. What has come through the old one goes
+    /// on: sessions, requests of SP clients, handshakes. A session whose connection is cut is resumed at
+    /// the address that its peer has dialed, so it is lost unless something listens there for this node
+    /// again before the session is given up.
+    ///
+    /// ```
+    /// # use wigwag::Node;
+    /// # #[wigwag::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let node = Node::new();
+    /// let bound = node.listen("tcp://127.0.0.1:0").await?;
+    /// assert!(node.stop_listening(&bound).await);
+    /// assert_eq!(node.listen(&bound.to_string()).await?, bound);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Cancellation
+    /// The node stops listening when this is called. If the future is dropped, the address is free soon
+    /// after.
+    pub fn stop_listening(&self, address: &Address) -> impl Future<Output = bool> + Send + use<> {
+        let stopped = self.inner.listeners.stop(address);
+        async move {
+            let has_listened = !stopped.is_empty();
+            listeners::ended(stopped).await;
+            has_listened
+        }
     }
 
     /// Listens at `address`, for threads outside a runtime; the blocking form of
