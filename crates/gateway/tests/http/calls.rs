@@ -1,6 +1,9 @@
 //! Asks and tells with arguments in JSON.
 
+use std::collections::{BTreeMap, HashMap};
+
 use serde_json::{Value, json};
+use wigwag::Actor;
 
 use crate::client::Client;
 use crate::service::Service;
@@ -44,6 +47,35 @@ async fn structs_and_enums_have_their_names() {
     }
     let without_note = json!([{"id": 7, "item": "tea", "state": "Open"}]);
     assert_eq!(asked(&mut client, "echo", without_note).await.0, 200);
+}
+
+#[derive(Clone, wigwag::Message)]
+struct Stock {
+    counts: HashMap<u64, i32>,
+    shelves: Vec<BTreeMap<i8, HashMap<bool, String>>>,
+}
+
+struct Store;
+
+#[wigwag::actor]
+impl Store {
+    pub fn sorted(&self, stock: Stock) -> Stock {
+        stock
+    }
+}
+
+#[tokio::test]
+async fn keys_that_are_numbers_come_back_as_they_were_given() {
+    let service = Service::start().await;
+    service.node.export("store", &Store.spawn()).unwrap();
+    let mut client = Client::connect(&service.host).await;
+    let (counts, shelf) = (json!({"18446744073709551615": -1}), json!({"-7": {"true": "tea"}}));
+    let stock = json!({"counts": counts, "shelves": [shelf, {}]});
+    let line = "POST /store/ask/sorted";
+    let answer = client.request(line, "", &json!([stock]).to_string()).await;
+    assert_eq!((answer.status, answer.json()), (200, stock));
+    let wrong = json!([{"counts": {"seven": 1}, "shelves": []}]).to_string();
+    assert_eq!(client.request(line, "", &wrong).await.status, 400);
 }
 
 /// The error of a method is the client's to handle, so it is a problem with its value.

@@ -202,7 +202,7 @@ pub(crate) fn take_pairs<'a, K: Decode<'a>, V: Decode<'a>>(
         return Err(DecodeError::TooDeep);
     }
     for _ in 0..count {
-        add(K::decode(reader)?, V::decode(reader)?);
+        add(K::decode_key(reader)?, V::decode(reader)?);
     }
     reader.leave();
     Ok(())

@@ -11,8 +11,10 @@ mod numbers;
 pub use error::DecodeError;
 pub use numbers::{put_i64, put_u64};
 
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use core::fmt::Display;
+use core::str::FromStr;
 
 use crate::encoding::collections::nested;
 use crate::encoding::fields::Fields;
@@ -142,6 +144,13 @@ pub trait Decode<'a>: Sized {
         })
     }
 
+    /// Reads a key of a map. Numbers and `bool` override this: a text of their digits is read too, since
+    /// the keys of JSON are texts.
+    #[doc(hidden)]
+    fn decode_key(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        Self::decode(reader)
+    }
+
     /// Reads the fixed-width encoding. Only for types whose [`Encode::FIXED`] is set.
     #[doc(hidden)]
     #[inline(always)]
@@ -209,6 +218,20 @@ pub fn take_map(reader: &mut Reader<'_>) -> Result<usize, DecodeError> {
     Ok(count)
 }
 
+/// Reads a key of a map that is no text: as any value, or from the text that is written for it in JSON,
+/// and from no other form of it, or two keys would be one.
+pub(crate) fn take_key<'a, K: Decode<'a> + FromStr + Display>(
+    reader: &mut Reader<'a>,
+    expected: &'static str,
+) -> Result<K, DecodeError> {
+    if !matches!(reader.peek(), Some(0xA0..=0xBF | 0xD9..=0xDB)) {
+        return K::decode(reader);
+    }
+    let text = <&str>::decode(reader)?;
+    let key = text.parse().ok().filter(|key: &K| key.to_string() == text);
+    key.ok_or(DecodeError::OutOfRange { expected })
+}
+
 #[inline(always)]
 fn marker(reader: &mut Reader<'_>, expected: &'static str) -> Result<u8, DecodeError> {
     reader.u8().map_err(|Short| DecodeError::Short { expected })
@@ -248,6 +271,9 @@ impl<'a> Decode<'a> for bool {
             0xC3 => Ok(true),
             found => Err(DecodeError::WrongType { expected: "bool", found }),
         }
+    }
+    fn decode_key(reader: &mut Reader<'a>) -> Result<bool, DecodeError> {
+        take_key(reader, "bool")
     }
     #[inline(always)]
     fn take_fixed(reader: &mut Reader<'a>) -> Result<bool, DecodeError> {

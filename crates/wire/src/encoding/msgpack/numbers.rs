@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::{Decode, DecodeError, Encode, marker, out_of_range};
+use super::{Decode, DecodeError, Encode, marker, out_of_range, take_key};
 use crate::encoding::bytes::{put_bin, put_bin_small, take_byte_list};
 use crate::encoding::fixed::FixedWidth;
 use crate::encoding::small::{self, Scratch};
@@ -166,6 +166,9 @@ macro_rules! integers {
                         _ => Err(out_of_range(EXPECTED)),
                     }
                 })
+            }
+            fn decode_key(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+                take_key(reader, stringify!($type))
             }
             #[inline(always)]
             fn take_fixed(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {

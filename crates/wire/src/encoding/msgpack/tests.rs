@@ -3,6 +3,7 @@ use alloc::collections::BTreeMap;
 use alloc::string::ToString;
 use alloc::vec;
 use alloc::vec::Vec;
+use core::num::NonZero;
 
 use bytes::Bytes;
 use proptest::prelude::*;
@@ -134,4 +135,29 @@ fn deep_nesting_is_refused_before_the_stack_overflows() {
     }
     let deep = vec![0x91; 100_000];
     assert_eq!(decoded::<Nest>(&deep).err(), Some(DecodeError::TooDeep));
+}
+
+/// The keys of JSON are texts, and so are those of a program that has made its arguments of JSON.
+#[test]
+fn keys_that_are_numbers_are_read_from_their_digits_and_from_no_other_text() {
+    fn read<K: for<'a> Decode<'a> + Ord>(key: &str) -> Result<Option<K>, DecodeError> {
+        let mut out = Buffer::new();
+        put_map(&mut out, 1);
+        key.encode(&mut out);
+        true.encode(&mut out);
+        let map: BTreeMap<K, bool> = decoded(out.as_slice())?;
+        Ok(map.into_keys().next())
+    }
+    assert_eq!(read("7"), Ok(Some(7_u8)));
+    assert_eq!(read("-128"), Ok(Some(i8::MIN)));
+    assert_eq!(read(&u64::MAX.to_string()), Ok(Some(u64::MAX)));
+    assert_eq!(read(&u128::MAX.to_string()), Ok(Some(u128::MAX)));
+    assert_eq!(read("3"), Ok(NonZero::new(3_u16)));
+    assert_eq!(read("true"), Ok(Some(true)));
+    for other in ["", "256", "-1", "+7", "07", " 7", "7.0", "seven"] {
+        assert_eq!(read::<u8>(other), Err(DecodeError::OutOfRange { expected: "u8" }), "{other}");
+    }
+    assert!(read::<NonZero<u16>>("0").is_err() && read::<bool>("True").is_err());
+    let value = [0x81, 1, 0xA1, b'7'];
+    assert!(decoded::<BTreeMap<u8, u8>>(&value).is_err(), "the values are as everywhere");
 }

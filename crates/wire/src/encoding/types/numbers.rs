@@ -8,7 +8,7 @@ use core::ops::Range;
 use crate::encoding::bytes::put_bin;
 use crate::encoding::collections::nested;
 use crate::encoding::fields::Fields;
-use crate::encoding::msgpack::put_array;
+use crate::encoding::msgpack::{put_array, take_key};
 use crate::encoding::small::Scratch;
 use crate::{Buffer, Decode, DecodeError, Encode, Reader};
 
@@ -36,6 +36,9 @@ macro_rules! wide_integers {
                 let out_of_range = |_| DecodeError::OutOfRange { expected: EXPECTED };
                 bytes.try_into().map($type::from_be_bytes).map_err(out_of_range)
             }
+            fn decode_key(reader: &mut Reader<'a>) -> Result<$type, DecodeError> {
+                take_key(reader, stringify!($type))
+            }
         }
     )*};
 }
@@ -61,6 +64,9 @@ macro_rules! non_zero {
                 const EXPECTED: &str = concat!("a ", stringify!($type), " other than 0");
                 NonZero::new(<$type>::decode(reader)?)
                     .ok_or(DecodeError::OutOfRange { expected: EXPECTED })
+            }
+            fn decode_key(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+                take_key(reader, concat!("a ", stringify!($type), " other than 0"))
             }
         }
     )*};
