@@ -8,6 +8,7 @@ mod versions;
 mod plain;
 mod sockets;
 mod reload;
+mod resumed;
 
 #[path = "../support/certificates.rs"]
 mod certificates;

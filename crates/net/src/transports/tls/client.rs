@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use rustls::client::WebPkiServerVerifier;
+use rustls::client::{Resumption, WebPkiServerVerifier};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, RootCertStore};
 
@@ -148,11 +148,18 @@ impl Settings for TlsClientBuilder {
         let builder = ClientConfig::builder_with_provider(provider())
             .with_protocol_versions(versions(self.tls12))?
             .with_webpki_verifier(verifier);
-        let Some(identity) = &self.identity else {
-            return Ok(builder.with_no_client_auth());
+        let mut config = match &self.identity {
+            None => builder.with_no_client_auth(),
+            Some(identity) => {
+                let (chain, key) = identity.load()?;
+                let made = builder.with_client_auth_cert(chain, key);
+                made.map_err(|error| identity.refused(&error))?
+            }
         };
-        let (chain, key) = identity.load()?;
-        builder.with_client_auth_cert(chain, key).map_err(|error| identity.refused(&error))
+        // A TLS session that is resumed shows no certificate: one that has expired since the first
+        // connection would be as good as a valid one.
+        config.resumption = Resumption::disabled();
+        Ok(config)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rustls::ServerConfig;
-use rustls::server::WebPkiClientVerifier;
+use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
 
 use super::reloadable::{Reloadable, Settings};
 use super::source::{Identity, revocation_lists, roots, unusable_lists};
@@ -54,8 +54,7 @@ impl TlsServerConfig {
     }
 
     /// Loads certificate, key, authorities and revocation lists again, for the connections that are
-    /// accepted from now on. TLS sessions of before are not resumed, so their clients are checked
-    /// anew.
+    /// accepted from now on.
     ///
     /// # Errors
     /// The fault of what was to be loaded; then everything stays as it was.
@@ -81,8 +80,9 @@ impl TlsServerBuilder {
         self
     }
 
-    /// Accepts only clients with a certificate of the authorities in `source`. May be called several
-    /// times. Without any, clients are not asked for certificates.
+    /// Accepts only clients with a certificate of the authorities in `source`, which is checked at each
+    /// connection: TLS sessions are not resumed. May be called several times. Without any, clients are
+    /// not asked for certificates.
     #[must_use]
     pub fn client_authority(mut self, source: TlsSource) -> TlsServerBuilder {
         self.client_authorities.push(source);
@@ -151,6 +151,12 @@ impl Settings for TlsServerBuilder {
         let config = builder.with_single_cert(chain, key);
         let mut config = config.map_err(|error| identity.refused(&error))?;
         config.alpn_protocols = self.application_protocols.clone();
+        if !self.client_authorities.is_empty() {
+            // A TLS session that is resumed shows no certificate: one that has expired since the first
+            // connection would be as good as a valid one, and each resumption makes another session.
+            config.session_storage = Arc::new(NoServerSessionStorage {});
+            config.send_tls13_tickets = 0;
+        }
         let config = Arc::new(config);
         Ok(Presented { config, certificate: certificate.unwrap_or_default() })
     }
