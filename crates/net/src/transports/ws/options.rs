@@ -1,5 +1,6 @@
 //! Options of WebSocket connections.
 
+use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -10,7 +11,8 @@ const LINES_MAX: usize = 32;
 /// accepts.
 const LINE_BYTES_MAX: usize = 2048;
 
-/// Options of a dialer at a `ws://` address.
+/// Options of a dialer at a `ws://` address. `{:?}` shows the names of the header lines only, as a value
+/// may be a token.
 ///
 /// ```
 /// use wigwag_net::{DialOptions, WsDialOptions};
@@ -20,7 +22,7 @@ const LINE_BYTES_MAX: usize = 2048;
 /// # let _ = options;
 /// # Ok::<(), wigwag_net::ws::BadHeader>(())
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct WsDialOptions {
     lines: Option<Arc<Vec<(String, String)>>>,
 }
@@ -76,6 +78,13 @@ impl WsDialOptions {
     pub(super) fn lines(&self) -> impl Iterator<Item = (&str, &str)> {
         let lines = self.lines.iter().flat_map(|lines| lines.iter());
         lines.map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+}
+
+impl fmt::Debug for WsDialOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = self.lines().map(|(name, _)| name).collect();
+        f.debug_struct("WsDialOptions").field("headers", &names).finish_non_exhaustive()
     }
 }
 
@@ -200,6 +209,13 @@ mod tests {
         }
         assert!(many.clone().header("a", "").is_err());
         assert_eq!(many.lines().count(), LINES_MAX);
+    }
+
+    #[test]
+    fn the_value_of_a_header_is_not_shown() {
+        let ws = WsDialOptions::default().header("Authorization", "Bearer 6f1c0f9b2d").unwrap();
+        let shown = format!("{ws:?}");
+        assert!(shown.contains("Authorization") && !shown.contains("6f1c"), "{shown}");
     }
 
     #[test]
