@@ -68,7 +68,8 @@ impl GatewayOptions {
     /// [`Principal::key`]`(name)`, the identity of a peer that proves the shared key of that name. With any
     /// token, a request without one is refused, unless TLS or a Unix socket identifies its client, or
     /// [anonymous](Self::allow_anonymous) ones are allowed. A token is a secret: send it over TLS only,
-    /// or within one machine. One longer than 1,024 bytes is never accepted.
+    /// or within one machine. An empty one, as of a variable that is not set, and one longer than 1,024
+    /// bytes are never accepted.
     #[must_use]
     pub fn token(mut self, token: &str, name: &str) -> GatewayOptions {
         let principal = Principal::key(name);
@@ -235,7 +236,7 @@ impl GatewayOptions {
 
     /// The identity of a client with this token.
     pub(crate) fn principal_of(&self, token: &[u8]) -> Option<&Principal> {
-        if token.len() > TOKEN_BYTES_MAX {
+        if token.is_empty() || token.len() > TOKEN_BYTES_MAX {
             return None;
         }
         // The time that this takes tells an observer about digests, which are of no use to it.
@@ -295,6 +296,7 @@ mod tests {
     fn a_token_stands_for_its_identity_only() {
         let options = GatewayOptions::default().token("secret", "a");
         assert_eq!(options.principal_of(b"secret"), Some(&Principal::key("a")));
+        let options = options.token("", "b");
         for wrong in [&b""[..], b"Secret", b"secret ", &[b'x'; 2000]] {
             assert_eq!(options.principal_of(wrong), None);
         }
