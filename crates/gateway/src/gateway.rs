@@ -153,14 +153,13 @@ impl Gateway {
     /// # Cancellation
     /// If dropped while it waits, the gateway goes on closing, without a limit.
     pub async fn close(&self, limit: Duration) -> bool {
-        let Inner { progress, servers, sessions, .. } = &*self.inner;
+        let Inner { progress, servers, .. } = &*self.inner;
         progress.advance(Stage::Closing);
         if tokio::time::timeout(limit, servers.end()).await.is_err() {
             servers.cut();
         }
         progress.advance(Stage::Closed);
         servers.end().await;
-        sessions.end();
         !servers.were_cut()
     }
 }

@@ -71,8 +71,12 @@ pub(crate) async fn serve(gateway: Arc<Inner>, listener: Box<dyn Listener>, boun
             () = &mut closing => break,
             Some(_) = connections.join_next() => {}
             // An error concerns one connection, and the acceptor has logged it if that matters.
-            accepted = acceptor.accept(&*gateway.connections) => if let Ok(connection) = accepted {
-                connections.spawn(serve_connection(gateway.clone(), connection, is_loopback));
+            accepted = acceptor.accept(&*gateway.connections) => match accepted {
+                Ok(connection) => {
+                    connections.spawn(serve_connection(gateway.clone(), connection, is_loopback));
+                }
+                Err(_) if acceptor.has_ended() => break,
+                Err(_) => {}
             },
         }
     }

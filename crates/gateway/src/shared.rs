@@ -70,6 +70,12 @@ impl Progress {
             further
         });
     }
+
+    /// Waits until the end has come this far.
+    pub(crate) async fn reached(&self, stage: Stage) {
+        // The sender lives as long as `self`, so there is no error.
+        let _ = self.stage.subscribe().wait_for(|now| *now >= stage).await;
+    }
 }
 
 /// The servers of a gateway, one for each address, until they have ended.
@@ -120,7 +126,6 @@ impl Inner {
 
     /// Waits until the end has come this far.
     pub(crate) async fn reached(&self, stage: Stage) {
-        // The sender lives as long as `self`, so there is no error.
-        let _ = self.progress.stage.subscribe().wait_for(|now| *now >= stage).await;
+        self.progress.reached(stage).await;
     }
 }

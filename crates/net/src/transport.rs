@@ -87,6 +87,13 @@ pub trait Listener: Send + Sync {
     /// Accepts the next peer. An error concerns one attempt; the listener goes on.
     fn accept(&self) -> Boxed<'_, Result<Connection, NetError>>;
 
+    /// True if no further peer will come: then an error of [`accept`](Self::accept) is its last answer,
+    /// and the listener is dropped. A listener whose connections are handed over ends with whoever hands
+    /// them over; those of other transports go on until they are dropped.
+    fn has_ended(&self) -> bool {
+        false
+    }
+
     /// True if only programs of this machine can connect. A node demands that all others prove who
     /// they are.
     fn is_local(&self) -> bool {

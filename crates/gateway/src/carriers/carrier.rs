@@ -4,7 +4,7 @@
 //! another one. So nothing is sent twice on it, and each request says how many bytes came before.
 
 use std::collections::HashMap;
-use std::future::ready;
+use std::future::{Future, ready};
 use std::io::{self, IoSlice};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,9 +12,8 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use tokio::io::AsyncReadExt;
-use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
-use tokio::task::AbortHandle;
+use tokio::sync::{Notify, mpsc};
 use tokio::time::{Instant, sleep, timeout};
 use wigwag::access::Principal;
 use wigwag::transport::{Connection, Inlet, Outlet};
@@ -29,14 +28,7 @@ use crate::limits::{CARRIER_BYTES_MAX, CARRIER_IDLE_MAX, CARRIERS_MAX};
 pub(crate) struct Carriers {
     arrivals: mpsc::Sender<Connection>,
     places: Arc<Places>,
-    table: Mutex<HashMap<Box<str>, Open>>,
-}
-
-/// A carrier that is open.
-struct Open {
-    carrier: Arc<Carrier>,
-    /// The task that closes it when it is not used.
-    task: AbortHandle,
+    table: Mutex<HashMap<Box<str>, Arc<Carrier>>>,
 }
 
 /// One carrier.
@@ -50,6 +42,7 @@ pub(crate) struct Carrier {
     /// Milliseconds since `begun` at the end of the last request.
     used: AtomicU64,
     begun: Instant,
+    closed: Notify,
 }
 
 /// The direction to the client.
@@ -73,12 +66,13 @@ impl Carriers {
         Arc::new(Carriers { arrivals, places: Places::new(CARRIERS_MAX), table: Mutex::default() })
     }
 
-    /// Opens a carrier for a client, and returns its id.
+    /// Opens a carrier for a client, and returns its id. It lasts until `end` at the latest.
     pub(crate) fn open(
         self: &Arc<Carriers>,
         principal: &Principal,
         peer: &str,
         prepare: impl FnOnce(&mut Connection),
+        end: impl Future<Output = ()> + Send + 'static,
     ) -> Result<String, Problem> {
         let (ours, mut theirs) = inproc::pair(peer);
         prepare(&mut theirs);
@@ -92,51 +86,42 @@ impl Carriers {
             open: AtomicUsize::new(0),
             used: AtomicU64::new(0),
             begun: Instant::now(),
+            closed: Notify::new(),
         });
         let id = id();
-        let (carriers, key, used) = (self.clone(), id.clone(), carrier.clone());
-        let closing = async move {
+        self.table().insert(id.as_str().into(), carrier.clone());
+        let (carriers, key) = (self.clone(), id.clone());
+        tokio::spawn(async move {
             tokio::select! {
-                () = used.idle() => {}
+                () = carrier.idle() => {}
                 () = place.evicted() => {}
+                // Its place is for others.
+                () = carrier.closed.notified() => {}
+                () = end => {}
             }
             carriers.close(&key);
-        };
-        // The task closes what is in the table by then.
-        let mut table = self.table();
-        let task = tokio::spawn(closing).abort_handle();
-        table.insert(id.as_str().into(), Open { carrier, task });
+        });
         Ok(id)
     }
 
     /// The carrier with this id, for the client that has opened it.
     pub(crate) fn find(&self, id: &str, principal: &Principal) -> Option<Arc<Carrier>> {
-        let carrier = self.table().get(id).map(|open| open.carrier.clone());
+        let carrier = self.table().get(id).cloned();
         carrier.filter(|carrier| carrier.principal == *principal)
     }
 
     /// Closes a carrier: the node sees the end of its connection.
     pub(crate) fn close(&self, id: &str) {
-        let open = self.table().remove(id);
-        open.inspect(Open::close);
+        let carrier = self.table().remove(id);
+        if let Some(carrier) = carrier {
+            carrier.outlet.close();
+            carrier.closed.notify_one();
+        }
     }
 
-    /// Closes all carriers.
-    pub(crate) fn close_all(&self) {
-        let all = std::mem::take(&mut *self.table());
-        all.values().for_each(Open::close);
-    }
-
-    fn table(&self) -> MutexGuard<'_, HashMap<Box<str>, Open>> {
+    fn table(&self) -> MutexGuard<'_, HashMap<Box<str>, Arc<Carrier>>> {
         // The table is consistent between two calls, so a panic elsewhere has broken nothing.
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Open {
-    fn close(&self) {
-        self.carrier.outlet.close();
-        self.task.abort();
     }
 }
 
@@ -248,6 +233,7 @@ fn id() -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::future::pending;
     use std::net::{IpAddr, Ipv4Addr};
     use std::pin::pin;
 
@@ -259,7 +245,8 @@ mod tests {
         let (arrivals, mut arrived) = mpsc::channel(1);
         let carriers = Carriers::new(arrivals);
         let peer = IpAddr::V4(Ipv4Addr::LOCALHOST).to_string();
-        let id = carriers.open(&Principal::Anonymous, &peer, |_| {}).expect("there is room");
+        let id =
+            carriers.open(&Principal::Anonymous, &peer, |_| {}, pending()).expect("there is room");
         let node = arrived.recv().await.expect("the carrier");
         let carrier = carriers.find(&id, &Principal::Anonymous).expect("it is open");
         (carriers, id, carrier, node)
@@ -280,6 +267,16 @@ mod tests {
             () = ready(()) => panic!("it has taken bytes, and waits"),
         };
         assert_eq!(answer, Ok(Some(Bytes::from_static(b"first second"))));
+    }
+
+    /// Or a client that opens and closes one after the other would push the others out.
+    #[tokio::test(start_paused = true)]
+    async fn a_carrier_that_is_closed_leaves_its_place_before_it_would_be_idle() {
+        let (carriers, id, carrier, _node) = opened().await;
+        carriers.close(&id);
+        sleep(Duration::from_millis(1)).await;
+        assert_eq!(carriers.places.count(), 0);
+        assert_eq!(Arc::strong_count(&carrier), 1, "a task has it");
     }
 
     /// Also while a request lasts longer than a carrier may be idle.

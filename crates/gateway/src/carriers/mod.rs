@@ -7,7 +7,8 @@ use std::sync::Arc;
 use tokio::sync::{Mutex, OnceCell, mpsc};
 use wigwag::access::Principal;
 use wigwag::transport::{
-    Boxed, Connection, HttpEndpoint, ListenOptions, Listener, NetError, WsListenOptions,
+    Boxed, Connection, HttpEndpoint, ListenOptions, Listener, NetError, NetErrorKind,
+    WsListenOptions,
 };
 use wigwag::{Address, Node, NodeError};
 
@@ -22,7 +23,6 @@ pub(crate) const PATH: &str = "/session";
 pub(crate) struct Sessions(OnceCell<Entrances>);
 
 pub(crate) struct Entrances {
-    node: Node,
     pub(crate) websocket: HttpEndpoint,
     pub(crate) carriers: Arc<Carriers>,
 }
@@ -30,11 +30,6 @@ pub(crate) struct Entrances {
 impl Sessions {
     pub(crate) async fn entrances(&self, node: &Node) -> Result<&Entrances, NodeError> {
         self.0.get_or_try_init(|| Entrances::open(node)).await
-    }
-
-    /// The node listens there no longer, and carriers end. Sessions over WebSocket go on.
-    pub(crate) fn end(&self) {
-        self.0.get().inspect(|entrances| entrances.end());
     }
 }
 
@@ -46,30 +41,10 @@ impl Entrances {
         let options = ListenOptions::default().ws(ws);
         node.listen_with(&websocket.address().to_string(), options).await?;
         let (sender, arrivals) = mpsc::channel(CARRIERS_MAX);
-        let entrances =
-            Entrances { node: node.clone(), websocket, carriers: Carriers::new(sender) };
-        let address = entrances.carrier_address();
+        let address = Address::new("http", PATH);
         let listener = CarrierListener { arrivals: Mutex::new(arrivals), address };
         node.listen_on(Box::new(listener), ListenOptions::default())?;
-        Ok(entrances)
-    }
-
-    /// The address at which the node takes carriers, which no other gateway has.
-    fn carrier_address(&self) -> Address {
-        Address::new("http", self.websocket.address().rest())
-    }
-
-    fn end(&self) {
-        for address in [self.websocket.address(), &self.carrier_address()] {
-            drop(self.node.stop_listening(address));
-        }
-        self.carriers.close_all();
-    }
-}
-
-impl Drop for Entrances {
-    fn drop(&mut self) {
-        self.end();
+        Ok(Entrances { websocket, carriers: Carriers::new(sender) })
     }
 }
 
@@ -86,12 +61,14 @@ impl Listener for CarrierListener {
 
     fn accept(&self) -> Boxed<'_, Result<Connection, NetError>> {
         Box::pin(async move {
-            match self.arrivals.lock().await.recv().await {
-                Some(arrived) => Ok(arrived),
-                // The gateway is gone, and no more carriers come.
-                None => std::future::pending().await,
-            }
+            let arrived = self.arrivals.lock().await.recv().await;
+            // The gateway is gone, and no more carriers come.
+            arrived.ok_or_else(|| NetError::new(&self.address, NetErrorKind::ClosedHere))
         })
+    }
+
+    fn has_ended(&self) -> bool {
+        self.arrivals.try_lock().is_ok_and(|arrivals| arrivals.is_closed() && arrivals.is_empty())
     }
 
     fn is_local(&self) -> bool {

@@ -7,6 +7,7 @@ use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use hyper::{Response, StatusCode};
 use serde_json::json;
 use tokio::time::timeout;
+use wigwag::transport::Connection;
 
 use crate::carriers::carrier::{Carrier, Carriers, Fault};
 use crate::carriers::vouched_name;
@@ -27,11 +28,13 @@ impl Inner {
         identity: &Identity,
     ) -> Outcome {
         let principal = identity.proxy.principal();
-        let opened = carriers.open(principal, client.peer(), |connection| {
+        let prepare = |connection: &mut Connection| {
             client.identify(connection);
             connection.vouched_name = vouched_name(principal);
-        });
-        let id = opened?;
+        };
+        let progress = self.progress.clone();
+        let end = async move { progress.reached(Stage::Closed).await };
+        let id = carriers.open(principal, client.peer(), prepare, end)?;
         self.counters.sessions[1].fetch_add(1, Ordering::Relaxed);
         let mut response = json_response(json!({"id": id}).to_string());
         *response.status_mut() = StatusCode::CREATED;

@@ -7,9 +7,10 @@ use std::task::Poll;
 use std::time::Duration;
 
 use tokio::net::TcpStream;
+use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
-use wigwag::NodeOptions;
-use wigwag_gateway::{GatewayError, GatewayOptions};
+use wigwag::{Node, NodeOptions};
+use wigwag_gateway::{Gateway, GatewayError, GatewayOptions};
 
 use crate::client::Client;
 use crate::service::{Desk, Service};
@@ -48,6 +49,32 @@ async fn a_request_that_does_not_end_in_time_is_cut() {
     }
     assert!(!service.gateway.close(Duration::from_millis(50)).await);
     assert!(client.is_closed().await);
+}
+
+/// As where a program replaces its gateway, for other tokens, and its node lives on.
+#[tokio::test]
+async fn a_gateway_that_is_gone_leaves_nothing_of_its_sessions_at_the_node() {
+    let service = Service::start().await;
+    let tasks = || Handle::current().metrics().num_alive_tasks();
+    let before = tasks();
+    let gateway = Gateway::new(&service.node);
+    let bound = gateway.listen("http://127.0.0.1:0").await.unwrap();
+    let client = Node::new();
+    let address = format!("ws://{}/session/desk", bound.rest());
+    assert_eq!(client.actor::<Desk>(&address).await.unwrap().add(1, 2).ask().await.unwrap(), 3);
+    let mut poller = Client::connect(bound.rest()).await;
+    assert_eq!(poller.request("POST /session", "", "").await.status, 201);
+    drop(poller);
+    client.close(Duration::from_secs(20)).await;
+    assert!(gateway.close(Duration::from_secs(20)).await);
+    drop((gateway, client));
+    let ends = async {
+        while tasks() > before {
+            tokio::task::yield_now().await
+        }
+    };
+    let ended = tokio::time::timeout(Duration::from_secs(20), ends).await;
+    assert!(ended.is_ok(), "{} tasks are left", tasks() - before);
 }
 
 /// The request of a desk that is held, which has begun, and its gateway.

@@ -61,6 +61,11 @@ impl Acceptor {
         self.listener.address()
     }
 
+    /// True if no further connection will come, after an error.
+    pub fn has_ended(&self) -> bool {
+        self.listener.has_ended()
+    }
+
     /// Accepts the next connection.
     ///
     /// # Errors
@@ -78,6 +83,7 @@ impl Acceptor {
             Err(error) => error,
         };
         match &error.kind {
+            _ if self.listener.has_ended() => {}
             NetErrorKind::Io(system) if is_peers_doing(system) => {}
             NetErrorKind::Io(system) if is_without_descriptors(system) => {
                 self.free_descriptor(evictor, &error).await;

@@ -172,10 +172,20 @@ impl Listener for WsListener {
         }
     }
 
+    fn has_ended(&self) -> bool {
+        match &self.below {
+            Below::Transport(below) => below.has_ended(),
+            Below::Http(arrivals) => arrivals.have_ended(),
+        }
+    }
+
     fn accept(&self) -> Boxed<'_, Result<Connection, NetError>> {
         Box::pin(async move {
             let Arrival { below, read } = match &self.below {
-                Below::Http(arrivals) => arrivals.next().await,
+                Below::Http(arrivals) => arrivals
+                    .next()
+                    .await
+                    .ok_or_else(|| NetError::new(&self.address, NetErrorKind::ClosedHere))?,
                 Below::Transport(below) => {
                     let below = below.accept().await.map_err(|error| at(&self.address, error))?;
                     Arrival { below, read: Vec::new() }

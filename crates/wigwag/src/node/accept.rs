@@ -22,8 +22,8 @@ use crate::lock::lock;
 use crate::session::{EndKind, resumption};
 use crate::sp_clients::SpClients;
 
-/// Accepts connections until the node is gone. At most [`crate::limits::HANDSHAKES_MAX`] handshakes
-/// are pending at a time; a newcomer evicts the oldest.
+/// Accepts connections until the node is gone, or the listener has ended. At most
+/// [`crate::limits::HANDSHAKES_MAX`] handshakes are pending at a time; a newcomer evicts the oldest.
 pub(crate) async fn listen(listener: Box<dyn Listener>, options: ListenOptions, node: WeakNode) {
     let entrance = Arc::new(Entrance { address: listener.address().clone(), options });
     let Some(pending_handshakes) = node.upgrade().map(|node| node.pending_handshakes.clone())
@@ -36,6 +36,9 @@ pub(crate) async fn listen(listener: Box<dyn Listener>, options: ListenOptions, 
     while node.strong_count() > 0 {
         // An error concerns one connection, and the acceptor has logged it if that matters.
         let accepted = acceptor.accept(&spare).await;
+        if accepted.is_err() && acceptor.has_ended() {
+            return;
+        }
         let Some(counters) = node.upgrade() else { return };
         let Ok(connection) = accepted else {
             counters.counters.acceptor(|acceptor| acceptor.accepts_failed += 1);

@@ -63,6 +63,8 @@ impl Core {
                         let endpoint = endpoint.clone();
                         self.spawn(self.clone().perform_handshake(connection, endpoint, handshake));
                     }
+                    // Its connections go on until the listener of the socket is closed.
+                    Err(_) if acceptor.has_ended() => std::future::pending().await,
                     Err(_) => self.with(|state| state.statistics.accepts_failed += 1),
                 }
             }

@@ -169,11 +169,13 @@ impl Arrivals {
         self.is_local.load(Ordering::Relaxed)
     }
 
-    pub(super) async fn next(&self) -> Arrival {
-        match self.receiver.lock().await.recv().await {
-            Some(arrival) => arrival,
-            // The endpoint is gone, and no more connections come.
-            None => std::future::pending().await,
-        }
+    /// The next connection; `None` if the endpoint is gone, so that no more come.
+    pub(super) async fn next(&self) -> Option<Arrival> {
+        self.receiver.lock().await.recv().await
+    }
+
+    /// True if the endpoint is gone.
+    pub(super) fn have_ended(&self) -> bool {
+        self.receiver.try_lock().is_ok_and(|receiver| receiver.is_closed() && receiver.is_empty())
     }
 }
