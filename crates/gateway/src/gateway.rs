@@ -90,6 +90,9 @@ impl Gateway {
     ///   identifies the clients;
     /// - [`Closed`](GatewayError::Closed) if the gateway is closed.
     ///
+    /// # Panics
+    /// Outside a tokio runtime.
+    ///
     /// # Cancellation
     /// If dropped while it waits, the gateway does not listen there.
     pub async fn listen(&self, address: &str) -> Result<Address, GatewayError> {
@@ -149,6 +152,9 @@ impl Gateway {
     ///
     /// A session over WebSocket is one of the node since its upgrade, and goes on until that is
     /// [closed](wigwag::Node::close). One over long poll loses its carrier.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
     ///
     /// # Cancellation
     /// If dropped while it waits, the gateway goes on closing, without a limit.
