@@ -1,7 +1,7 @@
 //! Limits on what one peer may use, with all of its sessions together.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use wigwag_actor::Principal;
 use wigwag_link::budget::Pools;
@@ -76,7 +76,11 @@ pub(crate) struct CallRate {
 
 /// A place for one session of a peer.
 #[derive(Debug)]
-pub(crate) struct IdentityPlace(Arc<IdentityUse>);
+pub(crate) struct IdentityPlace {
+    identity: Arc<IdentityUse>,
+    /// It is free again.
+    has_left: AtomicBool,
+}
 
 impl IdentityUse {
     pub(crate) fn new(
@@ -103,7 +107,7 @@ impl IdentityUse {
         let most = self.limits.sessions.unwrap_or(usize::MAX).saturating_add(leaving);
         let before = self.sessions.fetch_add(1, Ordering::Relaxed);
         // Counted before the check, so that leaving it gives it back either way.
-        let place = IdentityPlace(self.clone());
+        let place = IdentityPlace { identity: self.clone(), has_left: AtomicBool::new(false) };
         (before < most).then_some(place)
     }
 
@@ -143,13 +147,21 @@ impl CallRate {
 impl IdentityPlace {
     /// The peer that has the place.
     pub(crate) fn identity(&self) -> &Arc<IdentityUse> {
-        &self.0
+        &self.identity
+    }
+
+    /// Frees the place: the session has ended, however long references to its actors are kept.
+    pub(crate) fn leave(&self) {
+        // Relaxed: no other memory is published through these numbers.
+        if !self.has_left.swap(true, Ordering::Relaxed) {
+            self.identity.sessions.fetch_sub(1, Ordering::Relaxed);
+        }
     }
 }
 
 impl Drop for IdentityPlace {
     fn drop(&mut self) {
-        self.0.sessions.fetch_sub(1, Ordering::Relaxed);
+        self.leave();
     }
 }
 

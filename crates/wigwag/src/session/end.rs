@@ -117,6 +117,7 @@ impl Session {
             }
             UnsentCalls::in_outbox(&sending.sender.outbox)
         };
+        self.identity_place.leave();
         self.publish_all_held();
         // No turn adds a call behind this, so an ask that is open now and was counted fails below.
         self.publish_held();

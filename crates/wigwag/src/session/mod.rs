@@ -151,7 +151,7 @@ pub(crate) struct Session {
     pub(crate) identity: Identity,
     /// The access control of the node.
     pub(crate) access: Arc<NodeAccess>,
-    /// The place of the session among those of the peer's authenticated identity.
+    /// The place of the session among those of the peer's authenticated identity, until its end.
     pub(crate) identity_place: IdentityPlace,
     /// This node's identity towards the peer.
     pub(crate) ours: Identity,

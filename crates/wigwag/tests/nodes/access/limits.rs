@@ -31,6 +31,23 @@ async fn an_identity_has_as_many_sessions_as_it_may() {
     in_time(PATIENCE, async { while fetch(&dialers[2], &address).await.is_err() {} }).await;
 }
 
+/// As a service keeps the callbacks of its clients until it next uses them.
+#[tokio::test]
+async fn a_session_that_has_ended_counts_no_more_although_references_to_its_actors_are_kept() {
+    let key = key("limited");
+    let access = limited(IdentityLimits::default().sessions(1));
+    let (node, address, _vault) = vault_at("tcp://127.0.0.1:0", &[&key], access).await;
+    let mut kept = Vec::new();
+    for _ in 0..3 {
+        let dialer = holder(&key);
+        dialer.export("callback", &Ledger::default().spawn()).unwrap();
+        // The node learns of the end of the session before in its own time.
+        in_time(PATIENCE, async { while fetch(&dialer, &address).await.is_err() {} }).await;
+        kept.push(node.find::<Ledger>("callback").await.unwrap());
+        dialer.close(PATIENCE).await;
+    }
+}
+
 /// The answer to an OPEN of the node `who`: the code of REFUSED, or Ok for OPENED.
 async fn answer_to(address: &str, who: Identity) -> (Raw, Code) {
     let mut raw = Raw::dial(address).await;
