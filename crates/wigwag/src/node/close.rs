@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::runtime::Handle;
 use tokio::time::{Instant, timeout_at};
 use wigwag_link::frame::Frame;
 use wigwag_link::{Code, write};
 
-use super::{Node, listeners};
+use super::{Node, listeners, runtime};
 use wigwag_actor::turn;
 
 use crate::limits::CLOSE_TIME_MAX;
@@ -75,10 +76,11 @@ impl CloseReport {
 impl Node {
     /// Closes the node: delivers what was sent, within `deadline`, and reports the rest.
     ///
-    /// The node stops listening and tells its peers to send no more calls. Then it waits until
-    /// everything that it has sent is acknowledged, every ask of its own is answered, and it has
-    /// answered every ask of its peers, at most for `deadline`, and ends its sessions. Calls that
-    /// arrive meanwhile are still handled. A second call finds nothing to do.
+    /// The node stops listening, so that another one can listen at its addresses when this returns, and
+    /// tells its peers to send no more calls. Then it waits until everything that it has sent is
+    /// acknowledged, every ask of its own is answered, and it has answered every ask of its peers, at
+    /// most for `deadline`, and ends its sessions. Calls that arrive meanwhile are still handled. A
+    /// second call finds nothing to do.
     ///
     /// A handler that awaits this owes the answer to its own ask meanwhile, so it waits until
     /// `deadline`: let a task of its own close the node.
@@ -95,6 +97,15 @@ impl Node {
     /// If dropped while it waits, the node takes no new calls, and its sessions last until the node
     /// is dropped.
     pub async fn close(&self, deadline: Duration) -> CloseReport {
+        let closing = self.close_on_runtime(deadline);
+        // The caller's, if there is one: that of the node may stand still, and this has its deadline.
+        match Handle::try_current() {
+            Ok(_) => closing.await,
+            Err(_) => runtime::enter(&self.inner.runtime, closing).await,
+        }
+    }
+
+    async fn close_on_runtime(&self, deadline: Duration) -> CloseReport {
         let end = Instant::now() + deadline.min(CLOSE_TIME_MAX);
         let stopped = self.inner.refuse_work();
         turn::buffers::publish_all();

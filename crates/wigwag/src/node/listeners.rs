@@ -38,6 +38,8 @@ impl Listeners {
         if table.is_closed {
             return None;
         }
+        // Those that connections were handed over to end with whoever has done so.
+        table.listening.retain(|listening| !listening.task.is_finished());
         table.listening.push(Listening { address: address.clone(), task: begin() });
         table.advertise();
         Some(())

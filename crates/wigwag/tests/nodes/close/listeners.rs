@@ -1,12 +1,16 @@
 //! Listeners that a node stops, alone or when it is closed.
 
-use wigwag::{Actor, Node};
+use std::sync::Arc;
+use std::time::Duration;
 
-use super::{Counter, DEADLINE, service, soon};
+use wigwag::transport::{Boxed, Connection, ListenOptions, Listener, NetError};
+use wigwag::{Actor, Address, Node, NodeError, block_on};
+
+use super::{Counter, PATIENCE, service, soon};
 
 /// An address of each transport that frees something when it is not listened at any more.
 fn addresses() -> [String; 4] {
-    let name = format!("stop-listening-{}", std::process::id());
+    let name = format!("listeners-{}", std::process::id());
     let path = std::env::temp_dir().join(&name);
     [
         "tcp://127.0.0.1:0".to_owned(),
@@ -41,14 +45,51 @@ async fn a_node_that_stops_listening_leaves_its_address_and_keeps_its_sessions()
     }
 }
 
-/// On one thread, which runs the task of the listener only while the close waits for it.
+/// With one thread nothing runs between the two nodes but what `close` waits for.
 #[tokio::test]
 async fn the_addresses_of_a_node_are_free_when_it_is_closed() {
     for address in addresses() {
-        let (node, successor) = (Node::new(), Node::new());
-        let bound = node.listen(&address).await.unwrap().to_string();
-        node.close(DEADLINE).await;
-        let outcome = successor.listen(&bound).await;
-        assert!(outcome.is_ok(), "{bound}: {outcome:?}");
+        let (first, second) = (Node::new(), Node::new());
+        let bound = first.listen(&address).await.unwrap().to_string();
+        first.close(PATIENCE).await;
+        second.listen(&bound).await.unwrap();
     }
+}
+
+/// A listener whose node is closed while it is handed over, by a thread outside the runtime.
+struct Late {
+    address: Address,
+    node: Node,
+    _is_held: Arc<()>,
+}
+
+impl Listener for Late {
+    fn address(&self) -> &Address {
+        let node = self.node.clone();
+        let closing = std::thread::spawn(move || block_on(node.close(Duration::ZERO)));
+        closing.join().unwrap();
+        &self.address
+    }
+
+    fn accept(&self) -> Boxed<'_, Result<Connection, NetError>> {
+        Box::pin(std::future::pending())
+    }
+
+    fn is_local(&self) -> bool {
+        true
+    }
+
+    fn takes_descriptors(&self) -> bool {
+        false
+    }
+}
+
+#[tokio::test]
+async fn a_node_that_is_closed_while_it_begins_to_listen_does_not_listen() {
+    let (node, held) = (Node::new(), Arc::new(()));
+    let address = "inproc://late".parse().unwrap();
+    let late = Late { address, node: node.clone(), _is_held: held.clone() };
+    let listening = node.listen_on(Box::new(late), ListenOptions::default());
+    assert!(matches!(listening, Err(NodeError::Closed)), "{listening:?}");
+    assert_eq!(Arc::strong_count(&held), 1, "the listener is kept");
 }
