@@ -81,14 +81,20 @@ impl NodeAccess {
         Err(LinkError::Misbehaved { code: Code::AUTH_REQUIRED, rule })
     }
 
-    /// Checks that a dial of this node may use the session that its peer has opened. A node that proves
-    /// a key wants a proof too, and the id by which a peer is recognized is none: any peer may say it.
-    pub(crate) fn check_reused(&self, principal: &Principal) -> Result<(), LinkError> {
-        if self.own_key().is_none() || principal.is_authenticated() {
+    /// Checks that a dial of this node may use a session with its peer that there is already. A node that
+    /// proves a key, or whose dial has met a certificate, wants a proof too, and the id by which a peer is
+    /// recognized is none: any peer may say it.
+    pub(crate) fn check_reused(
+        &self,
+        principal: &Principal,
+        has_certificate: bool,
+    ) -> Result<(), LinkError> {
+        let needs_proof = has_certificate || self.own_key().is_some();
+        if !needs_proof || principal.is_authenticated() {
             return Ok(());
         }
-        let rule = "a session that the peer has opened serves a dial with a key only if the peer has proven \
-                    who it is";
+        let rule = "a session that there is already serves a dial with a key or with TLS only if the peer \
+                    has proven over it who it is";
         Err(LinkError::Misbehaved { code: Code::AUTH_FAILED, rule })
     }
 

@@ -101,7 +101,7 @@ impl Node {
         incarnation: u128,
         addresses: &[Arc<str>],
     ) -> Result<Arc<Session>, NodeError> {
-        if let Some(session) = self.inner.session_with(incarnation) {
+        if let Some(session) = self.inner.session_for(incarnation, addresses) {
             return Ok(session);
         }
         let target = addresses.first().cloned().unwrap_or_else(|| "?".into());
@@ -139,14 +139,15 @@ impl Node {
     /// found.
     async fn dial(&self, address: &Address) -> Result<Arc<Session>, NodeError> {
         loop {
-            let incarnation = match self.dial_once(address).await? {
+            let (incarnation, has_certificate) = match self.dial_once(address).await? {
                 DialAttempt::New(session) => return Ok(session),
-                DialAttempt::Existing { incarnation } => incarnation,
+                DialAttempt::Existing { incarnation, has_certificate } => {
+                    (incarnation, has_certificate)
+                }
             };
             let session = self.inner.wait_for_session(incarnation);
             if let Ok(session) = timeout(ANOTHER_WAIT, session).await {
-                let principal = &session.identity_place.identity().principal;
-                let checked = self.inner.access.check_reused(principal);
+                let checked = self.inner.access.check_reused(session.principal(), has_certificate);
                 let peer = session.peer.clone();
                 return checked
                     .map(|()| session)
@@ -186,7 +187,8 @@ impl Node {
             },
         };
         connection.outlet.close();
-        Ok(DialAttempt::Existing { incarnation })
+        let has_certificate = connection.certificate.get().is_some();
+        Ok(DialAttempt::Existing { incarnation, has_certificate })
     }
 }
 
@@ -195,7 +197,11 @@ enum DialAttempt {
     /// The session that was dialed.
     New(Arc<Session>),
     /// There is another session with this incarnation of the peer, or there will be one at once.
-    Existing { incarnation: u128 },
+    Existing {
+        incarnation: u128,
+        /// TLS has checked the certificate of the listener that was dialed.
+        has_certificate: bool,
+    },
 }
 
 /// True if the peer has refused because another session with this node exists or is about to start.

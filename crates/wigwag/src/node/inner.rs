@@ -101,6 +101,22 @@ impl Inner {
         sessions.with(incarnation).find(|session| session.sending().ended.is_none()).cloned()
     }
 
+    /// The live session with this incarnation of a peer for a reference to one of its actors, whose node
+    /// listens at `addresses`; none that a dial there would not use either.
+    pub(crate) fn session_for(
+        &self,
+        incarnation: u128,
+        addresses: &[Arc<str>],
+    ) -> Option<Arc<Session>> {
+        let is_tls = |address: &Arc<str>| {
+            ["tls+tcp://", "wss://"].iter().any(|scheme| address.starts_with(scheme))
+        };
+        let has_certificate = addresses.iter().any(is_tls);
+        self.session_with(incarnation).filter(|session| {
+            self.access.check_reused(session.principal(), has_certificate).is_ok()
+        })
+    }
+
     /// How long a session is kept after a cut, as announced to dialers.
     pub(crate) fn ttl_ms(&self) -> u64 {
         u64::try_from(self.options.ttl.as_millis()).unwrap_or(u64::MAX)
@@ -229,8 +245,8 @@ impl SessionOwner for Inner {
         self.counters.session_evicted();
     }
 
-    fn living_session(&self, incarnation: u128) -> Option<Arc<Session>> {
-        self.session_with(incarnation)
+    fn living_session(&self, incarnation: u128, addresses: &[Arc<str>]) -> Option<Arc<Session>> {
+        self.session_for(incarnation, addresses)
     }
 
     fn reach(

@@ -38,7 +38,7 @@ pub(crate) fn take_held<I: Interface>(
     let node = node.ok_or(DecodeError::BadReference { why: "this node is closed" })?;
     let near = match value.incarnation == session.identity.incarnation {
         true => Some(session.clone()),
-        false => node.living_session(value.incarnation),
+        false => node.living_session(value.incarnation, &value.addresses),
     };
     let watch = node.answer_spin();
     if let Some(near) = &near {

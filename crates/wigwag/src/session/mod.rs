@@ -122,8 +122,8 @@ pub(crate) trait SessionOwner: Send + Sync {
     /// The node gives up a session.
     fn session_evicted(&self);
 
-    /// The living session with this incarnation of a peer.
-    fn living_session(&self, incarnation: u128) -> Option<Arc<Session>>;
+    /// The living session with this incarnation of a peer, which listens at `addresses`.
+    fn living_session(&self, incarnation: u128, addresses: &[Arc<str>]) -> Option<Arc<Session>>;
 
     /// A session with this incarnation of a peer, which may be reached at `addresses`.
     fn reach(

@@ -2,7 +2,7 @@
 
 use wigwag::access::{Access, Peers, Principal, SharedKey};
 use wigwag::transport::{DialOptions, ListenOptions, TlsClientConfig, TlsServerConfig, TlsSource};
-use wigwag::{Node, NodeOptions};
+use wigwag::{Actor, Node, NodeOptions};
 use wigwag_link::opening::Step;
 use wigwag_link::{Code, Identity, LinkError, Opening};
 use wigwag_testkit::ledger::in_time;
@@ -11,8 +11,8 @@ use wigwag_wire::{Framing, ProtocolNumber};
 
 use super::super::sessions::PATIENCE;
 use super::super::sessions::cuts::{Stage, send_over_cuts};
-use super::super::tls::certificates::{Authority, Request};
-use super::{fetch, holder, key, proof, refusal, vault_at};
+use super::super::tls::certificates::{Authority, Issued, Request};
+use super::{VaultRef, fetch, holder, key, proof, refusal, vault_at};
 
 fn everything() -> Access {
     Access::new().allow_all_actors(Peers::Any)
@@ -84,26 +84,81 @@ async fn a_dialer_with_a_key_takes_no_listener_that_does_not_prove_it() {
     in_time(PATIENCE, play).await.unwrap();
 }
 
-/// The ids of a node are no secret: anybody who reaches it learns them, and may open a session with
-/// them.
-#[tokio::test]
-async fn a_dial_with_a_key_uses_no_session_of_a_peer_that_has_proven_nothing() {
-    let worker = key("worker");
-    let (bank, at_bank, _vault) = vault_at("tcp://127.0.0.1:0", &[&worker], everything()).await;
-    let mut raw = Raw::dial(&at_bank).await;
+/// What the node at `address` says that it is, with the nonce 7. The ids of a node are no secret: anybody
+/// who reaches it learns them, and may open a session with them.
+async fn spied(address: &str) -> Identity {
+    let mut raw = Raw::dial(address).await;
     raw.say(&header(ProtocolNumber::PAIR1)).await;
     raw.header().await;
     let (mut asked, hello) = Opening::dial(identity(), 7);
     raw.send(hello.as_slice()).await;
     asked.receive(&raw.message().await.unwrap()).unwrap();
-    let who = Identity { nonce: 7, ..*asked.peer().unwrap() };
+    Identity { nonce: 7, ..*asked.peer().unwrap() }
+}
 
-    let dialer = holder(&worker);
+/// A session that is opened with `dialer` in the name of `who`, by a program that proves nothing.
+async fn impostor(dialer: &Node, who: Identity) -> Raw {
     let bound = dialer.listen("tcp://127.0.0.1:0").await.unwrap().to_string();
     let mut impostor = Raw::dial(&bound).await;
     assert!(impostor.try_open(who).await);
     impostor.tell(&[]).await;
+    impostor
+}
+
+#[tokio::test]
+async fn a_dial_with_a_key_uses_no_session_of_a_peer_that_has_proven_nothing() {
+    let worker = key("worker");
+    let (bank, at_bank, _vault) = vault_at("tcp://127.0.0.1:0", &[&worker], everything()).await;
+    let dialer = holder(&worker);
+    let _impostor = impostor(&dialer, spied(&at_bank).await).await;
     let refused = in_time(PATIENCE, async { fetch(&dialer, &at_bank).await }).await;
+    assert_eq!(refusal(refused), Code::AUTH_FAILED);
+    assert!(bank.statistics().is_empty());
+}
+
+/// An actor that knows another one, of another node.
+struct Desk(VaultRef);
+
+#[wigwag::actor]
+impl Desk {
+    pub fn vault(&self) -> VaultRef {
+        self.0.clone()
+    }
+}
+
+#[tokio::test]
+async fn a_reference_leads_a_node_with_a_key_to_no_peer_that_has_proven_nothing() {
+    let worker = key("worker");
+    let (_bank, at_bank, _vault) = vault_at("tcp://127.0.0.1:0", &[&worker], everything()).await;
+    let options = NodeOptions::default().accept_keys([worker.clone()]).shared_key(worker.clone());
+    let office = Node::with(options);
+    let vault = fetch(&office, &at_bank).await.unwrap();
+    office.export("desk", &Desk(vault).spawn()).unwrap();
+    let at_office = office.listen("tcp://127.0.0.1:0").await.unwrap();
+
+    let dialer = holder(&worker);
+    let _impostor = impostor(&dialer, spied(&at_bank).await).await;
+    let desk = dialer.actor::<Desk>(&format!("{at_office}/desk")).await.unwrap();
+    let vault = desk.vault().timeout(PATIENCE).ask().await.unwrap();
+    // The office passes the call on.
+    assert_eq!(vault.look().timeout(PATIENCE).ask().await.unwrap(), 1);
+}
+
+#[tokio::test]
+async fn a_dial_with_tls_uses_no_session_of_a_peer_that_has_proven_nothing() {
+    let authority = Authority::new("the authority");
+    let Issued { chain, key, .. } = authority.issue(Request::default());
+    let root = TlsSource::pem(authority.pem());
+    let server = TlsServerConfig::builder().certificate(TlsSource::pem(chain), TlsSource::pem(key));
+    let client = TlsClientConfig::builder().authority(root).build().unwrap();
+    let (bank, at_bank, _vault) = vault_at("tcp://127.0.0.1:0", &[], everything()).await;
+    let options = ListenOptions::default().tls(server.build().unwrap());
+    let with_tls = bank.listen_with("tls+tcp://127.0.0.1:0", options).await.unwrap().to_string();
+
+    let dial = DialOptions::default().tls(client);
+    let dialer = Node::with(NodeOptions::default().dial_options(dial));
+    let _impostor = impostor(&dialer, spied(&at_bank).await).await;
+    let refused = in_time(PATIENCE, async { fetch(&dialer, &with_tls).await }).await;
     assert_eq!(refusal(refused), Code::AUTH_FAILED);
     assert!(bank.statistics().is_empty());
 }
