@@ -96,6 +96,17 @@ impl DialOptions {
         self
     }
 
+    /// The same options without the header lines of ws, which may have a token: for an address that
+    /// somebody else has named.
+    #[must_use]
+    pub fn without_headers(self) -> DialOptions {
+        #[cfg(feature = "ws")]
+        let without = self.ws(WsDialOptions::default());
+        #[cfg(not(feature = "ws"))]
+        let without = self;
+        without
+    }
+
     /// Sets what is trusted and presented with TLS; by default the authorities of the system are
     /// trusted, and nothing is presented.
     #[cfg(feature = "tls")]

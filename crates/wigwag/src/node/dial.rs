@@ -7,7 +7,7 @@ use wigwag_actor::{CallError, CallErrorKind};
 use wigwag_link::Identity;
 use wigwag_link::opening::admission::{self, PeerState};
 use wigwag_net::transport::Boxed;
-use wigwag_net::{Address, NetErrorKind};
+use wigwag_net::{Address, DialOptions, NetErrorKind};
 use wigwag_wire::ReadBuf;
 
 use super::Node;
@@ -82,6 +82,15 @@ impl Node {
 
     /// The session with the peer at `address`; dials if there is none.
     pub(crate) async fn session_to(&self, address: &Address) -> Result<Arc<Session>, NodeError> {
+        self.session_with_options(address, self.inner.options.dial.clone()).await
+    }
+
+    /// The session with the peer at `address`; dials with these options if there is none.
+    async fn session_with_options(
+        &self,
+        address: &Address,
+        options: DialOptions,
+    ) -> Result<Arc<Session>, NodeError> {
         let dialed = lock(&self.inner.dialed_sessions).entry(address.clone()).or_default().clone();
         let mut dialed = dialed.lock().await;
         let is_usable =
@@ -89,7 +98,7 @@ impl Node {
         if let Some(session) = dialed.as_ref().filter(is_usable) {
             return Ok(session.clone());
         }
-        let session = self.dial(address).await?;
+        let session = self.dial(address, options).await?;
         *dialed = Some(session.clone());
         Ok(session)
     }
@@ -116,9 +125,12 @@ impl Node {
         // The semaphore is never closed.
         let _place = self.inner.reaching.acquire().await;
         let mut failed = error("a reference says no address at which its node can be reached");
+        // The header lines of this node are not for whatever address a peer has named.
+        let options = self.inner.options.dial.clone().without_headers();
         for address in addresses {
+            let options = options.clone();
             let attempt = async {
-                let session = self.session_to(&address.parse()?).await?;
+                let session = self.session_with_options(&address.parse()?, options).await?;
                 match session.identity.incarnation == incarnation {
                     true => Ok(session),
                     false => Err(error("another node listens at the address of a reference")),
@@ -137,9 +149,14 @@ impl Node {
 
     /// Dials the peer at `address`. Returns the new session, or the existing one that the dial has
     /// found.
-    async fn dial(&self, address: &Address) -> Result<Arc<Session>, NodeError> {
+    async fn dial(
+        &self,
+        address: &Address,
+        options: DialOptions,
+    ) -> Result<Arc<Session>, NodeError> {
         loop {
-            let (incarnation, has_certificate) = match self.dial_once(address).await? {
+            let attempt = self.dial_once(address, options.clone()).await?;
+            let (incarnation, has_certificate) = match attempt {
                 DialAttempt::New(session) => return Ok(session),
                 DialAttempt::Existing { incarnation, has_certificate } => {
                     (incarnation, has_certificate)
@@ -156,9 +173,12 @@ impl Node {
         }
     }
 
-    async fn dial_once(&self, address: &Address) -> Result<DialAttempt, NodeError> {
-        let options = self.inner.options.dial.clone();
-        let mut connection = wigwag_net::transport::dial_with(address, options).await?;
+    async fn dial_once(
+        &self,
+        address: &Address,
+        options: DialOptions,
+    ) -> Result<DialAttempt, NodeError> {
+        let mut connection = wigwag_net::transport::dial_with(address, options.clone()).await?;
         let (mut input, peer) = (ReadBuf::new(), connection.peer.clone());
         let (ours, access) = (self.inner.identity(), &self.inner.access);
         let pending = PendingDial { inner: &self.inner, ours, incarnation: OnceLock::new() };
@@ -176,8 +196,8 @@ impl Node {
             Ok(DialOutcome::Opened(opened, principal)) => {
                 let place = access.enter(&principal, None);
                 let place = handshake::refuse_on_error(&connection, &peer, place).await?;
-                let session =
-                    self.inner.start(connection, input, &opened, Some(address.clone()), place)?;
+                let dialed = Some((address.clone(), options));
+                let session = self.inner.start(connection, input, &opened, dialed, place)?;
                 return Ok(DialAttempt::New(session));
             }
             Ok(DialOutcome::Existing { incarnation }) => incarnation,

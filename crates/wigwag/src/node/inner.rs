@@ -13,7 +13,7 @@ use wigwag_link::{Code, Identity, Opened, features};
 use wigwag_net::places::Places;
 use wigwag_net::source::Source;
 use wigwag_net::transport::Boxed;
-use wigwag_net::{Address, Connection, clock};
+use wigwag_net::{Address, Connection, DialOptions, clock};
 use wigwag_wire::ReadBuf;
 
 use super::dial::{DialedSession, PendingSessions};
@@ -122,13 +122,14 @@ impl Inner {
         u64::try_from(self.options.ttl.as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// Starts an opened session on the runtime. `dialed` is the address if this node has dialed.
+    /// Starts an opened session on the runtime. `dialed` is the address if this node has dialed, and the
+    /// options with which it dials again.
     pub(crate) fn start(
         self: &Arc<Inner>,
         connection: Connection,
         input: ReadBuf,
         opened: &Opened,
-        dialed: Option<Address>,
+        dialed: Option<(Address, DialOptions)>,
         identity_place: IdentityPlace,
     ) -> Result<Arc<Session>, NodeError> {
         let Opened { session: id, token, ttl_ms, peer, .. } = *opened;
@@ -144,7 +145,8 @@ impl Inner {
             None => Credentials::Listener(TicketVerifier::new(token)),
         };
         let ttl = ttl.min(SESSION_TTL_MAX);
-        let dial_options = self.options.dial.clone();
+        let (dialed, dial_options) = dialed.unzip();
+        let dial_options = dial_options.unwrap_or_default();
         let resumption = Resumption::new(id, ttl, credentials, dialed, dial_options);
         let start = SessionStart {
             ours,

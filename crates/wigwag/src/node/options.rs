@@ -155,7 +155,8 @@ impl NodeOptions {
 
     /// Sets the options with which the node dials, also when it comes back to a session that was cut:
     /// those of the transport, such as keep-alive or what is trusted with TLS. Those for sockets,
-    /// as the pauses and priorities, have no effect.
+    /// as the pauses and priorities, have no effect. Header lines of ws, which may have a token, are not
+    /// sent to addresses of [references](Self::dial_references), which peers choose.
     #[must_use]
     pub fn dial_options(mut self, options: DialOptions) -> NodeOptions {
         self.dial = options;

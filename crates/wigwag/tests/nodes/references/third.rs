@@ -1,8 +1,12 @@
 //! A reference to an actor of a third node.
 
+use tokio::io::AsyncReadExt;
+use tokio::net::TcpListener;
 use wigwag::lifecycle::Alive;
-use wigwag::transport::HttpEndpoint;
-use wigwag::{Actor, ActorOptions, CallErrorKind, Node, NodeOptions};
+use wigwag::transport::{
+    Boxed, Connection, DialOptions, HttpEndpoint, ListenOptions, Listener, NetError, WsDialOptions,
+};
+use wigwag::{Actor, ActorOptions, Address, CallErrorKind, Node, NodeOptions};
 use wigwag_testkit::ledger::in_time;
 
 use super::{PATIENCE, Room, member, next, node, room_at};
@@ -269,4 +273,56 @@ async fn hall_at() -> (Node, HallRef, String) {
     service.export("hall", &hall).unwrap();
     let bound = service.listen("tcp://127.0.0.1:0").await.unwrap();
     (service, hall, format!("{bound}/hall"))
+}
+
+/// A listener whose connections another one accepts, at an address that references carry.
+struct Elsewhere(Address);
+
+impl Listener for Elsewhere {
+    fn address(&self) -> &Address {
+        &self.0
+    }
+
+    fn accept(&self) -> Boxed<'_, Result<Connection, NetError>> {
+        Box::pin(std::future::pending())
+    }
+
+    fn is_local(&self) -> bool {
+        true
+    }
+
+    fn takes_descriptors(&self) -> bool {
+        false
+    }
+}
+
+/// The first lines that come to a listener of `ws://`.
+async fn head_at(listener: &TcpListener) -> String {
+    let (mut stream, _) = listener.accept().await.unwrap();
+    let mut head = vec![0; 2048];
+    let length = stream.read(&mut head).await.unwrap();
+    String::from_utf8(head[..length].to_vec()).unwrap()
+}
+
+#[tokio::test]
+async fn the_headers_of_a_node_are_not_sent_to_the_address_of_a_reference() {
+    let (_service, _, url) = room_at("tcp://127.0.0.1:0").await;
+    let spy = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address: Address = format!("ws://{}/spy", spy.local_addr().unwrap()).parse().unwrap();
+    let (third, (ann, _heard)) = (node(), member("ann"));
+    third.listen_on(Box::new(Elsewhere(address.clone())), ListenOptions::default()).unwrap();
+    let room = third.actor::<Room>(&url).await.unwrap();
+    room.join_all(Vec::new(), Some(ann)).ask().await.unwrap();
+
+    let ws = WsDialOptions::default().header("Authorization", "Bearer 6f1c0f9b2d").unwrap();
+    let client = Node::with(NodeOptions::default().dial_options(DialOptions::default().ws(ws)));
+    let room = client.actor::<Room>(&url).await.unwrap();
+    let _members = room.members().ask().await.unwrap();
+    let head = in_time(PATIENCE, head_at(&spy)).await;
+    assert!(head.starts_with("GET /spy ") && !head.contains("6f1c0f9b2d"), "{head}");
+    // An address of the program's own choice gets them.
+    let fetching = tokio::spawn(client.actor::<Room>(&format!("{address}/room")));
+    let head = in_time(PATIENCE, head_at(&spy)).await;
+    assert!(head.contains("6f1c0f9b2d"), "{head}");
+    fetching.abort();
 }
