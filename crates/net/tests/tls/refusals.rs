@@ -200,6 +200,17 @@ fn a_configuration_says_what_is_wrong_with_it() {
     assert!(matches!(broken, Some(TlsError::Unusable { .. })), "{broken:?}");
 
     let place = || "the PEM text".to_owned();
+    let half = server(pem(&chain[..chain.len() / 2]), pem(key));
+    let reason =
+        "it ends before the line END CERTIFICATE: was it read while it was written?".into();
+    assert_eq!(half, Some(TlsError::Unusable { what: "certificate", place: place(), reason }));
+    // As a variable of the environment often has it. The line is the key, and not shown.
+    for one_line in [key.replace('\n', ""), key.replace('\n', "").replace("-----END", "")] {
+        let lost = server(pem(chain), pem(&one_line));
+        let reason = "the line BEGIN is not whole, or has more on it: are the ends of lines lost?";
+        let reason = reason.into();
+        assert_eq!(lost, Some(TlsError::Unusable { what: "private key", place: place(), reason }));
+    }
     for lines in [ENCRYPTED_PKCS8, ENCRYPTED_PKCS1] {
         let encrypted = server(pem(chain), pem(lines));
         assert_eq!(encrypted, Some(TlsError::EncryptedKey { place: place() }));

@@ -204,7 +204,9 @@ impl TlsError {
             TlsError::Missing { .. } | TlsError::Unusable { .. } => {
                 "check that it is the right file, in PEM, with the lines BEGIN and END"
             }
-            TlsError::KeyMismatch { .. } => "give the key that the certificate was issued for",
+            TlsError::KeyMismatch { .. } => {
+                "give the key that the certificate was issued for; in a chain, that certificate is the first"
+            }
             TlsError::EncryptedKey { .. } => {
                 "decrypt it into a file that its owner alone can read: openssl pkey -in FILE -out NEW-FILE"
             }

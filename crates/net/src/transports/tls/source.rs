@@ -6,13 +6,16 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use rustls::RootCertStore;
-use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer};
 
 use super::{TlsError, provider};
 
 /// Longest file that is read: the longest revocation lists of public authorities have some MiB.
 const FILE_BYTES_MAX: u64 = 32 * 1024 * 1024;
+
+/// Longest kind of an item in PEM that is shown: `ENCRYPTED PRIVATE KEY` has 21 bytes.
+const KIND_BYTES_MAX: usize = 32;
 
 /// Lines in PEM by which a private key with a password is known.
 const ENCRYPTED_KEY_LINES: [&[u8]; 2] =
@@ -93,7 +96,7 @@ impl TlsSource {
             |reason: String| TlsError::Unusable { what, place: self.to_string(), reason };
         let of_pem = |text: &[u8]| {
             let found: Result<Vec<T>, _> = T::pem_slice_iter(text).collect();
-            found.map_err(|error| unusable(error.to_string()))
+            found.map_err(|error| unusable(fault_of(&error)))
         };
         let found = match self {
             TlsSource::File(path) => of_pem(&self.read(path)?)?,
@@ -121,6 +124,27 @@ impl TlsSource {
         }
         Ok(text)
     }
+}
+
+/// What is wrong with a text in PEM. It shows nothing of the text but the kind of an item: where the ends of
+/// lines are lost, the first line is the private key.
+fn fault_of(error: &pem::Error) -> String {
+    match error {
+        pem::Error::MissingSectionEnd { end_marker } if is_kind(end_marker) => {
+            let kind = String::from_utf8_lossy(end_marker);
+            format!("it ends before the line END {kind}: was it read while it was written?")
+        }
+        pem::Error::MissingSectionEnd { .. } | pem::Error::IllegalSectionStart { .. } => {
+            "the line BEGIN is not whole, or has more on it: are the ends of lines lost?".to_owned()
+        }
+        other => other.to_string(),
+    }
+}
+
+/// True for what may stand behind BEGIN and END (RFC 7468), as short as the longest kind that is known.
+fn is_kind(text: &[u8]) -> bool {
+    let is_part = |byte: &u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte == b' ';
+    text.len() <= KIND_BYTES_MAX && text.iter().all(is_part)
 }
 
 /// The place, for errors; never the content, which may be a private key.
