@@ -54,8 +54,8 @@ class Exporting(Session):
         if kind == wire.ATTACH:
             self._attached(*fields[:3])
         elif kind == wire.DETACH:
-            del self.inbound[fields[0]]
-            self.publish(wire.DETACHED, fields[0], wire.CODES["Ok"], 0)
+            if self.inbound.pop(fields[0], None):
+                self.publish(wire.DETACHED, fields[0], wire.CODES["Ok"], 0)
         elif kind == wire.RELEASE:
             number = int.from_bytes(fields[0], "little")
             if self.lent.get(number, 0) < fields[1]:

@@ -68,8 +68,9 @@ impl SendHalf {
         self.detaching.remove(&channel);
     }
 
-    /// The last caller of a channel of ours is gone: sends DETACH, or frees the number at once when
-    /// the peer has ended the channel. True when DETACH was sent.
+    /// The last caller of a channel of ours is gone: sends DETACH. If the peer has ended the channel,
+    /// the number is free at once, because no DETACHED comes; the peer lets go with DETACH what it
+    /// keeps of the channel. True when DETACH was sent.
     pub fn detach(&mut self, channel: u64) -> bool {
         if self.outbox.has_long(source_of(channel)) {
             // The number must not be used again before the last part is sent.
@@ -78,9 +79,7 @@ impl SendHalf {
         }
         if self.gone.contains(&channel) {
             self.close_channel(channel);
-            return false;
-        }
-        if self.window(channel).is_none() || !self.leaving.insert(channel) {
+        } else if self.window(channel).is_none() || !self.leaving.insert(channel) {
             return false;
         }
         self.outbox.append(|out| write::any(out, &Frame::Detach { channel }));

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use wigwag::lifecycle::Alive;
 use wigwag::limits::HELD_ROWS_MAX;
 use wigwag::session::{HeldActors, SessionChange};
 use wigwag::{Actor, Node, NodeOptions};
@@ -122,6 +123,33 @@ async fn references_that_are_dropped_are_held_no_more() {
         }
     })
     .await;
+}
+
+/// The end of an actor ends the channels to it; their places are free when the references are dropped.
+#[tokio::test]
+async fn an_actor_that_has_stopped_is_held_until_its_references_are_dropped() {
+    let service = Node::with(NodeOptions::default().actors_per_peer(1));
+    let bound = service.listen("tcp://127.0.0.1:0").await.unwrap();
+    let client = Node::new();
+    for round in 0..3 {
+        let name = format!("member-{round}");
+        let (one, _heard) = member(&name);
+        service.export(&name, &one).unwrap();
+        let fetched = client.actor::<Member>(&format!("{bound}/{name}")).await.unwrap();
+        assert_eq!(fetched.name().ask().await.unwrap(), name);
+        one.handle().unwrap().stop();
+        in_time(PATIENCE, async { while fetched.name().ask().await.is_ok() {} }).await;
+        let held = service.held_actors();
+        assert_eq!(rows(&held[0].held), [(Some(&*name), "Member", 1, 0)]);
+        drop(fetched);
+    }
+    in_time(PATIENCE, async {
+        while !service.held_actors()[0].held.actors.is_empty() {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    assert_eq!(service.metrics().sessions[0].channels, 0);
 }
 
 #[tokio::test]
