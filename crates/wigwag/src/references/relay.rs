@@ -251,8 +251,8 @@ async fn reply<I: Interface>(
     asked.slot = None;
     match reply {
         Ok(value) => {
-            let (taken, has_streams) = take_references(&*route, &value);
-            owner.reply(asker, generation, &RelayedReply { value, taken, has_streams });
+            let (lent, has_streams) = take_references(&*route, &value);
+            owner.reply(asker, generation, &RelayedReply { value, lent, has_streams });
             owner.handled(0, 1);
         }
         Err(error) => fail(&owner, Some((asker, generation)), &error),
@@ -260,12 +260,16 @@ async fn reply<I: Interface>(
 }
 
 /// Takes the references in a reply, which is sent on and not read. Its streams, if it has some, end.
+///
+/// One to an actor of this node is lent by this node itself. If it were held for as long as the asker
+/// holds it, a node that asks itself through this one would keep it for ever: its reference would
+/// keep the one that it has answered with, and the other way round.
 fn take_references<I: Interface>(
     route: &dyn Route<I>,
     value: &[u8],
-) -> (Vec<(u128, Arc<TakenReference>)>, bool) {
+) -> (Vec<(u128, LentActor)>, bool) {
     let (numbers, streams) = (SentReference::numbers_in(value), streams_in(value));
-    let mut taken = Vec::with_capacity(numbers.len());
+    let mut lent = Vec::with_capacity(numbers.len());
     if !numbers.is_empty() || !streams.is_empty() {
         route.reading(value, &mut || {
             for number in &streams {
@@ -274,16 +278,17 @@ fn take_references<I: Interface>(
                 }
             }
             for number in &numbers {
-                let session = scope::read(*number);
-                let reference = session.map(|session| TakenReference::new(&session, *number));
-                if let Some(Ok(reference)) = reference {
-                    taken.push((*number, Arc::new(reference)));
-                }
+                let Some(session) = scope::read(*number) else { continue };
+                let Ok(reference) = TakenReference::new(&session, *number) else { continue };
+                lent.push(match session.references.table().find(*number) {
+                    Some(actor) => (*number, LentActor::Own(actor)),
+                    None => (*number, LentActor::Unread { _taken: Arc::new(reference) }),
+                });
             }
             true
         });
     }
-    (taken, !streams.is_empty())
+    (lent, !streams.is_empty())
 }
 
 const RELAYED: &str = "streams in a reply do not go through a node that relays";
@@ -291,16 +296,16 @@ const RELAYED: &str = "streams in a reply do not go through a node that relays";
 /// A reply as it came, with its references lent on.
 struct RelayedReply {
     value: Bytes,
-    taken: Vec<(u128, Arc<TakenReference>)>,
+    lent: Vec<(u128, LentActor)>,
     /// It has streams, with which it cannot be sent on: their items are not read.
     has_streams: bool,
 }
 
 impl Encode for RelayedReply {
     fn encode(&self, out: &mut Buffer) {
-        for (number, taken) in &self.taken {
+        for (number, actor) in &self.lent {
             scope::encode(|session| {
-                session.lend(*number, LentActor::Unread { _taken: taken.clone() })?;
+                session.lend(*number, actor.clone())?;
                 Ok(SentReference::numbered(*number))
             });
         }

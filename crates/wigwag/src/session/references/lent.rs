@@ -23,6 +23,7 @@ struct LentReference {
 }
 
 /// The target of a lent reference, which is kept alive with it.
+#[derive(Clone)]
 pub(crate) enum LentActor {
     /// An actor of this node.
     Own(Arc<ReferredActor>),
@@ -42,6 +43,13 @@ impl Session {
         }
         if let Some(known) = lent.0.get_mut(&number) {
             known.times += 1;
+            // Calls through it can be passed on from now on, which those of an unread one cannot.
+            let before = match known.actor {
+                LentActor::Unread { .. } => std::mem::replace(&mut known.actor, actor),
+                LentActor::Own(_) | LentActor::Other(_) => actor,
+            };
+            drop(lent);
+            drop(before);
             return Ok(());
         }
         let is_full = lent.0.len() as u64 >= REFERENCES_MAX;

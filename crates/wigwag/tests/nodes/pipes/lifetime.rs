@@ -2,6 +2,7 @@
 
 use wigwag::lifecycle::Alive;
 use wigwag::{Actor, ActorOptions, CallErrorKind};
+use wigwag_testkit::ledger::in_time;
 
 use super::{Desk, PATIENCE, client_of, gated, put, served};
 
@@ -80,4 +81,31 @@ async fn a_piped_reference_is_told_of_the_end_of_its_actor() {
     })
     .await
     .unwrap();
+}
+
+/// The client asks itself through the service, and answers with the service's own actor: neither
+/// side keeps what it was sent because the other one does.
+#[tokio::test]
+async fn an_actor_of_the_node_that_relays_is_let_go_with_the_references_of_the_client() {
+    let first = Desk::default().spawn();
+    let (service, url) = served(&first).await;
+    let (client, there) = client_of(&url).await;
+    let own = put(&there, "own").await;
+    own.put("first", there.clone()).ask().await.unwrap();
+    let found = there.find("own").pipe().find("first").ask().await.unwrap().unwrap();
+    assert_eq!(found.note("here").ask().await.unwrap(), 1);
+    // Through it and an answer: the service knows its own actor.
+    assert!(
+        there.find("own").pipe().find("first").pipe().find("nobody").ask().await.unwrap().is_none()
+    );
+    first.remove("own").ask().await.unwrap();
+    drop((found, there, own));
+    in_time(PATIENCE, async {
+        for node in [&service, &client] {
+            while !node.held_actors()[0].held.actors.is_empty() {
+                tokio::task::yield_now().await;
+            }
+        }
+    })
+    .await;
 }
