@@ -7,16 +7,22 @@
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Poll, Wake, Waker};
 
-use crate::error::CallError;
+use crate::error::{CallError, CallErrorKind};
 use crate::lifecycle::handle::AnyActor;
 use crate::mailbox::backlog::parked::{Parked, Ticket};
-use crate::reference::Ref;
 use crate::reference::interface::Interface;
 use crate::reference::route::Attempt;
+use crate::reference::{Place, Ref};
 use crate::sync::{AtomicBool, Ordering};
 
 /// The tag of the tickets of senders that wait for an answer.
 const TAG: u16 = u16::MAX;
+
+/// Why a call fails through an answer that holds the reference in itself.
+const LEADS_BACK: &str = "the answer leads to itself";
+
+/// Held while an answer is noted that leads to another one.
+static LINKING: Mutex<()> = Mutex::new(());
 
 /// The ask whose answer holds the reference.
 pub(crate) trait PipedAsk<I: Interface>: Send {
@@ -95,8 +101,7 @@ impl<I: Interface> Pipe<I> {
             self.waiting.is_woken.store(false, Ordering::SeqCst);
             match ask.poll(&Waker::from(self.waiting.clone())) {
                 Poll::Ready(outcome) => {
-                    // Nobody else has had the ask.
-                    let _ = self.outcome.set(outcome);
+                    self.answered(outcome);
                     Arc::clone(&self.waiting).wake();
                 }
                 Poll::Pending => {
@@ -108,6 +113,28 @@ impl<I: Interface> Pipe<I> {
             }
         }
         self.outcome.get()
+    }
+
+    /// Notes the outcome of the ask. An answer may hold a reference in another answer, which is
+    /// followed as far as it is known. One that leads back here leads to no actor: it would be
+    /// followed for ever.
+    fn answered(&self, outcome: Result<Ref<I>, CallError>) {
+        let mut outcome = outcome.map(|reference| reference.resolved().clone());
+        let mut linking = None;
+        if let Ok(Ref { place: Place::Piped(_) }) = &outcome {
+            // So that of two that lead to each other one sees it.
+            linking = Some(lock(&LINKING));
+            outcome = outcome.map(|reference| reference.resolved().clone());
+        }
+        if let Ok(Ref { place: Place::Piped(pipe) }) = &outcome
+            && std::ptr::eq(&raw const **pipe, self)
+        {
+            let error = CallError::new(CallErrorKind::NoSuchActor, &self.target);
+            outcome = Err(error.with_detail(LEADS_BACK));
+        }
+        // Nobody else has had the ask.
+        let _ = self.outcome.set(outcome);
+        drop(linking);
     }
 
     /// Calls `send` with the reference. Until there is one, a sender with a waker is parked.

@@ -213,3 +213,41 @@ async fn the_end_of_the_actor_that_was_asked_fails_what_waits() {
     let again = piped.note(1).ask().await.unwrap_err().into_error();
     assert_eq!(again.kind, error.kind, "it stays failed");
 }
+
+/// Knows one of its kind.
+#[derive(Default)]
+struct Knower(Option<KnowerRef>);
+
+#[wigwag::actor]
+impl Knower {
+    pub fn know(&mut self, other: KnowerRef) {
+        self.0 = Some(other);
+    }
+
+    pub fn known(&self) -> Option<KnowerRef> {
+        self.0.clone()
+    }
+}
+
+/// The last answer holds the reference that waits for it, or another one that does.
+#[tokio::test]
+async fn an_answer_that_leads_to_itself_fails_what_goes_through_it() {
+    for is_behind_another in [false, true] {
+        let [first, second] = [(); 2].map(|()| Knower::default().spawn());
+        first.know(second.clone()).ask().await.unwrap();
+        let piped = first.known().pipe();
+        // It is asked for when the answer before it has been looked at.
+        let circle = piped.known().pipe();
+        let mut knows = circle.clone();
+        if is_behind_another {
+            let between = Knower(Some(circle.clone())).spawn();
+            knows = between.known().pipe();
+        }
+        second.know(knows).ask().await.unwrap();
+        for _ in 0..2 {
+            let error = circle.known().ask().await.unwrap_err().into_error();
+            assert_eq!(error.kind, CallErrorKind::NoSuchActor, "{error}");
+            assert!(error.to_string().contains("leads to itself"), "{error}");
+        }
+    }
+}
