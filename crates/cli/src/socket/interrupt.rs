@@ -17,8 +17,10 @@ pub(crate) struct Interrupt {
 impl Interrupt {
     /// Catches the signals, and ends the process at them if a write blocks this thread by then.
     pub(crate) fn new() -> io::Result<Interrupt> {
+        // First, since a signal that only the other thread has seen would end nothing.
+        let interrupt = Interrupt::catch()?;
         unread::end_at_signals()?;
-        Interrupt::catch()
+        Ok(interrupt)
     }
 
     /// Installs the signal handlers.

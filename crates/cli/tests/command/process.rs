@@ -96,14 +96,14 @@ fn stat(pid: u32) -> Option<(char, u32)> {
     Some((fields.next()?.chars().next()?, fields.next()?.parse().ok()?))
 }
 
-/// True if the process has installed a handler for SIGINT.
+/// True if the process has installed handlers for SIGINT and SIGTERM.
 pub(crate) fn catches_interrupts(pid: u32) -> bool {
-    const SIGINT_BIT: u64 = 1 << 1;
+    const BITS: u64 = 1 << 1 | 1 << 14;
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
     caught
         .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
-        .is_some_and(|mask| mask & SIGINT_BIT != 0)
+        .is_some_and(|mask| mask & BITS == BITS)
 }
 
 /// A running `wigwag demo --serve` with its two actors, killed on drop.

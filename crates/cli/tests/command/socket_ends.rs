@@ -2,9 +2,15 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::process::{catches_interrupts, children_of, eventually, is_gone, run, signal, start};
 use crate::running::Running;
+
+/// Time limit for a command to start.
+const START_MAX: Duration = Duration::from_secs(10);
 
 #[test]
 fn ctrl_c_is_exit_130_and_prints_the_summary_in_every_role() {
@@ -22,12 +28,20 @@ fn ctrl_c_is_exit_130_and_prints_the_summary_in_every_role() {
     }
 }
 
+/// The signal comes as soon as the command catches it, while it still starts.
 #[test]
 fn sigterm_ends_a_command_that_still_waits_for_its_peer() {
-    let waiting = Running::start(&["req", "tcp://127.0.0.1:1", "x", "--wait", "1h"], b"");
-    eventually("it handles signals", || catches_interrupts(waiting.pid()));
-    signal(waiting.pid(), "TERM");
-    assert_eq!(waiting.end().code, Some(130));
+    const STARTS: usize = 40;
+    for start in 0..STARTS {
+        let waiting = Running::start(&["req", "tcp://127.0.0.1:1", "x", "--wait", "1h"], b"");
+        let pid = i32::try_from(waiting.pid()).ok().and_then(Pid::from_raw).expect("a process");
+        let begun = Instant::now();
+        while !catches_interrupts(waiting.pid()) {
+            assert!(begun.elapsed() < START_MAX, "it catches no signals");
+        }
+        kill_process(pid, Signal::TERM).expect("it runs");
+        assert_eq!(waiting.end().code, Some(130), "start {start}");
+    }
 }
 
 #[test]
@@ -80,11 +94,17 @@ fn a_command_under_nohup_outlives_its_terminal() {
 }
 
 /// The first message is more than a pipe holds, and one byte that was read shows that it is written. The
-/// command for the second one still runs.
+/// command for it ends when that for the second one runs.
 #[test]
 fn a_signal_ends_a_command_whose_output_is_not_read() {
     for name in ["INT", "TERM"] {
-        let exec = ["--exec", "cat; test $WIGWAG_SEQ = 1 || sleep 600", "--jobs", "2"];
+        let file =
+            std::env::temp_dir().join(format!("wigwag-unread-{}-{name}", std::process::id()));
+        let file = file.display();
+        let second = format!("touch {file}; sleep 600");
+        let first = format!("cat; while [ ! -e {file} ]; do sleep 0.01; done");
+        let exec = format!("if [ $WIGWAG_SEQ = 1 ]; then {first}; else {second}; fi");
+        let exec = ["--exec", &exec, "--jobs", "2"];
         let mut pull = start(["pull", "tcp://127.0.0.1:0"].into_iter().chain(exec));
         let mut err = BufReader::new(pull.stderr.take().expect("piped"));
         let mut line = String::new();
@@ -107,5 +127,6 @@ fn a_signal_ends_a_command_whose_output_is_not_read() {
             eventually("the command is gone", || is_gone(command));
         }
         drop((push, out));
+        std::fs::remove_file(file.to_string()).expect("the second command has made it");
     }
 }
