@@ -293,6 +293,22 @@ mod tests {
     }
 
     #[test]
+    fn an_ask_waits_for_the_longest_time_at_most() {
+        let of = |limit| GatewayOptions::default().ask_time(limit).get_ask_time();
+        assert_eq!(of(Duration::from_secs(5)), Duration::from_secs(5));
+        assert_eq!(of(2 * ASK_TIME_MAX), ASK_TIME_MAX);
+    }
+
+    #[test]
+    fn a_token_is_accepted_up_to_its_longest_length() {
+        for (bytes, is_accepted) in [(TOKEN_BYTES_MAX, true), (TOKEN_BYTES_MAX + 1, false)] {
+            let token = "x".repeat(bytes);
+            let options = GatewayOptions::default().token(&token, "a");
+            assert_eq!(options.principal_of(token.as_bytes()).is_some(), is_accepted, "{bytes}");
+        }
+    }
+
+    #[test]
     fn a_token_stands_for_its_identity_only() {
         let options = GatewayOptions::default().token("secret", "a");
         assert_eq!(options.principal_of(b"secret"), Some(&Principal::key("a")));

@@ -215,3 +215,38 @@ impl Identity {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use wigwag::Actor;
+
+    use super::*;
+    use call::FormsTable;
+
+    struct Bell;
+
+    #[wigwag::actor]
+    impl Bell {
+        pub fn ring(&self) {}
+    }
+
+    /// A path may be written in many ways: `%72ing` is `ring`.
+    #[tokio::test]
+    async fn a_client_remembers_a_bounded_number_of_paths() {
+        let node = Node::new();
+        node.export("bell", &Bell.spawn()).expect("the name is free");
+        let client = Client::mounted();
+        let identity = client.identity_of(&node, Principal::Anonymous).expect("it may connect");
+        let version = node.exports_version();
+        for number in 0..3 * PATHS_MAX {
+            let path = format!("/bell/ask/{number}");
+            let method = identity.proxy.actor("bell").and_then(|bell| bell.method("ring"));
+            let call =
+                KnownCall::new(method.expect("it is exported"), version, &FormsTable::default());
+            identity.remember(&path, &Arc::new(call));
+            assert!(identity.known(&path, version).is_some());
+            assert!(identity.paths().len() <= PATHS_MAX, "{number}");
+        }
+        assert!(identity.known("/bell/ask/0", version).is_none());
+    }
+}

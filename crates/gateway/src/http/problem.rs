@@ -202,3 +202,40 @@ fn hint_of(kind: CallErrorKind) -> &'static str {
         _ => "",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn an_error_of_a_call_has_its_status_its_code_and_the_one_at_fault() {
+        use CallErrorKind as K;
+        for (kind, status, code, fault) in [
+            (K::NoSuchActor, 404, "NoSuchActor", "client"),
+            (K::NoSuchMethod, 404, "NoSuchMethod", "client"),
+            (K::BadArguments, 400, "BadArguments", "client"),
+            (K::Application(0x800a), 422, "0x800A", "client"),
+            (K::Panicked, 500, "Panicked", "service"),
+            (K::ReplyDropped, 500, "ReplyDropped", "service"),
+            (K::NotSerializable, 500, "NotSerializable", "service"),
+            (K::NotDelivered, 502, "NotDelivered", "service"),
+            (K::Unknown, 502, "Unknown", "service"),
+            (K::Full, 503, "Full", "service"),
+            (K::Overloaded, 503, "Overloaded", "service"),
+            (K::Draining, 503, "Draining", "service"),
+            (K::ActorStopped, 503, "ActorStopped", "service"),
+            (K::Cancelled, 503, "Cancelled", "service"),
+            (K::DeadlinePassed, 504, "DeadlinePassed", "service"),
+            (K::Timeout(Duration::from_secs(1)), 504, "DeadlinePassed", "service"),
+        ] {
+            let problem = Problem::from(CallError::new(kind, &"desk".into()));
+            let json = problem.json();
+            assert_eq!((&json["code"], &json["fault"]), (&code.into(), &fault.into()), "{kind:?}");
+            assert_eq!(json["status"], status, "{kind:?}");
+            let retry = problem.response().headers().get(RETRY_AFTER).cloned();
+            assert_eq!(retry.is_some(), status == 503, "{kind:?}");
+        }
+    }
+}

@@ -34,6 +34,9 @@ async fn a_token_is_an_identity_with_its_permissions() {
     ] {
         assert_eq!(client.request(line, &bearer(token), "").await.status, status, "{token} {line}");
     }
+    // The scheme is the same in small letters (RFC 9110 11.1).
+    let small = "authorization: bearer 1234\r\n";
+    assert_eq!(client.request("POST /desk/ask/noted", small, "").await.status, 200);
     for (token, caller) in [("1234", "owner"), ("5678", "guest"), ("1234", "owner")] {
         let answer = client.request("POST /desk/ask/caller", &bearer(token), "").await;
         assert!(answer.text().contains(caller), "{token}: {}", answer.text());
@@ -85,7 +88,7 @@ async fn without_a_known_token_nothing_is_answered() {
     assert_eq!(client.request("POST /desk/ask/caller", &bearer("x"), "").await.status, 401);
 }
 
-/// Calls of a path and calls of a route count alike.
+/// Calls of a path, calls of a route and streams count alike.
 #[tokio::test]
 async fn an_identity_has_its_limits() {
     let limits = IdentityLimits::default().calls_per_second(3).sessions(1);
@@ -93,7 +96,11 @@ async fn an_identity_has_its_limits() {
     let options = GatewayOptions::default().token("s", "slow").token("f", "fast");
     let service = Service::with(NodeOptions::default().access(access), options).await;
     let mut client = Client::connect(&service.host).await;
-    for (line, body) in [("POST /desk/ask/add", "[1,2]"), ("GET /orders/7", "")] {
+    for (line, body) in [
+        ("POST /desk/ask/add", "[1,2]"),
+        ("GET /orders/7", ""),
+        ("GET /desk/stream/count?end=1", ""),
+    ] {
         let mut refused = None;
         for _ in 0..5 {
             let answer = client.request(line, &bearer("s"), body).await;
@@ -160,9 +167,18 @@ async fn pages_of_other_origins_call_only_if_they_may() {
         let answer = client.request("OPTIONS /desk/ask/add", &preflight, "").await;
         assert_eq!(answer.status, if status == 200 { 204 } else { 403 }, "{origin}");
         if status == 200 {
-            assert!(answer.headers["access-control-allow-methods"].contains("POST"));
+            let methods = "GET, HEAD, POST, PUT, PATCH, DELETE";
+            assert_eq!(answer.headers["access-control-allow-methods"], methods);
             assert!(answer.headers["access-control-allow-headers"].contains("authorization"));
         }
+    }
+    // A page reads errors too, and no cache gives the answer for one page to another.
+    let page = "origin: https://page.example\r\n";
+    for (header, allowed) in [(page, Some("https://page.example")), ("", None)] {
+        let answer = client.request("POST /desk/ask/absent", header, "").await;
+        assert_eq!((answer.status, &*answer.headers["vary"]), (404, "origin"), "{header}");
+        let named = answer.headers.get("access-control-allow-origin").map(String::as_str);
+        assert_eq!(named, allowed, "{header}");
     }
     // The refused calls did nothing.
     let header = "origin: https://evil.example\r\n";
@@ -187,9 +203,10 @@ async fn pages_of_other_origins_may_send_and_read_the_headers_that_are_repeated(
     assert_eq!(answer.status, 204);
     let sent = "authorization, content-type, prefer, traceparent, x-request-id, x-trace";
     assert_eq!(answer.headers["access-control-allow-headers"], sent);
-    let header = format!("{page}x-request-id: 7\r\n");
+    let header = format!("{page}x-request-id: 7\r\nx-trace: 8\r\n");
     let answer = client.request("POST /desk/ask/add", &header, "[1,2]").await;
     assert_eq!((answer.status, &*answer.headers["x-request-id"]), (200, "7"));
+    assert_eq!(answer.headers["x-trace"], "8");
     let read = "retry-after, x-request-id, x-trace";
     assert_eq!(answer.headers["access-control-expose-headers"], read);
 }
@@ -207,19 +224,22 @@ async fn a_name_that_is_not_ours_is_refused_on_loopback() {
     }
 }
 
-/// The identity of a program of this machine is its user.
+/// The identity of a program of this machine is its user, who needs no token.
 #[tokio::test]
 async fn a_unix_socket_identifies_its_user() {
-    let service = Service::start().await;
     let folder = std::env::temp_dir().join(format!("wigwag-gateway-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
-    let path = folder.join("http.sock");
-    service.gateway.listen(&format!("ipc://{}", path.display())).await.unwrap();
-    let owner = std::fs::metadata(&path).unwrap();
-    assert_eq!(owner.mode() & 0o777, 0o600);
-    let mut client = Client::on(UnixStream::connect(&path).await.unwrap());
-    let caller = client.request("POST /desk/ask/caller", "", "").await;
-    assert!(caller.text().contains(&owner.uid().to_string()), "{}", caller.text());
+    let token = GatewayOptions::default().token("1234", "owner");
+    for (name, options) in [("open", GatewayOptions::default()), ("token", token)] {
+        let service = Service::with(NodeOptions::default(), options).await;
+        let path = folder.join(name);
+        service.gateway.listen(&format!("ipc://{}", path.display())).await.unwrap();
+        let owner = std::fs::metadata(&path).unwrap();
+        assert_eq!(owner.mode() & 0o777, 0o600);
+        let mut client = Client::on(UnixStream::connect(&path).await.unwrap());
+        let caller = client.request("POST /desk/ask/caller", "", "").await;
+        assert!(caller.text().contains(&owner.uid().to_string()), "{name}: {}", caller.text());
+    }
     std::fs::remove_dir_all(folder).unwrap();
 }
 

@@ -28,6 +28,8 @@ impl Answer {
     pub(crate) fn code(&self) -> String {
         let problem = self.json();
         assert_eq!(self.headers["content-type"], "application/problem+json", "{problem}");
+        // A cache may keep an answer 404 unless it says otherwise (RFC 9110 15.1).
+        assert_eq!(self.headers["cache-control"], "no-store", "{problem}");
         assert_eq!(problem["status"], self.status, "{problem}");
         assert!(problem["title"].is_string() && problem["detail"].is_string(), "{problem}");
         problem["code"].as_str().unwrap().to_owned()

@@ -84,9 +84,15 @@ async fn begun_request(gate: &Arc<Semaphore>) -> (Service, Client) {
     let service = Service::of(desk, node, GatewayOptions::default()).await;
     let mut client = Client::connect(&service.host).await;
     client.send(b"POST /desk/ask/hold HTTP/1.1\r\nhost: localhost\r\n\r\n").await;
-    let mut idle = Client::connect(&service.host).await;
-    while !idle.request("GET /metrics", "", "").await.text().contains("gateway_requests 2\n") {}
+    are_open(&service, 2).await;
     (service, client)
+}
+
+/// Waits until so many requests are being answered, with the one that asks.
+async fn are_open(service: &Service, requests: usize) {
+    let mut idle = Client::connect(&service.host).await;
+    let line = format!("gateway_requests {requests}\n");
+    while !idle.request("GET /metrics", "", "").await.text().contains(&line) {}
 }
 
 /// As where a signal and the end of `main` close it.
@@ -148,6 +154,30 @@ async fn a_stream_ends_with_an_error_that_says_so() {
     assert!(text.contains("event: error\ndata: "), "{text}");
     assert_eq!(holder.answer(false).await.unwrap().status, 504);
     assert!(closing.await.unwrap());
+}
+
+/// It would wait for bytes of the node, or for the end of a handshake that does not go on.
+#[tokio::test]
+async fn a_long_poll_that_waits_ends_with_its_carrier() {
+    let node = NodeOptions::default().observable(true);
+    let service = Service::with(node, GatewayOptions::default()).await;
+    let mut client = Client::connect(&service.host).await;
+    let opened = client.request("POST /session", "", "").await.json();
+    let (id, mut at) = (opened["id"].as_str().unwrap(), 0);
+    // The node's header comes first.
+    loop {
+        let poll = format!("GET /session/{id}?at={at} HTTP/1.1\r\nhost: localhost\r\n\r\n");
+        client.send(poll.as_bytes()).await;
+        tokio::select! {
+            answer = client.answer(false) => at += answer.unwrap().body.len(),
+            () = are_open(&service, 2) => break,
+        }
+    }
+    let (is_whole, answer) =
+        tokio::join!(service.gateway.close(Duration::from_secs(2)), client.answer(false));
+    let answer = answer.expect("the request had begun");
+    assert_eq!((answer.status, answer.code().as_str()), (410, "CarrierClosed"));
+    assert!(is_whole, "nothing was cut");
 }
 
 /// Also for a client that has made the same calls before.

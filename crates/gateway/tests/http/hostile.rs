@@ -150,6 +150,11 @@ fn bodies() -> Vec<(&'static str, Vec<u8>, Expected)> {
         ("a key that is the prototype", post("", br#"{"__proto__":1,"a":1,"b":2}"#), Status(400)),
         ("a compressed body", post("content-encoding: gzip\r\n", &[31, 139, 8, 0]), Status(415)),
         (
+            "a body with a second coding",
+            post("content-encoding: identity\r\ncontent-encoding: gzip\r\n", b"[1,2]"),
+            Status(415),
+        ),
+        (
             "a body that is not compressed",
             post("content-encoding: identity\r\n", b"[1,2]"),
             Status(200),

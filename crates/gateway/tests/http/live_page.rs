@@ -70,6 +70,7 @@ async fn the_page_loads_nothing_from_elsewhere_and_runs_no_script_of_its_text() 
             ("x-content-type-options", "nosniff"),
             ("referrer-policy", "no-referrer"),
             ("cross-origin-resource-policy", "same-origin"),
+            ("cross-origin-opener-policy", "same-origin"),
             ("cache-control", "no-cache"),
         ] {
             assert_eq!(answer.headers[name], value, "{path}");

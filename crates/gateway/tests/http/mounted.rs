@@ -1,5 +1,6 @@
 //! A gateway within a router of the program.
 
+use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -7,6 +8,7 @@ use axum::extract::Request;
 use axum::middleware::map_request;
 use http_body_util::Limited;
 use serde_json::json;
+use tokio::net::UnixStream;
 use wigwag::NodeOptions;
 use wigwag::Reason;
 use wigwag::access::{Access, IdentityLimits, Peers, Principal};
@@ -17,6 +19,7 @@ use wigwag_gateway::limits::IDENTITIES_MAX;
 use crate::client::Client;
 use crate::pages::serve;
 use crate::service::Service;
+use crate::sessions::UPGRADE;
 
 /// Every wait ends almost at once; this only turns a hang into a failure.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -102,4 +105,24 @@ async fn a_body_beyond_the_limit_of_the_server_around_is_413() {
     let answer = client.request("POST /desk/ask/add", "", &long).await;
     assert_eq!((answer.status, answer.code().as_str()), (413, "TooLarge"), "{}", answer.text());
     server.abort();
+}
+
+/// Behind a router of the program a client is what it is without one.
+#[tokio::test]
+async fn a_router_beside_the_actors_leaves_each_client_its_connection() {
+    let options = GatewayOptions::default().router(axum::Router::new());
+    let service = Service::with(NodeOptions::default(), options).await;
+    let folder = std::env::temp_dir().join(format!("wigwag-beside-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join("http.sock");
+    service.gateway.listen(&format!("ipc://{}", path.display())).await.unwrap();
+    let owner = std::fs::metadata(&path).unwrap().uid();
+    let mut user = Client::on(UnixStream::connect(&path).await.unwrap());
+    let caller = user.request("POST /desk/ask/caller", "", "").await;
+    assert!(caller.text().contains(&owner.to_string()), "{}", caller.text());
+    let mut client = Client::connect(&service.host).await;
+    client.send(b"GET /desk HTTP/1.1\r\nhost: evil.example\r\n\r\n").await;
+    assert_eq!(client.answer(false).await.unwrap().code(), "WrongHost");
+    assert_eq!(client.request("GET /session", UPGRADE, "").await.status, 101);
+    std::fs::remove_dir_all(folder).unwrap();
 }

@@ -105,7 +105,9 @@ async fn metrics_are_for_nodes_that_may_be_observed() {
 #[tokio::test]
 async fn a_gateway_that_is_up_is_healthy() {
     let service = Service::start().await;
-    let mut client = Client::connect(&service.host).await;
+    // A URL of the whole host may end in a slash.
+    let bound = service.gateway.listen("http://127.0.0.1:0/").await.unwrap();
+    let mut client = Client::connect(bound.rest()).await;
     let answer = client.request("GET /health", "", "").await;
     assert_eq!((answer.status, answer.text()), (200, "{\"status\":\"ok\"}"));
 }
@@ -171,6 +173,8 @@ async fn a_mounted_gateway_that_closes_leaves_open_requests_to_the_server_around
     assert!(service.gateway.close(Duration::ZERO).await, "nothing is cut");
     let mut other = Client::connect(&host).await;
     assert_eq!(other.request("POST /desk/ask/noted", "", "").await.status, 503);
+    let health = other.request("GET /health", "", "").await;
+    assert_eq!((health.status, health.text()), (503, "{\"status\":\"closing\"}"));
     assert_eq!(client.answer(false).await.unwrap().status, 504, "its own time ends the request");
     server.abort();
 }

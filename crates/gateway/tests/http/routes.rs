@@ -1,7 +1,7 @@
 //! Methods with routes of their own.
 
 use serde_json::{Value, json};
-use wigwag::Actor;
+use wigwag::{Actor, Message};
 
 use crate::client::Client;
 use crate::service::Service;
@@ -163,6 +163,13 @@ async fn a_text_in_path_and_query_is_taken_as_it_is() {
     }
 }
 
+/// A type with a field that has the name of the argument.
+#[derive(Message)]
+struct Shade {
+    shade: String,
+    size: u8,
+}
+
 struct Lamp;
 
 #[wigwag::actor]
@@ -177,9 +184,14 @@ impl Lamp {
         most
     }
 
-    #[wigwag(get = "/lamps/{id}")]
+    #[wigwag(get = "/lamps/{id}", post = "/lamps/{id}")]
     pub fn one(&self, id: String) -> String {
         id
+    }
+
+    #[wigwag(put = "/shades")]
+    pub fn cover(&self, shade: Shade) -> Shade {
+        shade
     }
 
     pub async fn stream(&self, most: Option<u32>, mut items: wigwag::Yield<Option<u32>>) {
@@ -215,6 +227,47 @@ async fn the_only_argument_of_a_query_has_its_name() {
         assert_eq!((answer.status, answer.code().as_str()), (400, "BadArguments"), "{line}");
         let said = answer.json()["detail"].to_string();
         assert!(said.contains(&detail.replace('"', "\\\"")), "{line}: {said}");
+    }
+}
+
+/// The object is the argument unless it has exactly the argument's name.
+#[tokio::test]
+async fn the_only_argument_may_have_a_field_of_its_own_name() {
+    let service = Service::start().await;
+    service.node.export("lamp", &Lamp.spawn()).unwrap();
+    let mut client = Client::connect(&service.host).await;
+    let shade = json!({"shade": "silk", "size": 7});
+    for line in ["PUT /shades", "POST /lamp/ask/cover"] {
+        for body in [shade.clone(), json!({"shade": shade})] {
+            let answer = client.request(line, "", &body.to_string()).await;
+            assert_eq!((answer.status, answer.json()), (200, shade.clone()), "{line} {body}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_route_whose_path_has_all_arguments_takes_no_others() {
+    let service = Service::start().await;
+    service.node.export("lamp", &Lamp.spawn()).unwrap();
+    let mut client = Client::connect(&service.host).await;
+    for (body, status) in
+        [("", 200), ("[]", 200), ("{}", 200), ("[1]", 400), ("1", 400), (r#"{"b": 1}"#, 400)]
+    {
+        let answer = client.request("POST /lamps/a", "", body).await;
+        assert_eq!(answer.status, status, "{body}: {}", answer.text());
+    }
+}
+
+/// A client remembers what its paths have led to.
+#[tokio::test]
+async fn methods_of_one_name_are_those_of_their_actors() {
+    let (service, mut client) = with_shelf().await;
+    service.node.export("lamp", &Lamp.spawn()).unwrap();
+    for _ in 0..2 {
+        for (line, reply) in [("GET /lamps/5", json!("5")), ("GET /shelves/5", json!(["5"]))] {
+            let answer = client.request(line, "", "").await;
+            assert_eq!((answer.status, answer.json()), (200, reply), "{line}");
+        }
     }
 }
 

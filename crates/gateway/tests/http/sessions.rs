@@ -12,6 +12,11 @@ use wigwag_gateway::{Gateway, GatewayOptions};
 use crate::client::Client;
 use crate::service::{Desk, Service};
 
+/// The headers of an upgrade to a session.
+pub(crate) const UPGRADE: &str = "upgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-version: 13\r\n\
+     sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\
+     sec-websocket-protocol: pair1.sp.nanomsg.org\r\n";
+
 #[tokio::test]
 async fn a_node_has_a_session_over_websocket() {
     let service = Service::start().await;
@@ -30,14 +35,11 @@ async fn a_session_has_the_identity_of_its_token() {
     let options = GatewayOptions::default().token("1234", "owner");
     let service = Service::with(NodeOptions::default().access(access), options).await;
     let mut client = Client::connect(&service.host).await;
-    let upgrade = "upgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-version: 13\r\n\
-                   sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\
-                   sec-websocket-protocol: pair1.sp.nanomsg.org\r\n";
     for line in ["GET /session", "GET /session?access_token=x", "POST /session"] {
-        assert_eq!(client.request(line, upgrade, "").await.status, 401, "{line}");
+        assert_eq!(client.request(line, UPGRADE, "").await.status, 401, "{line}");
     }
     let line = "GET /session?access_token=1234";
-    assert_eq!(client.request(line, upgrade, "").await.status, 101);
+    assert_eq!(client.request(line, UPGRADE, "").await.status, 101);
     let node = Node::new();
     let url = format!("ws://{}/session?access_token=1234/desk", service.host);
     let desk = node.actor::<Desk>(&url).await.unwrap();
@@ -88,6 +90,23 @@ async fn an_upgrade_that_is_none_is_refused() {
     let service = Service::with(NodeOptions::default(), options).await;
     let mut client = Client::connect(&service.host).await;
     assert_eq!(client.request("POST /session", "", "").await.status, 404);
+}
+
+#[tokio::test]
+async fn connections_of_sessions_are_counted_by_what_carries_them() {
+    let node = NodeOptions::default().observable(true);
+    let service = Service::with(node, GatewayOptions::default()).await;
+    let mut client = Client::connect(&service.host).await;
+    for _ in 0..2 {
+        assert_eq!(client.request("POST /session", "", "").await.status, 201);
+    }
+    let mut other = Client::connect(&service.host).await;
+    assert_eq!(other.request("GET /session", UPGRADE, "").await.status, 101);
+    let page = client.request("GET /metrics", "", "").await;
+    for counted in ["{carrier=\"websocket\"} 1\n", "{carrier=\"long_poll\"} 2\n"] {
+        let line = format!("wigwag_gateway_sessions_total{counted}");
+        assert!(page.text().contains(&line), "{line}{}", page.text());
+    }
 }
 
 #[tokio::test]
