@@ -238,7 +238,8 @@ async fn a_unix_socket_identifies_its_user() {
         assert_eq!(owner.mode() & 0o777, 0o600);
         let mut client = Client::on(UnixStream::connect(&path).await.unwrap());
         let caller = client.request("POST /desk/ask/caller", "", "").await;
-        assert!(caller.text().contains(&owner.uid().to_string()), "{name}: {}", caller.text());
+        let user = Principal::User(owner.uid()).to_string();
+        assert_eq!((caller.status, caller.json()), (200, user.into()), "{name}");
     }
     std::fs::remove_dir_all(folder).unwrap();
 }

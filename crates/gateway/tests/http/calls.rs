@@ -171,6 +171,8 @@ async fn missing_names_are_not_found() {
         assert_eq!((answer.status, answer.code().as_str()), (405, "MethodNotAllowed"), "{line}");
         assert_eq!(answer.headers["allow"], allowed);
     }
+    // HEAD asks for no more than GET does.
+    assert_eq!(client.request("HEAD /desk/tell/note", "", "").await.status, 405);
     // A method with a stream has an address of its own, and the others have none there.
     for line in ["POST /desk/ask/count", "GET /desk/stream/add"] {
         assert_eq!(client.request(line, "", "").await.status, 404, "{line}");
@@ -243,6 +245,7 @@ async fn head_is_answered_without_a_body() {
         let whole = client.request(&format!("GET {path}"), "", "").await;
         assert_eq!(answer.headers["content-length"], whole.body.len().to_string(), "{path}");
     }
+    assert_eq!(client.request("HEAD /orders?most=x", "", "").await.status, 400);
 }
 
 /// A client of HTTP/2 with an invalid preface would take an answer of HTTP/1 for broken frames.

@@ -119,7 +119,7 @@ async fn a_router_beside_the_actors_leaves_each_client_its_connection() {
     let owner = std::fs::metadata(&path).unwrap().uid();
     let mut user = Client::on(UnixStream::connect(&path).await.unwrap());
     let caller = user.request("POST /desk/ask/caller", "", "").await;
-    assert!(caller.text().contains(&owner.to_string()), "{}", caller.text());
+    assert_eq!(caller.json(), Principal::User(owner).to_string());
     let mut client = Client::connect(&service.host).await;
     client.send(b"GET /desk HTTP/1.1\r\nhost: evil.example\r\n\r\n").await;
     assert_eq!(client.answer(false).await.unwrap().code(), "WrongHost");

@@ -6,6 +6,7 @@ use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpSocket;
 use tokio::sync::Semaphore;
+use tokio::time::timeout;
 use wigwag::{Actor, ActorOptions, NodeOptions};
 use wigwag_gateway::GatewayOptions;
 
@@ -27,7 +28,7 @@ async fn a_full_mailbox_is_503_and_what_was_taken_is_answered() {
         let mut client = Client::connect(&service.host).await;
         client.send(b"POST /small/ask/hold HTTP/1.1\r\nhost: localhost\r\n\r\n").await;
         // Behind the first ones, a call is either held or refused; a tell that follows tells which.
-        let answer = tokio::time::timeout(Duration::from_millis(100), client.answer(false)).await;
+        let answer = timeout(Duration::from_millis(100), client.answer(false)).await;
         match answer {
             Ok(answer) => break answer.unwrap(),
             Err(_) => waiting.push(client),
@@ -58,7 +59,10 @@ async fn a_reply_that_does_not_come_is_504() {
     let service = Service::start().await;
     let mut client = Client::connect(&service.host).await;
     let header = "prefer: respond-async, wait=0\r\n";
-    assert_eq!(client.request("POST /desk/ask/wait", header, "").await.status, 504);
+    for line in ["POST /desk/ask/wait", "GET /waiting"] {
+        let answer = timeout(Duration::from_secs(20), client.request(line, header, "")).await;
+        assert_eq!(answer.expect("it waits no longer").status, 504, "{line}");
+    }
     assert_eq!(
         client.request("POST /desk/ask/add", "prefer: wait=9\r\n", "[1,2]").await.text(),
         "3"

@@ -145,6 +145,7 @@ impl Desk {
     }
 
     /// Never answers.
+    #[wigwag(get = "/waiting")]
     pub fn wait(&mut self, reply: Responder<u64>) {
         self.waiting.push(reply);
     }

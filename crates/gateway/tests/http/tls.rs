@@ -124,6 +124,13 @@ async fn http_2_works_without_tls_too() {
     let url = format!("http://{}/desk/ask/add", service.host);
     let output = curl(&["--http2-prior-knowledge", "-d", "[2,3]", &url]).await;
     assert_eq!(output, "5 2 200");
+    // A page of the same host, which HTTP/2 names by the authority.
+    for (origin, status) in [(&*service.host, "200"), ("evil.example", "403")] {
+        let origin = format!("origin: http://{origin}");
+        let url = format!("http://{}/desk", service.host);
+        let output = curl(&["--http2-prior-knowledge", "-H", &origin, &url]).await;
+        assert!(output.ends_with(&format!(" 2 {status}")), "{origin}: {output}");
+    }
     let url = format!("http://{}/desk/stream/count?end=2", service.host);
     let output = curl(&["--http2-prior-knowledge", &url]).await;
     assert_eq!(output, "data: 0\n\ndata: 1\n\nevent: end\ndata: null\n\n 2 200");
