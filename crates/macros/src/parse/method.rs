@@ -136,9 +136,11 @@ impl Method {
             None if is_async => Execution::Async,
             None => Execution::Plain,
         };
+        let is_stream = deferred.as_ref().is_some_and(|(_, later)| later.name == "Yield");
+        let names = arguments.iter().map(|one| &one.name);
         Method {
             former: former::read(attributes, &name, errors),
-            routes: route::read(attributes, arguments.iter().map(|one| &one.name), errors),
+            routes: route::read(attributes, names, is_stream, errors),
             variant: variant(&name, errors),
             comment: comment::read(attributes),
             attributes: kept(attributes, &["doc", "deprecated"]),
@@ -146,7 +148,7 @@ impl Method {
             execution,
             arguments,
             this,
-            is_stream: deferred.as_ref().is_some_and(|(_, later)| later.name == "Yield"),
+            is_stream,
             deferred: deferred.map(|(at, _)| at),
             reply,
             reply_span,
