@@ -221,6 +221,18 @@ test("a channel that is given up before its ATTACH is never attached", () => {
   assert.deepEqual([attached, of(peer.frames, Frame.DETACH).length], [["a", "c"], 0]);
 });
 
+// Until it is told, the peer keeps its part of a channel that it has ended.
+test("DETACH follows the end of a channel by the peer, and not one that it answers", () => {
+  const peer = new Peer().open();
+  const [ended, released] = [peer.channel(), peer.channel()];
+  peer.send([Frame.DETACHED, ended.number, Code.ActorStopped, 0]);
+  peer.session.outbound.detach(ended);
+  peer.session.outbound.detach(released);
+  peer.send([Frame.DETACHED, released.number, Code.Ok, 0]);
+  const detached = of(peer.frames, Frame.DETACH).map(({ fields }) => fields.number(0));
+  assert.deepEqual(detached, [ended.number, released.number]);
+});
+
 test("items free their window, and ITEM_CREDIT goes at half of it and again after a cut", () => {
   const peer = new Peer().open();
   const call = peer.call(peer.channel(), "stream", { window: 8 });

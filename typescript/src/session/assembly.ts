@@ -31,7 +31,7 @@ export class Assembly {
     const [source, type, total] = [fields.number(0), fields.number(1), fields.number(2)];
     const isCall = type === Frame.TELL || type === Frame.ASK || type === Frame.CALL_X;
     if (source === 0 ? type !== Frame.REPLY : !isCall) {
-      throw new Broken(Code.Protocol, "parts are those of a call or a reply");
+      throw new Broken(Code.Protocol, "parts are of a call or a reply");
     }
     if (total > messageMax) throw new Broken(Code.LimitExceeded, "a message is within message_max");
     if (this.#messages.has(source)) throw new Broken(Code.Protocol, "a source has one message");

@@ -135,7 +135,7 @@ export class Outbound {
     for (const channel of this.#channels) {
       // Calls that wait are in front of DETACH in the order of the caller.
       const isDone = channel?.state === "detaching" && channel.calls.length === 0;
-      if (!isDone || channel.end !== undefined || this.long.has(channel)) continue;
+      if (!isDone || channel.end || this.long.has(channel)) continue;
       channel.end = { code: Local.Released, text: RELEASED };
       this.context.publish(frame(Frame.DETACH, channel.number));
     }
@@ -226,7 +226,7 @@ export class Outbound {
 
   attached(fields: Fields): void {
     const channel = this.#channels[fields.number(0)];
-    if (channel === undefined) return;
+    if (!channel) return;
     // The limit of a channel that was given back at once is of use to the calls that wait on it.
     channel.raise(fields.number(1));
     this.#attaching.delete(channel);
@@ -238,10 +238,12 @@ export class Outbound {
 
   detached(fields: Fields): void {
     const channel = this.#channels[fields.number(0)];
-    if (channel === undefined) return;
+    if (!channel) return;
     this.#attaching.delete(channel);
     this.#channels[channel.number] = undefined;
     this.needs.delete(channel.number);
+    // The peer keeps its part of a channel that it has ended until it is told that nobody calls there any more.
+    if (!channel.end) this.context.publish(frame(Frame.DETACH, channel.number));
     const reason = fields.behind.isEmpty ? EMPTY : fields.behind.sized();
     const end = channel.end ?? { code: fields.number(1), text: reason.length > 1 ? line(reason.subarray(1)) : "" };
     const long = this.long.ended(channel);
@@ -257,13 +259,13 @@ export class Outbound {
 
   revoke(fields: Fields): void {
     const channel = this.#channels[fields.number(0)];
-    if (channel === undefined) return;
+    if (!channel) return;
     this.context.publish(frame(Frame.REVOKED, channel.number, channel.revoke(fields.number(1))));
   }
 
   rejected(fields: Fields): void {
     const channel = this.#channels[fields.number(0)];
-    if (channel === undefined) return;
+    if (!channel) return;
     const [method, tells, code] = [fields.number(1), fields.number(2), fields.number(3)];
     this.context.events.push({ kind: "rejected", channel, method, tells, code, text: line(fields.bytes(4)) });
   }
@@ -313,7 +315,7 @@ export class Outbound {
   resumed(): void {
     for (const channel of this.#channels) {
       const call = channel?.calls[0];
-      if (channel === undefined || call === undefined) continue;
+      if (!channel || !call) continue;
       const units = unitsOf(encoded(call)[1].length);
       if (!channel.mayUse(units)) this.#need(channel, units);
     }
@@ -330,7 +332,7 @@ export class Outbound {
       this.#fail(call, isUnsent ? Local.NotDelivered : Local.Unknown, why);
     }
     for (const channel of [...this.#channels, ...this.#waiting]) {
-      if (channel === undefined) continue;
+      if (!channel) continue;
       const long = this.long.ended(channel);
       if (long?.kind === "tell") this.#fail(long, Local.NotDelivered, why);
       this.fail(channel, Local.NotDelivered, why);

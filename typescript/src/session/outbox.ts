@@ -97,7 +97,7 @@ export class Outbox {
   /** Goes on over a new connection, whose peer expects the frame `theirs` next. */
   resumed(theirs: number): void {
     if (theirs < this.acked) {
-      throw new Broken(Code.Protocol, "a resumption is behind what was acknowledged");
+      throw new Broken(Code.Protocol, "a resumption is behind an ack");
     }
     this.acknowledged(theirs);
     this.written = theirs;

@@ -213,7 +213,7 @@ export class Session implements SessionContext {
     this.#now = now;
     if (this.#state === "ended") return;
     if (now >= this.#giveUpAt) {
-      this.closed(Local.Lost, "the node has kept the session no longer");
+      this.closed(Local.Lost, "the node no longer keeps the session");
     } else if (this.#state === "opening" && now >= this.#openingEnds) {
       this.#cut("not opened within 5 s");
     } else if (this.#state === "open" && this.#heartbeat!.isPeerSilent(now)) {

@@ -150,7 +150,7 @@ export class Converter {
   }
 }
 
-const UNSENT = "cannot be sent; `reference` makes a value of an object or a function, `items` of a stream";
+const UNSENT = "cannot be sent; `reference` makes a value of an object or function, `items` of a stream";
 
 /** An object with these entries; `__proto__` is a name like any other. */
 function record(entries: readonly (readonly [unknown, unknown])[]): Record<string, unknown> {
