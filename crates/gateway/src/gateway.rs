@@ -19,7 +19,7 @@ use crate::client::call::FormsTable;
 use crate::counters::Counters;
 use crate::error::GatewayError;
 use crate::http::body::Body;
-use crate::limits::{BODIES_BYTES_MAX, CONNECTIONS_MAX};
+use crate::limits::{BODIES_BYTES_MAX, CONNECTIONS_MAX, CUT_TIME};
 use crate::options::GatewayOptions;
 use crate::request::Arrived;
 use crate::routes::Routes;
@@ -148,7 +148,9 @@ impl Gateway {
 
     /// Closes the gateway: accepts no connection and begins no request, answers those that have begun
     /// for at most `limit`, and cuts what is left. Streams end with an error that says so. True if
-    /// nothing had to be cut. Of several calls the first whose time is over cuts for all.
+    /// nothing had to be cut. Of several calls the first whose time is over cuts for all. If the runtime
+    /// on which the gateway listens stands still, this takes a second longer than `limit`, and what is
+    /// left ends when the runtime goes on.
     ///
     /// A session over WebSocket is one of the node since its upgrade, and goes on until that is
     /// [closed](wigwag::Node::close). One over long poll loses its carrier.
@@ -165,7 +167,8 @@ impl Gateway {
             servers.cut();
         }
         progress.advance(Stage::Closed);
-        servers.end().await;
+        // They end at once, unless the runtime that they are on stands still.
+        let _ = tokio::time::timeout(CUT_TIME, servers.end()).await;
         !servers.were_cut()
     }
 }

@@ -97,3 +97,7 @@ pub const CARRIER_IDLE_MAX: Duration = Duration::from_secs(30);
 
 /// Bytes of a token.
 pub const TOKEN_BYTES_MAX: usize = 1024;
+
+/// How long the close of a gateway waits for connections that it has cut: far longer than a runtime that
+/// runs needs for that.
+pub const CUT_TIME: Duration = Duration::from_secs(1);

@@ -7,7 +7,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use tokio::net::TcpStream;
-use tokio::runtime::Handle;
+use tokio::runtime::{Builder, Handle};
 use tokio::sync::Semaphore;
 use wigwag::{Node, NodeOptions};
 use wigwag_gateway::{Gateway, GatewayError, GatewayOptions};
@@ -75,6 +75,20 @@ async fn a_gateway_that_is_gone_leaves_nothing_of_its_sessions_at_the_node() {
     };
     let ended = tokio::time::timeout(Duration::from_secs(20), ends).await;
     assert!(ended.is_ok(), "{} tasks are left", tasks() - before);
+}
+
+/// As where a thread that runs it is blocked, and another one closes the gateway.
+#[test]
+fn a_gateway_closes_in_time_although_the_runtime_where_it_listens_stands_still() {
+    let [there, here] =
+        [(); 2].map(|()| Builder::new_current_thread().enable_all().build().unwrap());
+    let service = there.block_on(Service::start());
+    let closing = service.gateway.close(Duration::from_millis(10));
+    let in_time = async { tokio::time::timeout(Duration::from_secs(20), closing).await };
+    assert_eq!(here.block_on(in_time), Ok(false));
+    // It ends as soon as its runtime goes on.
+    assert!(!there.block_on(service.gateway.close(Duration::from_secs(20))));
+    assert!(std::net::TcpStream::connect(&service.host).is_err());
 }
 
 /// The request of a desk that is held, which has begun, and its gateway.
