@@ -88,8 +88,8 @@ async fn a_carrier_takes_as_many_bytes_as_it_may_and_no_more() {
         let opened = client.request("POST /session", "", "").await.json();
         let line = format!("POST /session/{}?at=0", opened["id"].as_str().unwrap());
         // The beginning of one message that is as long.
-        let head = format!("\0SP\0\0\u{11}\0\0\0\0\0\0\0\u{4}\0\0");
-        let body = head + &"x".repeat(bytes - 16);
+        let head = "\0SP\0\0\u{11}\0\0\0\0\0\0\0\u{4}\0\0";
+        let body = head.to_owned() + &"x".repeat(bytes - 16);
         let answer = client.request(&line, "", &body).await;
         assert_eq!(answer.status, status, "{bytes}: {}", answer.text());
     }

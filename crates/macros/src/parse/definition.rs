@@ -65,6 +65,7 @@ impl Definition {
         errors: &mut Errors,
     ) -> Definition {
         check_variants(&methods, errors);
+        check_routes(&methods, errors);
         let made =
             |end: &str| Ident::new(&format!("{}{end}", name.unraw()), call_site_at(name.span()));
         let (message, reference) = (made("Message"), made("Ref"));
@@ -185,8 +186,41 @@ fn check_variants(methods: &[Method], errors: &mut Errors) {
     }
 }
 
+/// A route is answered with one reply, which a stream does not have.
+fn check_routes(methods: &[Method], errors: &mut Errors) {
+    for method in methods.iter().filter(|one| one.is_stream && !one.routes.is_empty()) {
+        errors.add(
+            &method.name,
+            format!(
+                "a route is answered with one reply, and `{}` sends a stream: remove the route; a \
+                 gateway has the stream at /{{actor}}/stream/{{method}}",
+                method.name
+            ),
+        );
+    }
+}
+
 /// Names for the arguments of `method` where generated code destructures them.
 pub(crate) fn locals(method: &Method) -> Vec<Ident> {
     let count = method.arguments.len();
     (0..count).map(|at| local(&format!("argument_{at}"))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_method_that_sends_a_stream_has_no_route() {
+        for (route, is_refused) in [(quote!(#[wigwag(get = "/a")]), true), (quote!(), false)] {
+            let block = quote! {
+                impl Shop {
+                    #route
+                    pub fn items(&self, items: wigwag::Yield<u8>) {}
+                }
+            };
+            let expanded = crate::actor::expand(TokenStream::new(), block).to_string();
+            assert_eq!(expanded.contains("`items` sends a stream"), is_refused, "{expanded}");
+        }
+    }
 }

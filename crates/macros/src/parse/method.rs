@@ -136,11 +136,9 @@ impl Method {
             None if is_async => Execution::Async,
             None => Execution::Plain,
         };
-        let is_stream = deferred.as_ref().is_some_and(|(_, later)| later.name == "Yield");
-        let names = arguments.iter().map(|one| &one.name);
         Method {
             former: former::read(attributes, &name, errors),
-            routes: route::read(attributes, names, is_stream, errors),
+            routes: route::read(attributes, arguments.iter().map(|one| &one.name), errors),
             variant: variant(&name, errors),
             comment: comment::read(attributes),
             attributes: kept(attributes, &["doc", "deprecated"]),
@@ -148,7 +146,7 @@ impl Method {
             execution,
             arguments,
             this,
-            is_stream,
+            is_stream: deferred.as_ref().is_some_and(|(_, later)| later.name == "Yield"),
             deferred: deferred.map(|(at, _)| at),
             reply,
             reply_span,

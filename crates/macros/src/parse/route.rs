@@ -17,10 +17,6 @@ const VERBS: [(&str, &str); 5] =
 /// Bytes of a path: far below what servers accept.
 const PATH_BYTES_MAX: usize = 512;
 
-const STREAM_REFUSED: &str = "a route is answered with one reply, and this method sends a stream: \
-                              remove the route; a gateway has the stream at \
-                              /{actor}/stream/{method}";
-
 /// A route of a method.
 pub(crate) struct Route {
     verb: &'static str,
@@ -31,17 +27,12 @@ pub(crate) struct Route {
 pub(crate) fn read<'a>(
     attributes: &[Attribute],
     arguments: impl Iterator<Item = &'a Ident> + Clone,
-    is_stream: bool,
     errors: &mut Errors,
 ) -> Vec<Route> {
     const USAGE: &str = "#[wigwag(get = \"/orders/{id}\")] takes a verb (get, post, put, patch or \
                          delete) and a path as a text";
     let mut routes: Vec<Route> = Vec::new();
     for attribute in attributes.iter().filter(|one| is_route(one)) {
-        if is_stream {
-            errors.add(attribute, STREAM_REFUSED);
-            continue;
-        }
         type Pairs = Punctuated<MetaNameValue, Token![,]>;
         let Ok(pairs) = attribute.parse_args_with(Pairs::parse_terminated) else {
             errors.add(attribute, USAGE);
@@ -142,10 +133,10 @@ mod tests {
     use super::*;
 
     /// The routes that `attributes` give a method with the arguments `id` and `r#type`, and the errors.
-    fn routes(attributes: &[Attribute], is_stream: bool) -> (Vec<(&'static str, String)>, String) {
+    fn routes(attributes: &[Attribute]) -> (Vec<(&'static str, String)>, String) {
         let mut errors = Errors::default();
         let arguments = [format_ident!("id"), format_ident!("r#type")];
-        let routes = read(attributes, arguments.iter(), is_stream, &mut errors);
+        let routes = read(attributes, arguments.iter(), &mut errors);
         let errors = errors.finish().map(|errors| errors.to_string()).unwrap_or_default();
         (routes.into_iter().map(|Route { verb, path }| (verb, path)).collect(), errors)
     }
@@ -157,7 +148,7 @@ mod tests {
             parse_quote!(#[inline]),
             parse_quote!(#[wigwag(post = "/-._~a1", patch = "/{type}/{id}", delete = "/{id}/")]),
         ];
-        let (found, errors) = routes(&attributes, false);
+        let (found, errors) = routes(&attributes);
         assert_eq!(errors, "");
         let expected = [
             ("GET", "/"),
@@ -173,7 +164,7 @@ mod tests {
     fn malformed_routes_are_refused() {
         let long = format!("/{}", "x".repeat(PATH_BYTES_MAX));
         let longest = long[..PATH_BYTES_MAX].to_owned();
-        assert_eq!(routes(&[parse_quote!(#[wigwag(get = #longest)])], false).1, "");
+        assert_eq!(routes(&[parse_quote!(#[wigwag(get = #longest)])]).1, "");
         let cases: [(Attribute, &str); 12] = [
             (parse_quote!(#[wigwag]), "takes a verb"),
             (parse_quote!(#[wigwag(get)]), "takes a verb"),
@@ -190,15 +181,8 @@ mod tests {
         ];
         for (attribute, error) in cases {
             let text = quote!(#attribute).to_string();
-            let (_, errors) = routes(&[attribute], false);
+            let (_, errors) = routes(&[attribute]);
             assert!(errors.contains(error), "{text}: {errors}");
         }
-    }
-
-    #[test]
-    fn a_method_that_sends_a_stream_has_no_route() {
-        let (found, errors) = routes(&[parse_quote!(#[wigwag(get = "/a")])], true);
-        assert!(found.is_empty() && errors.contains("this method sends a stream"), "{errors}");
-        assert_eq!(routes(&[], true).1, "");
     }
 }
