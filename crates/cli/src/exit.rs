@@ -225,6 +225,23 @@ mod tests {
     }
 
     #[test]
+    fn a_failed_socket_has_the_exit_code_of_its_reason() {
+        use SocketErrorKind as K;
+        for (code, kind) in [
+            (1, K::WrongDirection),
+            (3, K::NoPeer { last: None }),
+            (4, K::Full),
+            (4, K::TimedOut(SOME_TIME)),
+            (4, K::RequestLost),
+            (4, K::SurveyOver),
+            (8, K::RequestRefused { bytes: 1 }),
+        ] {
+            let failed = Failed::from(SocketError { at: "REQ".to_owned(), kind });
+            assert_eq!(failed.code as u8, code, "{failed}");
+        }
+    }
+
+    #[test]
     fn a_failed_connection_has_the_exit_code_of_its_reason() {
         for (code, kind) in [
             (2, NetErrorKind::UnknownScheme),

@@ -187,3 +187,24 @@ impl<'a> Setting<'a> {
         Failed::with_hint(Code::Usage, &what, &at, &format!("unset {}", self.variable))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The options that set what is sent or executed, where to, and how it is answered.
+    const WITHOUT: [&str; 8] =
+        ["and-listen", "and-dial", "data", "file", "whole", "exec", "echo", "pair"];
+
+    #[test]
+    fn every_other_option_of_a_socket_command_has_a_variable() {
+        let command = Arguments::command();
+        let longs = COMMANDS.iter().flat_map(|name| {
+            let of = command.find_subcommand(name).expect("there is such a command");
+            of.get_arguments().filter_map(Arg::get_long).collect::<Vec<_>>()
+        });
+        let missing: Vec<&str> =
+            longs.filter(|long| !OPTIONS.contains(long) && !WITHOUT.contains(long)).collect();
+        assert_eq!(missing, [""; 0]);
+    }
+}

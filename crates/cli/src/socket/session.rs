@@ -345,3 +345,21 @@ async fn report_drops(socket: &Socket, log: &EventLog) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_that_was_late_is_not_made_up_for() {
+        let interval = Duration::from_secs(1);
+        let late = Instant::now() - 5 * interval;
+        let mut pacer = Pacer { interval: Some(interval), due: Some(late) };
+        let now = Instant::now();
+        pacer.advance();
+        assert!(pacer.due >= Some(now), "the next one is due now, and no other one was");
+        pacer.due = Some(now);
+        pacer.advance();
+        assert_eq!(pacer.due, Some(now + interval));
+    }
+}

@@ -218,6 +218,14 @@ mod tests {
     }
 
     #[test]
+    fn the_exit_code_is_that_of_the_first_error() {
+        let mut tally = Tally::new(Role::Rep);
+        tally.record_error(Code::NoAnswer);
+        tally.record_error(Code::Internal);
+        assert_eq!(tally.code(&Statistics::default()), Code::NoAnswer);
+    }
+
+    #[test]
     fn a_message_that_a_peer_refuses_is_an_error_and_a_request_is_counted_by_its_call() {
         let mut statistics = Statistics::default();
         statistics.pipes_refused_by_length = 1;

@@ -85,6 +85,15 @@ fn an_echo_is_measured_and_every_reply_is_verified() {
     assert!(found["rate"]["overall"].as_f64() > Some(0.0));
 }
 
+/// A socket refuses messages above 1 MiB unless it is told otherwise.
+#[test]
+fn long_messages_are_measured_too() {
+    let words = ["rep", "tcp://127.0.0.1:0", "--echo", "--receive-limit", "4m"];
+    let (_rep, at) = Running::listening(&words, b"");
+    let said = run(["bench", "latency", &at, "--size", "2m", "--count", "3"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+}
+
 #[test]
 fn a_timed_run_has_whole_seconds() {
     let (_rep, at) = Running::listening(&["rep", "tcp://127.0.0.1:0", "--echo"], b"");

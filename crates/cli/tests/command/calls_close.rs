@@ -46,6 +46,10 @@ impl Desk {
         drop(answer);
     }
 
+    pub fn hear(&mut self, words: String) {
+        drop(words);
+    }
+
     pub fn refuse(&mut self, answer: Responder<u64>) {
         answer.fail(7, "no more today");
     }
@@ -142,6 +146,50 @@ fn pass(mut from: TcpStream, mut to: TcpStream, deaf: &AtomicBool) {
         }
     }
     let _ = to.shutdown(Shutdown::Write);
+}
+
+/// Relays one connection to `place`, up to the bytes that hold [`MARK`]. Those are passed on after this
+/// time, or, without one, go nowhere with all that follow.
+fn late_relay(place: String, late: Option<Duration>) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = format!("tcp://{}", listener.local_addr().expect("bound"));
+    thread::spawn(move || {
+        let (mut dialer, _) = listener.accept().expect("the command dials");
+        let mut node = TcpStream::connect(place).expect("the node listens");
+        let twins = (dialer.try_clone().expect("a twin"), node.try_clone().expect("a twin"));
+        thread::spawn(move || pass(twins.1, twins.0, &AtomicBool::new(false)));
+        let (mut bytes, mut is_deaf) = ([0; 4096], false);
+        while let Ok(count @ 1..) = dialer.read(&mut bytes) {
+            if bytes[..count].windows(MARK.len()).any(|some| some == MARK.as_bytes()) {
+                is_deaf = late.is_none();
+                thread::sleep(late.unwrap_or_default());
+            }
+            if !is_deaf && node.write_all(&bytes[..count]).is_err() {
+                break;
+            }
+        }
+    });
+    address
+}
+
+/// The argument of a call that a relay looks for.
+const MARK: &str = "the mark of this call";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_tell_waits_for_the_confirmation_of_the_peer_until_its_deadline() {
+    let node = Node::new();
+    node.export("desk", &Desk::default().spawn()).expect("the name is free");
+    let bound = node.listen("tcp://127.0.0.1:0").await.expect("a free port").to_string();
+    let place = bound.strip_prefix("tcp://").expect("tcp").to_owned();
+    // Longer than a command waits that has its reply.
+    let late = late_relay(place.clone(), Some(Duration::from_millis(1500)));
+    for (relay, deadline, code) in [(late, "20s", 0), (late_relay(place, None), "700ms", 4)] {
+        let target = format!("{relay}/desk");
+        let telling = move || run(["tell", &target, "hear", MARK, "--deadline", deadline]);
+        let said = tokio::task::spawn_blocking(telling).await.expect("it ends");
+        assert_eq!(said.code, Some(code), "{said:?}");
+        assert_eq!(said.err.contains("did not confirm the message"), code == 4, "{said:?}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]

@@ -53,6 +53,14 @@ impl Shop {
     }
 }
 
+struct Writer;
+
+#[doc = "Clears \u{1b}[2J the screen."]
+#[wigwag::actor]
+impl Writer {
+    pub fn clear(&self) {}
+}
+
 /// Runs the command beside the node of a test.
 async fn said(words: &[&str]) -> Said {
     let words: Vec<String> = words.iter().map(|word| word.to_string()).collect();
@@ -155,6 +163,10 @@ async fn without_a_name_the_actors_of_the_node_are_listed() {
     let document: Value = serde_json::from_str(&listed.out).unwrap();
     let expected = json!({"actors": [{"name": "shop", "type": "Shop", "comment": "Sells items."}]});
     assert_eq!(document, expected);
+    node.export("writer", &Writer.spawn()).expect("the name is free");
+    let listed = said(&["describe", &bound]).await;
+    let line = "  writer  Writer  Clears \u{fffd}[2J the screen.\n";
+    assert!(listed.out.ends_with(line), "{listed:?}");
     let refused = said(&["describe", &bound, "--asyncapi"]).await;
     assert_eq!(refused.code, Some(2), "{refused:?}");
     assert!(refused.err.contains("names no actor") && refused.err.contains("hint:"));

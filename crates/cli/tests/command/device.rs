@@ -85,6 +85,44 @@ fn pushed_and_published_messages_are_forwarded() {
 }
 
 #[test]
+fn surveys_and_both_versions_of_pair_are_forwarded_in_both_directions() {
+    let (surveys, first, second) = device("survey");
+    let _respond = Running::start(&["respond", "--dial", &second, "me"], b"");
+    surveys.until_err("connected");
+    assert_eq!(run(["survey", &first, "who?"]).out, "me\n");
+    for (pair, version) in [("pair", &[][..]), ("pair0", &["--v0"])] {
+        let (joined, first, second) = device(pair);
+        let words = [&["pair", &second, "--echo", "--count", "1"][..], version].concat();
+        let echo = Running::start(&words, b"");
+        joined.until_err("connected");
+        let words = [&["pair", &first, "hi", "--count", "1"][..], version].concat();
+        assert_eq!(run(words).out, "hi\n", "{pair}");
+        assert_eq!(echo.end().code, Some(0), "{pair}");
+    }
+}
+
+#[test]
+fn a_device_dials_both_addresses_on_request() {
+    let (pull, second) = Running::listening(&["pull", "tcp://127.0.0.1:0", "--count", "1"], b"");
+    let words = ["push", "--listen", "tcp://127.0.0.1:0", "x"];
+    let (_push, first) = Running::listening(&words, b"");
+    let words = ["device", &first, &second, "--pair", "pushpull", "--dial", "-v"];
+    let device = Running::start(&words, b"");
+    assert_eq!(pull.end().out, "x\n");
+    assert!(!device.interrupt().err.contains("listening"));
+}
+
+#[test]
+fn a_star_is_no_bus() {
+    let (device, at) =
+        Running::listening(&["device", "tcp://127.0.0.1:0", "--pair", "star", "-v"], b"");
+    let receiver = Running::start(&["star", &at, "--count", "1"], b"");
+    device.until_err("connected");
+    assert_eq!(run(["star", &at, "hi", "--count", "0"]).code, Some(0));
+    assert_eq!(receiver.end().out, "hi\n");
+}
+
+#[test]
 fn a_device_with_one_address_forwards_among_its_own_peers() {
     let (device, at) =
         Running::listening(&["device", "tcp://127.0.0.1:0", "--pair", "bus", "-v"], b"");

@@ -6,6 +6,8 @@ mod serve;
 mod sockets;
 mod socket_ends;
 mod socket_errors;
+mod deadlines;
+mod exec;
 mod device;
 mod variables;
 mod bench;

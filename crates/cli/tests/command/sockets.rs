@@ -159,6 +159,8 @@ fn a_publisher_waits_for_its_subscriber_which_filters_topics() {
     let ended = publisher.end();
     assert_eq!((ended.code, ended.out.as_str()), (Some(0), ""), "{ended:?}");
     assert!(ended.err.contains("3 messages sent · 0 errors · 1 peer"), "{ended:?}");
+    let (_publisher, at) = Running::listening(&["pub", "tcp://127.0.0.1:0"], b"a1\nb1\nc1\na2\n");
+    ok(&run(["sub", &at, "a", "c", "--count", "3", "-q"]), "a1\nc1\na2\n");
 }
 
 #[test]

@@ -109,6 +109,31 @@ fn an_authority_and_its_certificates_are_written_once_and_keys_are_private() {
 }
 
 #[test]
+fn a_name_of_a_certificate_does_not_replace_the_authority() {
+    let folder = Folder::new("authority");
+    let before = fs::read(folder.file("ca.key")).expect("a key");
+    failed(&folder.cert(&["issue", "--force", "ca"]), 2, "the names of the authority's", "");
+    assert_eq!(fs::read(folder.file("ca.key")).expect("a key"), before);
+    // A key alone is not replaced either, nor in the way of what a command that was cut has left.
+    fs::remove_file(folder.file("localhost.pem")).expect("it was there");
+    failed(&folder.cert(&["issue", "localhost"]), 2, "is there already", "--force");
+    fs::write(folder.file("localhost.key.new"), "half of a ke").expect("a file");
+    let issued = folder.cert(&["issue", "localhost", "--force"]);
+    assert_eq!(issued.code, Some(0), "{issued:?}");
+    assert!(!fs::exists(folder.file("localhost.key.new")).expect("a folder"));
+}
+
+#[test]
+fn a_certificate_is_valid_for_as_many_days_as_were_asked_for() {
+    let folder = Folder::new("days");
+    let day = |days| (time::OffsetDateTime::now_utc() + time::Duration::days(days)).date();
+    let first = day(30);
+    let issued = folder.cert(&["issue", "a.example", "--days", "30"]);
+    let said = |date: time::Date| issued.out.contains(&format!("valid until {date} for"));
+    assert!(said(first) || said(day(30)), "{issued:?}");
+}
+
+#[test]
 fn the_commands_for_a_certificate_with_a_wildcard_dial_a_name_that_it_covers() {
     let folder = Folder::empty("wildcard");
     assert_eq!(folder.cert(&["new-ca"]).code, Some(0));
@@ -178,6 +203,13 @@ fn wrong_options_are_refused_before_anything_is_dialled() {
     failed(&bare, 2, "needs a certificate", "wigwag cert issue");
     let missing = run(["req", "tls+tcp://127.0.0.1:9", "hi", "--tls-ca", "/no/such/file"]);
     failed(&missing, 2, "/no/such/file cannot be read", "");
+    let list = ["--tls-crl", "/no/such/list"];
+    let dialling = ["req", "tls+tcp://127.0.0.1:9", "hi", "--tls-ca", &folder.file("ca.pem")];
+    failed(&run([&dialling, &list[..]].concat()), 2, "/no/such/list cannot be read", "");
+    let (client_ca, identity) = (folder.file("ca.pem"), folder.identity());
+    let mut listening = vec!["rep", "tls+tcp://127.0.0.1:0", "--echo"];
+    listening.extend(["--tls-client-ca", &client_ca].into_iter().chain(list));
+    failed(&run_with(&listening, &identity), 2, "/no/such/list cannot be read", "");
     let lone = run(["req", "tls+tcp://127.0.0.1:9", "hi", "--tls-cert", &folder.file("ca.pem")]);
     assert_eq!(lone.code, Some(2), "a certificate needs its key: {lone:?}");
     let ca = folder.file("ca.pem");

@@ -253,6 +253,27 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_process_that_a_command_leaves_in_the_background_keeps_running() {
+        let file = std::env::temp_dir().join(format!("wigwag-background-{}", std::process::id()));
+        let command = format!("(sleep 0.3; touch {}) > /dev/null & echo hi", file.display());
+        assert_eq!(run(&command, b"").await.unwrap(), "hi");
+        for _ in 0..1_000 {
+            if std::fs::remove_file(&file).is_ok() {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        panic!("the process has ended before its time");
+    }
+
+    #[tokio::test]
+    async fn a_reply_that_is_too_long_is_no_reply() {
+        let command = format!("head -c {} /dev/zero", REPLY_BYTES_MAX + 1);
+        let failed = run(&command, b"").await.unwrap_err();
+        assert!(failed.contains("printed more than"), "{failed}");
+    }
+
+    #[tokio::test]
     async fn the_final_line_end_is_kept_on_request() {
         let exec = Exec::new("echo hi", None, true);
         let info = MessageInfo { sequence: 1, peer: None };
