@@ -16,6 +16,7 @@ mod silent;
 mod waits;
 mod ties;
 mod items;
+mod references;
 
 use std::time::Duration;
 

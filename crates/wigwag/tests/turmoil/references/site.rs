@@ -1,0 +1,131 @@
+//! A host with its node and its driver, and what must be left of it at the end: nothing.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::sleep;
+use wigwag::session::SessionChange;
+use wigwag::{Node, NodeOptions};
+
+use super::desk::spawn_exported;
+use super::driver::Driver;
+use super::world::{CLEAR, World};
+use crate::stage::{Draws, Outcome, PORT, place};
+
+pub(crate) const NAMES: [&str; 4] = ["alpha", "beta", "gamma", "delta"];
+/// Hosts whose nodes listen. That of the last host dials the first one, and is called through it.
+const LISTENING: usize = 3;
+/// How long sessions are kept where hosts crash.
+const KEPT: Duration = Duration::from_secs(5);
+
+pub(crate) struct Site {
+    pub(crate) index: usize,
+    pub(crate) world: Arc<World>,
+    pub(crate) seed: u64,
+}
+
+impl Site {
+    /// One life of the host.
+    pub(crate) async fn run(self) -> Outcome {
+        let Site { index, world, seed } = self;
+        let mut draws = Draws(seed * 1000 + index as u64);
+        {
+            let mut state = world.state();
+            (state.idle[index], state.clean[index]) = (false, false);
+        }
+        let options = NodeOptions::default().name(NAMES[index]);
+        let options = options.dial_references(draws.between(0, 3) > 0);
+        let options = options.relay_references(draws.between(0, 7) > 0);
+        let node = Node::with(match world.loses_sessions() {
+            true => options.keep_sessions(KEPT),
+            false => options,
+        });
+        // Spinning for answers costs real time, in which the simulation does not advance.
+        node.watch_answers(Duration::ZERO);
+        judge_ends(&world, &node);
+        let (exported, desk) = spawn_exported(&world, index);
+        node.export("desk", &desk)?;
+        drop(desk);
+        if index < LISTENING {
+            node.listen(&format!("turmoil://{}:{PORT}", NAMES[index])).await?;
+        }
+        let known = if index < LISTENING { 0..LISTENING } else { 0..1 };
+        let others = known.filter(|one| *one != index);
+        let addresses = others.map(|one| place(NAMES[one], "desk")).collect();
+        // By then all hosts listen.
+        sleep(Duration::from_millis(100)).await;
+        let mut driver = Driver::new((&world, index, &node), addresses, draws);
+        driver.run().await;
+        world.state().idle[index] = true;
+        until(&world, |phase| phase == CLEAR).await;
+        drop(driver);
+        loop {
+            clear(&world, index);
+            look(&world, (index, exported), &node);
+            sleep(Duration::from_millis(50)).await;
+        }
+    }
+}
+
+async fn until(world: &World, is_so: impl Fn(u64) -> bool) {
+    while !is_so(world.phase()) {
+        sleep(Duration::from_millis(10)).await;
+    }
+}
+
+/// No session ends but with a host, and none because a peer has broken a rule.
+fn judge_ends(world: &Arc<World>, node: &Node) {
+    let (world, mut events) = (world.clone(), node.session_events());
+    tokio::spawn(async move {
+        while let Some(event) = events.next().await {
+            if let SessionChange::Ended { why, .. } = event.what
+                && (!world.loses_sessions() || why.contains("rule"))
+            {
+                world.wrong(format!("a session with {} has ended: {why}", event.peer));
+            }
+        }
+    });
+}
+
+/// Has the actors of a host let go all references.
+fn clear(world: &World, index: usize) {
+    let held: Vec<_> = {
+        let state = world.state();
+        let here = state.actors.iter().filter(|actor| actor.node == index);
+        here.flat_map(|actor| [actor.held.clone(), actor.watched.clone()]).collect()
+    };
+    for held in held {
+        let gone = std::mem::take(&mut *held.lock().unwrap());
+        // An actor that ends with it takes the lock of the world.
+        drop(gone);
+    }
+}
+
+/// Notes what is left of the references on a host.
+fn look(world: &World, host: (usize, u64), node: &Node) {
+    let left = left(world, host, node);
+    let mut state = world.state();
+    state.clean[host.0] = left.is_empty();
+    state.left.insert(NAMES[host.0], left);
+}
+
+/// The actors that live, and what peers hold.
+fn left(world: &World, (index, exported): (usize, u64), node: &Node) -> Vec<String> {
+    let mut left = Vec::new();
+    for (id, actor) in (0..).zip(&world.state().actors) {
+        if actor.node == index && id != exported && !actor.is_gone {
+            left.push(format!("actor {id}"));
+        }
+    }
+    for peer in node.held_actors() {
+        for held in peer.held.actors.iter() {
+            left.push(format!("{:?} holds {held:?}", peer.peer.node));
+        }
+    }
+    for session in node.metrics().sessions {
+        if session.channels + session.unacked_frames > 0 {
+            left.push(format!("{session:?}"));
+        }
+    }
+    left
+}
