@@ -68,6 +68,7 @@ async fn a_renewed_certificate_is_used_after_a_reload() {
     assert!(accepted.is_ok() && dialled.is_ok(), "a failed reload changes nothing");
 }
 
+/// The client's TLS session of before is not resumed, which would go around the new list.
 #[tokio::test]
 async fn a_client_that_is_revoked_meanwhile_is_refused_after_a_reload() {
     let party = Party::new();

@@ -2,11 +2,12 @@
 
 use std::sync::{Arc, OnceLock};
 
-use rustls::client::{Resumption, WebPkiServerVerifier};
+use rustls::client::WebPkiServerVerifier;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, RootCertStore};
 
 use super::reloadable::{Reloadable, Settings};
+use super::resumed::Recheck;
 use super::source::{Identity, revocation_lists, roots, unusable_lists};
 use super::{TlsError, TlsSource, provider, versions};
 
@@ -30,6 +31,12 @@ use super::{TlsError, TlsSource, provider, versions};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlsClientConfig(Reloadable<TlsClientBuilder>);
+
+/// What a dialer trusts and presents now.
+pub(super) struct Trusted {
+    pub(super) config: Arc<ClientConfig>,
+    verifier: Arc<WebPkiServerVerifier>,
+}
 
 /// Builds a [`TlsClientConfig`].
 #[derive(Clone, Debug, Default)]
@@ -70,13 +77,17 @@ impl TlsClientConfig {
         self.0.reload()
     }
 
-    /// The configuration and the name with which rustls dials `host`.
+    /// The configuration and the name with which rustls dials `host`, and the check of a listener that
+    /// resumes a session.
     pub(super) fn dialling(
         &self,
         host: &str,
-    ) -> Result<(Arc<ClientConfig>, ServerName<'static>), TlsError> {
-        let name = self.0.settings().name.as_deref().unwrap_or(host);
-        Ok((self.0.current(), server_name(name)?))
+    ) -> Result<(Arc<ClientConfig>, ServerName<'static>, Recheck), TlsError> {
+        let name = server_name(self.0.settings().name.as_deref().unwrap_or(host))?;
+        let Trusted { config, verifier } = &*self.0.current();
+        let clock = config.time_provider.clone();
+        let recheck = Recheck::server(verifier.clone(), name.clone(), clock);
+        Ok((config.clone(), name, recheck))
     }
 }
 
@@ -138,17 +149,17 @@ impl TlsClientBuilder {
 }
 
 impl Settings for TlsClientBuilder {
-    type Loaded = ClientConfig;
+    type Loaded = Trusted;
 
-    fn load(&self) -> Result<ClientConfig, TlsError> {
+    fn load(&self) -> Result<Trusted, TlsError> {
         let verifier = WebPkiServerVerifier::builder_with_provider(self.roots()?, provider())
             .with_crls(revocation_lists(&self.revocations)?)
             .build()
             .map_err(|error| unusable_lists(&self.revocations, &error))?;
         let builder = ClientConfig::builder_with_provider(provider())
             .with_protocol_versions(versions(self.tls12))?
-            .with_webpki_verifier(verifier);
-        let mut config = match &self.identity {
+            .with_webpki_verifier(verifier.clone());
+        let config = match &self.identity {
             None => builder.with_no_client_auth(),
             Some(identity) => {
                 let (chain, key) = identity.load()?;
@@ -156,10 +167,7 @@ impl Settings for TlsClientBuilder {
                 made.map_err(|error| identity.refused(&error))?
             }
         };
-        // A TLS session that is resumed shows no certificate: one that has expired since the first
-        // connection would be as good as a valid one.
-        config.resumption = Resumption::disabled();
-        Ok(config)
+        Ok(Trusted { config: Arc::new(config), verifier })
     }
 }
 

@@ -3,15 +3,15 @@
 
 use std::io::{self, IoSlice};
 
-use rustls::client::{ClientConnectionData, UnbufferedClientConnection};
-use rustls::server::{ServerConnectionData, UnbufferedServerConnection};
 use rustls::unbuffered::{ConnectionState, EncryptError, UnbufferedStatus, WriteTraffic};
-use rustls::{CommonState, Error};
+use rustls::{Error, HandshakeKind};
 use wigwag_wire::ReadBuf;
 use wigwag_wire::header::HEADER_BYTES;
 
 use super::TlsError;
 use super::output::{Shortage, append};
+use super::resumed::Recheck;
+use super::unbuffered::Unbuffered;
 use crate::transport::PeerCertificate;
 use crate::transports::layered::{Layer, Received, SEND_BYTES_MAX};
 
@@ -35,53 +35,13 @@ const RECORD_TYPES: std::ops::RangeInclusive<u8> = 20..=24;
 /// knows that this end speaks TLS.
 const NOT_TLS_ALERT: [u8; 7] = [21, 3, 3, 0, 2, 2, 10];
 
-/// One end of TLS, a client's or a server's.
-pub(super) trait Unbuffered: Send + 'static {
-    type Data;
-
-    fn process<'c, 'i>(
-        &'c mut self,
-        received: &'i mut [u8],
-    ) -> UnbufferedStatus<'c, 'i, Self::Data>;
-
-    fn common(&self) -> &CommonState;
-}
-
-impl Unbuffered for UnbufferedClientConnection {
-    type Data = ClientConnectionData;
-
-    fn process<'c, 'i>(
-        &'c mut self,
-        received: &'i mut [u8],
-    ) -> UnbufferedStatus<'c, 'i, ClientConnectionData> {
-        self.process_tls_records(received)
-    }
-
-    fn common(&self) -> &CommonState {
-        self
-    }
-}
-
-impl Unbuffered for UnbufferedServerConnection {
-    type Data = ServerConnectionData;
-
-    fn process<'c, 'i>(
-        &'c mut self,
-        received: &'i mut [u8],
-    ) -> UnbufferedStatus<'c, 'i, ServerConnectionData> {
-        self.process_tls_records(received)
-    }
-
-    fn common(&self) -> &CommonState {
-        self
-    }
-}
-
 /// The state of TLS on one connection.
 pub(super) struct TlsLayer<C> {
     connection: C,
     /// Where the peer's certificate is left after the handshake.
     certificate: PeerCertificate,
+    /// Checks it if the session is resumed; `None` if the peer needs none.
+    recheck: Option<Recheck>,
     /// The handshake is complete: bytes can be sent.
     is_open: bool,
     /// Bytes that were sent before.
@@ -96,10 +56,15 @@ pub(super) struct TlsLayer<C> {
 }
 
 impl<C: Unbuffered> TlsLayer<C> {
-    pub(super) fn new(connection: C, certificate: PeerCertificate) -> TlsLayer<C> {
+    pub(super) fn new(
+        connection: C,
+        certificate: PeerCertificate,
+        recheck: Option<Recheck>,
+    ) -> TlsLayer<C> {
         TlsLayer {
             connection,
             certificate,
+            recheck,
             is_open: false,
             early: Vec::new(),
             held: Vec::new(),
@@ -258,6 +223,36 @@ impl<C: Unbuffered> TlsLayer<C> {
         }
     }
 
+    /// [`take_held_and`](Self::take_held_and) before the handshake is complete. What comes right behind
+    /// it is passed on when the peer is known to be let in.
+    fn take_handshake(
+        &mut self,
+        received: &mut [u8],
+        input: &mut ReadBuf,
+        out: &mut Vec<u8>,
+    ) -> Result<Received, Error> {
+        let (mut first, answered) = (ReadBuf::new(), out.len());
+        let taken = self.take_held_and(received, &mut first, out)?;
+        // A peer that is refused gets no tickets: when it has none left, it is told the reason in a whole
+        // handshake.
+        self.check_resumed().inspect_err(|_| out.truncate(answered))?;
+        self.open(out)?;
+        input.append(first.as_slice());
+        Ok(taken)
+    }
+
+    /// Checks the certificates of a peer whose session was resumed.
+    fn check_resumed(&self) -> Result<(), Error> {
+        let common = self.connection.common();
+        let is_resumed = common.handshake_kind() == Some(HandshakeKind::Resumed);
+        match &self.recheck {
+            Some(recheck) if is_resumed && !common.is_handshaking() => {
+                recheck.check(common.peer_certificates().unwrap_or_default())
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Opens this direction if the handshake is complete, and sends what has waited for it.
     fn open(&mut self, out: &mut Vec<u8>) -> Result<(), Error> {
         let common = self.connection.common();
@@ -315,8 +310,11 @@ impl<C: Unbuffered> Layer for TlsLayer<C> {
                 return Err(error.into_io());
             }
         }
-        let outcome = self.take_held_and(received, input, out);
-        outcome.and_then(|taken| self.open(out).map(|()| taken)).map_err(|error| {
+        let outcome = match self.is_open {
+            true => self.take_held_and(received, input, out),
+            false => self.take_handshake(received, input, out),
+        };
+        outcome.map_err(|error| {
             self.is_over = true;
             self.append_alerts(out);
             into_io(error)

@@ -15,6 +15,8 @@ mod reloadable;
 mod client;
 mod server;
 mod output;
+mod resumed;
+mod unbuffered;
 mod layer;
 mod transport;
 

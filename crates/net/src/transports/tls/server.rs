@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use rustls::ServerConfig;
-use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
+use rustls::server::WebPkiClientVerifier;
+use rustls::server::danger::ClientCertVerifier;
 
 use super::reloadable::{Reloadable, Settings};
+use super::resumed::Recheck;
 use super::source::{Identity, revocation_lists, roots, unusable_lists};
 use super::{TlsError, TlsSource, provider, versions};
 
@@ -35,6 +37,16 @@ pub(super) struct Presented {
     pub(super) config: Arc<ServerConfig>,
     /// The certificate of the end entity, in DER.
     pub(super) certificate: Arc<[u8]>,
+    /// Checks the certificates of clients, if they need some.
+    verifier: Option<Arc<dyn ClientCertVerifier>>,
+}
+
+impl Presented {
+    /// The check of a client that resumes a session.
+    pub(super) fn recheck(&self) -> Option<Recheck> {
+        let verifier = self.verifier.clone()?;
+        Some(Recheck::client(verifier, self.config.time_provider.clone()))
+    }
 }
 
 /// Builds a [`TlsServerConfig`].
@@ -54,7 +66,8 @@ impl TlsServerConfig {
     }
 
     /// Loads certificate, key, authorities and revocation lists again, for the connections that are
-    /// accepted from now on.
+    /// accepted from now on. TLS sessions of before are not resumed, so their clients are checked
+    /// anew.
     ///
     /// # Errors
     /// The fault of what was to be loaded; then everything stays as it was.
@@ -81,8 +94,8 @@ impl TlsServerBuilder {
     }
 
     /// Accepts only clients with a certificate of the authorities in `source`, which is checked at each
-    /// connection: TLS sessions are not resumed. May be called several times. Without any, clients are
-    /// not asked for certificates.
+    /// connection, also where a TLS session is resumed. May be called several times. Without any, clients
+    /// are not asked for certificates.
     #[must_use]
     pub fn client_authority(mut self, source: TlsSource) -> TlsServerBuilder {
         self.client_authorities.push(source);
@@ -133,31 +146,34 @@ impl Settings for TlsServerBuilder {
         let (chain, key) = identity.load()?;
         let builder = ServerConfig::builder_with_provider(provider())
             .with_protocol_versions(versions(self.tls12))?;
-        let builder = if self.client_authorities.is_empty() {
-            if !self.revocations.is_empty() {
-                return Err(TlsError::NoClientAuthority);
-            }
-            builder.with_no_client_auth()
-        } else {
-            let roots = Arc::new(roots(&self.client_authorities)?);
-            let verifier = WebPkiClientVerifier::builder_with_provider(roots, provider())
-                .with_crls(revocation_lists(&self.revocations)?)
-                .build()
-                .map_err(|error| unusable_lists(&self.revocations, &error))?;
-            builder.with_client_cert_verifier(verifier)
+        let verifier = self.verifier()?;
+        let builder = match &verifier {
+            None => builder.with_no_client_auth(),
+            Some(verifier) => builder.with_client_cert_verifier(verifier.clone()),
         };
         // A source has at least one certificate.
         let certificate = chain.first().map(|end_entity| end_entity.as_ref().into());
         let config = builder.with_single_cert(chain, key);
         let mut config = config.map_err(|error| identity.refused(&error))?;
         config.alpn_protocols = self.application_protocols.clone();
-        if !self.client_authorities.is_empty() {
-            // A TLS session that is resumed shows no certificate: one that has expired since the first
-            // connection would be as good as a valid one, and each resumption makes another session.
-            config.session_storage = Arc::new(NoServerSessionStorage {});
-            config.send_tls13_tickets = 0;
-        }
         let config = Arc::new(config);
-        Ok(Presented { config, certificate: certificate.unwrap_or_default() })
+        Ok(Presented { config, certificate: certificate.unwrap_or_default(), verifier })
+    }
+}
+
+impl TlsServerBuilder {
+    /// What checks the certificates of clients; `None` if they need none.
+    fn verifier(&self) -> Result<Option<Arc<dyn ClientCertVerifier>>, TlsError> {
+        if self.client_authorities.is_empty() {
+            return match self.revocations.is_empty() {
+                true => Ok(None),
+                false => Err(TlsError::NoClientAuthority),
+            };
+        }
+        let roots = Arc::new(roots(&self.client_authorities)?);
+        let verifier = WebPkiClientVerifier::builder_with_provider(roots, provider())
+            .with_crls(revocation_lists(&self.revocations)?)
+            .build();
+        verifier.map(Some).map_err(|error| unusable_lists(&self.revocations, &error))
     }
 }

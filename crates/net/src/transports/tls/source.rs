@@ -126,7 +126,7 @@ impl TlsSource {
     }
 }
 
-/// What is wrong with a text in PEM. It shows nothing of the text but the kind of an item: where the ends of
+/// Why a text in PEM cannot be used. Shows nothing of the text but the kind of an item: where the ends of
 /// lines are lost, the first line is the private key.
 fn fault_of(error: &pem::Error) -> String {
     match error {

@@ -45,11 +45,11 @@ impl Transport for TlsTcp {
                 Some(tls) => tls,
                 None => TlsClientConfig::system().map_err(failed)?,
             };
-            let (config, name) = tls.dialling(tcp::host(address)?).map_err(failed)?;
+            let (config, name, recheck) = tls.dialling(tcp::host(address)?).map_err(failed)?;
             let below = tcp::dial(address, options.tcp).await?;
             let connection = UnbufferedClientConnection::new(config, name)
                 .map_err(|error| failed(error.into()))?;
-            over(below, |peer| TlsLayer::new(connection, peer))
+            over(below, |peer| TlsLayer::new(connection, peer, Some(recheck)))
                 .map_err(|error| NetError::new(address, error))
         })
     }
@@ -76,7 +76,7 @@ impl Listener for TlsListener {
             let presented = self.tls.current();
             let connection = UnbufferedServerConnection::new(presented.config.clone())
                 .map_err(|error| failed(TlsError::from(error).into()))?;
-            let over = over(below, |peer| TlsLayer::new(connection, peer));
+            let over = over(below, |peer| TlsLayer::new(connection, peer, presented.recheck()));
             let own_certificate = Some(presented.certificate.clone());
             let over = over.map(|connection| Connection { own_certificate, ..connection });
             over.map_err(|error| failed(error.into()))

@@ -3,14 +3,18 @@
 use std::sync::Arc;
 
 use rustls::ServerConfig;
+use rustls::client::UnbufferedClientConnection;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::UnbufferedServerConnection;
 
 use super::*;
 use crate::transports::tls::{TlsClientConfig, TlsSource, provider, versions};
 
 #[path = "../../../../tests/support/certificates.rs"]
 mod certificates;
+
+mod resumed;
 
 use certificates::{Authority, Request};
 
@@ -23,9 +27,9 @@ struct End<C> {
 }
 
 impl<C: Unbuffered> End<C> {
-    fn new(connection: C) -> End<C> {
+    fn new(connection: C, recheck: Option<Recheck>) -> End<C> {
         let mut out = Vec::new();
-        let mut layer = TlsLayer::new(connection, PeerCertificate::default());
+        let mut layer = TlsLayer::new(connection, PeerCertificate::default(), recheck);
         layer.begin(&mut out).unwrap();
         End { layer, out, left: Vec::new(), input: ReadBuf::new() }
     }
@@ -60,9 +64,10 @@ fn ends(record: Option<usize>) -> (Client, Server) {
         .unwrap();
     config.max_fragment_size = record;
     let client = TlsClientConfig::builder().authority(TlsSource::pem(authority.pem()));
-    let (config_of_client, name) = client.build().unwrap().dialling("localhost").unwrap();
+    let (config_of_client, name, recheck) = client.build().unwrap().dialling("localhost").unwrap();
     let client = UnbufferedClientConnection::new(config_of_client, name).unwrap();
-    (End::new(client), End::new(UnbufferedServerConnection::new(Arc::new(config)).unwrap()))
+    let server = UnbufferedServerConnection::new(Arc::new(config)).unwrap();
+    (End::new(client, Some(recheck)), End::new(server, None))
 }
 
 /// Bytes that an end sends, one at a time.
