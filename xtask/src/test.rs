@@ -108,7 +108,22 @@ pub(crate) fn sum_up(tally: Tally) -> bool {
 
 /// Runs a command that runs tests, prints its output as it arrives, and counts the tests.
 pub(crate) fn counted(command: &mut Command) -> Tally {
-    counted_to(command, &mut io::stdout())
+    counted_to(command, &mut Printed)
+}
+
+/// What is written is printed: the harness of the tests captures that, and not what is written to
+/// standard output directly.
+struct Printed;
+
+impl Write for Printed {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        print!("{}", String::from_utf8_lossy(bytes));
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stdout().flush()
+    }
 }
 
 /// [`counted`], with the output written to `out`.
