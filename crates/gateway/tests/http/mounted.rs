@@ -107,7 +107,7 @@ async fn a_body_beyond_the_limit_of_the_server_around_is_413() {
     server.abort();
 }
 
-/// Behind a router of the program a client is what it is without one.
+/// A client has the same identity behind a router of the program as without one.
 #[tokio::test]
 async fn a_router_beside_the_actors_leaves_each_client_its_connection() {
     let options = GatewayOptions::default().router(axum::Router::new());

@@ -84,8 +84,8 @@ async fn a_dialer_with_a_key_takes_no_listener_that_does_not_prove_it() {
     in_time(PATIENCE, play).await.unwrap();
 }
 
-/// What the node at `address` says that it is, with the nonce 7. The ids of a node are no secret: anybody
-/// who reaches it learns them, and may open a session with them.
+/// The identity that the node at `address` announces, with the nonce 7. The ids of a node are no secret:
+/// each program that reaches it learns them, and may open a session with them.
 async fn spied(address: &str) -> Identity {
     let mut raw = Raw::dial(address).await;
     raw.say(&header(ProtocolNumber::PAIR1)).await;

@@ -8,9 +8,9 @@ use wigwag::{Actor, Address, Node, NodeError, block_on};
 
 use super::{Counter, PATIENCE, service, soon};
 
-/// An address of each transport that frees something when it is not listened at any more.
-fn addresses() -> [String; 4] {
-    let name = format!("listeners-{}", std::process::id());
+/// An address of each transport that frees something when it is not listened at any more, for one test.
+fn addresses(test: &str) -> [String; 4] {
+    let name = format!("listeners-{test}-{}", std::process::id());
     let path = std::env::temp_dir().join(&name);
     [
         "tcp://127.0.0.1:0".to_owned(),
@@ -22,7 +22,7 @@ fn addresses() -> [String; 4] {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_node_that_stops_listening_leaves_its_address_and_keeps_its_sessions() {
-    for address in addresses() {
+    for address in addresses("stop") {
         let actor = Counter { total: 0, watched: None }.spawn();
         let (node, target) = service(&actor, &address).await;
         let client = Node::new();
@@ -48,7 +48,7 @@ async fn a_node_that_stops_listening_leaves_its_address_and_keeps_its_sessions()
 /// With one thread nothing runs between the two nodes but what `close` waits for.
 #[tokio::test]
 async fn the_addresses_of_a_node_are_free_when_it_is_closed() {
-    for address in addresses() {
+    for address in addresses("close") {
         let (first, second) = (Node::new(), Node::new());
         let bound = first.listen(&address).await.unwrap().to_string();
         first.close(PATIENCE).await;

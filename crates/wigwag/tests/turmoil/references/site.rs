@@ -13,7 +13,7 @@ use super::world::{CLEAR, World};
 use crate::stage::{Draws, Outcome, PORT, place};
 
 pub(crate) const NAMES: [&str; 4] = ["alpha", "beta", "gamma", "delta"];
-/// Hosts whose nodes listen. That of the last host dials the first one, and is called through it.
+/// Hosts whose nodes listen. The last host dials the first one, and is called through it.
 const LISTENING: usize = 3;
 /// How long sessions are kept where hosts crash.
 const KEPT: Duration = Duration::from_secs(5);

@@ -12,7 +12,7 @@ use super::desk::DeskRef;
 /// itself alive.
 pub(crate) type Held = Arc<Mutex<Vec<DeskRef>>>;
 
-/// What is known of a call that was sent as a number.
+/// The known outcome of a call that was sent as a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     /// A tell that was accepted.
