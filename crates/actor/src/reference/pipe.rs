@@ -116,8 +116,8 @@ impl<I: Interface> Pipe<I> {
     }
 
     /// Notes the outcome of the ask. An answer may hold a reference in another answer, which is
-    /// followed as far as it is known. One that leads back here leads to no actor: it would be
-    /// followed for ever.
+    /// followed as far as it is known. An answer that leads back here leads to no actor, since it
+    /// would be followed for ever.
     fn answered(&self, outcome: Result<Ref<I>, CallError>) {
         let mut outcome = outcome.map(|reference| reference.resolved().clone());
         let mut linking = None;

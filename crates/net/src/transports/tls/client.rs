@@ -32,9 +32,9 @@ use super::{TlsError, TlsSource, provider, versions};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlsClientConfig(Reloadable<TlsClientBuilder>);
 
-/// What a dialer trusts and presents now.
+/// The loaded configuration of dialers.
 pub(super) struct Trusted {
-    pub(super) config: Arc<ClientConfig>,
+    config: Arc<ClientConfig>,
     verifier: Arc<WebPkiServerVerifier>,
 }
 

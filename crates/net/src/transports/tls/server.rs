@@ -136,6 +136,21 @@ impl TlsServerBuilder {
     pub fn build(self) -> Result<TlsServerConfig, TlsError> {
         Ok(TlsServerConfig(Reloadable::new(self)?))
     }
+
+    /// The verifier of the certificates of clients; `None` if they need none.
+    fn verifier(&self) -> Result<Option<Arc<dyn ClientCertVerifier>>, TlsError> {
+        if self.client_authorities.is_empty() {
+            return match self.revocations.is_empty() {
+                true => Ok(None),
+                false => Err(TlsError::NoClientAuthority),
+            };
+        }
+        let roots = Arc::new(roots(&self.client_authorities)?);
+        let verifier = WebPkiClientVerifier::builder_with_provider(roots, provider())
+            .with_crls(revocation_lists(&self.revocations)?)
+            .build();
+        verifier.map(Some).map_err(|error| unusable_lists(&self.revocations, &error))
+    }
 }
 
 impl Settings for TlsServerBuilder {
@@ -158,22 +173,5 @@ impl Settings for TlsServerBuilder {
         config.alpn_protocols = self.application_protocols.clone();
         let config = Arc::new(config);
         Ok(Presented { config, certificate: certificate.unwrap_or_default(), verifier })
-    }
-}
-
-impl TlsServerBuilder {
-    /// What checks the certificates of clients; `None` if they need none.
-    fn verifier(&self) -> Result<Option<Arc<dyn ClientCertVerifier>>, TlsError> {
-        if self.client_authorities.is_empty() {
-            return match self.revocations.is_empty() {
-                true => Ok(None),
-                false => Err(TlsError::NoClientAuthority),
-            };
-        }
-        let roots = Arc::new(roots(&self.client_authorities)?);
-        let verifier = WebPkiClientVerifier::builder_with_provider(roots, provider())
-            .with_crls(revocation_lists(&self.revocations)?)
-            .build();
-        verifier.map(Some).map_err(|error| unusable_lists(&self.revocations, &error))
     }
 }

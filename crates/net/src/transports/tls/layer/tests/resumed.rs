@@ -98,6 +98,10 @@ impl Party {
         if errors != [None, None] {
             let read = [&client.input, &server.input].map(|input| input.as_slice().len());
             assert!(errors.iter().zip(read).all(|(error, read)| error.is_none() || read == 0));
+            assert!(
+                errors[1].is_none() || server.out.is_empty(),
+                "a refused client gets no tickets"
+            );
             return Err(Box::new(errors));
         }
         assert_eq!((client.input.as_slice(), server.input.as_slice()), (&b"s"[..], &b"c"[..]));
