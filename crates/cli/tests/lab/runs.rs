@@ -460,6 +460,42 @@ fn a_document_becomes_a_page_and_is_like_itself() {
     }
 }
 
+/// Two builds of one kernel have different names.
+#[test]
+fn documents_of_two_kernels_are_compared_and_joined_where_that_is_allowed() {
+    let folder = Peers::new("kernels");
+    let text = include_str!("../../../lab/tests/fixtures/lab-1.json");
+    let mut documents = [(); 2].map(|()| serde_json::from_str::<Value>(text).unwrap());
+    documents[1]["environment"]["kernel"] = "Linux 9.9-2".into();
+    let written = |document: &Value, name: &str| {
+        let path = folder.0.join(name).to_str().unwrap().to_owned();
+        fs::write(&path, document.to_string()).unwrap();
+        path
+    };
+    let [old, new] = [("old", 0), ("new", 1)].map(|(name, at)| written(&documents[at], name));
+    let refused = run(["lab", "compare", &old, &new]);
+    assert_eq!(refused.code, Some(8), "{refused:?}");
+    assert!(refused.err.contains("add --any-kernel"), "{refused:?}");
+    let compared = run(["lab", "compare", "--any-kernel", &old, &new]);
+    assert_eq!(compared.code, Some(0), "{compared:?}");
+    assert!(compared.out.starts_with("Allowed to differ: kernel: "), "{compared:?}");
+    assert!(compared.out.contains("rows agree (100 %)"), "{compared:?}");
+
+    for (document, remote) in documents.iter_mut().zip([false, true]) {
+        let rows = document["rows"].as_array_mut().unwrap();
+        rows.retain(|row| (row["workload"] == "remote") == remote);
+    }
+    let [old, new] = [("others", 0), ("remote", 1)].map(|(name, at)| written(&documents[at], name));
+    let report = ["lab", "report", &old, &new, "--json", "-"];
+    assert_eq!(run(report).code, Some(8));
+    let joined = run(report.into_iter().chain(["--any-kernel"]));
+    assert_eq!(joined.code, Some(0), "{joined:?}");
+    let joined: Value = serde_json::from_str(&joined.out).unwrap();
+    let kernels = joined["environment"]["kernel"].as_str().unwrap();
+    assert!(kernels.ends_with(", Linux 9.9-2"), "{kernels}");
+    assert!(rows(&joined.to_string()).len() > 1, "{joined}");
+}
+
 /// A result of `wigwag bench`, or of a later release, has other fields: the schema is what is wrong.
 #[test]
 fn a_document_of_another_schema_and_one_that_is_too_long_are_refused_as_what_they_are() {

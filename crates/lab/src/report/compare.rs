@@ -3,7 +3,8 @@
 //! Only the ratio to `raw` is compared, because the limit was taken in the same rounds and moves
 //! with the machine. Even so a verdict is given only for runs in like environments: a ratio that
 //! holds on two cores need not hold on sixty. A comparison across unlike environments says first
-//! what differs and then gives the ratios, without a verdict.
+//! what differs and then gives the ratios, without a verdict. Two builds of one kernel have different
+//! names, so a caller may allow the kernels to differ: the verdicts follow below both names.
 
 use std::collections::BTreeSet;
 use std::fmt::{self, Display};
@@ -18,11 +19,23 @@ use crate::results::{Environment, Interval, Results, Row};
 /// reserves some pages more reports less.
 const MEMORY_SHARE_MAX: f64 = 0.01;
 
+const KERNEL: &str = "kernel";
+
 /// Two runs that no verdict can be given over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unlike {
     /// The differences; never empty.
     pub differences: Vec<Difference>,
+}
+
+/// Whether two runs need the same kernel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kernel {
+    /// Its name and version must be equal.
+    #[default]
+    Same,
+    /// It may differ; the output says so.
+    Any,
 }
 
 /// One thing that differs between two environments.
@@ -45,25 +58,38 @@ impl Display for Difference {
 impl Display for Unlike {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "the runs are not from like environments")?;
-        self.differences.iter().try_for_each(|difference| write!(out, "\n  {difference}"))
+        self.differences.iter().try_for_each(|difference| write!(out, "\n  {difference}"))?;
+        match self.differences.iter().all(|difference| difference.what == KERNEL) {
+            true => write!(out, "\nif it is another build of the same kernel, add --any-kernel"),
+            false => Ok(()),
+        }
     }
 }
 
 impl std::error::Error for Unlike {}
 
-/// Sets `new` beside `old`, a line for each row. [`Unlike`] when the environments differ, unless
-/// `across` says that this is known: then the differences stand first and no verdict follows.
-pub fn compare(old: &Results, new: &Results, across: bool) -> Result<String, Unlike> {
-    let differences = differences(old, new);
+/// Sets `new` beside `old`, a line for each row. [`Unlike`] when the environments differ by more than
+/// the kernel where `kernel` allows any, unless `across` says that this is known: then the differences
+/// stand first and no verdict follows.
+pub fn compare(
+    old: &Results,
+    new: &Results,
+    kernel: Kernel,
+    across: bool,
+) -> Result<String, Unlike> {
+    let all = differences(old, new, Kernel::Same);
+    let differences = differences(old, new, kernel);
     if !across && !differences.is_empty() {
         return Err(Unlike { differences });
     }
     let mut text = String::new();
-    if across {
+    if !across {
+        all.iter().for_each(|each| text.push_str(&format!("Allowed to differ: {each}\n")));
+    } else {
         text.push_str("What differs between the two runs:\n");
-        match differences.is_empty() {
+        match all.is_empty() {
             true => text.push_str("  nothing that the documents tell\n"),
-            false => differences.iter().for_each(|each| text.push_str(&format!("  {each}\n"))),
+            false => all.iter().for_each(|each| text.push_str(&format!("  {each}\n"))),
         }
         text.push_str("Ratios to raw, without a verdict:\n");
     }
@@ -89,7 +115,7 @@ pub fn compare(old: &Results, new: &Results, across: bool) -> Result<String, Unl
 
 /// Differences that make figures of the two runs incomparable. When they ran, and whether together,
 /// what load they found and which wigwag it was may differ: the last is what one compares for.
-pub(crate) fn differences(old: &Results, new: &Results) -> Vec<Difference> {
+pub(crate) fn differences(old: &Results, new: &Results, kernel: Kernel) -> Vec<Difference> {
     let mut found = Vec::new();
     let mut check = |what, like: bool, old: String, new: String| {
         if !like {
@@ -104,12 +130,12 @@ pub(crate) fn differences(old: &Results, new: &Results) -> Vec<Difference> {
         words("length of the run", length(old.quick), length(new.quick)),
         words("processor", &from.cpu, &to.cpu),
         words("cores", &from.cores.to_string(), &to.cores.to_string()),
-        words("kernel", &from.kernel, &to.kernel),
+        words(KERNEL, &from.kernel, &to.kernel),
         words("congestion control", &from.congestion_control, &to.congestion_control),
         words("open files", &from.open_files_max.to_string(), &to.open_files_max.to_string()),
     ];
     for (what, like, old, new) in texts {
-        check(what, like, old, new);
+        check(what, like || what == KERNEL && kernel == Kernel::Any, old, new);
     }
     let (less, more) = (from.memory_bytes, to.memory_bytes);
     let like = less.abs_diff(more) as f64 <= less.max(more) as f64 * MEMORY_SHARE_MAX;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use thiserror::Error;
 
-use crate::report::compare::{Unlike, differences};
+use crate::report::compare::{Kernel, Unlike, differences};
 use crate::results::{Results, Row};
 
 /// The beginning of the remark of a joined document, which lists its runs.
@@ -28,9 +28,9 @@ pub enum NotJoined {
 /// A remark says when each run began.
 ///
 /// # Errors
-/// [`NotJoined`] if their environments differ in more than time, load and the version of wigwag, or if
-/// two of them have the same row.
-pub fn join(documents: Vec<Results>) -> Result<Results, NotJoined> {
+/// [`NotJoined`] if their environments differ in more than time, load, the version of wigwag and, where
+/// any is allowed, the kernel, or if two of them have the same row.
+pub fn join(documents: Vec<Results>, kernel: Kernel) -> Result<Results, NotJoined> {
     let mut documents = documents.into_iter();
     let mut joined = documents.next().ok_or(NotJoined::Nothing)?;
     let mut runs = take_runs(&mut joined);
@@ -38,14 +38,14 @@ pub fn join(documents: Vec<Results>) -> Result<Results, NotJoined> {
     let mut places: BTreeSet<String> = joined.rows.iter().map(Row::place).collect();
     for mut document in documents {
         let begun = take_runs(&mut document);
-        let differences = differences(&first, &document);
+        let differences = differences(&first, &document, kernel);
         if !differences.is_empty() {
             return Err(NotJoined::Unlike(Unlike { differences }));
         }
         runs.extend(begun);
-        if !joined.environment.wigwag.contains(&document.environment.wigwag) {
-            joined.environment.wigwag += &format!(", {}", document.environment.wigwag);
-        }
+        let (all, added) = (&mut joined.environment, document.environment);
+        list(&mut all.wigwag, &added.wigwag);
+        list(&mut all.kernel, &added.kernel);
         joined.interrupted |= document.interrupted;
         let shares = [joined.coordinator_cpu_share, document.coordinator_cpu_share];
         joined.coordinator_cpu_share = shares.into_iter().flatten().reduce(f64::max);
@@ -61,6 +61,15 @@ pub fn join(documents: Vec<Results>) -> Result<Results, NotJoined> {
         joined.environment.remarks.push(format!("{RUNS}{}", runs.join("; ")));
     }
     Ok(joined)
+}
+
+/// Adds the values in `others` that are not in `all`; both are lists with commas.
+fn list(all: &mut String, others: &str) {
+    for another in others.split(", ") {
+        if !all.split(", ").any(|one| one == another) {
+            *all += &format!(", {another}");
+        }
+    }
 }
 
 /// Takes the list of its runs out of a document that was joined; of another one, the run itself.
@@ -98,7 +107,7 @@ mod tests {
         remote.environment.wigwag = "0.2.0".to_owned();
         remote.interrupted = true;
         remote.coordinator_cpu_share = Some(0.5);
-        let joined = join(vec![counter.clone(), remote.clone()]).unwrap();
+        let joined = join(vec![counter.clone(), remote.clone()], Kernel::Same).unwrap();
         assert_eq!(joined.rows.len(), counter.rows.len() + remote.rows.len());
         assert_eq!(joined.rows[0].place(), counter.rows[0].place());
         let last = joined.environment.remarks.last().unwrap();
@@ -116,9 +125,9 @@ mod tests {
     fn one_document_stays_as_it_is() {
         let as_value = |results: &Results| serde_json::to_value(results).unwrap();
         let one = with("counter");
-        let joined = join(vec![one.clone(), with("remote")]).unwrap();
+        let joined = join(vec![one.clone(), with("remote")], Kernel::Same).unwrap();
         for document in [one, joined] {
-            let again = join(vec![document.clone()]).unwrap();
+            let again = join(vec![document.clone()], Kernel::Same).unwrap();
             assert_eq!(as_value(&again), as_value(&document));
         }
     }
@@ -127,22 +136,34 @@ mod tests {
     fn a_joined_document_is_joined_with_another_one() {
         let all = || ["counter", "remote", "http"].map(with);
         assert!(all().iter().all(|document| !document.rows.is_empty()));
-        let at_once = join(all().to_vec()).unwrap();
+        let at_once = join(all().to_vec(), Kernel::Same).unwrap();
         let [counter, remote, http] = all();
-        let two = join(vec![counter, remote]).unwrap();
-        let one_by_one = join(vec![two, http]).unwrap();
+        let two = join(vec![counter, remote], Kernel::Same).unwrap();
+        let one_by_one = join(vec![two, http], Kernel::Same).unwrap();
         assert_eq!(one_by_one.environment.remarks, at_once.environment.remarks);
         assert_eq!(one_by_one.rows.len(), at_once.rows.len());
     }
 
     #[test]
+    fn kernels_are_listed_where_they_may_differ() {
+        let [counter, mut remote, mut http] = ["counter", "remote", "http"].map(with);
+        let first = counter.environment.kernel.clone();
+        remote.environment.kernel = "Linux 9.9-2".to_owned();
+        http.environment.kernel = "Linux 9.9-2".to_owned();
+        let refused = join(vec![counter.clone(), remote.clone()], Kernel::Same).unwrap_err();
+        assert!(refused.to_string().contains("→ Linux 9.9-2"), "{refused}");
+        let joined = join(vec![counter, remote, http], Kernel::Any).unwrap();
+        assert_eq!(joined.environment.kernel, format!("{first}, Linux 9.9-2"));
+    }
+
+    #[test]
     fn unlike_machines_and_rows_that_are_there_twice_are_refused() {
-        assert_eq!(join(Vec::new()).unwrap_err(), NotJoined::Nothing);
+        assert_eq!(join(Vec::new(), Kernel::Same).unwrap_err(), NotJoined::Nothing);
         let (one, mut other) = (with("counter"), with("remote"));
         other.environment.cores = 64;
-        let unlike = join(vec![one.clone(), other]).unwrap_err();
+        let unlike = join(vec![one.clone(), other], Kernel::Same).unwrap_err();
         assert!(unlike.to_string().contains("cores: 2 → 64"), "{unlike}");
-        let twice = join(vec![one.clone(), with("remote"), one.clone()]).unwrap_err();
+        let twice = join(vec![one.clone(), with("remote"), one.clone()], Kernel::Same).unwrap_err();
         assert_eq!(twice, NotJoined::Twice(one.rows[0].place()));
     }
 }

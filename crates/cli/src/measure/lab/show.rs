@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{ArgGroup, Args};
 use serde::Deserialize;
-use wigwag_lab::report::compare::compare;
+use wigwag_lab::report::compare::{Kernel, compare};
 use wigwag_lab::report::html;
 use wigwag_lab::report::join::join;
 use wigwag_lab::report::markdown;
@@ -36,12 +36,28 @@ pub(super) struct Report {
     /// The document that they are together
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    #[command(flatten)]
+    kernel: AnyKernel,
+}
+
+#[derive(Args)]
+struct AnyKernel {
+    /// The kernels may differ, as two builds of one do; the output names them
+    #[arg(long)]
+    any_kernel: bool,
+}
+
+impl AnyKernel {
+    fn kernel(&self) -> Kernel {
+        if self.any_kernel { Kernel::Any } else { Kernel::Same }
+    }
 }
 
 impl Report {
     pub(super) fn run(self) -> Result<Code, Failed> {
         let documents = self.documents.iter().map(|path| read(path)).collect::<Result<_, _>>()?;
-        let results = join(documents).map_err(|why| Failed::new(Code::Refused, why))?;
+        let results =
+            join(documents, self.kernel.kernel()).map_err(|why| Failed::new(Code::Refused, why))?;
         if let Some(path) = &self.json {
             // It is kept, and not read: without the blanks it has half the length.
             let text = serde_json::to_string(&results);
@@ -66,12 +82,14 @@ pub(super) struct Compare {
     /// Also if they come from unlike places: what differs, then ratios without a verdict
     #[arg(long)]
     across: bool,
+    #[command(flatten)]
+    kernel: AnyKernel,
 }
 
 impl Compare {
     pub(super) fn run(self) -> Result<Code, Failed> {
         let (old, new) = (read(&self.old)?, read(&self.new)?);
-        let compared = compare(&old, &new, self.across);
+        let compared = compare(&old, &new, self.kernel.kernel(), self.across);
         let text = compared.map_err(|unlike| Failed::new(Code::Refused, unlike.to_string()))?;
         print::line(text.trim_end());
         Ok(Code::Ok)
