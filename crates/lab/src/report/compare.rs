@@ -29,13 +29,20 @@ pub struct Unlike {
 }
 
 /// Whether two runs need the same kernel.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kernel {
     /// Its name and version must be equal.
-    #[default]
     Same,
     /// It may differ; the output says so.
     Any,
+}
+
+impl Kernel {
+    /// The differences that are not allowed.
+    pub(crate) fn refused(self, mut differences: Vec<Difference>) -> Vec<Difference> {
+        differences.retain(|difference| self == Kernel::Same || difference.what != KERNEL);
+        differences
+    }
 }
 
 /// One thing that differs between two environments.
@@ -77,19 +84,19 @@ pub fn compare(
     kernel: Kernel,
     across: bool,
 ) -> Result<String, Unlike> {
-    let all = differences(old, new, Kernel::Same);
-    let differences = differences(old, new, kernel);
-    if !across && !differences.is_empty() {
-        return Err(Unlike { differences });
-    }
+    let differences = differences(old, new);
     let mut text = String::new();
     if !across {
-        all.iter().for_each(|each| text.push_str(&format!("Allowed to differ: {each}\n")));
+        let refused = kernel.refused(differences.clone());
+        if !refused.is_empty() {
+            return Err(Unlike { differences: refused });
+        }
+        differences.iter().for_each(|each| text.push_str(&format!("Allowed to differ: {each}\n")));
     } else {
         text.push_str("What differs between the two runs:\n");
-        match all.is_empty() {
+        match differences.is_empty() {
             true => text.push_str("  nothing that the documents tell\n"),
-            false => all.iter().for_each(|each| text.push_str(&format!("  {each}\n"))),
+            false => differences.iter().for_each(|each| text.push_str(&format!("  {each}\n"))),
         }
         text.push_str("Ratios to raw, without a verdict:\n");
     }
@@ -115,7 +122,7 @@ pub fn compare(
 
 /// Differences that make figures of the two runs incomparable. When they ran, and whether together,
 /// what load they found and which wigwag it was may differ: the last is what one compares for.
-pub(crate) fn differences(old: &Results, new: &Results, kernel: Kernel) -> Vec<Difference> {
+pub(crate) fn differences(old: &Results, new: &Results) -> Vec<Difference> {
     let mut found = Vec::new();
     let mut check = |what, like: bool, old: String, new: String| {
         if !like {
@@ -135,7 +142,7 @@ pub(crate) fn differences(old: &Results, new: &Results, kernel: Kernel) -> Vec<D
         words("open files", &from.open_files_max.to_string(), &to.open_files_max.to_string()),
     ];
     for (what, like, old, new) in texts {
-        check(what, like || what == KERNEL && kernel == Kernel::Any, old, new);
+        check(what, like, old, new);
     }
     let (less, more) = (from.memory_bytes, to.memory_bytes);
     let like = less.abs_diff(more) as f64 <= less.max(more) as f64 * MEMORY_SHARE_MAX;

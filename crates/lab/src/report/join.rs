@@ -38,7 +38,7 @@ pub fn join(documents: Vec<Results>, kernel: Kernel) -> Result<Results, NotJoine
     let mut places: BTreeSet<String> = joined.rows.iter().map(Row::place).collect();
     for mut document in documents {
         let begun = take_runs(&mut document);
-        let differences = differences(&first, &document, kernel);
+        let differences = kernel.refused(differences(&first, &document));
         if !differences.is_empty() {
             return Err(NotJoined::Unlike(Unlike { differences }));
         }
