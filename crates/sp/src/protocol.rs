@@ -7,6 +7,7 @@
 mod event;
 mod refusal;
 
+use alloc::vec::Vec;
 use core::fmt::Debug;
 use core::mem;
 use core::time::Duration;
@@ -171,6 +172,31 @@ pub trait Protocol: Send + Debug {
         Ok(())
     }
 
+    /// [`recv_in`](Self::recv_in) again and again, until `bodies` has `limit` more. A protocol for many
+    /// small messages takes them out together.
+    ///
+    /// # Errors
+    /// The first body cannot be taken.
+    fn recv_many(
+        &mut self,
+        context: ContextId,
+        bodies: &mut Vec<Bytes>,
+        limit: usize,
+        now: Time,
+    ) -> Result<(), RecvError> {
+        let before = bodies.len();
+        while bodies.len() < before + limit {
+            let mut place = Bytes::new();
+            match self.recv_into(context, &mut place, now) {
+                Ok(()) => bodies.push(place),
+                // It is the outcome of the next call.
+                Err(_) if bodies.len() > before => break,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
     /// [`set`](Self::set) for a context.
     fn set_in(&mut self, _context: ContextId, setting: Setting) -> Result<(), SettingError> {
         self.set(setting)
@@ -184,6 +210,12 @@ pub trait Protocol: Send + Debug {
     /// Cancels the exchange with this [`round`](Self::round_in), unless the context has a newer
     /// one.
     fn cancel(&mut self, _context: ContextId, _round: u64, _now: Time) {}
+
+    /// True if [`round_in`](Self::round_in) is not always 0. Always the same, so that the caller need not
+    /// ask for each message.
+    fn has_rounds(&self) -> bool {
+        false
+    }
 
     /// True if calls use their `now` argument or there may be a [`deadline`](Self::deadline);
     /// otherwise any time will do, which saves the caller a clock read for each message. Always the

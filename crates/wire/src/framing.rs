@@ -67,11 +67,17 @@ impl Framing {
     /// The prefix of a message of `length` bytes, and the number of its bytes that are used.
     #[inline]
     pub fn prefix(self, length: usize) -> ([u8; FRAMING_BYTES_MAX], usize) {
-        let l = (length as u64).to_be_bytes();
+        let mut prefix = [0; FRAMING_BYTES_MAX];
+        // Eight bytes at once: one by one, they took as long as the rest of a short message.
+        let length = (length as u64).to_be_bytes();
         match self {
-            Framing::Tcp => ([l[0], l[1], l[2], l[3], l[4], l[5], l[6], l[7], 0], 8),
-            Framing::Ipc => ([IPC_MESSAGE, l[0], l[1], l[2], l[3], l[4], l[5], l[6], l[7]], 9),
+            Framing::Tcp => prefix[..8].copy_from_slice(&length),
+            Framing::Ipc => {
+                prefix[0] = IPC_MESSAGE;
+                prefix[1..].copy_from_slice(&length);
+            }
         }
+        (prefix, self.prefix_bytes())
     }
 
     /// The length of the message whose prefix `bytes` begins with; `None` if it is not whole. For

@@ -3,6 +3,7 @@
 //! A waiting call holds a ticket in its queue. It leaves the queue when it is done or dropped; if
 //! it was woken and does not proceed, it wakes the next one.
 
+pub(crate) mod many;
 mod message;
 pub(crate) mod sender_turns;
 pub(crate) mod turns;
@@ -271,7 +272,7 @@ pub(crate) fn attempt_send<P: SocketMessage>(
     }
     let now = state.now();
     match message.put(&mut *state.protocol, caller.context, now) {
-        Ok(()) => Some(Ok(state.protocol.round_in(caller.context))),
+        Ok(()) => Some(Ok(state.round_in(caller.context))),
         Err(why) if why.is_temporary() => None,
         Err(why) => Some(Err(why.into())),
     }
@@ -298,7 +299,7 @@ pub(crate) fn attempt_recv<P: SocketMessage>(
     if state.closing {
         return Some(Err(SocketErrorKind::Closed));
     }
-    let current = state.protocol.round_in(caller.context);
+    let current = state.round_in(caller.context);
     if *round.get_or_insert(current) != current {
         return Some(Err(SocketErrorKind::Cancelled));
     }

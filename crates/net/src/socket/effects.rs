@@ -70,7 +70,7 @@ impl State {
     /// tasks.
     #[inline]
     pub(crate) fn effects(&mut self) -> Option<Effects> {
-        let first = self.protocol.next_event();
+        let first = self.next_event();
         let timer_action = self.timer_action();
         let nothing = first.is_none() && timer_action.is_none() && self.wakes.is_empty();
         if nothing && !self.closing {
@@ -92,7 +92,7 @@ impl State {
         let mut next = first;
         while let Some(event) = next {
             self.apply_event(event, &mut effects);
-            next = self.protocol.next_event();
+            next = self.next_event();
         }
         effects.wakes = mem::take(&mut self.wakes);
         effects.closed = self.closing && self.pipes.values().all(|entry| entry.written);

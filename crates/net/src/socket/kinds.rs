@@ -27,8 +27,8 @@ use crate::socket::endpoint::dialer::random;
 use crate::socket::endpoint::{Dialer, Listener};
 use crate::socket::error::{SendError, SocketError, SocketErrorKind};
 use crate::socket::kinds::call_methods::{
-    asks, receive_calls, receive_limit, receives, send_calls, send_limit, sends, subscribes,
-    surveys, takes_turns, turn_calls,
+    asks, receive_calls, receive_limit, receives, receives_many, send_calls, send_limit, sends,
+    sends_many, subscribes, surveys, takes_turns, turn_calls,
 };
 use crate::socket::kinds::settings::common;
 
@@ -210,23 +210,23 @@ socket! {
 
 socket! {
     /// Sends each message to one of its peers.
-    Push: wigwag_sp::Push::new(); sends
+    Push: wigwag_sp::Push::new(); sends sends_many
 }
 
 socket! {
     /// Receives the messages that its peers push.
-    Pull: wigwag_sp::Pull::new(); receives
+    Pull: wigwag_sp::Pull::new(); receives receives_many
 }
 
 socket! {
     /// Sends each message to every peer that has subscribed to it. It never waits for a slow peer:
     /// a message that does not fit a peer's queue is dropped for that peer alone, and counted.
-    Pub: wigwag_sp::Pub::new(); sends
+    Pub: wigwag_sp::Pub::new(); sends sends_many
 }
 
 socket! {
     /// Receives messages that begin with one of its topics.
-    Sub: wigwag_sp::Sub::new(); receives subscribes
+    Sub: wigwag_sp::Sub::new(); receives receives_many subscribes
 }
 
 socket! {
@@ -241,23 +241,23 @@ socket! {
 
 socket! {
     /// Sends each message to every connected peer, and receives theirs; best effort.
-    Bus: wigwag_sp::Bus::new(); sends receives
+    Bus: wigwag_sp::Bus::new(); sends receives sends_many receives_many
 }
 
 socket! {
     /// Like a bus, and forwards each received message to all its other peers; only mangos has it
     /// too.
-    Star: wigwag_sp::Star::new(); sends receives
+    Star: wigwag_sp::Star::new(); sends receives sends_many receives_many
 }
 
 socket! {
     /// Talks to one peer in both directions, in nanomsg's version of pair (version 0).
-    Pair0: wigwag_sp::Pair0::new(); sends receives
+    Pair0: wigwag_sp::Pair0::new(); sends receives sends_many receives_many
 }
 
 socket! {
     /// Talks to one peer in both directions (pair version 1).
-    Pair: wigwag_sp::Pair1::new(); sends receives
+    Pair: wigwag_sp::Pair1::new(); sends receives sends_many receives_many
 }
 
 impl Req {

@@ -153,16 +153,39 @@ impl<T: Entry> Inbox<T> {
     /// has one.
     #[inline(always)]
     pub(crate) fn pop(&mut self, may: impl Fn(PipeId) -> bool) -> Option<(PipeId, T::Message)> {
-        if let Some(left) = self.left.pop_front() {
-            return Some(left);
+        let mut popped = None;
+        self.pop_some(may, 1, |pipe, message| popped = Some((pipe, message)));
+        popped
+    }
+
+    /// [`pop`](Self::pop) of several messages, at most `limit`, for which the choice of the pipe is the
+    /// same. Returns how many there are: 0 if there is none.
+    #[inline(always)]
+    pub(crate) fn pop_some(
+        &mut self,
+        may: impl Fn(PipeId) -> bool,
+        limit: usize,
+        mut each: impl FnMut(PipeId, T::Message),
+    ) -> usize {
+        if let Some((pipe, left)) = self.left.pop_front() {
+            each(pipe, left);
+            return 1;
         }
-        let (turns, place) = self.turns.values_mut().find_map(|turns| {
+        let next = self.turns.values_mut().find_map(|turns| {
             let place = turns.iter().position(|pipe| may(*pipe))?;
             Some((turns, place))
-        })?;
-        let pipe = *turns.get(place)?;
-        let inbound = self.queues.get_mut(&pipe)?;
-        let item = inbound.queue.pop()?;
+        });
+        let Some((turns, place)) = next else { return 0 };
+        let pipe = turns[place];
+        let Some(inbound) = self.queues.get_mut(&pipe) else { return 0 };
+        let most = if turns.len() == 1 { limit } else { limit.min(1) };
+        let mut popped = 0;
+        while popped < most
+            && let Some(message) = inbound.queue.pop()
+        {
+            each(pipe, message);
+            popped += 1;
+        }
         if inbound.queue.is_empty() {
             turns.remove(place);
         } else if turns.len() > 1 {
@@ -173,7 +196,7 @@ impl<T: Entry> Inbox<T> {
             inbound.paused = false;
             self.events.push_back(ProtocolEvent::Resume(pipe));
         }
-        Some((pipe, item))
+        popped
     }
 
     pub(crate) fn next_event(&mut self) -> Option<ProtocolEvent> {
@@ -203,6 +226,23 @@ mod tests {
         let taken: alloc::vec::Vec<Bytes> =
             core::iter::from_fn(|| inbox.pop(any).map(|(_, item)| item)).collect();
         assert_eq!(taken, [&b"a"[..], b"x", b"b", b"c"]);
+    }
+
+    #[test]
+    fn several_messages_are_taken_of_one_pipe_while_no_other_has_any() {
+        let mut inbox = Inbox::new();
+        inbox.open(PipeId(1));
+        inbox.open(PipeId(2));
+        for (pipe, item) in [(1, b"a"), (1, b"b"), (1, b"c"), (1, b"d"), (2, b"x")] {
+            inbox.push(PipeId(pipe), Bytes::from_static(item)).unwrap();
+        }
+        let mut taken = alloc::vec::Vec::new();
+        for due in [1, 1, 2, 1, 0] {
+            let popped = inbox.pop_some(any, 2, |pipe, item| taken.push((pipe.0, item)));
+            assert_eq!(popped, due);
+        }
+        let due = [(1, "a"), (2, "x"), (1, "b"), (1, "c"), (1, "d")];
+        assert_eq!(taken, due.map(|(pipe, item)| (pipe, Bytes::from(item))));
     }
 
     #[test]

@@ -4,6 +4,8 @@
 //! from that peer alone, and the peers take turns. Messages of a peer that left are still given to
 //! the user.
 
+use alloc::vec::Vec;
+
 use bytes::Bytes;
 use wigwag_wire::{ProtocolNumber, Time};
 
@@ -98,6 +100,24 @@ impl Protocol for Pull {
         *place = body;
         self.counters.received += 1;
         Ok(())
+    }
+
+    fn recv_many(
+        &mut self,
+        _context: ContextId,
+        bodies: &mut Vec<Bytes>,
+        limit: usize,
+        _now: Time,
+    ) -> Result<(), RecvError> {
+        let mut left = limit;
+        while left > 0 {
+            match self.inbox.pop_some(|_| true, left, |_, body| bodies.push(body)) {
+                0 => break,
+                popped => left -= popped,
+            }
+        }
+        self.counters.received += (limit - left) as u64;
+        if left == limit && limit > 0 { Err(RecvError::Empty) } else { Ok(()) }
     }
 
     fn set(&mut self, setting: Setting) -> Result<(), SettingError> {

@@ -199,6 +199,10 @@ impl Protocol for Req {
         self.recv_in(ContextId::SOCKET, now)
     }
 
+    fn has_rounds(&self) -> bool {
+        true
+    }
+
     fn round(&self) -> u64 {
         self.contexts.own().round
     }

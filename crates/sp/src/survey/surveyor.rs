@@ -202,6 +202,10 @@ impl Protocol for Surveyor {
         self.set_in(ContextId::SOCKET, setting)
     }
 
+    fn has_rounds(&self) -> bool {
+        true
+    }
+
     fn round(&self) -> u64 {
         self.contexts.own().round
     }

@@ -119,9 +119,14 @@ impl<'c> Waiter<'c> {
         }
     }
 
+    /// Lets the call's time begin anew when it next waits.
+    pub(super) fn restart(&mut self) {
+        self.alarm = None;
+    }
+
     /// Ready when the call's time is over.
     #[cold]
-    fn poll_alarm(
+    pub(super) fn poll_alarm(
         &mut self,
         context: &mut Context<'_>,
         limit: Option<Duration>,

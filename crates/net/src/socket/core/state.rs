@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use wigwag_sp::limits::RECEIVE_BYTES_MAX;
-use wigwag_sp::{PipeId, Protocol};
+use wigwag_sp::{ContextId, PipeId, Protocol, ProtocolEvent};
 use wigwag_wire::Time;
 
 use crate::clock;
@@ -28,6 +28,10 @@ pub(crate) struct State {
     pub(crate) protocol: Box<dyn Protocol>,
     /// [`Protocol::uses_time`], kept here so that no message pays for a virtual call.
     pub(crate) uses_time: bool,
+    /// [`Protocol::has_rounds`], for the same reason.
+    has_rounds: bool,
+    /// The first event of the protocol, if a call has looked whether there is one.
+    next_event: Option<ProtocolEvent>,
     pub(crate) pipes: HashMap<PipeId, PipeEntry>,
     last_pipe: u32,
     pub(crate) senders: WakerQueue,
@@ -103,6 +107,8 @@ impl State {
     pub(super) fn new(protocol: Box<dyn Protocol>) -> State {
         State {
             uses_time: protocol.uses_time(),
+            has_rounds: protocol.has_rounds(),
+            next_event: None,
             protocol,
             pipes: HashMap::new(),
             last_pipe: 0,
@@ -189,6 +195,24 @@ impl State {
         }
         let words: Vec<String> = self.endpoints.values().map(ToString::to_string).collect();
         words.join(", ")
+    }
+
+    /// The exchange whose answer a call of this context waits for.
+    #[inline]
+    pub(crate) fn round_in(&self, context: ContextId) -> u64 {
+        if self.has_rounds { self.protocol.round_in(context) } else { 0 }
+    }
+
+    /// True if the protocol has asked for something since the last call.
+    pub(crate) fn has_event(&mut self) -> bool {
+        self.next_event = self.next_event();
+        self.next_event.is_some()
+    }
+
+    /// Takes the next event of the protocol.
+    #[inline]
+    pub(crate) fn next_event(&mut self) -> Option<ProtocolEvent> {
+        self.next_event.take().or_else(|| self.protocol.next_event())
     }
 
     /// The current time, if the protocol uses it.

@@ -76,6 +76,67 @@ macro_rules! receive_calls {
     };
 }
 
+/// Sends and receives many messages at once: for sockets that take no turns with their peers.
+macro_rules! sends_many {
+    () => {
+        /// Sends all of `messages`, first to last, as [`send`](Self::send) does each. One lock for as
+        /// many as there is room for: a program that has several short messages at hand spends less
+        /// processor time on each. What is sent is taken out of `messages`.
+        ///
+        /// The send timeout, if one is set, begins anew whenever something was sent.
+        ///
+        /// # Errors
+        ///
+        /// Those of [`send`](Self::send). The messages that were not sent are still in `messages`, the one
+        /// that was refused first.
+        ///
+        /// # Cancellation
+        ///
+        /// A future dropped before it is ready has sent what is gone from `messages`, and nothing else.
+        pub async fn send_many(&self, messages: &mut Vec<Bytes>) -> Result<(), SocketError> {
+            self.0.0.send_many(self.0.caller(), messages).await
+        }
+
+        /// [`send_many`](Self::send_many) on the calling thread.
+        pub fn blocking_send_many(&self, messages: &mut Vec<Bytes>) -> Result<(), SocketError> {
+            self.0.0.blocking_send_many(self.0.caller(), messages)
+        }
+    };
+}
+
+macro_rules! receives_many {
+    () => {
+        /// Receives messages that have arrived, at most `limit`, and appends them to `messages`, waiting
+        /// for the first one. One lock for all of them: where many short messages arrive, each takes less
+        /// processor time than a [`recv`](Self::recv). Returns how many there are: not 0, unless
+        /// `limit` is, and at most 256, whatever `limit` is.
+        ///
+        /// # Errors
+        ///
+        /// Those of [`recv`](Self::recv); nothing was received then.
+        ///
+        /// # Cancellation
+        ///
+        /// A future dropped before it is ready has received nothing.
+        pub async fn recv_many(
+            &self,
+            messages: &mut Vec<Bytes>,
+            limit: usize,
+        ) -> Result<usize, SocketError> {
+            self.0.0.recv_many(self.0.caller(), messages, limit).await
+        }
+
+        /// [`recv_many`](Self::recv_many) on the calling thread.
+        pub fn blocking_recv_many(
+            &self,
+            messages: &mut Vec<Bytes>,
+            limit: usize,
+        ) -> Result<usize, SocketError> {
+            self.0.0.blocking_recv_many(self.0.caller(), messages, limit)
+        }
+    };
+}
+
 macro_rules! receive_limit {
     () => {
         /// Sets how long `recv` waits at most; no limit unless set.
@@ -175,6 +236,6 @@ macro_rules! surveys {
 }
 
 pub(crate) use {
-    asks, receive_calls, receive_limit, receives, send_calls, send_limit, sends, subscribes,
-    surveys, takes_turns, turn_calls,
+    asks, receive_calls, receive_limit, receives, receives_many, send_calls, send_limit, sends,
+    sends_many, subscribes, surveys, takes_turns, turn_calls,
 };
