@@ -133,9 +133,10 @@ pub const COUNTER_CELLS: [&str; 7] = ["count", "slow", "ask", "bounce", "ring", 
 pub const COUNTER_CELLS_AT_LEAST: [&str; 1] = ["count"];
 
 /// Cells that a program for sp can be ordered to do: the values of `CELL`.
-pub const SP_CELLS: [&str; 12] = [
+pub const SP_CELLS: [&str; 13] = [
     "req",
     "push",
+    "many",
     "pair",
     "threads",
     "connections",

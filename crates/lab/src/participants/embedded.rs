@@ -111,7 +111,7 @@ pub const ALL: [Embedded; 49] = [
             "callback",
         ],
         inside: &["count", "slow", "ask", "bounce", "actors"],
-        sp: &["req", "push", "pair", "threads", "connections", "thousand-connections"],
+        sp: &["req", "push", "many", "pair", "threads", "connections", "thousand-connections"],
         transports: &TRANSPORT_NAMES,
         resumes: false,
         lacks: &[

@@ -33,6 +33,8 @@ pub enum Pattern {
     Request,
     /// PUSH and PULL, one of each.
     Push,
+    /// PUSH and PULL, one of each, with calls that take many messages.
+    Many,
     /// PAIR and PAIR, one way.
     Pair,
     /// Threads that send side by side to one PULL.
@@ -62,6 +64,8 @@ const PUSH_BYTES: [u64; 5] = [16, 128, 4 << 10, 64 << 10, 1 << 20];
 const LAYERED_BYTES: [u64; 4] = [16, 4 << 10, 64 << 10, 1 << 20];
 /// Lengths where it is threads or another pattern that varies.
 const FEW_BYTES: [u64; 2] = [16, 4 << 10];
+/// Lengths where a call for each message costs more than the message.
+const SHORT_BYTES: [u64; 2] = [16, 128];
 const THREADS: [u32; 3] = [2, 4, 8];
 const CONNECTIONS: [u32; 3] = [10, 100, MANY_CONNECTIONS];
 /// More sockets than some systems grant a process.
@@ -91,6 +95,9 @@ pub(super) fn cells(brief: bool) -> Vec<SpCell> {
     for transport in LAYERED {
         cells.extend(LAYERED_BYTES.map(|size| cell(Pattern::Push, transport, size)));
     }
+    for transport in [Transport::Tcp, Transport::Ipc] {
+        cells.extend(SHORT_BYTES.map(|size| cell(Pattern::Many, transport, size)));
+    }
     let tcp = |pattern, size| cell(pattern, Transport::Tcp, size);
     cells.extend(FEW_BYTES.map(|size| tcp(Pattern::Pair, size)));
     for size in FEW_BYTES {
@@ -117,6 +124,7 @@ impl SpCell {
         };
         let name = format!("{sockets} {size} {}", self.transport);
         match self.pattern {
+            Pattern::Many => format!("{name}, many at once"),
             Pattern::Threads(threads) => format!("{name}, {threads} threads"),
             Pattern::Connections(many) => format!("{name}, {many} connections"),
             Pattern::FanOut { third, .. } => name + third.suffix(),
@@ -129,6 +137,7 @@ impl SpCell {
         match self.pattern {
             Pattern::Request => "req",
             Pattern::Push => "push",
+            Pattern::Many => "many",
             Pattern::Pair => "pair",
             Pattern::Threads(_) => "threads",
             Pattern::Connections(MANY_CONNECTIONS) => "thousand-connections",
@@ -190,6 +199,9 @@ pub(crate) fn meaning(name: &str) -> Option<&'static str> {
     Some(match cell.pattern {
         Pattern::Request => "A request and its reply by REQ and REP; one is in flight.",
         Pattern::Push => "One way, from one PUSH to one PULL.",
+        Pattern::Many => {
+            "One way, from one PUSH to one PULL, by calls that send and receive many messages."
+        }
         Pattern::Pair => "One way, from one PAIR to another.",
         Pattern::Threads(_) => {
             "One way, from so many threads to one PULL: over one socket, or one each where a socket \

@@ -24,6 +24,9 @@ use transport::{address, dial_options, listen_options};
 /// Where both ends of one process meet.
 const INPROC: &str = "inproc://lab";
 
+/// Messages of a call that sends or receives many.
+const AT_ONCE: usize = 256;
+
 /// A socket that sends; what is the same with both kinds is written once.
 trait Sends {
     fn send_message(&self, message: Vec<u8>) -> impl Future<Output = Result<(), SendError>> + Send;
@@ -89,6 +92,12 @@ pub(crate) fn serve(orders: &Orders) -> Result<(), Failure> {
                 print_line(&receive(&pair, orders).await?.to_string())?;
                 std::future::pending().await
             }
+            "many" => {
+                let pull = Pull::new();
+                ready(pull.listen_with(&address, options).await?.to_string())?;
+                print_line(&receive_many(&pull, orders).await?.to_string())?;
+                std::future::pending().await
+            }
             _ => {
                 let pull = Pull::new();
                 ready(pull.listen_with(&address, options).await?.to_string())?;
@@ -119,6 +128,13 @@ pub(crate) fn drive(orders: &Orders) -> Result<(), Failure> {
                 pair.dial_with(&address, options).await?;
                 ready_and_go()?;
                 let account = send(&[pair], orders).await?;
+                finish(account).await
+            }
+            "many" => {
+                let push = Push::new();
+                push.dial_with(&address, options).await?;
+                ready_and_go()?;
+                let account = send_many(&push, orders).await?;
                 finish(account).await
             }
             _ => {
@@ -189,6 +205,35 @@ async fn send(sockets: &[impl Sends], orders: &Orders) -> Result<Value, Failure>
         socket.send_message(Stamp::end(sender).to_message(orders.size)).await?;
     }
     Ok(json!({ "sent": orders.messages }))
+}
+
+/// Sends as many messages at once as the receiver takes.
+async fn send_many(push: &Push, orders: &Orders) -> Result<Value, Failure> {
+    let mut draws = PayloadDraws::of(orders.seed, 0);
+    let mut messages = Vec::with_capacity(AT_ONCE);
+    for number in 0..orders.messages {
+        let stamp = Stamp { sender: 0, number, payload: draws.next() };
+        messages.push(stamp.to_message(orders.size).into());
+        if messages.len() == AT_ONCE {
+            push.send_many(&mut messages).await?;
+        }
+    }
+    messages.push(Stamp::end(0).to_message(orders.size).into());
+    push.send_many(&mut messages).await?;
+    Ok(json!({ "sent": orders.messages }))
+}
+
+/// Receives until the mark has come, many messages at once.
+async fn receive_many(pull: &Pull, orders: &Orders) -> Result<Value, Failure> {
+    let mut receipts = Receipts::new(orders.size, orders.senders);
+    let mut messages = Vec::with_capacity(AT_ONCE);
+    while !receipts.are_complete() {
+        pull.recv_many(&mut messages, AT_ONCE).await?;
+        for message in messages.drain(..) {
+            receipts.take(&message);
+        }
+    }
+    Ok(receipts.to_json())
 }
 
 /// Sends from plain threads on one socket, which runs on a thread of its own.

@@ -33,10 +33,14 @@ fn sent(sender: u32, count: u64) -> SenderCounts {
 fn the_names_of_all_cells_differ_and_those_of_one_pattern_and_length_begin_alike() {
     let mut names: Vec<String> = cells(false).into_iter().map(SpCell::name).collect();
     let count = names.len();
-    assert_eq!(count, 57);
-    for name in
-        ["req 111 B shm-spin", "push 1 MiB ipc", "push 4 KiB tcp, 8 threads", "push 64 KiB wss"]
-    {
+    assert_eq!(count, 61);
+    for name in [
+        "req 111 B shm-spin",
+        "push 1 MiB ipc",
+        "push 16 B ipc, many at once",
+        "push 4 KiB tcp, 8 threads",
+        "push 64 KiB wss",
+    ] {
         assert!(names.contains(&name.to_owned()), "{names:?}");
     }
     names.sort();
