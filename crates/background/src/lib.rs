@@ -1,4 +1,4 @@
-//! A runtime for sockets that are created outside of any.
+//! A runtime for what is used outside of any: sockets, nodes, and time limits of calls.
 //!
 //! One thread named `wigwag` runs it from its first use until the process exits.
 
@@ -11,7 +11,10 @@ use tokio::runtime::{Builder, Handle};
 
 static BACKGROUND: Mutex<Option<Handle>> = Mutex::new(None);
 
-/// The current runtime, or else the crate's own.
+/// The current runtime, or else the one in the background.
+///
+/// # Errors
+/// There is none, and no thread can be started for one.
 pub fn current_or_own() -> io::Result<Handle> {
     if let Ok(current) = Handle::try_current() {
         return Ok(current);

@@ -83,7 +83,6 @@ pub mod error;
 pub mod statistics;
 pub mod observe;
 mod race;
-pub mod background;
 mod core;
 mod effects;
 mod calls;

@@ -61,8 +61,20 @@ thread_local! {
     static KEPT: RefCell<Vec<Box<Timer>>> = const { RefCell::new(Vec::new()) };
 }
 
+/// A timer on the clock of the current runtime; elsewhere, as in a task of another executor, on that of
+/// the runtime in the background. `None` is so late that it never ends.
+fn sleep_until(end: Option<Instant>) -> Pin<Box<Sleep>> {
+    let runtime = wigwag_background::current_or_own();
+    let _entered = runtime.as_ref().map(Handle::enter);
+    // Without any runtime, which takes a system that starts no thread, this panics as tokio does.
+    Box::pin(match end {
+        Some(end) => tokio::time::sleep_until(end),
+        None => tokio::time::sleep(Duration::MAX),
+    })
+}
+
 impl Timer {
-    /// A timer for `limit` from now on, on the clock of `runtime`.
+    /// A timer for `limit` from now on, on the clock of `runtime`, the current one.
     fn begin(limit: Duration, runtime: Option<Id>) -> Box<Timer> {
         let kept = KEPT.with_borrow_mut(|kept| {
             let at = kept.iter().rposition(|timer| timer.runtime == runtime)?;
@@ -73,7 +85,16 @@ impl Timer {
                 timer.sleep.as_mut().reset(end);
                 timer
             }
-            _ => Box::new(Timer { sleep: Box::pin(tokio::time::sleep(limit)), runtime }),
+            (_, end) => Box::new(Timer { sleep: sleep_until(end), runtime }),
+        }
+    }
+
+    /// Moves the timer to the clock of `runtime`, which polls it now. The one where the wait began may
+    /// be gone, whose timers panic.
+    fn move_to(&mut self, runtime: Option<Id>) {
+        if self.runtime != runtime {
+            self.sleep = sleep_until(Some(self.sleep.deadline()));
+            self.runtime = runtime;
         }
     }
 
@@ -185,13 +206,7 @@ impl TimeLimit {
     pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> Poll<CallErrorKind> {
         let (limit, kind) = match self.limit {
             Some(limit) => (limit, CallErrorKind::Timeout(limit)),
-            // There may be no runtime with a clock.
-            None if !turn::is_handler()
-                && (self.wait == Wait::Room
-                    || self.timer.is_none() && Handle::try_current().is_err()) =>
-            {
-                return Poll::Pending;
-            }
+            None if !turn::is_handler() && self.wait == Wait::Room => return Poll::Pending,
             None => default_limit(),
         };
         if limit == Duration::MAX || matches!(self.wait, Wait::ByThread | Wait::ByRoute) {
@@ -200,15 +215,12 @@ impl TimeLimit {
         self.timer(limit).as_mut().poll(context).map(|()| kind)
     }
 
-    /// The timer, on the clock of the runtime that polls. A call may be moved to another runtime
-    /// while it waits, and the one where the wait began may be gone, whose timers panic.
+    /// The timer, on the clock of the runtime that polls: a call may be moved to another one while it
+    /// waits.
     fn timer(&mut self, limit: Duration) -> &mut Pin<Box<Sleep>> {
         let runtime = current_runtime();
         let timer = self.timer.get_or_insert_with(|| Timer::begin(limit, runtime));
-        if runtime.is_some() && runtime != timer.runtime {
-            timer.sleep = Box::pin(tokio::time::sleep_until(timer.sleep.deadline()));
-            timer.runtime = runtime;
-        }
+        timer.move_to(runtime);
         &mut timer.sleep
     }
 }
@@ -261,6 +273,40 @@ mod tests {
         assert_eq!(KEPT.with_borrow(Vec::len), 1);
         let waited = one().expect("there are threads").block_on(wait(Duration::from_millis(1)));
         assert!(waited >= Duration::from_millis(1));
+    }
+
+    /// Polls as an executor does that is no runtime, until the time is over.
+    fn wait_outside(mut time: TimeLimit) -> CallErrorKind {
+        struct Thread(std::thread::Thread);
+        impl std::task::Wake for Thread {
+            fn wake(self: std::sync::Arc<Self>) {
+                self.0.unpark();
+            }
+        }
+        let waker = Waker::from(std::sync::Arc::new(Thread(std::thread::current())));
+        loop {
+            match time.poll(&mut Context::from_waker(&waker)) {
+                Poll::Ready(kind) => return kind,
+                Poll::Pending => std::thread::park(),
+            }
+        }
+    }
+
+    #[test]
+    fn a_limit_holds_outside_of_any_runtime() {
+        let (limit, begun) = (Duration::from_millis(20), std::time::Instant::now());
+        let kind = wait_outside(TimeLimit::of_ask(Some(limit)));
+        assert_eq!(kind, CallErrorKind::Timeout(limit));
+        assert!(begun.elapsed() >= limit);
+    }
+
+    #[test]
+    fn a_wait_goes_on_when_its_runtime_has_ended() {
+        let (limit, begun_at) = (Duration::from_millis(20), std::time::Instant::now());
+        let one = tokio::runtime::Builder::new_current_thread().enable_time().build();
+        let time = one.expect("there are threads").block_on(begun(limit));
+        assert_eq!(wait_outside(time), CallErrorKind::Timeout(limit));
+        assert!(begun_at.elapsed() >= limit);
     }
 
     #[tokio::test(start_paused = true)]

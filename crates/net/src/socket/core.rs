@@ -20,7 +20,6 @@ use wigwag_spin::SpinPolicy;
 use wigwag_wire::ProtocolNumber;
 
 use crate::clock;
-use crate::socket::background;
 use crate::socket::calls::sender_turns::SenderTurns;
 use crate::socket::calls::turns::spin_policy;
 use crate::socket::observe::PipeEnd;
@@ -93,7 +92,7 @@ impl Core {
         if let Some(handle) = self.runtime.get() {
             return Ok(handle.clone());
         }
-        let handle = background::current_or_own()?;
+        let handle = wigwag_background::current_or_own()?;
         Ok(self.runtime.get_or_init(|| handle).clone())
     }
 

@@ -112,7 +112,7 @@ impl Node {
     /// # Panics
     /// If there is no runtime and no thread can be started for one.
     pub fn with(options: NodeOptions) -> Node {
-        let runtime = wigwag_net::socket::background::current_or_own()
+        let runtime = wigwag_background::current_or_own()
             .expect("the operating system can start one more thread");
         let incarnation = random::id();
         let pools = Arc::new(Pools::of(options.peer_memory));
