@@ -15,7 +15,7 @@ use wigwag_wire::ReadBuf;
 use super::handshake;
 use crate::error::NodeError;
 use crate::events::SessionChange;
-use crate::limits::{REDIAL_LEAST, REDIAL_MOST, REDIAL_PATIENCE};
+use crate::limits::{REDIAL_LEAST, REDIAL_MOST, REDIAL_PATIENCE, SILENT_SESSION_TTL};
 use crate::random;
 use crate::session::Session;
 use crate::session::connection::SessionConnection;
@@ -53,15 +53,19 @@ pub(crate) async fn next(session: &Arc<Session>, epoch: u64, why: &str) -> NextC
 /// Waits for the dialer: for the TTL, or for the rest of the short life of a silent session.
 async fn wait_for_dialer(session: &Session, epoch: u64, why: &str) -> NextConnection {
     let ttl = session.resumption.ttl();
-    let ttl = if session.is_silent() { ttl.min(session.silence_left()) } else { ttl };
+    let silence = session.is_silent().then(|| session.silence_left()).filter(|left| *left < ttl);
     tokio::select! {
         () = session.resumption.superseded(epoch) => NextConnection::Superseded,
         () = session.halted() => NextConnection::End("the session was closed here".to_owned()),
-        () = sleep(ttl) => {
-            NextConnection::End(format!(
+        () = sleep(silence.unwrap_or(ttl)) => NextConnection::End(match silence {
+            None => format!(
                 "{why}, and the peer did not come back within {ttl:?} (NodeOptions::keep_sessions)"
-            ))
-        }
+            ),
+            Some(_) => format!(
+                "{why}, and a session over which nothing has arrived is kept for \
+                 {SILENT_SESSION_TTL:?} at most"
+            ),
+        })
     }
 }
 

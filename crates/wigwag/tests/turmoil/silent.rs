@@ -67,5 +67,7 @@ fn a_session_over_which_nothing_comes_lives_for_five_seconds() {
         simulation.run().expect("each lives as long as it may");
         let ended = diary.entries().iter().filter(|(_, what)| is_ended(what)).count();
         assert_eq!(ended, 2, "the silent one and the one that was cut, {diary:?}");
+        let told = format!("{diary:?}");
+        assert!(told.contains("nothing has arrived is kept for 5s at most"), "{told}");
     });
 }
