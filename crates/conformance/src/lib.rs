@@ -115,6 +115,7 @@ macro_rules! protocol_conformance {
                 malformed_requests_are_counted_and_the_pipe_goes_on;
             pipeline:
                 a_pipeline_keeps_order_and_content
+                lists_of_messages_keep_order_and_content
                 two_workers_share_the_work
                 a_pusher_stops_without_a_reader_and_nothing_is_lost
                 a_closing_pusher_waits_until_its_peer_has_read

@@ -51,6 +51,34 @@ pub async fn a_pipeline_keeps_order_and_content(env: &TestEnv) {
     assert_eq!(sent as usize, ROUNDS * LENGTHS.len());
 }
 
+/// Lists of messages, with single ones between them.
+pub async fn lists_of_messages_keep_order_and_content(env: &TestEnv) {
+    const ROUNDS: usize = 20;
+    let (pull, address) = pulling(env).await;
+    let push = pushing(&address).await;
+    let sending = tokio::spawn(async move {
+        for round in 0..ROUNDS {
+            let mut list = LENGTHS.iter().map(|length| body(round, *length).into()).collect();
+            push.send_many(&mut list).await.expect("sent");
+            assert!(list.is_empty());
+            push.send(body(round, 1)).await.expect("sent");
+        }
+        push
+    });
+    let mut list = Vec::new();
+    for round in 0..ROUNDS {
+        for length in LENGTHS.into_iter().chain([1]) {
+            if list.is_empty() {
+                pull.recv_many(&mut list, 5).await.expect("messages");
+            }
+            check(&list.remove(0), round, length);
+        }
+    }
+    assert!(list.is_empty());
+    let _open = sending.await.expect("all sent");
+    assert_eq!(pull.statistics().counters.received as usize, ROUNDS * (LENGTHS.len() + 1));
+}
+
 /// Each message goes to one of two workers, and both get some.
 pub async fn two_workers_share_the_work(env: &TestEnv) {
     const MESSAGES: u32 = 10_000;

@@ -81,7 +81,7 @@ macro_rules! sends_many {
     () => {
         /// Sends all of `messages`, first to last, as [`send`](Self::send) does each. One lock for as
         /// many as there is room for: a program that has several short messages at hand spends less
-        /// processor time on each. What is sent is taken out of `messages`.
+        /// processor time on each. The messages that are sent are taken out of `messages`.
         ///
         /// The send timeout, if one is set, begins anew whenever something was sent.
         ///
