@@ -200,7 +200,8 @@ impl<I: Interface, T: Send + 'static> Streaming<I, T> {
 
     /// Sends the call. False when there is no room yet.
     fn send(&mut self, context: &Context<'_>) -> Result<bool, CallError> {
-        if let Place::Piped(pipe) = &self.target.place {
+        // An answer may lead to another one.
+        while let Place::Piped(pipe) = &self.target.place {
             let (ticket, waker) = (&mut self.ticket, Some(context.waker()));
             match pipe.with(ticket, waker, |reference, _| Attempt::Sent(reference.clone())) {
                 Attempt::Sent(reference) => self.target = reference,

@@ -1,5 +1,7 @@
 //! Calls go before the answer that leads to their actor, and are handled in their order.
 
+use std::time::Duration;
+
 use wigwag::{Actor, Node, NodeOptions};
 
 use super::{Desk, PATIENCE, client_of, gated, put, served};
@@ -121,4 +123,33 @@ async fn a_bounded_actor_is_called_through_an_answer() {
         piped.note(&line.to_string()).tell().await.unwrap();
     }
     assert_eq!(piped.note("last").ask().await.unwrap(), 1_002);
+}
+
+/// The second answer is that of an actor of another process which had no room for the ask.
+#[tokio::test]
+async fn a_stream_goes_through_an_answer_that_leads_to_another_one() {
+    let (here, gate) = gated();
+    put(&here, "second").await.note("line").ask().await.unwrap();
+    let (_service, url) = served(&here).await;
+    let (_client, desk) = client_of(&url).await;
+    let mut asked = Vec::new();
+    while let Ok(answer) = desk.find_later("second".to_owned()).try_ask() {
+        asked.push(answer);
+    }
+    let piped = desk.find_later("second".to_owned()).pipe();
+    let near = Desk::default().spawn();
+    near.put("piped", piped).ask().await.unwrap();
+    let through = near.find("piped").pipe();
+    // This call sees the first answer come, and waits for the second one.
+    let waits = through.lines().timeout(Duration::from_millis(50)).ask();
+    assert!(waits.await.is_err());
+    let mut lines = through.each_line();
+    let reading = tokio::spawn(async move { lines.next().await });
+    tokio::task::yield_now().await;
+    gate.add_permits(asked.len() + 1);
+    for answer in asked {
+        answer.await.unwrap();
+    }
+    let line = tokio::time::timeout(PATIENCE, reading).await.unwrap().unwrap();
+    assert_eq!(line.unwrap().unwrap(), "line");
 }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::Semaphore;
-use wigwag::{Actor, Node};
+use wigwag::{Actor, Node, Yield};
 
 /// The longest wait for what comes at once.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -64,6 +64,13 @@ impl Desk {
 
     pub fn lines(&self) -> Vec<String> {
         self.lines.clone()
+    }
+
+    pub async fn each_line(&mut self, mut lines: Yield<String>) {
+        for line in &self.lines {
+            lines.send(line.clone()).await.unwrap();
+        }
+        lines.finish();
     }
 }
 
