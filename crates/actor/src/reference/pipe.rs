@@ -13,7 +13,7 @@ use crate::mailbox::backlog::parked::{Parked, Ticket};
 use crate::reference::interface::Interface;
 use crate::reference::route::Attempt;
 use crate::reference::{Place, Ref};
-use crate::sync::{AtomicBool, Ordering};
+use crate::sync::{AtomicBool, AtomicU64, Ordering};
 
 /// The tag of the tickets of senders that wait for an answer.
 const TAG: u16 = u16::MAX;
@@ -23,6 +23,10 @@ const LEADS_BACK: &str = "the answer leads to itself";
 
 /// Held while an answer is noted that leads to another one.
 static LINKING: Mutex<()> = Mutex::new(());
+
+/// The number of the next place in the queue of an answer. A sender may move from one answer to
+/// another one, so no two places have the same number.
+static NEXT_PLACE: AtomicU64 = AtomicU64::new(0);
 
 /// The ask whose answer holds the reference.
 pub(crate) trait PipedAsk<I: Interface>: Send {
@@ -145,14 +149,21 @@ impl<I: Interface> Pipe<I> {
         send: impl FnOnce(&Ref<I>, &mut Ticket) -> Attempt<T>,
     ) -> Attempt<T> {
         if let (None, Some(waker)) = (self.outcome.get(), waker) {
-            lock(&self.waiting.parked).park(ticket, waker);
+            let number = || NEXT_PLACE.fetch_add(1, Ordering::Relaxed);
+            lock(&self.waiting.parked).park_as(ticket, waker, number);
         }
         match self.advance() {
             None => Attempt::Full,
             Some(outcome) => {
                 self.leave_own(ticket);
                 match outcome {
-                    Ok(reference) => send(reference, ticket),
+                    Ok(reference) => {
+                        // The next answer knows its places. Elsewhere this one would be none.
+                        if !matches!(reference.place, Place::Piped(_)) && ticket.has_tag(TAG) {
+                            *ticket = Ticket::default();
+                        }
+                        send(reference, ticket)
+                    }
                     Err(error) => Attempt::Failed(Box::new(error.clone())),
                 }
             }
@@ -161,9 +172,13 @@ impl<I: Interface> Pipe<I> {
 
     /// Gives up the place of a sender that waits for the answer. False if it waits elsewhere.
     pub(crate) fn leave_own(&self, ticket: &mut Ticket) -> bool {
-        let is_own = ticket.has_tag(TAG);
+        if !ticket.has_tag(TAG) {
+            return false;
+        }
+        let mut parked = lock(&self.waiting.parked);
+        let is_own = parked.contains(ticket);
         if is_own {
-            lock(&self.waiting.parked).leave(ticket);
+            parked.leave(ticket);
         }
         is_own
     }

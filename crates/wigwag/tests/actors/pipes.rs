@@ -1,7 +1,10 @@
 //! Calls through references in answers that have not come yet, within a process: they wait for the
 //! answer, as they would wait for room.
 
+use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Wake, Waker};
 use std::time::Duration;
 
 use tokio::sync::Semaphore;
@@ -249,5 +252,47 @@ async fn an_answer_that_leads_to_itself_fails_what_goes_through_it() {
             assert_eq!(error.kind, CallErrorKind::NoSuchActor, "{error}");
             assert!(error.to_string().contains("leads to itself"), "{error}");
         }
+    }
+}
+
+/// Counts how often a caller is woken.
+#[derive(Default)]
+struct Wakes(AtomicU64);
+
+impl Wake for Wakes {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// However often it looks, and also where one answer leads to another one.
+#[tokio::test]
+async fn a_caller_has_one_place_among_those_that_wait_for_an_answer() {
+    for gives_up in [false, true] {
+        let (finder, notes, gate) = gated();
+        let piped = finder.find().pipe();
+        let before = Finder { found: Some(piped), gate: None, asked: 0 }.spawn();
+        let behind = before.find().pipe();
+        let wakes = Arc::new(Wakes::default());
+        let waker = Waker::from(wakes.clone());
+        let mut told = pin!(Some(behind.note(1).tell()));
+        for _ in 0..10 {
+            let telling = told.as_mut().as_pin_mut().unwrap();
+            assert!(telling.poll(&mut Context::from_waker(&waker)).is_pending());
+            // The first answer comes.
+            before.asked().ask().await.unwrap();
+        }
+        if gives_up {
+            told.set(None);
+        }
+        let woken = wakes.0.load(Ordering::SeqCst);
+        gate.add_permits(1);
+        finder.asked().ask().await.unwrap();
+        let woken = wakes.0.load(Ordering::SeqCst) - woken;
+        assert_eq!(woken, u64::from(!gives_up));
+        if let Some(telling) = told.as_mut().as_pin_mut() {
+            telling.await.unwrap();
+        }
+        assert_eq!(notes.all().ask().await.unwrap().len(), usize::from(!gives_up));
     }
 }

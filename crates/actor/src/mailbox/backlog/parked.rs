@@ -10,6 +10,7 @@ use std::task::Waker;
 
 /// The bits of a ticket's number that count; those above are the tag of its queue.
 const NUMBER_BITS: u32 = 48;
+const NUMBERS: u64 = (1 << NUMBER_BITS) - 1;
 
 /// The place of one sender in the queue; `None` inside means that it has none.
 #[derive(Debug, Default)]
@@ -74,15 +75,38 @@ impl Parked {
 
     /// Adds the sender to the queue, or renews its waker if it is there.
     pub fn park(&mut self, ticket: &mut Ticket, waker: &Waker) {
-        let place = ticket.0.and_then(|mine| self.queue.iter_mut().find(|(id, _)| *id == mine));
-        match place {
-            Some((_, old)) => old.clone_from(waker),
-            None => {
-                self.queue.push_back((self.next, waker.clone()));
-                ticket.0 = Some(self.next);
-                self.next += 1;
-            }
+        if !self.renew_waker(ticket, waker) {
+            self.add(ticket, waker, self.next);
+            self.next += 1;
         }
+    }
+
+    /// As [`park`](Self::park), for a queue whose tickets are told from those of other queues with the
+    /// same tag: `number` is one that no other ticket of the tag has.
+    pub(crate) fn park_as(
+        &mut self,
+        ticket: &mut Ticket,
+        waker: &Waker,
+        number: impl FnOnce() -> u64,
+    ) {
+        if !self.renew_waker(ticket, waker) {
+            self.add(ticket, waker, self.next | number() & NUMBERS);
+        }
+    }
+
+    fn renew_waker(&mut self, ticket: &Ticket, waker: &Waker) -> bool {
+        let place = ticket.0.and_then(|mine| self.queue.iter_mut().find(|(id, _)| *id == mine));
+        place.map(|(_, old)| old.clone_from(waker)).is_some()
+    }
+
+    fn add(&mut self, ticket: &mut Ticket, waker: &Waker, number: u64) {
+        self.queue.push_back((number, waker.clone()));
+        ticket.0 = Some(number);
+    }
+
+    /// True if the sender has a place in this queue.
+    pub(crate) fn contains(&self, ticket: &Ticket) -> bool {
+        ticket.0.is_some_and(|mine| self.queue.iter().any(|(id, _)| *id == mine))
     }
 
     /// Removes the sender from the queue, because it has passed or gives up. A sender that gives up
