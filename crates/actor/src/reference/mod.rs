@@ -27,7 +27,7 @@ use crate::reference::adapter::Adapter;
 use crate::reference::inbound_queue::Exported;
 use crate::reference::interface::Interface;
 use crate::reference::local_ref::{AskMode, LocalRef};
-use crate::reference::pipe::Pipe;
+use crate::reference::pipe::{AnyPipe, Pipe};
 use crate::reference::route::{Acknowledgement, Attempt, Route};
 use crate::reference::run_writer::RunOwner;
 use crate::reference::value::RemoteActor;
@@ -96,6 +96,14 @@ impl<I: Interface> Ref<I> {
             at = reference;
         }
         at
+    }
+
+    /// The answer that leads to the actor, if it has not come, or was not looked at.
+    pub(crate) fn awaited_answer(&self) -> Option<Arc<dyn AnyPipe>> {
+        match &self.resolved().place {
+            Place::Piped(pipe) => Some(pipe.clone()),
+            Place::Local(_) | Place::Adapted(_) | Place::Remote(..) => None,
+        }
     }
 
     /// True when the actor lives in this process and is called without encoding.

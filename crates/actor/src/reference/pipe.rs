@@ -4,7 +4,7 @@
 //! the answer leads to. Nothing runs in between: each caller that waits polls the ask, and its waker
 //! wakes all of them.
 
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::task::{Poll, Wake, Waker};
 
 use crate::error::{CallError, CallErrorKind};
@@ -18,7 +18,8 @@ use crate::sync::{AtomicBool, AtomicU64, Ordering};
 /// The tag of the tickets of senders that wait for an answer.
 const TAG: u16 = u16::MAX;
 
-/// Why a call fails through an answer that holds the reference in itself.
+/// Why a call fails through an answer that holds the reference in itself, or one whose ask waits for
+/// it.
 const LEADS_BACK: &str = "the answer leads to itself";
 
 /// Held while an answer is noted that leads to another one.
@@ -37,10 +38,18 @@ pub(crate) trait PipedAsk<I: Interface>: Send {
     fn asked_actor(&self) -> Option<Arc<dyn AnyActor>>;
 }
 
+/// An answer that leads to an actor, whatever the interface of the actor.
+pub(crate) trait AnyPipe: Send + Sync {
+    /// The answer that this one waits for, or leads to, if that is not known to lead to an actor.
+    fn next(&self) -> Option<Arc<dyn AnyPipe>>;
+}
+
 /// A reference in an answer that has not come yet, or has come since.
 pub(crate) struct Pipe<I: Interface> {
     /// The ask, for errors.
     target: Arc<str>,
+    /// The answer that the ask is sent through. The ask holds it for as long as it waits.
+    behind: Option<Weak<dyn AnyPipe>>,
     outcome: OnceLock<Result<Ref<I>, CallError>>,
     /// `None` while a thread polls it, and after the answer.
     ask: Mutex<Option<Box<dyn PipedAsk<I>>>>,
@@ -68,10 +77,17 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl<I: Interface> Pipe<I> {
-    pub(crate) fn new(target: Arc<str>, ask: Box<dyn PipedAsk<I>>) -> Arc<Pipe<I>> {
+    /// `behind` is the answer that the ask is sent through, if it is.
+    pub(crate) fn new(
+        target: Arc<str>,
+        behind: Option<Arc<dyn AnyPipe>>,
+        ask: Box<dyn PipedAsk<I>>,
+    ) -> Arc<Pipe<I>> {
+        let behind = behind.map(|pipe| Arc::downgrade(&pipe));
         let (parked, is_woken) = (Mutex::new(Parked::tagged(TAG)), AtomicBool::new(false));
         Arc::new(Pipe {
             target,
+            behind,
             outcome: OnceLock::new(),
             ask: Mutex::new(Some(ask)),
             waiting: Arc::new(Waiting { parked, is_woken }),
@@ -121,7 +137,8 @@ impl<I: Interface> Pipe<I> {
 
     /// Notes the outcome of the ask. An answer may hold a reference in another answer, which is
     /// followed as far as it is known. An answer that leads back here leads to no actor, since it
-    /// would be followed for ever.
+    /// would be followed for ever; nor does one whose ask, or one before that, waits for this answer:
+    /// each of them would wait for the others, and keep them.
     fn answered(&self, outcome: Result<Ref<I>, CallError>) {
         let mut outcome = outcome.map(|reference| reference.resolved().clone());
         let mut linking = None;
@@ -130,8 +147,8 @@ impl<I: Interface> Pipe<I> {
             linking = Some(lock(&LINKING));
             outcome = outcome.map(|reference| reference.resolved().clone());
         }
-        if let Ok(Ref { place: Place::Piped(pipe) }) = &outcome
-            && std::ptr::eq(&raw const **pipe, self)
+        if let Ok(reference) = &outcome
+            && self.is_awaited_by(reference.awaited_answer())
         {
             let error = CallError::new(CallErrorKind::NoSuchActor, &self.target);
             outcome = Err(error.with_detail(LEADS_BACK));
@@ -139,6 +156,19 @@ impl<I: Interface> Pipe<I> {
         // Nobody else has had the ask.
         let _ = self.outcome.set(outcome);
         drop(linking);
+    }
+
+    /// True if this is the answer, or one that it waits for. That ends, because no answer was noted
+    /// before that closes a circle.
+    fn is_awaited_by(&self, answer: Option<Arc<dyn AnyPipe>>) -> bool {
+        let mut at = answer;
+        while let Some(pipe) = at {
+            if std::ptr::addr_eq(Arc::as_ptr(&pipe), self) {
+                return true;
+            }
+            at = pipe.next();
+        }
+        false
     }
 
     /// Calls `send` with the reference. Until there is one, a sender with a waker is parked.
@@ -181,5 +211,15 @@ impl<I: Interface> Pipe<I> {
             parked.leave(ticket);
         }
         is_own
+    }
+}
+
+impl<I: Interface> AnyPipe for Pipe<I> {
+    fn next(&self) -> Option<Arc<dyn AnyPipe>> {
+        match self.outcome.get() {
+            Some(Ok(reference)) => reference.awaited_answer(),
+            Some(Err(_)) => None,
+            None => self.behind.as_ref()?.upgrade(),
+        }
     }
 }

@@ -255,6 +255,28 @@ async fn an_answer_that_leads_to_itself_fails_what_goes_through_it() {
     }
 }
 
+/// The ask is sent through an answer that leads to the answer to this ask.
+#[tokio::test]
+async fn an_ask_that_would_wait_for_its_own_answer_fails_what_goes_through_it() {
+    for asks_between in 0..3 {
+        let first = Knower::default().spawn();
+        first.handle().unwrap().suspend();
+        let piped = first.known().pipe();
+        let mut circle = piped.known().pipe();
+        for _ in 0..asks_between {
+            circle = circle.known().pipe();
+        }
+        let known = circle.clone();
+        first.visit(|knower: &mut Knower| knower.0 = Some(known)).await.unwrap();
+        first.handle().unwrap().resume();
+        for reference in [&circle, &piped, &circle] {
+            let error = reference.known().ask().await.unwrap_err().into_error();
+            assert_eq!(error.kind, CallErrorKind::NoSuchActor, "{error}");
+            assert!(error.to_string().contains("leads to itself"), "{error}");
+        }
+    }
+}
+
 /// Counts how often a caller is woken.
 #[derive(Default)]
 struct Wakes(AtomicU64);

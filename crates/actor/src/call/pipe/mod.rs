@@ -96,7 +96,8 @@ where
     let ticket = Ticket::default();
     let mut ask = SingleAsk::<I, R> { target, message, ticket, answer: None };
     ask.begin();
-    Ref::piped(Pipe::new(name, Box::new(ask)))
+    let behind = ask.target.awaited_answer();
+    Ref::piped(Pipe::new(name, behind, Box::new(ask)))
 }
 
 /// An answer that is taken by nobody: its reference is let go when it is dropped.

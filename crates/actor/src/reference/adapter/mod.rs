@@ -75,7 +75,8 @@ pub fn through<I: ImplementedBy<A>, A: Interface>(reference: &Ref<A>) -> Ref<I> 
         }
         Place::Piped(pipe) => {
             let ask = AdaptedPipe(reference.clone(), Ticket::default());
-            Place::Piped(Pipe::new(pipe.target().clone(), Box::new(ask)))
+            let behind = reference.awaited_answer();
+            Place::Piped(Pipe::new(pipe.target().clone(), behind, Box::new(ask)))
         }
     };
     Ref { place }
