@@ -43,7 +43,7 @@ impl From<NotWatched> for NotLinked {
     }
 }
 
-/// The watchers of one route, each with a number that no other watcher of the process has.
+/// The watchers of one route, each with a number that no other watcher of the route has.
 #[derive(Default)]
 pub struct EndWatchers(BTreeMap<u64, EndWatcher>);
 
@@ -70,9 +70,12 @@ impl EndWatchers {
         self.0.into_values().for_each(|watcher| watcher(reason));
     }
 
-    /// Adds the watchers of another route.
-    pub fn append(&mut self, other: &mut EndWatchers) {
-        self.0.append(&mut other.0);
+    /// Tells the watchers of several routes, in the order of their numbers. Links of one actor have the
+    /// same number on each route.
+    pub fn tell_all(of_routes: impl IntoIterator<Item = EndWatchers>, reason: &Reason) {
+        let mut watchers: Vec<_> = of_routes.into_iter().flat_map(|route| route.0).collect();
+        watchers.sort_by_key(|(number, _)| *number);
+        watchers.into_iter().for_each(|(_, watcher)| watcher(reason));
     }
 }
 
@@ -101,11 +104,12 @@ mod tests {
         two.add(3, watcher("second")).unwrap();
         two.remove(2);
         one.add(4, watcher("third")).unwrap();
-        one.append(&mut two);
-        two.tell(&Reason::Normal);
-        assert!(told.lock().unwrap().is_empty());
-        one.tell(&Reason::Normal);
-        assert_eq!(*told.lock().unwrap(), ["first", "second", "third"]);
+        // On each route there is a link of one actor.
+        one.add(5, watcher("a link")).unwrap();
+        two.add(5, watcher("another link")).unwrap();
+        EndWatchers::tell_all([one, two], &Reason::Normal);
+        let expected = ["first", "second", "third", "a link", "another link"];
+        assert_eq!(*told.lock().unwrap(), expected);
     }
 
     #[test]

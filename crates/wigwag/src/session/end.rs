@@ -97,7 +97,7 @@ impl Session {
         let held =
             if self.announcer.is_heard() { self.held_actors() } else { HeldActors::default() };
         let ended = SessionEnd { why: why.clone(), how, held };
-        let (mut wakers, mut end_watchers) = (Vec::new(), EndWatchers::default());
+        let (mut wakers, mut end_watchers) = (Vec::new(), Vec::new());
         let connection = self.connection().clone();
         let was_torn = connection.flusher.retire();
         let unsent = {
@@ -113,7 +113,7 @@ impl Session {
             for channel in &mut sending.channels {
                 wakers.append(&mut channel.parked.drain());
                 channel.attaching = None;
-                end_watchers.append(&mut channel.end_watchers);
+                end_watchers.push(std::mem::take(&mut channel.end_watchers));
             }
             UnsentCalls::in_outbox(&sending.sender.outbox)
         };
@@ -132,7 +132,7 @@ impl Session {
         self.end_stream_values(&why);
         self.progress.notify_waiters();
         self.announce_end();
-        end_watchers.tell(&ended.reason());
+        EndWatchers::tell_all(end_watchers, &ended.reason());
         self.end_links(&ended.reason());
         self.release_lent();
         self.release_kept_routes();

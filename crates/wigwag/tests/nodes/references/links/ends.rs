@@ -128,6 +128,31 @@ async fn the_end_of_a_session_is_told_to_both_ends_once() {
     }
 }
 
+/// Each of its links is one, although the links of an actor have one number on all channels.
+#[tokio::test]
+async fn an_actor_with_several_links_over_a_session_is_told_of_its_end_for_each() {
+    let (service, client, relay, _here, there, _) = stage(true).await;
+    let (other, _) = partner(true);
+    service.export("other", &other).unwrap();
+    let address = format!("{}/other", relay.address);
+    let other = client.actor::<Partner>(&address).await.unwrap();
+    let (own, mut exits) = partner(true);
+    for linked in [&there, &other] {
+        own.link(linked.clone()).ask().await.unwrap();
+        // Behind the link.
+        linked.let_go().ask().await.unwrap();
+    }
+    service.close(PATIENCE).await;
+    let mut targets = Vec::new();
+    for _ in 0..2 {
+        let exit = next(&mut exits).await;
+        assert_eq!(exit.reason, Reason::NodeClosed);
+        targets.push(exit.target.rsplit('/').next().unwrap().to_owned());
+    }
+    targets.sort();
+    assert_eq!(targets, ["other", "partner"]);
+}
+
 /// Over a cut that is resumed the link stays, and the end that falls into it is told.
 #[tokio::test]
 async fn an_end_during_a_cut_is_told_after_it() {
