@@ -240,6 +240,11 @@ pub trait Route<I: Interface>: Send + Sync {
         None
     }
 
+    /// True if calls go, or would go, over the session with this number of the node.
+    fn is_over(&self, _session: u64) -> bool {
+        false
+    }
+
     /// The identity under which this route owns runs that are handed out.
     fn run_owner(&self) -> RunOwner;
 

@@ -33,7 +33,8 @@ pub(super) fn lend<I: Interface>(
         return Err("the actor's node runs a release that knows no references to actors");
     };
     let Some(relay) = Relay::to(reference) else { return Err("the actor cannot be reached") };
-    session.lend(actor.reference, LentActor::Other(relay))?;
+    let leads_back = reference.route().is_some_and(|route| route.is_over(session.number()));
+    session.lend(actor.reference, LentActor::Other { relay, leads_back })?;
     Ok(SentReference {
         node: actor.node,
         incarnation: actor.incarnation,

@@ -158,6 +158,10 @@ impl<I: ImplementedBy<A>, A: Interface> Route<I> for RemoteAdapter<A> {
         self.0.disconnection()
     }
 
+    fn is_over(&self, session: u64) -> bool {
+        self.0.is_over(session)
+    }
+
     fn run_owner(&self) -> RunOwner {
         self.0.run_owner().without_runs()
     }

@@ -40,6 +40,8 @@ const TOO_MANY_LINKS: &str = "the session has as many links as it may";
 pub(crate) struct Arriving<I: Interface> {
     target: Arc<str>,
     actor: RemoteActor,
+    /// The number of the session that has brought the reference.
+    giver: u64,
     state: RwLock<Arrival<I>>,
     /// Told when no later call can reach the actor.
     end_watchers: RwLock<EndWatchers>,
@@ -83,6 +85,7 @@ impl<I: Interface> Arriving<I> {
         let route = Arc::new(Arriving {
             target: target_of(&peer, actor.reference),
             actor,
+            giver: giver.number(),
             state: RwLock::new(Arrival::Pending(Parked::tagged(TAG))),
             end_watchers: RwLock::default(),
             links: Mutex::default(),

@@ -211,6 +211,13 @@ impl<I: Interface> Route<I> for Arriving<I> {
         self.remote()?.disconnection()
     }
 
+    fn is_over(&self, session: u64) -> bool {
+        match &*self.read() {
+            Arrival::Attached(remote) => remote.is_over(session),
+            Arrival::Pending(_) | Arrival::Failed(..) => self.giver == session,
+        }
+    }
+
     fn run_owner(&self) -> RunOwner {
         self.run_owner
     }

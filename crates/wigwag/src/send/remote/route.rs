@@ -248,6 +248,10 @@ impl<I: Interface> Route<I> for Remote<I> {
         self.referred.clone()
     }
 
+    fn is_over(&self, session: u64) -> bool {
+        self.session().number() == session
+    }
+
     fn run_owner(&self) -> RunOwner {
         self.run_owner
     }

@@ -27,8 +27,9 @@ struct LentReference {
 pub(crate) enum LentActor {
     /// An actor of this node.
     Own(Arc<ReferredActor>),
-    /// An actor of another node, and the relay to it, if there may be one.
-    Other(Arc<dyn Exported>),
+    /// An actor of another node, and the relay to it. `leads_back`: the relay calls it through the
+    /// peer, which has given the reference.
+    Other { relay: Arc<dyn Exported>, leads_back: bool },
     /// An actor of another node, of a reference in a relayed reply.
     Unread { _taken: Arc<TakenReference> },
 }
@@ -43,10 +44,13 @@ impl Session {
         }
         if let Some(known) = lent.0.get_mut(&number) {
             known.times += 1;
-            // Calls through it can be passed on from now on, which those of an unread one cannot.
-            let before = match known.actor {
-                LentActor::Unread { .. } => std::mem::replace(&mut known.actor, actor),
-                LentActor::Own(_) | LentActor::Other(_) => actor,
+            // Calls through it can be passed on from now on, which those of an unread one cannot. Not
+            // through the peer: that may hold the unread one for the reference that it has given, and
+            // then the two nodes would keep each other's for ever.
+            let before = match (&known.actor, &actor) {
+                (LentActor::Unread { .. }, LentActor::Other { leads_back: true, .. }) => actor,
+                (LentActor::Unread { .. }, _) => std::mem::replace(&mut known.actor, actor),
+                (LentActor::Own(_) | LentActor::Other { .. }, _) => actor,
             };
             drop(lent);
             drop(before);
@@ -65,7 +69,7 @@ impl Session {
         for lent in lock(&self.references.lent).0.values() {
             let exported = match &lent.actor {
                 LentActor::Own(actor) => &actor.exported,
-                LentActor::Other(relay) => relay,
+                LentActor::Other { relay, .. } => relay,
                 LentActor::Unread { .. } => continue,
             };
             let kind = exported.schema().name;
@@ -78,7 +82,7 @@ impl Session {
     /// relays.
     pub(crate) fn relay_of(&self, number: u128) -> Option<Arc<dyn Exported>> {
         match &lock(&self.references.lent).0.get(&number)?.actor {
-            LentActor::Other(relay) if self.references.relays => Some(relay.clone()),
+            LentActor::Other { relay, .. } if self.references.relays => Some(relay.clone()),
             _ => None,
         }
     }
@@ -87,7 +91,7 @@ impl Session {
     pub(crate) fn lent_actor(&self, number: u128) -> Option<Arc<ReferredActor>> {
         let relay = match &lock(&self.references.lent).0.get(&number)?.actor {
             LentActor::Own(actor) => return Some(actor.clone()),
-            LentActor::Other(relay) if self.references.relays => relay.clone(),
+            LentActor::Other { relay, .. } if self.references.relays => relay.clone(),
             _ => return None,
         };
         Some(self.references.table.refer(relay))

@@ -223,6 +223,46 @@ async fn references_go_through_a_relay() {
     assert_eq!(next(&mut heard).await, None, "nobody holds it");
 }
 
+/// The service has lent it in a reply that it has not read, and is given it back by the client, which
+/// cannot reach its actor. Lent to the client once more, it would keep itself there.
+#[tokio::test]
+async fn a_reference_that_leads_nowhere_is_let_go_however_often_it_goes_back_and_forth() {
+    let (service, _, url) = hall_at().await;
+    let kept = Room::default().spawn();
+    service.export("kept", &kept).unwrap();
+    let (first, second) = (node(), node());
+    let room = Room::default().spawn();
+    room.join_all(Vec::new(), Some(member("ann").0)).ask().await.unwrap();
+    let hall = first.actor::<Hall>(&url).await.unwrap();
+    hall.open(room).ask().await.unwrap();
+
+    let hall = second.actor::<Hall>(&url).await.unwrap();
+    let there = hall.room().ask().await.unwrap().unwrap();
+    let mut members = there.members().timeout(PATIENCE).ask().await.unwrap();
+    first.close(PATIENCE).await;
+    drop(first);
+    while there.members().timeout(PATIENCE).ask().await.is_ok() {}
+    drop((there, hall));
+
+    let kept_url = url.replace("/hall", "/kept");
+    let there = second.actor::<Room>(&kept_url).await.unwrap();
+    for _ in 0..3 {
+        let last = members.pop();
+        there.join_all(Vec::new(), last).ask().await.unwrap();
+        members = there.members().ask().await.unwrap();
+    }
+    there.leave_all().ask().await.unwrap();
+    drop((members, there));
+    let let_go = async {
+        let holds =
+            |node: &Node| node.held_actors().iter().any(|peer| !peer.held.actors.is_empty());
+        while holds(&service) || holds(&second) {
+            tokio::task::yield_now().await;
+        }
+    };
+    in_time(PATIENCE, let_go).await;
+}
+
 #[tokio::test]
 async fn the_end_behind_a_relay_is_told() {
     let (_service, _, url) = room_at("tcp://127.0.0.1:0").await;
