@@ -46,7 +46,8 @@ impl<I: Interface, R: Answerable<I>> Call<'_, I, R> {
     /// # Errors
     /// If the ask fails, each call through the reference fails with its error. If the answer holds no
     /// reference, it is `None` or an error of the program, they fail with `NoSuchActor`. So does a
-    /// call by which another reference is [piped](Self::pipe), and each call through that one.
+    /// call by which another reference is [piped](Self::pipe), and each call through that one; and calls
+    /// through an answer that leads to itself, or to one that waits for it.
     ///
     /// An actor of a third process is called through the process that was asked, if that one
     /// [relays](https://docs.rs/wigwag); otherwise the calls fail with `NoSuchActor`. If the actor
