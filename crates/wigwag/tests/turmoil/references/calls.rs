@@ -7,7 +7,7 @@ use wigwag::DeliveryStatus;
 
 use super::desk::Folder;
 use super::driver::{Driver, Entry, LONG, asked, told};
-use super::world::Fate;
+use super::world::{Fate, Faults};
 
 impl Driver {
     /// Tells a few numbers.
@@ -42,7 +42,11 @@ impl Driver {
             }
             // The error may be that of the ask that it waits for.
             Err(_) if entry.is_piped => Fate::Unknown,
-            Err(kind) => Fate::of(DeliveryStatus::of(*kind)),
+            Err(kind) => match Fate::of(DeliveryStatus::of(*kind)) {
+                // A handler that waits when its host crashes has begun, and does not get to its note.
+                Fate::Handled if self.world.faults == Faults::Crashes => Fate::Unknown,
+                fate => fate,
+            },
         };
         self.world.fate(sender, number, fate);
         self.outcome("ask", limit, entry, outcome);

@@ -2,26 +2,31 @@
 
 use wigwag::Reason;
 
+use super::links;
 use super::world::{ActorRecord, Fate, SenderRecord, State, WatchRecord, World};
 
 /// Notes what is wrong.
 pub(crate) fn check(world: &World) {
     let mut state = world.state();
     let mut wrong = Vec::new();
-    if !world.loses_sessions() {
-        wrong.extend(state.senders.iter().filter_map(|sender| wrong_call(&state, sender)));
-    }
+    let wrong_calls = state
+        .senders
+        .iter()
+        .filter_map(|sender| wrong_call(&state, sender, world.loses_sessions()));
+    wrong.extend(wrong_calls);
     let is_wrong = |watch: &&WatchRecord| !is_fine(&state, watch, world.loses_sessions());
     wrong.extend(state.watches.iter().filter(is_wrong).map(|watch| format!("{watch:?}")));
+    wrong.extend(links::wrong_links(&state, world.loses_sessions()));
     state.wrong.extend(wrong);
 }
 
 /// A call whose fate is another one than its caller was told.
-fn wrong_call(state: &State, sender: &SenderRecord) -> Option<String> {
+fn wrong_call(state: &State, sender: &SenderRecord, loses_sessions: bool) -> Option<String> {
     let SenderRecord { how, sent, handled, actor } = sender;
-    // Calls that wait for an actor which is stopped are lost with it. Of one that no call has
-    // reached nothing is known.
-    let may_lose = actor.is_none_or(|actor| was_stopped(&state.actors[actor as usize]));
+    // Calls that wait for an actor which is stopped are lost with it, and tells with a session. Of an
+    // actor that no call has reached nothing is known.
+    let may_lose =
+        loses_sessions || actor.is_none_or(|actor| was_stopped(&state.actors[actor as usize]));
     let wrong = (0..).zip(sent).find(|(number, fate)| {
         let is_handled = handled.contains(number);
         match fate {
@@ -44,13 +49,15 @@ fn was_stopped(actor: &ActorRecord) -> bool {
 fn is_fine(state: &State, watch: &WatchRecord, loses_sessions: bool) -> bool {
     let WatchRecord { watcher, target, told } = watch;
     let [watcher, target] = [watcher, target].map(|actor| &state.actors[*actor as usize]);
-    // An actor that is killed runs no hook.
-    let reason = target.reason.as_ref().unwrap_or(&Reason::Killed);
+    let reason = match watcher.node == target.node {
+        true => target.end_reason().clone(),
+        false => links::sent(target.end_reason()),
+    };
     match &told[..] {
         // A reference whose node is called through another one, which does not relay or is gone.
         [Reason::Unreachable(_)] => true,
         [] => !target.is_gone || watcher.is_gone || loses_sessions,
-        [told] => loses_sessions || (target.is_gone && told == reason),
+        [told] => loses_sessions || (target.is_gone && *told == reason),
         _ => false,
     }
 }

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::sleep;
-use wigwag::lifecycle::{Down, Monitor};
+use wigwag::lifecycle::{Alive, Down, Exit, Monitor};
 use wigwag::{Actor, ActorOptions, Items, Life, Message, Reason, Responder, This, Yield};
 
+use super::links;
 use super::world::{Held, World};
 
 /// References within other values.
@@ -24,9 +25,9 @@ const HELD_MAX: usize = 12;
 
 /// An actor that keeps, finds and passes on references to others of its kind.
 pub(crate) struct Desk {
-    id: u64,
+    pub(super) id: u64,
     node: usize,
-    world: Arc<World>,
+    pub(super) world: Arc<World>,
     held: Held,
     watched: Held,
     watches: HashMap<Monitor, u64>,
@@ -61,7 +62,13 @@ fn start(
         watches: HashMap::new(),
         is_exported,
     };
-    (id, desk.spawn_with(options))
+    let desk = desk.spawn_with(options);
+    let mut state = world.state();
+    let record = &mut state.actors[id as usize];
+    record.number = desk.handle().ok().map(|handle| handle.number());
+    record.survives = is_exported || id.is_multiple_of(2);
+    drop(state);
+    (id, desk)
 }
 
 impl Desk {
@@ -190,7 +197,7 @@ impl Desk {
 
     pub fn fail(&self, this: &This<Self>) {
         if !self.is_exported {
-            this.stop(Reason::failed("on purpose"));
+            this.stop(Reason::failed(format_args!("{} on purpose", self.id)));
         }
     }
 
@@ -201,6 +208,14 @@ impl Desk {
         // A monitor lasts as long as its process holds a reference.
         self.watched.lock().unwrap().push(desk);
         true
+    }
+
+    pub fn link(&mut self, desk: DeskRef, target: u64, this: &This<Self>) -> bool {
+        self.link_to(desk, target, this)
+    }
+
+    pub fn unlink(&mut self) {
+        self.unlink_all();
     }
 
     pub async fn numbers(&mut self, count: u64, mut items: Yield<u64>) {
@@ -277,6 +292,13 @@ impl Desk {
 impl Life for Desk {
     async fn stopped(&mut self, _: &This<Desk>, reason: &Reason) {
         self.world.state().actors[self.id as usize].reason = Some(reason.clone());
+    }
+
+    fn exited(&mut self, _: &This<Desk>, exit: Exit) -> Result<(), Reason> {
+        match self.world.exited(self.id, &exit) {
+            true => Err(links::linked(&exit.reason)),
+            false => Ok(()),
+        }
     }
 
     fn down(&mut self, _: &This<Desk>, down: Down) {

@@ -1,6 +1,7 @@
 //! A task of a node that does one random thing after the other with the references that it has.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::time::sleep;
@@ -10,7 +11,7 @@ use wigwag::{ActorOptions, AskError, CallErrorKind, Node, Refused};
 use wigwag_testkit::ledger::in_time;
 
 use super::desk::{Desk, DeskRef, spawn};
-use super::world::{STORM, World};
+use super::world::{Faults, STORM, World};
 use crate::PATIENCE;
 use crate::stage::Draws;
 
@@ -40,8 +41,12 @@ pub(super) struct Driver {
     pub(super) pool: Vec<Entry>,
     groups: Groups<Desk>,
     router: Router<Desk>,
+    /// The scope of the group that its node exports.
+    pub(super) team: Groups<Desk>,
     /// The addresses of the exported actors of other nodes.
     addresses: Vec<String>,
+    /// Its node is closed.
+    is_over: Arc<AtomicBool>,
 }
 
 /// The outcome of an ask, without the message.
@@ -57,17 +62,33 @@ pub(super) fn told<M>(outcome: Result<(), Refused<M>>) -> Result<(), CallErrorKi
 impl Driver {
     pub(super) fn new(
         (world, index, node): (&Arc<World>, usize, &Node),
-        addresses: Vec<String>,
+        (addresses, team): (Vec<String>, &Groups<Desk>),
         draws: Draws,
     ) -> Driver {
         let (world, node, pool) = (world.clone(), node.clone(), Vec::new());
-        let (groups, router) = (Groups::new(), Router::new());
-        Driver { world, index, node, draws, pool, groups, router, addresses }
+        let (groups, router, team) = (Groups::new(), Router::new(), team.clone());
+        Driver {
+            world,
+            index,
+            node,
+            draws,
+            pool,
+            groups,
+            router,
+            team,
+            addresses,
+            is_over: Arc::default(),
+        }
     }
 
-    /// Goes on until the storm is over.
+    /// Ends the driver after its current step, once it is set.
+    pub(super) fn end(&self) -> Arc<AtomicBool> {
+        self.is_over.clone()
+    }
+
+    /// Goes on until the storm is over, or its node is closed.
     pub(super) async fn run(&mut self) {
-        while self.world.phase() == STORM {
+        while self.world.phase() == STORM && !self.is_over.load(Ordering::SeqCst) {
             in_time(PATIENCE, self.step()).await;
             let pause = if self.one_in(3) { self.draws.pause(1, 25) } else { Duration::ZERO };
             sleep(pause).await;
@@ -79,7 +100,7 @@ impl Driver {
     }
 
     /// A limit for a call. One in five is short.
-    fn limit(&mut self) -> Duration {
+    pub(super) fn limit(&mut self) -> Duration {
         if self.one_in(5) { self.draws.pause(1, 40) } else { LONG }
     }
 
@@ -123,6 +144,8 @@ impl Driver {
             // Streams through a relay.
             K::NotSerializable | K::NotDelivered | K::Unknown => true,
             K::Timeout(_) | K::DeadlinePassed => limit < LONG,
+            // The own node is being closed, or that of the actor.
+            K::Draining => self.world.faults == Faults::Closings,
             // A reference that comes home over another session than the one that it was lent over.
             K::BadReply | K::BadArguments => self.world.loses_sessions(),
             _ => false,
@@ -135,7 +158,7 @@ impl Driver {
     }
 
     async fn step(&mut self) {
-        let step = self.draws.between(0, 33);
+        let step = self.draws.between(0, 36);
         let (Some(at), Some(other)) = (self.place(), self.place()) else {
             return self.fetch().await;
         };
@@ -145,9 +168,6 @@ impl Driver {
             1..=4 => self.tell(&entry).await,
             5..=6 => self.ask(&entry, limit).await,
             7 => self.give_up(&entry).await,
-            // A piped reference cannot be sent to another node, and within one it may come to wait
-            // for itself.
-            8..=15 if other.is_piped => {}
             8..=10 => self.put(&entry, &other, limit).await,
             11..=15 => self.receive(&entry, &other, limit).await,
             16..=19 => self.pipe(&entry),
@@ -161,6 +181,8 @@ impl Driver {
             30 => self.forget(&entry).await,
             31 => self.group(&entry),
             32 => self.desks_in_streams(&entry, limit).await,
+            33 => self.link(&entry, &other).await,
+            34..=35 => self.team(&entry),
             _ => self.spawn(),
         }
     }
@@ -191,7 +213,7 @@ impl Driver {
     }
 
     async fn forget(&mut self, entry: &Entry) {
-        self.outcome("forget", LONG, entry, told(entry.desk.forget().tell().await));
+        self.outcome("forget", LONG, entry, told(entry.desk.forget().timeout(LONG).tell().await));
     }
 
     async fn watch(&mut self, entry: &Entry, other: &Entry, limit: Duration) {
@@ -205,8 +227,8 @@ impl Driver {
         let ways = if entry.id.is_none_or(is_exported) { 1 } else { 3 };
         let handle = entry.desk.handle().ok();
         match self.draws.between(0, ways) {
-            0 => drop(entry.desk.fail().tell().await),
-            1 => drop(entry.desk.stop().tell().await),
+            0 => drop(entry.desk.fail().timeout(LONG).tell().await),
+            1 => drop(entry.desk.stop().timeout(LONG).tell().await),
             2 => drop(handle.map(|handle| handle.kill())),
             _ => drop(handle.map(|handle| handle.stop())),
         }

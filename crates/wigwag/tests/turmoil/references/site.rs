@@ -7,9 +7,11 @@ use tokio::time::sleep;
 use wigwag::session::SessionChange;
 use wigwag::{Node, NodeOptions};
 
+use super::closings::close;
 use super::desk::spawn_exported;
 use super::driver::Driver;
-use super::world::{CLEAR, World};
+use super::groups::Team;
+use super::world::{CHECK, CLEAR, Faults, World};
 use crate::stage::{Draws, Outcome, PORT, place};
 
 pub(crate) const NAMES: [&str; 4] = ["alpha", "beta", "gamma", "delta"];
@@ -25,45 +27,74 @@ pub(crate) struct Site {
 }
 
 impl Site {
-    /// One life of the host.
+    /// One run of the host's program: a node after the other, each closed before the next one begins.
     pub(crate) async fn run(self) -> Outcome {
-        let Site { index, world, seed } = self;
+        let Site { index, ref world, seed } = self;
         let mut draws = Draws(seed * 1000 + index as u64);
+        let closings = if world.faults == Faults::Closings { draws.between(0, 2) } else { 0 };
+        for _ in 0..closings {
+            let (node, team, _) = self.start(&mut draws).await?;
+            let mut driver = self.driver(&node, &team, &mut draws);
+            let closing = close(world, &node, &mut draws, driver.end());
+            tokio::join!(driver.run(), closing);
+            drop(driver);
+            team.end(world, index);
+        }
+        let (node, team, exported) = self.start(&mut draws).await?;
+        let mut driver = self.driver(&node, &team, &mut draws);
+        driver.run().await;
+        world.state().idle[index] = true;
+        until(world, |phase| phase >= CHECK).await;
+        team.check(world, index).await;
+        world.state().checked[index] = true;
+        until(world, |phase| phase == CLEAR).await;
+        team.end(world, index);
+        drop(driver);
+        loop {
+            clear(world, index);
+            look(world, (index, exported), &node);
+            sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    /// Starts a node, with its group and its exported actor.
+    async fn start(&self, draws: &mut Draws) -> turmoil::Result<(Node, Team, u64)> {
+        let Site { index, ref world, .. } = *self;
         {
             let mut state = world.state();
             (state.idle[index], state.clean[index]) = (false, false);
+            state.checked[index] = false;
         }
         let options = NodeOptions::default().name(NAMES[index]);
         let options = options.dial_references(draws.between(0, 3) > 0);
         let options = options.relay_references(draws.between(0, 7) > 0);
+        let options = options.accept_links(draws.between(0, 7) > 0);
         let node = Node::with(match world.loses_sessions() {
             true => options.keep_sessions(KEPT),
             false => options,
         });
         // Spinning for answers costs real time, in which the simulation does not advance.
         node.watch_answers(Duration::ZERO);
-        judge_ends(&world, &node);
-        let (exported, desk) = spawn_exported(&world, index);
+        judge_ends(world, &node);
+        let (exported, desk) = spawn_exported(world, index);
         node.export("desk", &desk)?;
         drop(desk);
         if index < LISTENING {
             node.listen(&format!("turmoil://{}:{PORT}", NAMES[index])).await?;
         }
+        let team = Team::new(&node)?;
+        // By then all hosts listen.
+        sleep(Duration::from_millis(100)).await;
+        Ok((node, team, exported))
+    }
+
+    fn driver(&self, node: &Node, team: &Team, draws: &mut Draws) -> Driver {
+        let Site { index, ref world, .. } = *self;
         let known = if index < LISTENING { 0..LISTENING } else { 0..1 };
         let others = known.filter(|one| *one != index);
         let addresses = others.map(|one| place(NAMES[one], "desk")).collect();
-        // By then all hosts listen.
-        sleep(Duration::from_millis(100)).await;
-        let mut driver = Driver::new((&world, index, &node), addresses, draws);
-        driver.run().await;
-        world.state().idle[index] = true;
-        until(&world, |phase| phase == CLEAR).await;
-        drop(driver);
-        loop {
-            clear(&world, index);
-            look(&world, (index, exported), &node);
-            sleep(Duration::from_millis(50)).await;
-        }
+        let draws = Draws(draws.between(0, u64::MAX - 1));
+        Driver::new((world, index, node), (addresses, &team.scope), draws)
     }
 }
 
@@ -87,8 +118,9 @@ fn judge_ends(world: &Arc<World>, node: &Node) {
     });
 }
 
-/// Has the actors of a host let go all references.
+/// Has the actors of a host let go all references, and all links, which hold some.
 fn clear(world: &World, index: usize) {
+    world.undo_links(|_, actor| actor.node == index);
     let held: Vec<_> = {
         let state = world.state();
         let here = state.actors.iter().filter(|actor| actor.node == index);

@@ -7,6 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use wigwag::{DeliveryStatus, Reason};
 
 use super::desk::DeskRef;
+use super::groups::Memberships;
+use super::links::Links;
 
 /// References that an actor holds. The model empties it at the end, so that no circle of actors keeps
 /// itself alive.
@@ -47,6 +49,19 @@ pub(crate) struct ActorRecord {
     pub(crate) reason: Option<Reason>,
     /// It is exported.
     pub(crate) is_exported: bool,
+    /// The number of its handle.
+    pub(crate) number: Option<u64>,
+    /// It goes on when an actor that it is linked to fails.
+    pub(crate) survives: bool,
+    /// The end of a linked actor that it ends with.
+    pub(crate) linked_end: Option<Reason>,
+}
+
+impl ActorRecord {
+    /// The reason for which it has ended. An actor that is killed runs no hook.
+    pub(crate) fn end_reason(&self) -> &Reason {
+        self.reason.as_ref().unwrap_or(&Reason::Killed)
+    }
 }
 
 /// One sender of numbered calls: a reference, or several clones of it in one task.
@@ -72,20 +87,26 @@ pub(crate) struct State {
     pub(crate) actors: Vec<ActorRecord>,
     pub(crate) senders: Vec<SenderRecord>,
     pub(crate) watches: Vec<WatchRecord>,
+    pub(crate) links: Links,
+    /// How often actors are members of the exported group of their node.
+    pub(super) memberships: Memberships,
     pub(crate) wrong: Vec<String>,
     /// Calls and streams that went well.
     pub(crate) successes: u64,
-    /// The hosts whose drivers have ended, and those on which nothing is left.
+    /// The hosts whose drivers have ended, those that have checked their groups, and those on which
+    /// nothing is left.
     pub(crate) idle: Vec<bool>,
+    pub(crate) checked: Vec<bool>,
     pub(crate) clean: Vec<bool>,
     /// What each node still has at the end.
     pub(crate) left: BTreeMap<&'static str, Vec<String>>,
 }
 
-/// The phases of a run: drivers go on; they end; all references are let go.
+/// The phases of a run: drivers go on; they end; groups are checked; all references are let go.
 pub(crate) const STORM: u64 = 0;
 pub(crate) const QUIET: u64 = 1;
-pub(crate) const CLEAR: u64 = 2;
+pub(crate) const CHECK: u64 = 2;
+pub(crate) const CLEAR: u64 = 3;
 
 /// Errors of a run that are kept.
 const WRONG_MAX: usize = 20;
@@ -98,6 +119,8 @@ pub(crate) enum Faults {
     Cuts,
     /// Connections are cut, and hosts crash and come back.
     Crashes,
+    /// Hosts close their nodes, and others take the places of these.
+    Closings,
 }
 
 pub(crate) struct World {
@@ -108,8 +131,8 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn new(hosts: usize, faults: Faults) -> Arc<World> {
-        let (idle, clean) = (vec![false; hosts], vec![false; hosts]);
-        let state = Mutex::new(State { idle, clean, ..State::default() });
+        let [idle, checked, clean] = [(); 3].map(|()| vec![false; hosts]);
+        let state = Mutex::new(State { idle, checked, clean, ..State::default() });
         Arc::new(World { state, phase: AtomicU64::new(STORM), faults })
     }
 
@@ -118,9 +141,9 @@ impl World {
         self.faults == Faults::None
     }
 
-    /// True if hosts crash.
+    /// True if hosts crash or close their nodes.
     pub(crate) fn loses_sessions(&self) -> bool {
-        self.faults == Faults::Crashes
+        matches!(self.faults, Faults::Crashes | Faults::Closings)
     }
 
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
@@ -146,6 +169,7 @@ impl World {
         let (held, watched) = (Held::default(), Held::default());
         let mut state = self.state();
         let (is_gone, is_exported, reason) = (false, false, None);
+        let (number, survives, linked_end) = (None, false, None);
         let record = ActorRecord {
             node,
             held: held.clone(),
@@ -153,6 +177,9 @@ impl World {
             is_gone,
             reason,
             is_exported,
+            number,
+            survives,
+            linked_end,
         };
         state.actors.push(record);
         (state.actors.len() as u64 - 1, held, watched)
