@@ -48,7 +48,9 @@ impl fmt::Display for DeliveryStatus {
 }
 
 impl DeliveryStatus {
-    /// The status of a message whose ask ended with an error of this kind.
+    /// The status of a message whose ask ended with an error of this kind. An ask through a reference in
+    /// an answer that has not come ([`Call::pipe`]) may end with the error of the ask before it: there
+    /// `Delivered` may be that of the other message.
     pub fn of(kind: CallErrorKind) -> DeliveryStatus {
         use CallErrorKind as K;
         match kind {
@@ -93,7 +95,7 @@ impl<'a, I: Interface, R: Answerable<I>> Call<'a, I, R> {
         let limit = TimeLimit::new(self.timeout);
         let target = AskTarget::Borrowed(self.target);
         let answer = Ask::new(target, self.message, limit, Priority::Ordinary).sent().await?;
-        Ok(Receipt { answer: Some(answer) })
+        Ok(Receipt { answer: Some(answer), is_behind_ask: self.target.is_behind_ask() })
     }
 }
 
@@ -105,6 +107,8 @@ impl<'a, I: Interface, R: Answerable<I>> Call<'a, I, R> {
 #[must_use = "a receipt that nobody waits for costs an ask and says nothing"]
 pub struct Receipt<'a, I: Interface, R: Answerable<I>> {
     answer: Option<Answer<'a, I, R>>,
+    /// An error may be that of another ask, whose answer leads to the actor.
+    is_behind_ask: bool,
 }
 
 impl<I: Interface, R: Answerable<I>> Unpin for Receipt<'_, I, R> {}
@@ -116,10 +120,12 @@ impl<I: Interface, R: Answerable<I>> Future for Receipt<'_, I, R> {
         let Some(answer) = &mut self.answer else { return Poll::Pending };
         let outcome = std::task::ready!(Pin::new(answer).poll(context));
         self.answer = None;
-        Poll::Ready(
-            outcome
-                .map_or_else(|error| DeliveryStatus::of(error.kind), |_| DeliveryStatus::Delivered),
-        )
+        Poll::Ready(match outcome.map_err(|error| DeliveryStatus::of(error.kind)) {
+            Ok(_) => DeliveryStatus::Delivered,
+            // Where the error is that of the other ask, the message was not handled.
+            Err(DeliveryStatus::Delivered) if self.is_behind_ask => DeliveryStatus::Unknown,
+            Err(status) => status,
+        })
     }
 }
 

@@ -106,6 +106,15 @@ impl<I: Interface> Ref<I> {
         }
     }
 
+    /// True if a call may fail with the error of the ask whose answer leads to the actor.
+    pub(crate) fn is_behind_ask(&self) -> bool {
+        match &self.resolved().place {
+            Place::Remote(route, _) => route.is_behind_ask(),
+            Place::Piped(_) => true,
+            Place::Local(_) | Place::Adapted(_) => false,
+        }
+    }
+
     /// True when the actor lives in this process and is called without encoding.
     pub fn is_local(&self) -> bool {
         self.local_actor().is_some()

@@ -245,6 +245,11 @@ pub trait Route<I: Interface>: Send + Sync {
         false
     }
 
+    /// True if a call may fail with the error of the ask whose answer leads to the actor.
+    fn is_behind_ask(&self) -> bool {
+        false
+    }
+
     /// The identity under which this route owns runs that are handed out.
     fn run_owner(&self) -> RunOwner;
 

@@ -162,6 +162,10 @@ impl<I: ImplementedBy<A>, A: Interface> Route<I> for RemoteAdapter<A> {
         self.0.is_over(session)
     }
 
+    fn is_behind_ask(&self) -> bool {
+        self.0.is_behind_ask()
+    }
+
     fn run_owner(&self) -> RunOwner {
         self.0.run_owner().without_runs()
     }

@@ -45,7 +45,7 @@ pub(crate) struct Remote<I> {
     is_alone: bool,
     watch: SpinPolicy,
     /// The answer that leads to the actor, if the channel was opened before it has come.
-    _answer: Option<Box<dyn Any + Send + Sync>>,
+    answer: Option<Box<dyn Any + Send + Sync>>,
     interface: PhantomData<fn() -> I>,
 }
 
@@ -111,7 +111,7 @@ impl<I: Interface> Remote<I> {
     pub(crate) fn piped(channel: Channel, answer: Box<dyn Any + Send + Sync>) -> Remote<I> {
         let owner = channel.session.owner.upgrade();
         let watch = owner.map_or(Duration::ZERO, |owner| owner.answer_spin());
-        Remote { _answer: Some(answer), ..Remote::new(channel, None, watch) }
+        Remote { answer: Some(answer), ..Remote::new(channel, None, watch) }
     }
 
     /// This route, with the addresses at which a reference says that the node of its actor may be
@@ -177,7 +177,7 @@ impl<I: Interface> Remote<I> {
             held: HeldReferences::default(),
             matches,
             watch: SpinPolicy::new(watch),
-            _answer: None,
+            answer: None,
             interface: PhantomData,
         }
     }

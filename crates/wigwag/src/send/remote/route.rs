@@ -252,6 +252,10 @@ impl<I: Interface> Route<I> for Remote<I> {
         self.session().number() == session
     }
 
+    fn is_behind_ask(&self) -> bool {
+        self.answer.is_some()
+    }
+
     fn run_owner(&self) -> RunOwner {
         self.run_owner
     }

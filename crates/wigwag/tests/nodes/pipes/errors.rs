@@ -1,7 +1,7 @@
 //! The error of an ask is that of each call through its answer.
 
 use wigwag::lifecycle::Alive;
-use wigwag::{Actor, CallErrorKind, Node};
+use wigwag::{Actor, CallErrorKind, DeliveryStatus, Node};
 use wigwag_testkit::ledger::in_time;
 
 use super::{Desk, DeskRef, PATIENCE, client_of, gated, put, served};
@@ -32,6 +32,23 @@ async fn an_answer_without_a_reference_fails_what_goes_through_it() {
             assert!(text.contains("the answer holds no reference"), "{text}");
         }
     }
+}
+
+/// The ask has panicked, and its error does not say whether the message was handled.
+#[tokio::test]
+async fn a_receipt_takes_no_error_of_the_ask_for_that_of_its_message() {
+    let first = Desk::default().spawn();
+    let (_service, url) = served(&first).await;
+    let (_client, there) = client_of(&url).await;
+    put(&first, "second").await;
+    let piped = there.only().pipe();
+    let receipt = piped.note("here").receipt().await.unwrap();
+    assert_eq!(in_time(PATIENCE, receipt).await, DeliveryStatus::Delivered);
+    there.remove("second").tell().await.unwrap();
+    // It has no other desk to answer with.
+    let piped = there.only().pipe();
+    let receipt = piped.note("lost").receipt().await.unwrap();
+    assert_eq!(in_time(PATIENCE, receipt).await, DeliveryStatus::Unknown);
 }
 
 /// An actor of the service itself, and one of the client, to which the service relays.
