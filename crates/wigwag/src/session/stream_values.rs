@@ -107,6 +107,11 @@ impl Session {
         }
     }
 
+    /// The sender of a stream that was never opened is gone.
+    pub(crate) fn forget_stream_value(&self, outlet: &Outlet) {
+        self.stream_values.sent.remove_slot(outlet.id.slot());
+    }
+
     /// The sender of a stream tells its reader of the end, unless the reader has not opened it.
     pub(crate) fn end_stream_value(&self, outlet: &Outlet, end: StreamEnd) {
         let number = outlet.id.slot();

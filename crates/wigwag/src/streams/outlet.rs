@@ -51,6 +51,11 @@ impl Outlet {
         self.limit.load(Ordering::Relaxed).saturating_sub(used)
     }
 
+    /// True if the consumer has given credit: it has opened the stream.
+    pub(crate) fn is_open(&self) -> bool {
+        self.left(0) > 0
+    }
+
     /// True while a consumer takes the items.
     pub(crate) fn is_wanted(&self) -> bool {
         !self.is_over.load(Ordering::Acquire)

@@ -201,7 +201,11 @@ impl Drop for SentItems {
                 self.session.sent_streams.remove((slot.into(), generation));
             }
             StreamId::Value(_) if self.is_ended => {}
-            // The task that sends was dropped with its runtime.
+            // The task that sends was dropped with its runtime, and the session ends with that. A stream
+            // that the reader has not opened has no end.
+            StreamId::Value(_) if !self.outlet.is_open() => {
+                self.session.forget_stream_value(&self.outlet);
+            }
             StreamId::Value(_) => {
                 let why = (CallErrorKind::Cancelled, "the sender has stopped".into());
                 buffers::publish(&self.session);

@@ -2,6 +2,8 @@
 
 use std::task::Poll;
 
+use wigwag::session::SessionChange;
+
 use super::*;
 
 /// The kind and the text of the end.
@@ -173,4 +175,40 @@ async fn the_end_of_a_session_ends_its_streams_behind_what_has_come() {
     let (read, is_over) = in_time(PATIENCE, nodes.here.finish().ask()).await.unwrap();
     assert!(read >= 5 && is_over, "{read}");
     nodes.service.close(PATIENCE).await;
+}
+
+/// The tasks of a runtime that ends are dropped, with streams that their readers have not opened.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_runtime_that_ends_before_its_streams_are_opened_breaks_no_rule() {
+    let nodes = nodes().await;
+    let mut events = nodes.service.session_events();
+    nodes.here.wait().tell().await.unwrap();
+    let address = nodes.address.clone();
+    let sending = tokio::task::spawn_blocking(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let senders = runtime.block_on(async {
+            let store = Node::new().actor::<Store>(&address).await.unwrap();
+            let mut senders = Vec::new();
+            for _ in 0..10 {
+                let (sender, rows) = Items::channel(16);
+                drop(store.count(rows).ask().sent().await.unwrap());
+                senders.push(sender);
+            }
+            let session = store.as_ref().clone();
+            (senders, session)
+        });
+        drop(runtime);
+        drop(senders);
+    });
+    in_time(PATIENCE, sending).await.unwrap();
+    let ended = async {
+        loop {
+            if let SessionChange::Ended { why, .. } = events.next().await.unwrap().what {
+                return why;
+            }
+        }
+    };
+    nodes.go.notify_one();
+    let why = in_time(PATIENCE, ended).await;
+    assert!(!why.contains("rule"), "{why}");
 }
