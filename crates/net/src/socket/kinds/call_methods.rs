@@ -76,7 +76,8 @@ macro_rules! receive_calls {
     };
 }
 
-/// Sends and receives many messages at once: for sockets that take no turns with their peers.
+/// The calls for many messages, here and in `receives_many`: for sockets that take no turns with their
+/// peers.
 macro_rules! sends_many {
     () => {
         /// Sends all of `messages`, first to last, as [`send`](Self::send) does each. One lock for as

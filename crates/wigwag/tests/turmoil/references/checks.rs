@@ -23,8 +23,8 @@ pub(crate) fn check(world: &World) {
 /// A call whose fate is another one than its caller was told.
 fn wrong_call(state: &State, sender: &SenderRecord, loses_sessions: bool) -> Option<String> {
     let SenderRecord { how, sent, handled, actor } = sender;
-    // Calls that wait for an actor which is stopped are lost with it, and tells with a session. Of an
-    // actor that no call has reached nothing is known.
+    // Calls that wait for an actor which is stopped are lost with it, and tells with a session. Nothing is
+    // known of an actor that no call has reached.
     let may_lose =
         loses_sessions || actor.is_none_or(|actor| was_stopped(&state.actors[actor as usize]));
     let wrong = (0..).zip(sent).find(|(number, fate)| {

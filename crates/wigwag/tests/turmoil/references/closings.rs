@@ -15,7 +15,7 @@ use super::site::NAMES;
 use super::world::World;
 use crate::stage::{Draws, place};
 
-/// What closing a node may take beyond its limit.
+/// Time that the close of a node may take beyond its limit.
 const BEYOND: Duration = Duration::from_secs(1);
 
 /// Closes a node after a while, and sets `is_over` then.
