@@ -67,7 +67,7 @@ pub use message::Message;
 pub use options::{ActorOptions, WhenFull};
 pub use reason::Reason;
 pub use reference::Ref;
-pub use reference::inbound_queue::{Exported, InboundQueue};
+pub use reference::inbound_queue::{Exported, InboundQueue, InlineAsks};
 pub use reference::interface::Interface;
 pub use reference::route::{
     AskTiming, Attempt, ItemSource, PipedChannel, ReadItem, Route, SMALL_REPLY_BYTES, Slot,
@@ -89,7 +89,7 @@ pub use runtime::run::trace;
 pub use runtime::stash::NotStashed;
 pub use runtime::state_machine::StateMachine;
 pub use runtime::this::This;
-pub use scheduler::{InlineRun, WakeBatch, proceed as proceed_inline};
+pub use scheduler::{WakeBatch, proceed as proceed_inline};
 pub use schema::{Argument, HttpRoute, Method, Schema};
 pub use supervise::stop_plan::{StopPlan, Stopped};
 pub use supervise::supervisor::{

@@ -212,7 +212,8 @@ impl Service<Request<axum::body::Body>> for GatewayService {
             let arrived = request.extensions_mut().remove::<Arrived>();
             let client = arrived.and_then(|arrived| arrived.client_of(&inner));
             let client = client.unwrap_or_else(|| inner.mounted.clone());
-            Ok(inner.handle(&client, request).await)
+            let (parts, mut body) = request.into_parts();
+            Ok(inner.handle(&client, &parts, &mut body).await)
         })
     }
 }

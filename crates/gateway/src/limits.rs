@@ -19,6 +19,9 @@ pub const HEAD_BYTES_MAX: usize = 16 * 1024;
 /// fills and moves 6 KiB in each request, which took 9 % of the processor time of a short answer.
 pub const HEADERS_MAX: usize = 100;
 
+/// Bytes of a header `Host` that a connection remembers: as many as a name has, and a port.
+pub const HOST_BYTES_KEPT: usize = 261;
+
 /// Bytes of the body of a request unless the options set another number: more than most calls have.
 pub const BODY_BYTES: usize = 1024 * 1024;
 

@@ -64,17 +64,12 @@ impl Seen {
             let verbs: Vec<_> = found.value.keys().copied().collect();
             return Err(Problem::method_not_allowed(&verbs.join(", ")));
         };
-        let captured = target
-            .captured
-            .iter()
-            .zip(found.params.iter())
-            .map(|(name, (_, text))| Ok::<_, Problem>((*name, decoded(text)?.into_owned())));
-        Ok(Some(RouteCall {
-            actor: &target.actor,
-            method: target.method,
-            key: &target.key,
-            captured: captured.collect::<Result<_, _>>()?,
-        }))
+        let mut captured = Vec::new();
+        for (name, (_, text)) in target.captured.iter().zip(found.params.iter()) {
+            captured.push((*name, decoded(text)?.into_owned()));
+        }
+        let Target { actor, method, key, .. } = target;
+        Ok(Some(RouteCall { actor, method, key, captured }))
     }
 }
 

@@ -105,7 +105,14 @@ async fn serve_connection(gateway: Arc<Inner>, connection: Connection, is_loopba
         async move {
             let (gateway, client) = &*answering;
             let begun = client.activity.begin();
-            let response = gateway.answer(client, request).await;
+            // By reference: a function that takes a request moves it once more.
+            let response = match &gateway.router {
+                None => {
+                    let (parts, mut body) = request.into_parts();
+                    gateway.handle(client, &parts, &mut body).await
+                }
+                Some(router) => Box::pin(gateway.route(router, client, request)).await,
+            };
             Ok::<_, Infallible>(response.map(|body| body.holding(begun)))
         }
     });

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::task::Waker;
 
 use bytes::Bytes;
+use wigwag_wire::call::EncodedCall;
 
 use crate::lifecycle::counters::{ActorCounters, RemoteCallCounters};
 use crate::lifecycle::handle::Handle;
@@ -19,7 +20,7 @@ use crate::mailbox::remote_bound::RemoteBound;
 use crate::mailbox::{Mailbox, refuse};
 use crate::message::Message;
 use crate::reply::owner::InboundQueueOwner;
-use crate::scheduler::InlineRun;
+use crate::scheduler::{DirectCall, InlineRun};
 use crate::schema::Schema;
 
 /// An actor that other processes may reach, without its type;
@@ -83,12 +84,19 @@ pub trait InboundQueue: Send {
         0
     }
 
-    /// [`publish`](Self::publish) that does not wake an actor which the caller may run: it sleeps, is
-    /// quick, and belongs to the caller's runtime.
-    fn publish_inline(&mut self) -> Option<InlineRun> {
-        self.publish();
+    /// The way around the queue for asks that the actor may handle on the asker's thread; `None` if
+    /// there is none.
+    fn inline_asks(&self) -> Option<Box<dyn InlineAsks>> {
         None
     }
+}
+
+/// The asks of one channel that its actor handles on the thread of the asker.
+pub trait InlineAsks: Send + Sync {
+    /// Has the actor handle an ask now, if it sleeps without mail, is quick, and belongs to the caller's
+    /// runtime. False if the ask is to be queued. An actor without mail has none of this channel, so no
+    /// call is overtaken.
+    fn ask(&self, ask: &EncodedCall<'_>) -> bool;
 }
 
 /// The inbound queue of an actor with messages of type `M`.
@@ -142,37 +150,13 @@ impl<M: Message> InboundQueue for TypedInboundQueue<M> {
     }
 
     fn publish(&mut self) {
-        let actor = self.publish_and_take_waker();
-        actor.into_iter().for_each(Waker::wake);
-    }
-
-    fn prefetch_accept(&self) -> usize {
-        self.full.len() + self.last.calls() + self.spare.len()
-    }
-
-    fn prefetch_publish(&self) -> usize {
-        self.session_queue.queue.prefetch() + self.mailbox.prefetch()
-    }
-
-    fn publish_inline(&mut self) -> Option<InlineRun> {
-        let actor = self.publish_and_take_waker()?;
-        let run = InlineRun::begin(actor.clone());
-        if run.is_none() {
-            actor.wake();
-        }
-        run
-    }
-}
-
-impl<M: Message> TypedInboundQueue<M> {
-    /// Publishes what is staged. If the actor sleeps, its waker is returned, to be woken.
-    fn publish_and_take_waker(&mut self) -> Option<Waker> {
         if self.full.is_empty() && self.last.is_empty() {
-            return None;
+            return;
         }
         match self.session_queue.queue.publish(&mut self.full, &mut self.last) {
             Pushed::In { list: true } => {
-                return self.mailbox.list(Source::Session(self.session_queue.clone()));
+                let actor = self.mailbox.list(Source::Session(self.session_queue.clone()));
+                actor.into_iter().for_each(Waker::wake);
             }
             Pushed::In { list: false } | Pushed::Full | Pushed::Refused => {}
             Pushed::Closed => {
@@ -186,6 +170,34 @@ impl<M: Message> TypedInboundQueue<M> {
                 }
             }
         }
-        None
+    }
+
+    fn prefetch_accept(&self) -> usize {
+        self.full.len() + self.last.calls() + self.spare.len()
+    }
+
+    fn prefetch_publish(&self) -> usize {
+        self.session_queue.queue.prefetch() + self.mailbox.prefetch()
+    }
+
+    fn inline_asks(&self) -> Option<Box<dyn InlineAsks>> {
+        let (mailbox, session_queue) = (self.mailbox.clone(), self.session_queue.clone());
+        Some(Box::new(TypedInlineAsks { mailbox, session_queue }))
+    }
+}
+
+/// The asks of one channel to an actor with messages of type `M`.
+struct TypedInlineAsks<M> {
+    mailbox: Arc<Mailbox<M>>,
+    session_queue: Arc<SessionQueue<M>>,
+}
+
+impl<M: Message> InlineAsks for TypedInlineAsks<M> {
+    fn ask(&self, ask: &EncodedCall<'_>) -> bool {
+        let Some(actor) = self.mailbox.find_asleep() else { return false };
+        let Some(actor) = InlineRun::begin(actor) else { return false };
+        let mut source = Some(Source::Session(self.session_queue.clone()));
+        actor.run(&mut DirectCall::Encoded { ask, source: &mut source });
+        source.is_none()
     }
 }

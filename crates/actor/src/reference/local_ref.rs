@@ -103,7 +103,7 @@ impl<I: Interface> LocalRef<I> {
                 Ok(sent) => return sent,
                 Err(actor) => {
                     if let Some(actor) = InlineRun::begin(actor) {
-                        actor.run(&mut DirectCall { message, asker: &mut asker });
+                        actor.run(&mut DirectCall::Local { message, asker: &mut asker });
                     }
                     if message.is_none() {
                         return Attempt::Sent(());

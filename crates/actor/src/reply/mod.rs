@@ -76,6 +76,13 @@ impl<'r> Reply<'r> {
         reply
     }
 
+    /// The reply to one remote ask, which goes to its session by itself.
+    pub(crate) fn of_one(path: Arc<dyn InboundQueueOwner>) -> Reply<'static> {
+        let mut reply = Reply::new(ReplySlot::Nobody, None);
+        reply.path = ReplyPath::Owned(path);
+        reply
+    }
+
     /// Passes the collected answers to the session.
     #[inline]
     pub(crate) fn hand_over(&mut self) {

@@ -36,7 +36,7 @@ thread_local! {
 
 /// An actor that has begun to run and that its asker runs next.
 #[must_use = "the actor counts as running"]
-pub struct InlineRun(Arc<dyn Runnable>);
+pub(crate) struct InlineRun(Arc<dyn Runnable>);
 
 impl InlineRun {
     /// Begins the actor that this waker wakes, if it sleeps and may run on this thread now.
@@ -45,12 +45,8 @@ impl InlineRun {
         worker_local::capture(waker).map(InlineRun)
     }
 
-    /// Runs the actor, which has mail.
-    pub fn run_queued(self) {
-        self.run(&mut DirectCall { message: &mut (), asker: &mut None });
-    }
-
-    /// Runs the actor, beginning with the [direct call](super::ActorTask::poll_call).
+    /// Runs the actor, beginning with the [direct call](super::ActorTask::poll_call). The call is left
+    /// where it is if something goes before it.
     #[inline]
     pub(crate) fn run(self, call: &mut DirectCall<'_>) {
         let _turn = turn::outermost();

@@ -79,7 +79,7 @@ impl<L: ActorTask> Job<L> {
 impl<L: ActorTask> Runnable for Job<L> {
     fn run(self: Arc<Self>) {
         if self.state.begin() {
-            self.run_with(&mut DirectCall { message: &mut (), asker: &mut None });
+            self.run_with(&mut DirectCall::None);
         }
     }
 

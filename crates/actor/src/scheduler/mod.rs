@@ -30,10 +30,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use tokio::runtime::{self, Handle, RuntimeFlavor};
+use wigwag_wire::call::EncodedCall;
 
 use executor::Executor;
 pub(crate) use hurry::hurry;
-pub use inline::{InlineRun, proceed};
+pub(crate) use inline::InlineRun;
+pub use inline::proceed;
 #[cfg(feature = "testing")]
 pub(crate) use inline::{QueuedOnly, is_queued_only};
 pub(crate) use inline::{proceed_to_tell, turn_runs_max};
@@ -49,16 +51,26 @@ use crate::turn;
 
 /// A task that a scheduler runs.
 pub(crate) trait ActorTask: Future<Output = ()> + Unpin + Send + 'static {
-    /// Polls the task with a direct call. A call that the task does not handle is left in `call`.
+    /// Polls the task with a direct call, which is left in `call` if the task does not take it.
     fn poll_call(&mut self, context: &mut Context<'_>, call: &mut DirectCall<'_>) -> Poll<()>;
 }
 
 /// A call that is handed to the actor without going through its mailbox.
-pub(crate) struct DirectCall<'a> {
-    /// An `Option` of the actor's message type, stored in its asker; any value when there is no
-    /// call.
-    pub(crate) message: &'a mut dyn Any,
-    pub(crate) asker: &'a mut Asker,
+pub(crate) enum DirectCall<'a> {
+    None,
+    /// A call of a local sender.
+    Local {
+        /// An `Option` of the actor's message type, stored in its asker.
+        message: &'a mut dyn Any,
+        asker: &'a mut Asker,
+    },
+    /// An ask of a session, or of a client that has none.
+    Encoded {
+        ask: &'a EncodedCall<'a>,
+        /// An `Option` of the source of the session's calls, with the actor's message type. Taken out
+        /// with the ask.
+        source: &'a mut dyn Any,
+    },
 }
 
 /// The executors of one runtime, and their jobs.

@@ -20,6 +20,9 @@ use text::Writer;
 /// Levels of a value that is written: more than the 64 that encoders follow.
 const DEPTH_MAX: usize = 100;
 
+/// The memory in which the text of a value begins.
+const TEXT_BYTES_MIN: usize = 64;
+
 /// The names of the structs and enums of one interface.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
@@ -96,7 +99,8 @@ impl Form {
     }
 
     fn written(&self, shape: &Shape, message_pack: &[u8]) -> Result<String, String> {
-        let mut out = Vec::new();
+        // Most values are written at once then; a short one has its names besides.
+        let mut out = Vec::with_capacity((2 * message_pack.len()).max(TEXT_BYTES_MIN));
         let writer = Writer { shape, layouts: &self.layouts, out: &mut out };
         let mut reader = rmp_serde::Deserializer::from_read_ref(message_pack);
         reader.set_max_depth(DEPTH_MAX);

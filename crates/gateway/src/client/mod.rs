@@ -5,10 +5,9 @@ mod first_line;
 mod output;
 pub(crate) mod steal;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use hyper::HeaderMap;
-use hyper::header::AUTHORIZATION;
+use hyper::header::HeaderValue;
 use wigwag::access::{Principal, identify};
 use wigwag::proxy::Proxy;
 use wigwag::transport::{Connection, Credentials, PeerCertificate};
@@ -17,7 +16,7 @@ use wigwag::{Node, NodeError};
 use crate::http::activity::Activity;
 use crate::http::head::Parts;
 use crate::http::problem::Problem;
-use crate::limits::{IDENTITIES_MAX, PATHS_MAX};
+use crate::limits::{HOST_BYTES_KEPT, IDENTITIES_MAX, PATHS_MAX};
 use crate::options::GatewayOptions;
 use crate::routes::{Routes, Seen, SeenRoutes};
 use call::KnownCall;
@@ -30,6 +29,8 @@ pub(crate) struct Client {
     /// The identity of the peer by its connection; the certificate is there after the first request.
     certificate: PeerCertificate,
     credentials: Option<Credentials>,
+    /// The header `Host` of a request that was accepted: the others of a connection have the same.
+    accepted_host: OnceLock<Box<[u8]>>,
     identities: Mutex<Vec<Arc<Identity>>>,
     /// With one more, the oldest identity is forgotten.
     identities_max: usize,
@@ -56,6 +57,7 @@ impl Client {
             is_loopback,
             certificate,
             credentials,
+            accepted_host: OnceLock::new(),
             identities: Mutex::default(),
             identities_max: IDENTITIES_MAX,
             activity: Arc::new(Activity::new()),
@@ -72,6 +74,7 @@ impl Client {
             is_loopback: false,
             certificate: PeerCertificate::default(),
             credentials: None,
+            accepted_host: OnceLock::new(),
             identities: Mutex::default(),
             // They are anonymous, or those of the tokens.
             identities_max: usize::MAX,
@@ -86,9 +89,16 @@ impl Client {
         &self.peer
     }
 
-    /// True if only programs of this machine reach the listener.
-    pub(crate) fn is_loopback(&self) -> bool {
-        self.is_loopback
+    /// True if `options` accept requests for `host`.
+    pub(crate) fn may_ask_for(&self, host: &str, options: &GatewayOptions) -> bool {
+        if self.accepted_host.get().is_some_and(|accepted| **accepted == *host.as_bytes()) {
+            return true;
+        }
+        let is_accepted = options.accepts_host(host, self.is_loopback);
+        if is_accepted && host.len() <= HOST_BYTES_KEPT {
+            self.accepted_host.get_or_init(|| host.as_bytes().into());
+        }
+        is_accepted
     }
 
     /// The routes of what the node exports now. After a change of the exports this forgets all calls that
@@ -101,14 +111,14 @@ impl Client {
         seen
     }
 
-    /// The client as the one that a request says that it is.
+    /// The client as the one that a request with this header `Authorization` says that it is.
     pub(crate) fn identity(
         &self,
         node: &Node,
         options: &GatewayOptions,
-        headers: &HeaderMap,
+        authorization: Option<&HeaderValue>,
     ) -> Result<Arc<Identity>, Problem> {
-        let principal = self.principal(options, headers)?;
+        let principal = self.principal(options, authorization)?;
         self.identity_of(node, principal)
     }
 
@@ -135,13 +145,13 @@ impl Client {
         &self,
         node: &Node,
         options: &GatewayOptions,
-        request: &Parts,
+        request: &Parts<'_>,
     ) -> Result<Arc<Identity>, Problem> {
         let query = request.parts.uri.query().unwrap_or_default();
         let mut pairs = form_urlencoded::parse(query.as_bytes());
         let token = pairs.find(|(name, _)| name == "access_token");
         let Some((_, token)) = token else {
-            return self.identity(node, options, &request.parts.headers);
+            return self.identity(node, options, request.authorization());
         };
         match options.principal_of(token.as_bytes()) {
             Some(principal) => self.identity_of(node, principal.clone()),
@@ -158,9 +168,9 @@ impl Client {
     fn principal(
         &self,
         options: &GatewayOptions,
-        headers: &HeaderMap,
+        authorization: Option<&HeaderValue>,
     ) -> Result<Principal, Problem> {
-        if let Some(given) = headers.get(AUTHORIZATION) {
+        if let Some(given) = authorization {
             let token = given.as_bytes().split_at_checked(7).filter(|(scheme, _)| {
                 // The scheme is the same in capitals (RFC 9110 11.1).
                 scheme.eq_ignore_ascii_case(b"bearer ")

@@ -14,12 +14,12 @@ use problem::Problem;
 
 /// The body of a request, of the gateway's own server or of another one.
 pub(crate) trait RequestBody:
-    http_body::Body<Data = Bytes, Error: Into<axum::BoxError>> + Send + 'static
+    http_body::Body<Data = Bytes, Error: Into<axum::BoxError>> + Send + Unpin + 'static
 {
 }
 
 impl<B> RequestBody for B where
-    B: http_body::Body<Data = Bytes, Error: Into<axum::BoxError>> + Send + 'static
+    B: http_body::Body<Data = Bytes, Error: Into<axum::BoxError>> + Send + Unpin + 'static
 {
 }
 

@@ -2,7 +2,6 @@
 
 use std::error::Error;
 use std::iter;
-use std::pin::pin;
 
 use bytes::{Bytes, BytesMut};
 use http_body_util::{BodyExt, LengthLimitError};
@@ -23,12 +22,12 @@ pub(crate) struct Held<'a> {
 
 impl Inner {
     /// Reads a body of at most `most` bytes.
-    pub(crate) async fn read_body<B: RequestBody>(
-        &self,
+    pub(crate) async fn read_body<'s, B: RequestBody>(
+        &'s self,
         headers: &HeaderMap,
-        body: B,
+        body: &mut B,
         most: usize,
-    ) -> Result<Held<'_>, Problem> {
+    ) -> Result<Held<'s>, Problem> {
         if body.is_end_stream() {
             return Ok(Held { bytes: Bytes::new(), _permits: Vec::new() });
         }
@@ -56,12 +55,11 @@ impl Inner {
     }
 }
 
-async fn collect<B: RequestBody>(
-    bodies: &Semaphore,
-    body: B,
+async fn collect<'b, B: RequestBody>(
+    bodies: &'b Semaphore,
+    body: &mut B,
     most: usize,
-) -> Result<Held<'_>, Problem> {
-    let mut body = pin!(body);
+) -> Result<Held<'b>, Problem> {
     let mut first = Bytes::new();
     let mut all = BytesMut::new();
     let mut permits = Vec::new();

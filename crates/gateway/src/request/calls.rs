@@ -36,9 +36,9 @@ impl Inner {
     pub(crate) async fn call<B: RequestBody>(
         self: &Arc<Inner>,
         client: &Arc<Client>,
-        request: &Parts,
+        request: &Parts<'_>,
         path: Path<'_>,
-        body: B,
+        body: &mut B,
     ) -> Outcome {
         let is_stream = path.call == "stream";
         request.takes(if is_stream { &Method::GET } else { &Method::POST })?;
@@ -84,9 +84,9 @@ impl Inner {
     pub(crate) async fn call_route<B: RequestBody>(
         self: &Arc<Inner>,
         client: &Arc<Client>,
-        request: &Parts,
+        request: &Parts<'_>,
         call: RouteCall<'_>,
-        body: B,
+        body: &mut B,
     ) -> Outcome {
         let identity = self.identity(client, request)?;
         let known = self.known(&identity, call.key, || {
@@ -132,16 +132,16 @@ impl Inner {
     pub(crate) fn identity(
         &self,
         client: &Client,
-        request: &Parts,
+        request: &Parts<'_>,
     ) -> Result<Arc<Identity>, Problem> {
-        client.identity(&self.node, &self.options, &request.parts.headers)
+        client.identity(&self.node, &self.options, request.authorization())
     }
 
     /// The identity of the client of a session.
     pub(crate) fn identity_of_session(
         &self,
         client: &Client,
-        request: &Parts,
+        request: &Parts<'_>,
     ) -> Result<Arc<Identity>, Problem> {
         client.session_identity(&self.node, &self.options, request)
     }
@@ -154,7 +154,7 @@ impl Inner {
     }
 
     /// How long the reply to a request may take.
-    fn wait(&self, request: &Parts) -> Duration {
+    fn wait(&self, request: &Parts<'_>) -> Duration {
         request.wait().unwrap_or_else(|| self.options.get_ask_time())
     }
 }
@@ -174,10 +174,10 @@ fn parsed(body: &Bytes) -> Result<Option<Value>, Problem> {
 /// The arguments in the query of a request, beside those in its path.
 fn query(
     method: &ProxyMethod,
-    request: &Parts,
+    request: &Parts<'_>,
     in_path: Map<String, Value>,
 ) -> Result<Map<String, Value>, Problem> {
-    let query = request.parts.uri.query().unwrap_or_default();
+    let Some(query) = request.parts.uri.query() else { return Ok(in_path) };
     // `parse` would replace the bytes, and the method would get another text.
     if percent_decode_str(query).decode_utf8().is_err() {
         return Err(bad_arguments("the query is no UTF-8"));

@@ -11,11 +11,15 @@ use hyper::{HeaderMap, Response};
 use crate::http::body::Body;
 use crate::limits::{COMPRESSED_BYTES_ELSEWHERE, COMPRESSED_BYTES_MIN};
 
-/// The response, compressed if it is worth it and the request allows it. Streams are never compressed.
+/// True if the response has a body to be compressed for a client that allows it. Streams are never
+/// compressed.
+pub(crate) fn is_worth_it(response: &Response<Body>) -> bool {
+    response.body().whole().is_some_and(|whole| whole.len() >= COMPRESSED_BYTES_MIN)
+}
+
+/// The response, compressed if the request allows it.
 pub(crate) async fn compress(response: Response<Body>, request: &HeaderMap) -> Response<Body> {
-    let Some(whole) = response.body().whole().filter(|it| it.len() >= COMPRESSED_BYTES_MIN) else {
-        return response;
-    };
+    let Some(whole) = response.body().whole() else { return response };
     let is_wanted =
         request.get_all(ACCEPT_ENCODING).iter().any(|value| value.to_str().is_ok_and(accepts_gzip));
     if response.headers().contains_key(CONTENT_ENCODING) {

@@ -45,7 +45,7 @@ const EVENTS: &str = "events";
 
 /// Leads to the path with a slash, on which the addresses in the page build. It is relative, since the
 /// gateway may be mounted anywhere.
-pub(super) fn redirect(request: &Parts) -> Outcome {
+pub(super) fn redirect(request: &Parts<'_>) -> Outcome {
     request.takes(&Method::GET)?;
     let mut response = Response::new(Body::default());
     *response.status_mut() = StatusCode::PERMANENT_REDIRECT;
@@ -58,7 +58,7 @@ impl Inner {
     pub(super) fn live_page(
         self: &Arc<Inner>,
         client: &Arc<Client>,
-        request: &Parts,
+        request: &Parts<'_>,
         name: &str,
     ) -> Outcome {
         request.takes(&Method::GET)?;
@@ -72,7 +72,7 @@ impl Inner {
     }
 
     /// A snapshot a second, for as long as the client reads them.
-    fn watch(self: &Arc<Inner>, client: &Arc<Client>, request: &Parts) -> Outcome {
+    fn watch(self: &Arc<Inner>, client: &Arc<Client>, request: &Parts<'_>) -> Outcome {
         let identity = self.identity(client, request)?;
         self.check_may_observe(&identity)?;
         self.admit(&identity)?;
@@ -152,7 +152,7 @@ mod tests {
         let node = Node::with(NodeOptions::default().observable(true));
         let gateway = Gateway::with(&node, GatewayOptions::default());
         let inner = gateway.inner.clone();
-        let identity = Client::mounted().identity(&node, &inner.options, &HeaderMap::new());
+        let identity = Client::mounted().identity(&node, &inner.options, None);
         let place = inner.snapshots.enter().expect("there is a place");
         let mut watcher = Watcher::new(inner.clone(), identity.expect("anyone may"), place);
         assert!(next(&mut watcher).await.is_some());

@@ -48,8 +48,8 @@ impl Inner {
         carriers: &Carriers,
         identity: &Identity,
         id: &str,
-        request: &Parts,
-        body: B,
+        request: &Parts<'_>,
+        body: &mut B,
     ) -> Outcome {
         let carrier = find(carriers, identity, id)?;
         // However it ends before its time, the client does not know what has come.
@@ -74,7 +74,7 @@ impl Inner {
         carriers: &Carriers,
         identity: &Identity,
         id: &str,
-        request: &Parts,
+        request: &Parts<'_>,
     ) -> Outcome {
         let carrier = find(carriers, identity, id)?;
         let at = offset(request)?;
@@ -138,7 +138,7 @@ fn find(carriers: &Carriers, identity: &Identity, id: &str) -> Result<Arc<Carrie
 }
 
 /// `at=BYTES` of the query.
-fn offset(request: &Parts) -> Result<u64, Problem> {
+fn offset(request: &Parts<'_>) -> Result<u64, Problem> {
     let query = request.parts.uri.query().unwrap_or_default();
     let mut pairs = form_urlencoded::parse(query.as_bytes());
     let at = pairs.find(|(name, _)| name == "at").and_then(|(_, text)| text.parse().ok());

@@ -49,15 +49,13 @@ impl Arrived {
 }
 
 impl Inner {
-    /// Answers a request: the router of the program first, if there is one.
-    pub(crate) async fn answer<B: RequestBody>(
+    /// Answers a request by the router of the program, which has the gateway behind it.
+    pub(crate) async fn route<B: RequestBody>(
         self: &Arc<Inner>,
+        router: &axum::Router,
         client: &Arc<Client>,
         mut request: Request<B>,
     ) -> Response<Body> {
-        let Some(router) = &self.router else {
-            return self.handle(client, request).await;
-        };
         request.extensions_mut().insert(Arrived::at(self, client));
         let answered = router.clone().call(request.map(axum::body::Body::new)).await;
         let Ok(response) = answered.map_err(|never: Infallible| match never {});
@@ -68,17 +66,20 @@ impl Inner {
     pub(crate) async fn handle<B: RequestBody>(
         self: &Arc<Inner>,
         client: &Arc<Client>,
-        request: Request<B>,
+        parts: &hyper::http::request::Parts,
+        body: &mut B,
     ) -> Response<Body> {
         let logged = tracing::enabled!(target: "wigwag_gateway::access", tracing::Level::INFO)
-            .then(|| (Instant::now(), request.method().clone(), request.uri().path().to_owned()));
-        let (parts, body) = request.into_parts();
-        let request = Parts { parts };
+            .then(|| (Instant::now(), parts.method.clone(), parts.uri.path().to_owned()));
+        let request = Parts::new(parts);
         let mut response = match self.checked(client, &request, body).await {
-            Ok(response) => compression::compress(response, &request.parts.headers).await,
+            Ok(response) if compression::is_worth_it(&response) => {
+                Box::pin(compression::compress(response, &request.parts.headers)).await
+            }
+            Ok(response) => response,
             Err(problem) => problem.response(),
         };
-        origin::allow(&self.options, &request.parts.headers, response.headers_mut());
+        origin::allow(&self.options, &request, response.headers_mut());
         for name in &*self.options.repeated {
             if let Some(value) = request.parts.headers.get(name) {
                 response.headers_mut().insert(name.clone(), value.clone());
@@ -101,14 +102,14 @@ impl Inner {
     async fn checked<B: RequestBody>(
         self: &Arc<Inner>,
         client: &Arc<Client>,
-        request: &Parts,
-        body: B,
+        request: &Parts<'_>,
+        body: &mut B,
     ) -> Outcome {
         let Some(_open) = Open::begin(&self.counters.requests_open, REQUESTS_MAX) else {
             return Err(Problem::overloaded("the gateway has as many requests as it may"));
         };
         self.check_host(client, request)?;
-        if let Some(preflight) = origin::check(&self.options, &request.parts)? {
+        if let Some(preflight) = origin::check(&self.options, request)? {
             return Ok(preflight);
         }
         if request.parts.uri.path() == "/health" {
@@ -125,7 +126,7 @@ impl Inner {
     }
 
     /// Refuses a name that leads here by accident or by malice.
-    fn check_host(&self, client: &Client, request: &Parts) -> Result<(), Problem> {
+    fn check_host(&self, client: &Client, request: &Parts<'_>) -> Result<(), Problem> {
         // One, and no other (RFC 9112 3.2).
         let mut hosts = request.parts.headers.get_all(HOST).iter();
         let (host, another) = (hosts.next(), hosts.next());
@@ -143,7 +144,7 @@ impl Inner {
             return Ok(());
         }
         let host = host.and_then(|it| it.to_str().ok()).or(authority).unwrap_or_default();
-        if self.options.accepts_host(host, client.is_loopback()) {
+        if client.may_ask_for(host, &self.options) {
             return Ok(());
         }
         let status = StatusCode::MISDIRECTED_REQUEST;
@@ -154,8 +155,8 @@ impl Inner {
     async fn dispatch<B: RequestBody>(
         self: &Arc<Inner>,
         client: &Arc<Client>,
-        request: &Parts,
-        body: B,
+        request: &Parts<'_>,
+        body: &mut B,
     ) -> Outcome {
         let routes = client.current_routes(&self.routes, &self.node);
         if let Some(call) = routes.find(&request.parts)? {

@@ -6,12 +6,12 @@ use std::iter;
 use hyper::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
     ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_METHOD, HOST,
-    HeaderName, HeaderValue, ORIGIN, VARY,
+    HeaderName, HeaderValue, VARY,
 };
-use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, Response, StatusCode};
 
 use crate::http::body::Body;
+use crate::http::head::Parts;
 use crate::http::problem::Problem;
 use crate::options::GatewayOptions;
 
@@ -21,9 +21,10 @@ const MAX_AGE: &str = "600";
 /// Checks the origin of a request. A request of a browser that only asks what is allowed is answered.
 pub(crate) fn check(
     options: &GatewayOptions,
-    request: &Parts,
+    request: &Parts<'_>,
 ) -> Result<Option<Response<Body>>, Problem> {
-    let Some(origin) = request.headers.get(ORIGIN) else { return Ok(None) };
+    let Some(origin) = request.origin() else { return Ok(None) };
+    let request = &request.parts;
     if !is_allowed(options, origin, &request.headers, request.uri.authority().map(|it| it.as_str()))
     {
         let hint = "allow the page's origin with `GatewayOptions::allow_origin`";
@@ -62,12 +63,12 @@ fn with_repeated(options: &GatewayOptions, names: &'static str) -> HeaderValue {
 }
 
 /// Tells the browser that the page may read the answer.
-pub(crate) fn allow(options: &GatewayOptions, request: &HeaderMap, response: &mut HeaderMap) {
+pub(crate) fn allow(options: &GatewayOptions, request: &Parts<'_>, response: &mut HeaderMap) {
     if !options.origins.is_empty() {
         response.append(VARY, HeaderValue::from_static("origin"));
     }
-    let Some(origin) = request.get(ORIGIN) else { return };
-    if is_allowed(options, origin, request, None) {
+    let Some(origin) = request.origin() else { return };
+    if is_allowed(options, origin, &request.parts.headers, None) {
         response.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
         response.insert(ACCESS_CONTROL_EXPOSE_HEADERS, with_repeated(options, "retry-after"));
     }

@@ -36,7 +36,7 @@ pub(crate) fn health(is_closing: bool) -> Outcome {
 
 impl Inner {
     /// The actors that the client may call.
-    pub(crate) fn index(self: &Arc<Inner>, client: &Arc<Client>, request: &Parts) -> Outcome {
+    pub(crate) fn index(self: &Arc<Inner>, client: &Arc<Client>, request: &Parts<'_>) -> Outcome {
         request.takes(&Method::GET)?;
         let identity = self.identity(client, request)?;
         let actors: Vec<Value> = identity
@@ -52,7 +52,7 @@ impl Inner {
     pub(crate) fn schema(
         self: &Arc<Inner>,
         client: &Arc<Client>,
-        request: &Parts,
+        request: &Parts<'_>,
         name: &str,
     ) -> Outcome {
         request.takes(&Method::GET)?;
@@ -92,7 +92,7 @@ impl Inner {
     pub(crate) async fn openapi(
         self: &Arc<Inner>,
         client: &Arc<Client>,
-        request: &Parts,
+        request: &Parts<'_>,
     ) -> Outcome {
         request.takes(&Method::GET)?;
         let identity = self.identity(client, request)?;
@@ -121,7 +121,7 @@ impl Inner {
     }
 
     /// The counters of the node and of the gateway, for clients that may call the actor `/metrics`.
-    pub(crate) fn metrics(self: &Arc<Inner>, client: &Arc<Client>, request: &Parts) -> Outcome {
+    pub(crate) fn metrics(self: &Arc<Inner>, client: &Arc<Client>, request: &Parts<'_>) -> Outcome {
         request.takes(&Method::GET)?;
         let identity = self.identity(client, request)?;
         self.check_may_observe(&identity)?;
@@ -134,7 +134,7 @@ impl Inner {
 }
 
 /// The path at which a router of the program has the gateway; `None` at the root.
-fn base(request: &Parts) -> Option<&str> {
+fn base<'r>(request: &Parts<'r>) -> Option<&'r str> {
     let OriginalUri(asked) = request.parts.extensions.get()?;
     let base = asked.path().strip_suffix(request.parts.uri.path())?;
     (!base.is_empty()).then_some(base)

@@ -22,9 +22,9 @@ impl Inner {
     pub(crate) async fn session<B: RequestBody>(
         self: &Arc<Inner>,
         client: &Arc<Client>,
-        request: &Parts,
+        request: &Parts<'_>,
         id: Option<&str>,
-        body: B,
+        body: &mut B,
     ) -> Outcome {
         if self.options.has_no_sessions {
             return Err(Problem::not_found("the gateway carries no sessions"));
@@ -53,7 +53,7 @@ impl Inner {
         entrances: &Entrances,
         client: &Client,
         identity: &Identity,
-        request: &Parts,
+        request: &Parts<'_>,
     ) -> Outcome {
         let headers = &request.parts.headers;
         let is_upgrade =
@@ -88,7 +88,7 @@ impl Inner {
 }
 
 /// The head of a request as it has come.
-fn head_of(request: &Parts) -> Vec<u8> {
+fn head_of(request: &Parts<'_>) -> Vec<u8> {
     let mut head = format!("GET {PATH} HTTP/1.1\r\n").into_bytes();
     for (name, value) in &request.parts.headers {
         // The order within a connection header means nothing.

@@ -97,7 +97,12 @@ macro_rules! outlet {
 
         impl Outlet for $name {
             fn try_write(&self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
-                self.half()?.try_write_vectored(parts)
+                match parts {
+                    // The system takes one piece by a shorter way: 180 ns of the 6.8 µs in which 100
+                    // bytes go over loopback and are read.
+                    [bytes] => self.half()?.try_write(bytes),
+                    _ => self.half()?.try_write_vectored(parts),
+                }
             }
 
             fn poll_writable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {

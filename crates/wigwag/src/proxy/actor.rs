@@ -140,6 +140,9 @@ impl ProxyMethod {
     /// # Errors
     /// [`BadArguments`](crate::CallErrorKind::BadArguments), which names what is missing or unknown.
     pub fn by_name(&self, named: Map<String, Value>) -> Result<Vec<Value>, CallError> {
+        if named.is_empty() && self.method.arguments.is_empty() {
+            return Ok(Vec::new());
+        }
         let named = named.into_iter().collect();
         let ordered = encoding::in_order(self.method.arguments, named, || Value::Null);
         ordered.map_err(|wrong| self.wrong(&wrong))

@@ -9,11 +9,11 @@ use std::sync::{Arc, Mutex};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError};
 use wigwag_actor::reply::cancelled::CancelledAsks;
 use wigwag_actor::{
-    CallErrorKind, Caller, Exported, InboundQueue, InboundQueueOwner, InlineRun, ItemSink,
+    CallErrorKind, Caller, Exported, InboundQueue, InboundQueueOwner, InlineAsks, ItemSink,
     RemoteCallCounters,
 };
 use wigwag_net::clock;
-use wigwag_wire::call::REPLY;
+use wigwag_wire::call::{EncodedCall, REPLY};
 use wigwag_wire::small::DynEncode;
 use wigwag_wire::{Buffer, Reader, Time, varint};
 
@@ -33,6 +33,7 @@ thread_local! {
 /// The queue from this client to one actor.
 pub(super) struct ActorQueue {
     inbound: Mutex<Box<dyn InboundQueue>>,
+    inline_asks: Option<Box<dyn InlineAsks>>,
     owner: Arc<QueueOwner>,
 }
 
@@ -95,8 +96,9 @@ impl ActorQueue {
             caller,
             counters: actor.remote_counters(),
         });
-        let inbound = Mutex::new(actor.open_inbound_queue(owner.clone()));
-        ActorQueue { inbound, owner }
+        let inbound = actor.open_inbound_queue(owner.clone());
+        let inline_asks = inbound.inline_asks();
+        ActorQueue { inbound: Mutex::new(inbound), inline_asks, owner }
     }
 
     /// True while calls wait for the actor.
@@ -104,8 +106,18 @@ impl ActorQueue {
         !lock(&self.owner.held).is_empty()
     }
 
-    /// Puts the call into the actor's queue when it has a place. If the actor is idle and `may_run`, it
-    /// is returned, to be run.
+    /// Has an idle, quick actor handle an ask now. False if the ask is to be sent.
+    ///
+    /// The call is neither written as a frame nor put into a queue. Measured gain: the ask of a request
+    /// to the HTTP gateway takes 2,400 instructions, of 16,400 for the whole answer; by way of the
+    /// queue it takes 6,000.
+    pub(super) fn ask_inline(&self, ask: AskNumber, (method, arguments): (u32, &[u8])) -> bool {
+        let Some(inline_asks) = &self.inline_asks else { return false };
+        let (asker, extra, trace) = (Some(ask), None, None);
+        inline_asks.ask(&EncodedCall { method, asker, arguments, extra, trace })
+    }
+
+    /// Puts the call into the actor's queue when it has a place.
     ///
     /// # Errors
     /// The actor has stopped, or has no place for a client that does not wait.
@@ -113,8 +125,7 @@ impl ActorQueue {
         &self,
         write: impl FnOnce(&mut Buffer),
         held: Option<OwnedSemaphorePermit>,
-        may_run: bool,
-    ) -> Result<Option<InlineRun>, Failure> {
+    ) -> Result<(), Failure> {
         let stopped = || Failure::call(CallErrorKind::ActorStopped, "");
         match &self.owner.room {
             None => self.owner.places.acquire().await.map_err(|_| stopped())?.forget(),
@@ -140,11 +151,8 @@ impl ActorQueue {
         } else {
             queue.accept_shared(frame.into_vec().into(), 1, 1);
         }
-        if may_run {
-            return Ok(queue.publish_inline());
-        }
         queue.publish();
-        Ok(None)
+        Ok(())
     }
 }
 

@@ -1,8 +1,9 @@
 //! The asks of a client that wait for their answers.
 
+use std::future::poll_fn;
 use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Waker};
 
-use tokio::sync::oneshot;
 use wigwag_actor::CallErrorKind;
 use wigwag_actor::reply::cancelled::CancelledAsks;
 use wigwag_actor::reply::flow::Flow;
@@ -40,22 +41,33 @@ pub(crate) type EncodedItems = Flow<Vec<u8>>;
 
 /// The place where an answer is waited for.
 pub(super) enum Asker {
-    Value(oneshot::Sender<Result<Vec<u8>, Failure>>),
+    Value(Answer),
     Items(Arc<EncodedItems>),
 }
 
+/// The answer to an ask for one value.
+#[derive(Default)]
+pub(super) enum Answer {
+    #[default]
+    NotAwaited,
+    Awaited(Waker),
+    Here(Result<Vec<u8>, Failure>),
+}
+
 impl Asker {
-    fn complete(self, outcome: Result<Vec<u8>, Failure>) {
-        match (self, outcome) {
-            // The asker may have gone since.
-            (Asker::Value(asker), outcome) => drop(asker.send(outcome)),
-            (Asker::Items(items), Ok(_)) => items.end(Ok(())),
-            (Asker::Items(items), Err(Failure::Call(kind, text))) => {
-                items.end(Err((kind, Some(text.into()))));
-            }
-            (Asker::Items(items), Err(Failure::Malformed(text))) => {
-                items.end(Err((CallErrorKind::BadArguments, Some(text.into()))));
-            }
+    /// An asker for one value, whose answer [`OpenAsk::answer`] gives.
+    pub(super) fn value() -> Asker {
+        Asker::Value(Answer::default())
+    }
+}
+
+/// Ends a stream with the outcome of its ask.
+fn end_items(items: &EncodedItems, outcome: Result<Vec<u8>, Failure>) {
+    match outcome {
+        Ok(_) => items.end(Ok(())),
+        Err(Failure::Call(kind, text)) => items.end(Err((kind, Some(text.into())))),
+        Err(Failure::Malformed(text)) => {
+            items.end(Err((CallErrorKind::BadArguments, Some(text.into()))));
         }
     }
 }
@@ -72,6 +84,11 @@ impl OpenAsk<'_> {
         let number = self.number;
         std::mem::forget(self);
         number
+    }
+
+    /// Waits for the answer of an ask for one value.
+    pub(super) async fn answer(&self) -> Result<Vec<u8>, Failure> {
+        poll_fn(|context| lock(&self.asks.table).poll_answer(self.number, context)).await
     }
 }
 
@@ -97,6 +114,30 @@ impl AskTable {
         (place.generation == generation && place.asker.is_some()).then_some(place)
     }
 
+    /// Takes the answer of an ask for one value out, when it is there.
+    fn poll_answer(
+        &mut self,
+        number: AskNumber,
+        context: &Context<'_>,
+    ) -> Poll<Result<Vec<u8>, Failure>> {
+        let Some(AskPlace { asker: Some(Asker::Value(answer)), .. }) = self.get(number) else {
+            // Its answer was taken before, or is a stream.
+            return Poll::Pending;
+        };
+        match answer {
+            Answer::Here(outcome) => {
+                let outcome = std::mem::replace(outcome, Ok(Vec::new()));
+                self.take(number);
+                Poll::Ready(outcome)
+            }
+            Answer::Awaited(waker) if waker.will_wake(context.waker()) => Poll::Pending,
+            _ => {
+                *answer = Answer::Awaited(context.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+
     /// Takes the ask, whose slot the next one may have.
     fn take(&mut self, number: AskNumber) -> Option<Asker> {
         let place = self.get(number)?;
@@ -119,7 +160,7 @@ impl Asks {
 
     pub(super) fn cancel(&self, number: AskNumber) {
         let asker = lock(&self.table).take(number);
-        if asker.is_some() {
+        if asker.is_some_and(|asker| !matches!(asker, Asker::Value(Answer::Here(_)))) {
             self.cancelled.mark(number);
         }
     }
@@ -134,9 +175,24 @@ impl Asks {
 
     /// Hands an answer to the ask, if it is still open.
     pub(super) fn complete(&self, number: AskNumber, outcome: Result<Vec<u8>, Failure>) {
-        let asker = lock(&self.table).take(number);
-        if let Some(asker) = asker {
-            asker.complete(outcome);
+        let mut table = lock(&self.table);
+        let Some(place) = table.get(number) else { return };
+        // An answer stays in its place until it is taken, and the first one stands.
+        if let Some(Asker::Value(answer)) = &mut place.asker {
+            let before = match answer {
+                Answer::Here(_) => return,
+                _ => std::mem::replace(answer, Answer::Here(outcome)),
+            };
+            drop(table);
+            if let Answer::Awaited(waker) = before {
+                waker.wake();
+            }
+            return;
+        }
+        let asker = table.take(number);
+        drop(table);
+        if let Some(Asker::Items(items)) = asker {
+            end_items(&items, outcome);
         }
     }
 
@@ -157,34 +213,88 @@ pub(crate) fn too_large(bytes: usize, most: usize) -> Failure {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
-    fn open(asks: &Asks) -> (AskNumber, oneshot::Receiver<Result<Vec<u8>, Failure>>) {
-        let (sender, answer) = oneshot::channel();
-        (asks.open(Asker::Value(sender)).keep(), answer)
+    const PATIENCE: Duration = Duration::from_secs(10);
+
+    /// The answer that has come.
+    fn answer(asks: &Asks, number: AskNumber) -> Option<Result<Vec<u8>, Failure>> {
+        let context = Context::from_waker(Waker::noop());
+        match lock(&asks.table).poll_answer(number, &context) {
+            Poll::Ready(outcome) => Some(outcome),
+            Poll::Pending => None,
+        }
+    }
+
+    fn value(asks: &Asks, number: AskNumber) -> Option<Vec<u8>> {
+        answer(asks, number).map(|outcome| outcome.ok().expect("a value"))
     }
 
     #[test]
     fn an_answer_to_an_ask_that_was_cancelled_is_not_that_of_the_next_one() {
         let asks = Asks::new(8);
-        let (first, mut cancelled) = open(&asks);
+        let first = asks.open(Asker::value()).keep();
         asks.cancel(first);
-        let (second, mut answer) = open(&asks);
+        let second = asks.open(Asker::value()).keep();
         assert_eq!((first, second), ((0, 0), (0, 1)));
         asks.complete_with(first, vec![1]);
-        assert!(answer.try_recv().is_err(), "the late answer came to the next ask");
+        assert!(answer(&asks, second).is_none(), "the late answer came to the next ask");
         asks.complete_with(second, vec![2]);
-        assert_eq!(answer.try_recv().unwrap().unwrap(), [2]);
-        assert!(cancelled.try_recv().is_err());
+        assert!(answer(&asks, first).is_none());
+        assert_eq!(value(&asks, second).unwrap(), [2]);
+    }
+
+    #[test]
+    fn the_first_answer_stands_and_is_taken_once() {
+        let asks = Asks::new(8);
+        let number = asks.open(Asker::value()).keep();
+        asks.complete_with(number, vec![1]);
+        asks.complete_with(number, vec![2]);
+        assert_eq!(value(&asks, number).unwrap(), [1]);
+        assert!(answer(&asks, number).is_none());
+        asks.complete_with(number, vec![3]);
+        assert!(answer(&asks, number).is_none());
+    }
+
+    #[test]
+    fn an_ask_that_is_dropped_is_cancelled_unless_its_answer_has_come() {
+        let asks = Asks::new(8);
+        let open = asks.open(Asker::value());
+        let number = open.number;
+        asks.complete_with(number, vec![1]);
+        drop(open);
+        assert!(!asks.cancelled.contains(number));
+        let open = asks.open(Asker::value());
+        let number = open.number;
+        drop(open);
+        assert!(asks.cancelled.contains(number));
+        assert_eq!(lock(&asks.table).free, [0]);
+    }
+
+    #[tokio::test]
+    async fn the_task_that_waits_for_an_answer_is_woken_by_it() {
+        let asks = Arc::new(Asks::new(8));
+        let open = asks.open(Asker::value());
+        let (answering, number) = (asks.clone(), open.number);
+        let waiting = async { open.answer().await.ok() };
+        let answers = async {
+            // The other half waits by now.
+            tokio::task::yield_now().await;
+            answering.complete_with(number, vec![7]);
+        };
+        let (answer, ()) = tokio::join!(tokio::time::timeout(PATIENCE, waiting), answers);
+        assert_eq!(answer.expect("it is woken"), Some(vec![7]));
     }
 
     #[test]
     fn the_places_kept_are_the_most_asks_open_at_once() {
         let asks = Asks::new(8);
         for _ in 0..100 {
-            let (numbers, answers): (Vec<_>, Vec<_>) = (0..3).map(|_| open(&asks)).unzip();
+            let numbers: Vec<_> = (0..3).map(|_| asks.open(Asker::value()).keep()).collect();
             numbers.iter().for_each(|&number| asks.complete_with(number, Vec::new()));
-            assert!(answers.into_iter().all(|mut answer| answer.try_recv().is_ok()));
+            assert!(numbers.iter().all(|&number| value(&asks, number).is_some()));
         }
         assert_eq!(lock(&asks.table).places.len(), 3);
     }

@@ -6,7 +6,6 @@
 //! here until the queue has a place, and nothing more is read from its connection meanwhile; that of
 //! a proxy is refused.
 
-use std::collections::HashMap;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::atomic::AtomicU64;
@@ -14,7 +13,8 @@ use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::time::Duration;
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use rustc_hash::FxHashMap;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 use wigwag_actor::{CallErrorKind, Exported, proceed_inline};
 use wigwag_link::write;
@@ -58,7 +58,7 @@ impl Terms {
 /// The calls of one connection.
 pub(crate) struct ClientCalls {
     /// By the numbers of the actors.
-    queues: Mutex<HashMap<u64, Arc<ActorQueue>>>,
+    queues: Mutex<FxHashMap<u64, Arc<ActorQueue>>>,
     asks: Arc<Asks>,
     /// Bytes of requests without an answer, and of tells that wait for their actors.
     window: Arc<Semaphore>,
@@ -114,7 +114,7 @@ impl ClientCalls {
         let write = |frame: &mut Buffer| {
             write::tell(frame, CHANNEL, method, |out| out.extend(arguments));
         };
-        self.queue(actor).send(write, held, false).await.map(drop)
+        self.queue(actor).send(write, held).await
     }
 
     /// Asks an actor, and waits for the answer, which is one MessagePack value, for at most `limit`.
@@ -124,18 +124,17 @@ impl ClientCalls {
         call: (u32, &[u8]),
         limit: Duration,
     ) -> Result<Vec<u8>, Failure> {
-        let (sender, answer) = oneshot::channel();
-        let open = self.asks.open(Asker::Value(sender));
+        let open = self.asks.open(Asker::value());
         let mut asking = pin!(async {
-            let extra = CallExtra::Deadline(clock::now() + limit);
-            let write = |frame: &mut Buffer| put_ask(frame, extra, open.number, call);
+            let queue = self.queue(actor);
             // An idle, quick actor answers before this goes on, and no task waits for another.
-            let may_run = poll_fn(proceed_inline).await;
-            if let Some(run) = self.queue(actor).send(write, None, may_run).await? {
-                run.run_queued();
+            let may_run = poll_fn(proceed_inline).await && !limit.is_zero();
+            if !may_run || !queue.ask_inline(open.number, call) {
+                let extra = CallExtra::Deadline(clock::now() + limit);
+                let write = |frame: &mut Buffer| put_ask(frame, extra, open.number, call);
+                queue.send(write, None).await?;
             }
-            let dropped = || Failure::call(CallErrorKind::ReplyDropped, "");
-            answer.await.unwrap_or_else(|_| Err(dropped()))
+            open.answer().await
         });
         // An answer that is there at once needs no timer.
         if let Poll::Ready(answer) =
@@ -163,7 +162,7 @@ impl ClientCalls {
         let open = OpenStream { items, calls: self.clone(), number };
         let extra = CallExtra::Items(ahead as u64);
         let write = |frame: &mut Buffer| put_ask(frame, extra, number, call);
-        self.queue(actor).send(write, None, false).await?;
+        self.queue(actor).send(write, None).await?;
         Ok(open)
     }
 

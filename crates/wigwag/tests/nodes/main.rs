@@ -39,3 +39,4 @@ mod pipes;
 mod sp_clients;
 mod streams;
 mod scattered;
+mod proxies;

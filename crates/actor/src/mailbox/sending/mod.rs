@@ -52,6 +52,18 @@ impl<M> Mailbox<M> {
         }
     }
 
+    /// Returns the actor's waker where [`push_or_find_asleep`](Self::push_or_find_asleep) would do so
+    /// for a sender that has nothing waiting.
+    #[inline]
+    pub(crate) fn find_asleep(&self) -> Option<Waker> {
+        let mut state = self.lock();
+        let collected = state.collect();
+        let actor = state.asleep(&Ticket::default()).cloned();
+        drop(state);
+        collected.into_iter().for_each(Waker::wake);
+        actor
+    }
+
     #[inline]
     fn push_locked(
         &self,

@@ -2,6 +2,8 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use wigwag_wire::call::EncodedCall;
+
 use crate::error::CallErrorKind;
 use crate::letters::Origin;
 use crate::lifecycle::control::Control;
@@ -225,6 +227,45 @@ pub(crate) fn handle_one<A: Actor>(
             Some(ChunkEnd::Failed(reason, left()))
         }
     }
+}
+
+/// Handles an ask of a session, or of a client without one, that came without a chunk; `None` when
+/// there is nothing left to do.
+pub(crate) fn handle_encoded<A: Actor>(
+    actor: &mut Option<A>,
+    ask: &EncodedCall<'_>,
+    source: Source<A::Message>,
+    mailbox: &Mailbox<A::Message>,
+    spans: Option<Spans>,
+) -> Option<ChunkEnd<A::Message>> {
+    let (actor, owner) = (actor.as_mut()?, source.owner()?);
+    let origin = mailbox.origin_of(&source);
+    let mut reply = Reply::of_one(owner.clone());
+    let handled = {
+        let _call = enter_call(owner);
+        let calls = EncodedCalls::alone(owner, origin, mailbox.control());
+        caught(|| calls.enter_one(actor, ask, &mut reply, OneByOne(spans)))
+    };
+    if let Ok(Handled::Done) = handled {
+        reply.end();
+        owner.handled(0, 1);
+        return None;
+    }
+    let left = Unhandled { chunk: None, source, origin, stashed_from: None };
+    Some(match handled {
+        Ok(Handled::Later(message)) => ChunkEnd::Later(message, reply, left),
+        Ok(Handled::SideBySide(message)) => {
+            let owner = left.source.owner().cloned();
+            let caller = owner.clone();
+            ChunkEnd::SideBySide(PendingCall { message, reply, owner, caller, origin }, left)
+        }
+        Ok(Handled::Done) => return None,
+        Err(reason) => {
+            mailbox.failed();
+            reply.fail(CallErrorKind::Panicked, "");
+            ChunkEnd::Failed(reason, left)
+        }
+    })
 }
 
 /// Why a run pauses, or why its actor ends.

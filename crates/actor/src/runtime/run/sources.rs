@@ -110,6 +110,17 @@ impl<'a, M> EncodedCalls<'a, M> {
         EncodedCalls { calls, start, total, shared, owner, origin, control, cancelled, gate }
     }
 
+    /// No calls: the source of one that came by itself.
+    pub(crate) fn alone(
+        owner: &'a Arc<dyn InboundQueueOwner>,
+        origin: Option<Origin<M>>,
+        control: &'a Control,
+    ) -> EncodedCalls<'a, M> {
+        let (calls, start, total, shared) = (Calls::default(), Calls::default(), (0, 0), None);
+        let (cancelled, gate) = (owner.cancelled(), owner.gate());
+        EncodedCalls { calls, start, total, shared, owner, origin, control, cancelled, gate }
+    }
+
     /// Takes what the caller of an ask has said besides. True if its deadline has passed, which ends
     /// it; false if it is to be handled.
     #[cold]
@@ -171,6 +182,51 @@ impl<'a, M> EncodedCalls<'a, M> {
             }
         }
         true
+    }
+
+    /// Enters the handler of a call that is no part of a run, unless it is not to be handled.
+    #[inline(always)]
+    pub(crate) fn enter_one<A: Actor<Message = M>>(
+        &self,
+        actor: &mut A,
+        call: &EncodedCall<'_>,
+        reply: &mut Reply<'_>,
+        scope: impl CallScope,
+    ) -> Handled<M> {
+        // For a tell the reply is as the call before left it: without an asker.
+        if let Some(asker) = call.asker
+            && renew(reply, self.cancelled, asker)
+        {
+            self.owner.discarded(call.arguments, CallErrorKind::Cancelled);
+            return Handled::Done;
+        }
+        if let Some(extra) = call.extra
+            && self.heed(extra, reply)
+        {
+            self.owner.discarded(call.arguments, CallErrorKind::DeadlinePassed);
+            return Handled::Done;
+        }
+        if self.is_refused::<A>(call, reply) {
+            return Handled::Done;
+        }
+        let handled = self.enter_alone(actor, call, reply, scope);
+        self.understood::<A>(call.method, handled, reply)
+    }
+
+    /// Answers calls that were not understood.
+    #[inline(always)]
+    fn understood<A: Actor<Message = M>>(
+        &self,
+        method: u32,
+        handled: Result<Option<Handled<M>>, DecodeError>,
+        reply: &mut Reply<'_>,
+    ) -> Handled<M> {
+        match handled {
+            Ok(Some(handled)) => return handled,
+            Ok(None) => self.reply_not_understood::<A>(method, None, reply),
+            Err(error) => self.reply_not_understood::<A>(method, Some(error), reply),
+        }
+        Handled::Done
     }
 
     /// Enters the handler of a call that is no part of a run.
@@ -291,30 +347,9 @@ impl<A: Actor> CallSource<A> for EncodedCalls<'_, A::Message> {
             }
         } else {
             let call = self.calls.next()?;
-            // For a tell the reply is as the call before left it: without an asker.
-            if let Some(asker) = call.asker
-                && renew(reply, self.cancelled, asker)
-            {
-                self.owner.discarded(call.arguments, CallErrorKind::Cancelled);
-                return Some(Handled::Done);
-            }
-            if let Some(extra) = call.extra
-                && self.heed(extra, reply)
-            {
-                self.owner.discarded(call.arguments, CallErrorKind::DeadlinePassed);
-                return Some(Handled::Done);
-            }
-            if self.is_refused::<A>(&call, reply) {
-                return Some(Handled::Done);
-            }
-            (call.method, self.enter_alone(actor, &call, reply, scope))
+            return Some(self.enter_one(actor, &call, reply, scope));
         };
-        match handled {
-            Ok(Some(handled)) => return Some(handled),
-            Ok(None) => self.reply_not_understood::<A>(method, None, reply),
-            Err(error) => self.reply_not_understood::<A>(method, Some(error), reply),
-        }
-        Some(Handled::Done)
+        Some(self.understood::<A>(method, handled, reply))
     }
 
     fn left(&self) -> usize {

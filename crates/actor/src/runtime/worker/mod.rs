@@ -22,13 +22,16 @@ use std::task::{Context, Poll, ready};
 use guarded::{dropped, guarded, is_known, report};
 
 use crate::lifecycle::handle::AnyActor;
+use crate::mailbox::ready_queues::Source;
 use crate::mailbox::taking::stash::Stash;
 use crate::mailbox::{Mailbox, NextMail};
 use crate::options::RunConfig;
 use crate::reason::Reason;
 use crate::reference::interface::Interface;
 use crate::runtime::actor::Actor;
-use crate::runtime::run::handling::{SessionAnswers, Unhandled, handle_one};
+use crate::runtime::run::handling::{
+    ChunkEnd, SessionAnswers, Unhandled, handle_encoded, handle_one,
+};
 use crate::runtime::run::spans::Spans;
 use crate::runtime::side_by_side::{PendingCall, SideBySide};
 use crate::runtime::this::This;
@@ -271,13 +274,7 @@ impl<A: Actor> Worker<A> {
         context: &mut Context<'_>,
         call: &mut DirectCall<'_>,
     ) -> Poll<Reason> {
-        if let Some(message) = call.message.downcast_mut::<Option<A::Message>>()
-            && self.takes_calls()
-            && let Some(message) = message.take()
-        {
-            let (spans, asker) = (self.spans(), call.asker.take());
-            self.mailbox.works();
-            let end = handle_one(&mut self.actor, message, asker, &self.mailbox, spans);
+        if let Some(end) = self.handle_direct(call) {
             self.mailbox.rests();
             match end {
                 Some(end) => drop(self.follow_up(end)),
@@ -289,6 +286,29 @@ impl<A: Actor> Worker<A> {
             }
         }
         Pin::new(self).poll(context)
+    }
+
+    /// Takes a direct call, unless something goes before it, and handles it. `None` if it was not
+    /// taken.
+    #[inline]
+    fn handle_direct(&mut self, call: &mut DirectCall<'_>) -> Option<Option<ChunkEnd<A::Message>>> {
+        match call {
+            DirectCall::None => None,
+            DirectCall::Local { message, asker } => {
+                let message = message.downcast_mut::<Option<A::Message>>()?;
+                let message = if self.takes_calls() { message.take()? } else { return None };
+                let spans = self.spans();
+                self.mailbox.works();
+                Some(handle_one(&mut self.actor, message, asker.take(), &self.mailbox, spans))
+            }
+            DirectCall::Encoded { ask, source } => {
+                let source = source.downcast_mut::<Option<Source<A::Message>>>()?;
+                let source = if self.takes_calls() { source.take()? } else { return None };
+                let spans = self.spans();
+                self.mailbox.works();
+                Some(handle_encoded(&mut self.actor, ask, source, &self.mailbox, spans))
+            }
+        }
     }
 
     /// True when nothing goes before a call that comes now.

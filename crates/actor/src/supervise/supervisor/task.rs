@@ -174,7 +174,7 @@ impl<A: Actor, F: Fn() -> A + Send + Sync + 'static> Future for ChildTask<A, F> 
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        self.poll_call(context, &mut DirectCall { message: &mut (), asker: &mut None })
+        self.poll_call(context, &mut DirectCall::None)
     }
 }
 
