@@ -93,8 +93,8 @@ pub trait InboundQueue: Send {
 
 /// The asks of one channel that its actor handles on the thread of the asker.
 pub trait InlineAsks: Send + Sync {
-    /// Has the actor handle an ask now, if it sleeps without mail, is quick, and belongs to the caller's
-    /// runtime. False if the ask is to be queued. An actor without mail has none of this channel, so no
+    /// Has the actor handle an ask now, if it has no mail, is quick, and belongs to the caller's
+    /// runtime; waits for a moment while it handles another one. False if the ask is to be queued. An actor without mail has none of this channel, so no
     /// call is overtaken.
     fn ask(&self, ask: &EncodedCall<'_>) -> bool;
 }
@@ -195,7 +195,7 @@ struct TypedInlineAsks<M> {
 impl<M: Message> InlineAsks for TypedInlineAsks<M> {
     fn ask(&self, ask: &EncodedCall<'_>) -> bool {
         let Some(actor) = self.mailbox.find_asleep() else { return false };
-        let Some(actor) = InlineRun::begin(actor) else { return false };
+        let Some(actor) = InlineRun::begin_soon(&actor) else { return false };
         let mut source = Some(Source::Session(self.session_queue.clone()));
         actor.run(&mut DirectCall::Encoded { ask, source: &mut source });
         source.is_none()

@@ -7,6 +7,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use super::inline::may_run_inline;
 use super::run_length::RunLength;
 use super::task_state::{AfterRun, TaskState};
+use super::worker_local::Captured;
 use super::{ActorTask, DirectCall, Scheduler, worker_local};
 
 /// A job with the type of its task erased.
@@ -117,12 +118,15 @@ impl<L: ActorTask> Runnable for Job<L> {
 impl<L: ActorTask> Wake for Job<L> {
     fn wake(self: Arc<Self>) {
         if worker_local::is_capturing() {
-            // `is_likely_short` comes last, because it counts as a run.
-            let may_begin = may_run_inline(&self.scheduler)
-                && self.state.is_asleep()
-                && self.run_length.is_likely();
-            if may_begin && self.state.begin_asleep() {
-                worker_local::store_captured(self);
+            if !may_run_inline(&self.scheduler) {
+                return;
+            }
+            let is_asleep = self.state.is_asleep();
+            // A query whether it is likely short counts as a run, so a busy one is not asked.
+            if is_asleep && self.run_length.is_likely() && self.state.begin_asleep() {
+                worker_local::store_captured(Captured::Job(self));
+            } else if !is_asleep && self.run_length.is_known() {
+                worker_local::store_captured(Captured::Busy);
             }
         } else if self.state.wake() {
             worker_local::enqueue(self);

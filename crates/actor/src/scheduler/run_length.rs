@@ -29,6 +29,11 @@ impl RunLength {
         known > 0
     }
 
+    /// True while runs count as short.
+    pub(super) fn is_known(&self) -> bool {
+        self.0.load(Ordering::Relaxed) > 0
+    }
+
     /// Begins a run; returns the start time if the run is to be measured.
     pub(super) fn begin(&self) -> Option<Instant> {
         (self.0.load(Ordering::Relaxed) <= 1).then(Instant::now)

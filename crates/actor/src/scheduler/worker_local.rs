@@ -17,7 +17,7 @@ thread_local! {
             scheduler: Cell::new(0),
             next: Cell::new(None),
             is_capturing: Cell::new(false),
-            captured: Cell::new(None),
+            captured: Cell::new(Captured::Nothing),
         }
     };
 }
@@ -30,7 +30,18 @@ struct WorkerLocal {
     /// While set, waking a job starts it and hands it to the waking code if it sleeps, may run on
     /// this thread, and is likely short. Otherwise the job is not woken.
     is_capturing: Cell<bool>,
-    captured: Cell<Option<Arc<dyn Runnable>>>,
+    captured: Cell<Captured>,
+}
+
+/// What a wake has captured.
+#[derive(Default)]
+pub(super) enum Captured {
+    /// A job that counts as running now.
+    Job(Arc<dyn Runnable>),
+    /// The job runs on another thread, and is likely short.
+    Busy,
+    #[default]
+    Nothing,
 }
 
 /// While this guard exists, the thread polls an executor of a scheduler.
@@ -95,15 +106,15 @@ pub(super) fn is_capturing() -> bool {
     WORKER_LOCAL.try_with(|local| local.is_capturing.get()).unwrap_or(false)
 }
 
-/// Stores a job that has begun to run, for the code that woke it.
-pub(super) fn store_captured(job: Arc<dyn Runnable>) {
-    WORKER_LOCAL.with(|local| local.captured.set(Some(job)));
+/// Stores a job for the code that woke it.
+pub(super) fn store_captured(job: Captured) {
+    WORKER_LOCAL.with(|local| local.captured.set(job));
 }
 
 /// Wakes the job of this waker and returns it if it could begin now; it then counts as running.
 /// Otherwise does nothing.
 #[inline]
-pub(super) fn capture(waker: Waker) -> Option<Arc<dyn Runnable>> {
+pub(super) fn capture(waker: Waker) -> Captured {
     WORKER_LOCAL.with(|local| local.is_capturing.set(true));
     let capture = WakeCapture;
     waker.wake();

@@ -2,8 +2,6 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use wigwag_wire::call::EncodedCall;
-
 use crate::error::CallErrorKind;
 use crate::letters::Origin;
 use crate::lifecycle::control::Control;
@@ -13,10 +11,10 @@ use crate::mailbox::backlog::chunk::Chunk;
 use crate::mailbox::ready_queues::{Provenance, Source};
 use crate::mailbox::{Mailbox, refuse};
 use crate::reason::Reason;
-use crate::reply::{Asker, Reply, ReplyBatch, ReplySlot};
-use crate::runtime::actor::{Actor, Handled};
+use crate::reply::{Reply, ReplyBatch};
+use crate::runtime::actor::Actor;
+use crate::runtime::run::encoded_calls::EncodedCalls;
 use crate::runtime::run::pace::{ChunkStart, Pace};
-use crate::runtime::run::sources::{EncodedCalls, enter, is_gone};
 use crate::runtime::run::spans::{OneByOne, Quick, Spans};
 use crate::runtime::run::{CallSource, ChunkRun, Remaining, RunPause, Unfinished, run_calls};
 use crate::runtime::side_by_side::PendingCall;
@@ -55,7 +53,12 @@ impl<M> Unhandled<M> {
 
     /// An empty rest, after a call that came without a chunk.
     pub(crate) fn none(origin: Option<Origin<M>>) -> Unhandled<M> {
-        Unhandled { chunk: None, source: Source::Local, origin, stashed_from: None }
+        Unhandled::none_of(Source::Local, origin)
+    }
+
+    /// An empty rest, after a call of `source` that came without a chunk.
+    pub(super) fn none_of(source: Source<M>, origin: Option<Origin<M>>) -> Unhandled<M> {
+        Unhandled { chunk: None, source, origin, stashed_from: None }
     }
 
     /// An empty rest, after a call of `owner` that was stashed.
@@ -195,102 +198,11 @@ pub(crate) struct SessionAnswers {
     pub(crate) pace: Pace,
 }
 
-/// Handles a call that came without a chunk; `None` when there is nothing left to do.
-#[inline]
-pub(crate) fn handle_one<A: Actor>(
-    actor: &mut Option<A>,
-    message: A::Message,
-    asker: Asker,
-    mailbox: &Mailbox<A::Message>,
-    spans: Option<Spans>,
-) -> Option<ChunkEnd<A::Message>> {
-    let slot = match asker {
-        Some(asker) if is_gone(&asker) => return None,
-        Some(asker) => ReplySlot::Local(asker),
-        None => ReplySlot::Nobody,
-    };
-    let mut reply = Reply::new(slot, None);
-    let handled = handle_call(actor.as_mut()?, message, &mut reply, spans);
-    let left = || Unhandled::none(mailbox.origin_of(&Source::Local));
-    match handled {
-        Ok(RunPause::End | RunPause::Orders) => None,
-        Ok(RunPause::Later(message)) => Some(ChunkEnd::Later(message, reply.take_owned(), left())),
-        Ok(RunPause::SideBySide(message)) => {
-            let (owner, left) = (None, left());
-            let (reply, origin) = (reply.take_owned(), left.origin);
-            let call = PendingCall { message, reply, owner, caller: None, origin };
-            Some(ChunkEnd::SideBySide(call, left))
-        }
-        Err(reason) => {
-            mailbox.failed();
-            reply.fail(CallErrorKind::Panicked, "");
-            Some(ChunkEnd::Failed(reason, left()))
-        }
-    }
-}
-
-/// Handles an ask of a session, or of a client without one, that came without a chunk; `None` when
-/// there is nothing left to do.
-pub(crate) fn handle_encoded<A: Actor>(
-    actor: &mut Option<A>,
-    ask: &EncodedCall<'_>,
-    source: Source<A::Message>,
-    mailbox: &Mailbox<A::Message>,
-    spans: Option<Spans>,
-) -> Option<ChunkEnd<A::Message>> {
-    let (actor, owner) = (actor.as_mut()?, source.owner()?);
-    let origin = mailbox.origin_of(&source);
-    let mut reply = Reply::of_one(owner.clone());
-    let handled = {
-        let _call = enter_call(owner);
-        let calls = EncodedCalls::alone(owner, origin, mailbox.control());
-        caught(|| calls.enter_one(actor, ask, &mut reply, OneByOne(spans)))
-    };
-    if let Ok(Handled::Done) = handled {
-        reply.end();
-        owner.handled(0, 1);
-        return None;
-    }
-    let left = Unhandled { chunk: None, source, origin, stashed_from: None };
-    Some(match handled {
-        Ok(Handled::Later(message)) => ChunkEnd::Later(message, reply, left),
-        Ok(Handled::SideBySide(message)) => {
-            let owner = left.source.owner().cloned();
-            let caller = owner.clone();
-            ChunkEnd::SideBySide(PendingCall { message, reply, owner, caller, origin }, left)
-        }
-        Ok(Handled::Done) => return None,
-        Err(reason) => {
-            mailbox.failed();
-            reply.fail(CallErrorKind::Panicked, "");
-            ChunkEnd::Failed(reason, left)
-        }
-    })
-}
-
 /// Why a run pauses, or why its actor ends.
-type PauseResult<M> = Result<RunPause<M>, Reason>;
-
-/// Handles one call whose reply is set.
-#[inline(always)]
-pub(crate) fn handle_call<A: Actor>(
-    actor: &mut A,
-    message: A::Message,
-    reply: &mut Reply<'_>,
-    spans: Option<Spans>,
-) -> PauseResult<A::Message> {
-    Ok(match caught(|| enter(actor, message, reply, OneByOne(spans)))? {
-        Handled::Done => {
-            reply.end();
-            RunPause::End
-        }
-        Handled::Later(message) => RunPause::Later(message),
-        Handled::SideBySide(message) => RunPause::SideBySide(message),
-    })
-}
+pub(super) type PauseResult<M> = Result<RunPause<M>, Reason>;
 
 #[inline(always)]
-fn caught<T>(enter: impl FnOnce() -> T) -> Result<T, Reason> {
+pub(super) fn caught<T>(enter: impl FnOnce() -> T) -> Result<T, Reason> {
     catch_unwind(AssertUnwindSafe(enter)).map_err(Reason::panicked)
 }
 

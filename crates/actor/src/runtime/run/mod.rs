@@ -6,6 +6,8 @@
 //! handler waits, the waiting askers are told.
 
 pub(crate) mod handling;
+pub(crate) mod alone;
+mod encoded_calls;
 pub(crate) mod pace;
 mod mixed_calls;
 pub mod same_calls;

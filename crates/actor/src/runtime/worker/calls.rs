@@ -8,7 +8,8 @@ use crate::lifecycle::handle::AnyActor;
 use crate::mailbox::taking::stash::Stashed;
 use crate::runtime::actor::Actor;
 use crate::runtime::run::RunPause;
-use crate::runtime::run::handling::{ChunkEnd, Unhandled, handle_call, handle_chunk};
+use crate::runtime::run::alone::handle_call;
+use crate::runtime::run::handling::{ChunkEnd, Unhandled, handle_chunk};
 use crate::runtime::side_by_side::PendingCall;
 
 impl<A: Actor> Worker<A> {

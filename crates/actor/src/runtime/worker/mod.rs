@@ -13,6 +13,7 @@
 mod guarded;
 mod calls;
 mod control;
+mod direct;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -22,20 +23,18 @@ use std::task::{Context, Poll, ready};
 use guarded::{dropped, guarded, is_known, report};
 
 use crate::lifecycle::handle::AnyActor;
-use crate::mailbox::ready_queues::Source;
 use crate::mailbox::taking::stash::Stash;
 use crate::mailbox::{Mailbox, NextMail};
 use crate::options::RunConfig;
 use crate::reason::Reason;
 use crate::reference::interface::Interface;
 use crate::runtime::actor::Actor;
-use crate::runtime::run::handling::{
-    ChunkEnd, SessionAnswers, Unhandled, handle_encoded, handle_one,
-};
+use crate::runtime::run::alone::handle_one;
+use crate::runtime::run::handling::{SessionAnswers, Unhandled};
 use crate::runtime::run::spans::Spans;
 use crate::runtime::side_by_side::{PendingCall, SideBySide};
 use crate::runtime::this::This;
-use crate::scheduler::{DirectCall, turn_runs_max};
+use crate::scheduler::turn_runs_max;
 
 /// One run of an actor, from its initial state to the reason for its end.
 pub(crate) struct Worker<A: Actor> {
@@ -264,62 +263,6 @@ impl<A: Actor> Worker<A> {
             }
         }
         Poll::Ready(())
-    }
-
-    /// Polls the worker with a [direct call](crate::scheduler::ActorTask::poll_call), which is
-    /// given to a sleeping actor without waiting mail. The actor's waker stays in the mailbox, so
-    /// that mail that comes meanwhile wakes it.
-    pub(crate) fn poll_call(
-        &mut self,
-        context: &mut Context<'_>,
-        call: &mut DirectCall<'_>,
-    ) -> Poll<Reason> {
-        if let Some(end) = self.handle_direct(call) {
-            self.mailbox.rests();
-            match end {
-                Some(end) => drop(self.follow_up(end)),
-                None if !self.mailbox.control().is_marked() => {
-                    let _: Poll<()> = self.rest();
-                    return Poll::Pending;
-                }
-                None => {}
-            }
-        }
-        Pin::new(self).poll(context)
-    }
-
-    /// Takes a direct call, unless something goes before it, and handles it. `None` if it was not
-    /// taken.
-    #[inline]
-    fn handle_direct(&mut self, call: &mut DirectCall<'_>) -> Option<Option<ChunkEnd<A::Message>>> {
-        match call {
-            DirectCall::None => None,
-            DirectCall::Local { message, asker } => {
-                let message = message.downcast_mut::<Option<A::Message>>()?;
-                let message = if self.takes_calls() { message.take()? } else { return None };
-                let spans = self.spans();
-                self.mailbox.works();
-                Some(handle_one(&mut self.actor, message, asker.take(), &self.mailbox, spans))
-            }
-            DirectCall::Encoded { ask, source } => {
-                let source = source.downcast_mut::<Option<Source<A::Message>>>()?;
-                let source = if self.takes_calls() { source.take()? } else { return None };
-                let spans = self.spans();
-                self.mailbox.works();
-                Some(handle_encoded(&mut self.actor, ask, source, &self.mailbox, spans))
-            }
-        }
-    }
-
-    /// True when nothing goes before a call that comes now.
-    fn takes_calls(&mut self) -> bool {
-        if !matches!(self.state, WorkerState::Ready) || self.mailbox.control().is_marked() {
-            return false;
-        }
-        self.extras.as_ref().is_none_or(|extras| {
-            let is_full = extras.side_by_side.as_ref().is_some_and(SideBySide::is_full);
-            !extras.suspended && extras.unstashed.is_empty() && !is_full
-        })
     }
 
     /// Sleeps until the next wake.
