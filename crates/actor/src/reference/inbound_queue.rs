@@ -93,9 +93,9 @@ pub trait InboundQueue: Send {
 
 /// The asks of one channel that its actor handles on the thread of the asker.
 pub trait InlineAsks: Send + Sync {
-    /// Has the actor handle an ask now, if it has no mail, is quick, and belongs to the caller's
-    /// runtime; waits for a moment while it handles another one. False if the ask is to be queued. An actor without mail has none of this channel, so no
-    /// call is overtaken.
+    /// Runs the actor with an ask, if it has no mail, is quick, and belongs to the caller's runtime;
+    /// waits for a moment while it handles another ask. False if the ask is to be queued. An actor
+    /// without mail has none of this channel, so no call is overtaken.
     fn ask(&self, ask: &EncodedCall<'_>) -> bool;
 }
 

@@ -33,7 +33,7 @@ struct WorkerLocal {
     captured: Cell<Captured>,
 }
 
-/// What a wake has captured.
+/// The outcome of a captured wake.
 #[derive(Default)]
 pub(super) enum Captured {
     /// A job that counts as running now.

@@ -106,7 +106,7 @@ impl ActorQueue {
         !lock(&self.owner.held).is_empty()
     }
 
-    /// Has an idle, quick actor handle an ask now. False if the ask is to be sent.
+    /// Runs an idle, quick actor with an ask. False if the ask is to be sent.
     ///
     /// The call is neither written as a frame nor put into a queue. Measured gain: the ask of a request
     /// to the HTTP gateway takes 2,400 instructions, of 16,400 for the whole answer; by way of the
