@@ -317,6 +317,14 @@ fn unknown_and_missing_peers_are_reported_with_the_mend() {
     let said = lab(&["run", "counter", "--cell", "1 senders"]);
     assert_eq!(said.code, Some(2));
     assert!(said.err.contains("did you mean 1 sender"), "{said:?}");
+    // A part of a name, and the name of nothing.
+    let said = lab(&["run", "http", "--peers", "raw", "--cell", "pipelined"]);
+    assert_eq!(said.code, Some(2));
+    assert!(said.err.contains("did you mean \"server, pipelined\" or "), "{said:?}");
+    let said = lab(&["run", "http", "--peers", "raw", "--cell", "thirty-two"]);
+    assert_eq!(said.code, Some(2));
+    assert!(said.err.contains("the cells are "), "{said:?}");
+    assert!(said.err.contains("; \"server, pipelined\""), "{said:?}");
     let listed = lab(&["list"]);
     assert_eq!(listed.code, Some(0), "{listed:?}");
     assert!(listed.out.contains("not installed: made is not there: wigwag lab setup gopher"));

@@ -379,7 +379,8 @@ pub fn near<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<&'a
     let most = 1 + name.chars().count() / 3;
     let mut near: Vec<(usize, &str)> =
         names.into_iter().map(|other| (distance(name, other), other)).collect();
-    near.retain(|(distance, other)| *distance <= most || other.starts_with(name));
+    let is_part = |other: &str| other.starts_with(name) || (name.len() > 2 && other.contains(name));
+    near.retain(|(distance, other)| *distance <= most || is_part(other));
     near.sort_unstable();
     near.into_iter().map(|(_, other)| other).take(3).collect()
 }

@@ -96,16 +96,42 @@ pub(super) fn workloads(names: &[String]) -> Result<Vec<Workload>, Failed> {
 /// Whether each of `names` is one of `cells`.
 pub(super) fn are_cells(names: &[String], cells: &[String]) -> Result<(), Failed> {
     match names.iter().find(|name| !cells.contains(name)) {
-        Some(name) => Err(usage(unknown("cell", name, cells.iter().map(String::as_str)))),
+        Some(name) => {
+            let names = || cells.iter().map(String::as_str);
+            let all = format!("the cells are {}", listed(names(), "; "));
+            Err(usage(unknown_or("cell", name, names(), &all)))
+        }
         None => Ok(()),
     }
 }
 
 fn unknown<'a>(what: &str, name: &str, names: impl Iterator<Item = &'a str>) -> String {
+    unknown_or(what, name, names, "see wigwag lab list")
+}
+
+/// The text for a name that there is not, with names like it, or else with `advice`.
+fn unknown_or<'a>(
+    what: &str,
+    name: &str,
+    names: impl Iterator<Item = &'a str>,
+    advice: &str,
+) -> String {
     match near(name, names).as_slice() {
-        [] => format!("there is no {what} {name:?}: see wigwag lab list"),
-        near => format!("there is no {what} {name:?}: did you mean {}?", near.join(" or ")),
+        [] => format!("there is no {what} {name:?}: {advice}"),
+        near => {
+            let near = listed(near.iter().copied(), " or ");
+            format!("there is no {what} {name:?}: did you mean {near}?")
+        }
     }
+}
+
+/// The names in a row, in quotation marks where they have commas of their own.
+fn listed<'a>(names: impl Iterator<Item = &'a str>, between: &str) -> String {
+    let shown = |name: &str| match name.contains(',') {
+        true => format!("{name:?}"),
+        false => name.to_owned(),
+    };
+    names.map(shown).collect::<Vec<_>>().join(between)
 }
 
 pub(super) fn usage(text: String) -> Failed {
