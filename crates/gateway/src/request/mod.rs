@@ -159,7 +159,7 @@ impl Inner {
         body: &mut B,
     ) -> Outcome {
         let routes = client.current_routes(&self.routes, &self.node);
-        if let Some(call) = routes.find(&request.parts)? {
+        if let Some(call) = routes.find(request.parts)? {
             return self.call_route(client, request, call, body).await;
         }
         let path = request.parts.uri.path();
