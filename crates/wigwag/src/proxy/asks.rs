@@ -229,7 +229,8 @@ mod tests {
     }
 
     fn value(asks: &Asks, number: AskNumber) -> Option<Vec<u8>> {
-        answer(asks, number).map(|outcome| outcome.ok().expect("a value"))
+        let Ok(value) = answer(asks, number)? else { panic!("the ask has failed") };
+        Some(value)
     }
 
     #[test]
