@@ -38,7 +38,7 @@ struct WorkerLocal {
 pub(super) enum Captured {
     /// A job that counts as running now.
     Job(Arc<dyn Runnable>),
-    /// The job runs on another thread, and is likely short.
+    /// The job runs already, or is about to, and is likely short.
     Busy,
     #[default]
     Nothing,

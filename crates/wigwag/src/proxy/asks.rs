@@ -277,16 +277,18 @@ mod tests {
     #[tokio::test]
     async fn the_task_that_waits_for_an_answer_is_woken_by_it() {
         let asks = Arc::new(Asks::new(8));
-        let open = asks.open(Asker::value());
-        let (answering, number) = (asks.clone(), open.number);
-        let waiting = async { open.answer().await.ok() };
-        let answers = async {
-            // The other half waits by now.
-            tokio::task::yield_now().await;
-            answering.complete_with(number, vec![7]);
-        };
-        let (answer, ()) = tokio::join!(tokio::time::timeout(PATIENCE, waiting), answers);
-        assert_eq!(answer.expect("it is woken"), Some(vec![7]));
+        let waiting = tokio::spawn({
+            let asks = asks.clone();
+            async move {
+                let open = asks.open(Asker::value());
+                open.answer().await.ok()
+            }
+        });
+        // On one thread, the task waits by the time that this goes on.
+        tokio::task::yield_now().await;
+        asks.complete_with((0, 0), vec![7]);
+        let answer = tokio::time::timeout(PATIENCE, waiting).await.expect("it is woken");
+        assert_eq!(answer.expect("it has not panicked"), Some(vec![7]));
     }
 
     #[test]

@@ -50,8 +50,8 @@ impl<'a, M> EncodedCalls<'a, M> {
         let (calls, shared) = (frames.left(), frames.shared());
         let start = calls.clone();
         let total = (frames.calls(), frames.asks());
-        let (cancelled, gate) = (owner.cancelled(), owner.gate());
-        EncodedCalls { calls, start, total, shared, owner, origin, control, cancelled, gate }
+        let alone = EncodedCalls::alone(owner, origin, control);
+        EncodedCalls { calls, start, total, shared, ..alone }
     }
 
     /// No calls: the source of one that came by itself.
