@@ -71,6 +71,11 @@ pub const HANDLER_WAIT_MAX: Duration = Duration::from_secs(5);
 /// answered before the thread makes another one: 20 KiB.
 pub(crate) const TIMERS_KEPT_MAX: usize = 64;
 
+/// Asks that may wait in a chain, each for the reference in the answer before it
+/// ([`Call::pipe`](crate::Call::pipe)): each takes some of the stack of a thread that looks at the last one.
+/// Asks that were sent to another process do not count, since they wait there.
+pub const PIPED_ASKS_MAX: usize = 128;
+
 /// Items of a stream that its producer may be ahead of its consumer unless the caller sets another
 /// number: as many as an actor takes calls at once, so that each side is woken once for many items.
 pub const ITEMS_AHEAD: usize = 64;

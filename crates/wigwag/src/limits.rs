@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-pub use wigwag_actor::limits::{ASK_WAIT_MAX, HANDLER_WAIT_MAX};
+pub use wigwag_actor::limits::{ASK_WAIT_MAX, HANDLER_WAIT_MAX, PIPED_ASKS_MAX};
 pub use wigwag_link::limits::PIPES_PENDING_MAX;
 
 /// Connections in their handshake. Each holds a descriptor and a buffer; a silent one loses its

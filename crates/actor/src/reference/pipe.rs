@@ -9,6 +9,7 @@ use std::task::{Poll, Wake, Waker};
 
 use crate::error::{CallError, CallErrorKind};
 use crate::lifecycle::handle::AnyActor;
+use crate::limits::PIPED_ASKS_MAX;
 use crate::mailbox::backlog::parked::{Parked, Ticket};
 use crate::reference::interface::Interface;
 use crate::reference::route::Attempt;
@@ -21,6 +22,10 @@ const TAG: u16 = u16::MAX;
 /// Why a call fails through an answer that holds the reference in itself, or one whose ask waits for
 /// it.
 const LEADS_BACK: &str = "the answer leads to itself";
+
+/// Why a call fails through an answer that waits for more others than may wait in a chain.
+const TOO_LONG: &str =
+    "128 asks (`PIPED_ASKS_MAX`) wait for the answers before them: await one of these first";
 
 /// Held while an answer is noted that leads to another one.
 static LINKING: Mutex<()> = Mutex::new(());
@@ -76,6 +81,15 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+fn failed(kind: CallErrorKind, target: &Arc<str>, why: &str) -> CallError {
+    CallError::new(kind, target).with_detail(why)
+}
+
+/// The answer, the one that it waits for, and so on.
+fn awaited(answer: Option<Arc<dyn AnyPipe>>) -> impl Iterator<Item = Arc<dyn AnyPipe>> {
+    std::iter::successors(answer, |pipe| pipe.next())
+}
+
 impl<I: Interface> Pipe<I> {
     /// `behind` is the answer that the ask is sent through, if it is.
     pub(crate) fn new(
@@ -83,12 +97,17 @@ impl<I: Interface> Pipe<I> {
         behind: Option<Arc<dyn AnyPipe>>,
         ask: Box<dyn PipedAsk<I>>,
     ) -> Arc<Pipe<I>> {
+        let outcome = OnceLock::new();
+        if awaited(behind.clone()).nth(PIPED_ASKS_MAX - 1).is_some() {
+            // Nothing was sent, since the answer before it has not come.
+            let _ = outcome.set(Err(failed(CallErrorKind::Overloaded, &target, TOO_LONG)));
+        }
         let behind = behind.map(|pipe| Arc::downgrade(&pipe));
         let (parked, is_woken) = (Mutex::new(Parked::tagged(TAG)), AtomicBool::new(false));
         Arc::new(Pipe {
             target,
             behind,
-            outcome: OnceLock::new(),
+            outcome,
             ask: Mutex::new(Some(ask)),
             waiting: Arc::new(Waiting { parked, is_woken }),
         })
@@ -148,27 +167,30 @@ impl<I: Interface> Pipe<I> {
             outcome = outcome.map(|reference| reference.resolved().clone());
         }
         if let Ok(reference) = &outcome
-            && self.is_awaited_by(reference.awaited_answer())
+            && let Err((kind, why)) = self.may_wait_for(reference.awaited_answer())
         {
-            let error = CallError::new(CallErrorKind::NoSuchActor, &self.target);
-            outcome = Err(error.with_detail(LEADS_BACK));
+            outcome = Err(failed(kind, &self.target, why));
         }
         // Nobody else has had the ask.
         let _ = self.outcome.set(outcome);
         drop(linking);
     }
 
-    /// True if this is the answer, or one that it waits for. That ends, because no answer was noted
-    /// before that closes a circle.
-    fn is_awaited_by(&self, answer: Option<Arc<dyn AnyPipe>>) -> bool {
-        let mut at = answer;
-        while let Some(pipe) = at {
+    /// Refuses to wait for an answer that is this one or waits for it, or for one behind too many others.
+    fn may_wait_for(
+        &self,
+        answer: Option<Arc<dyn AnyPipe>>,
+    ) -> Result<(), (CallErrorKind, &'static str)> {
+        // That ends, because no answer was noted before that closes a circle.
+        for (place, pipe) in awaited(answer).enumerate() {
             if std::ptr::addr_eq(Arc::as_ptr(&pipe), self) {
-                return true;
+                return Err((CallErrorKind::NoSuchActor, LEADS_BACK));
             }
-            at = pipe.next();
+            if place >= PIPED_ASKS_MAX {
+                return Err((CallErrorKind::Overloaded, TOO_LONG));
+            }
         }
-        false
+        Ok(())
     }
 
     /// Calls `send` with the reference. Until there is one, a sender with a waker is parked.
@@ -178,25 +200,40 @@ impl<I: Interface> Pipe<I> {
         waker: Option<&Waker>,
         send: impl FnOnce(&Ref<I>, &mut Ticket) -> Attempt<T>,
     ) -> Attempt<T> {
+        let mut pipe = self;
+        // Answers that lead to answers are followed here: a call for each of them would need the more
+        // stack the more there are.
+        loop {
+            let reference = match pipe.looked_at(ticket, waker) {
+                Attempt::Sent(reference) => reference,
+                Attempt::Full => return Attempt::Full,
+                Attempt::Failed(error) => return Attempt::Failed(error),
+            };
+            match &reference.place {
+                // It knows its places.
+                Place::Piped(next) => pipe = next,
+                _ => {
+                    // Elsewhere this one would be none.
+                    if ticket.has_tag(TAG) {
+                        *ticket = Ticket::default();
+                    }
+                    return send(reference, ticket);
+                }
+            }
+        }
+    }
+
+    /// The reference in this answer. Until there is one, a sender with a waker is parked.
+    fn looked_at(&self, ticket: &mut Ticket, waker: Option<&Waker>) -> Attempt<&Ref<I>> {
         if let (None, Some(waker)) = (self.outcome.get(), waker) {
             let number = || NEXT_PLACE.fetch_add(1, Ordering::Relaxed);
             lock(&self.waiting.parked).park_as(ticket, waker, number);
         }
-        match self.advance() {
-            None => Attempt::Full,
-            Some(outcome) => {
-                self.leave_own(ticket);
-                match outcome {
-                    Ok(reference) => {
-                        // The next answer knows its places. Elsewhere this one would be none.
-                        if !matches!(reference.place, Place::Piped(_)) && ticket.has_tag(TAG) {
-                            *ticket = Ticket::default();
-                        }
-                        send(reference, ticket)
-                    }
-                    Err(error) => Attempt::Failed(Box::new(error.clone())),
-                }
-            }
+        let Some(outcome) = self.advance() else { return Attempt::Full };
+        self.leave_own(ticket);
+        match outcome {
+            Ok(reference) => Attempt::Sent(reference),
+            Err(error) => Attempt::Failed(Box::new(error.clone())),
         }
     }
 
@@ -211,6 +248,17 @@ impl<I: Interface> Pipe<I> {
             parked.leave(ticket);
         }
         is_own
+    }
+}
+
+/// Lets go of an answer that leads to others one after the other: each within the one before would
+/// need the more stack the more there are.
+impl<I: Interface> Drop for Pipe<I> {
+    fn drop(&mut self) {
+        let mut outcome = self.outcome.take();
+        while let Some(Ok(Ref { place: Place::Piped(pipe) })) = outcome {
+            outcome = Arc::into_inner(pipe).and_then(|mut pipe| pipe.outcome.take());
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use tokio::sync::Semaphore;
 use wigwag::lifecycle::{Alive, Down};
+use wigwag::limits::PIPED_ASKS_MAX;
 use wigwag::{Actor, CallErrorKind, Life, Reason, This, Yield};
 
 /// Knows others, and says so when it may.
@@ -317,4 +318,68 @@ async fn a_caller_has_one_place_among_those_that_wait_for_an_answer() {
         }
         assert_eq!(notes.all().ask().await.unwrap().len(), usize::from(!gives_up));
     }
+}
+
+/// Two actors that know each other, of which the first one is suspended.
+async fn pair() -> (KnowerRef, KnowerRef) {
+    let [first, second] = [(); 2].map(|()| Knower::default().spawn());
+    second.know(first.clone()).ask().await.unwrap();
+    first.know(second.clone()).ask().await.unwrap();
+    first.handle().unwrap().suspend();
+    (first, second)
+}
+
+#[tokio::test]
+async fn an_ask_behind_as_many_as_may_wait_in_a_chain_fails_alone() {
+    let (first, second) = pair().await;
+    let mut longest = first.known().pipe();
+    for _ in 1..PIPED_ASKS_MAX {
+        longest = longest.known().pipe();
+    }
+    let longer = longest.known().pipe();
+    for reference in [&longer, &longer.known().pipe()] {
+        let error = reference.known().ask().await.unwrap_err().into_error();
+        assert_eq!(error.kind, CallErrorKind::Overloaded, "{error}");
+        assert!(error.to_string().contains(&PIPED_ASKS_MAX.to_string()), "{error}");
+    }
+    let asked = tokio::spawn(longest.known().into_ask());
+    tokio::task::yield_now().await;
+    first.handle().unwrap().resume();
+    // An even number of steps from the first actor leads back to it.
+    assert_eq!(asked.await.unwrap().unwrap().unwrap().handle().ok(), second.handle().ok());
+    let next = longest.known().pipe().known().ask().await.unwrap();
+    assert_eq!(next.unwrap().handle().ok(), first.handle().ok());
+}
+
+/// The second chain leads to the first one by an answer that comes later.
+#[tokio::test]
+async fn an_answer_that_leads_to_joined_chains_which_are_too_long_fails() {
+    let (first, _second) = pair().await;
+    let mut longest = first.known().pipe();
+    for _ in 1..PIPED_ASKS_MAX {
+        longest = longest.known().pipe();
+    }
+    let before = Knower(Some(longest)).spawn();
+    let joined = before.known().pipe().known().pipe();
+    let asked = tokio::spawn(joined.known().into_ask());
+    // It is suspended, so the two chains are one now.
+    before.known().ask().await.unwrap();
+    tokio::task::yield_now().await;
+    let leads_there = Knower(Some(joined)).spawn().known().pipe();
+    let error = leads_there.known().ask().await.unwrap_err().into_error();
+    assert_eq!(error.kind, CallErrorKind::Overloaded, "{error}");
+    first.handle().unwrap().resume();
+    asked.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn answers_that_lead_to_answers_are_followed_however_many_there_are() {
+    let end = Knower::default().spawn();
+    let mut answer = end.clone();
+    for _ in 0..20_000 {
+        answer = Knower(Some(answer)).spawn().known().pipe();
+    }
+    answer.know(end.clone()).ask().await.unwrap();
+    assert!(end.known().ask().await.unwrap().is_some());
+    drop(answer);
 }

@@ -59,6 +59,10 @@ impl<I: Interface, R: Answerable<I>> Call<'_, I, R> {
     /// order between them and calls through other references to the same actor.
     ///
     /// # Limits
+    /// At most [`PIPED_ASKS_MAX`](crate::limits::PIPED_ASKS_MAX), 128, asks wait in a chain, each for
+    /// the answer before it; those that were sent to another process do not count. Calls through the
+    /// answer to one more fail with `Overloaded`.
+    ///
     /// The ask itself has no time limit; that of a call through the reference includes the wait for
     /// the answer. The reference cannot be sent to another process, and a monitor of it is told at
     /// once that the actor is not known while the answer has not come.
