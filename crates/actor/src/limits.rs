@@ -83,8 +83,8 @@ pub const ITEMS_AHEAD: usize = 64;
 /// Items that a caller may allow a producer to be ahead, at most: 4 MiB of 64 bytes each.
 pub const ITEMS_AHEAD_MAX: usize = 65_536;
 
-/// Monitors, links and waiting tasks of an actor, together: 4 MiB of memory, and one thread
-/// notifies all of them of its end. For an actor of another process, the scopes of groups that it
+/// Monitors and links of an actor, and the tables that contain it, together: 4 MiB of memory, and one
+/// thread notifies all of them of its end. Tasks that wait for the end do not count. For an actor of another process, the scopes of groups that it
 /// is in by one reference.
 pub const WATCHERS_MAX: usize = 65_536;
 

@@ -22,9 +22,9 @@ use tokio::sync::Notify;
 
 use wigwag_wire::hint::{write_debug, write_hint};
 
-use crate::lifecycle::control::{Watcher, WatcherKind};
 use crate::lifecycle::handle::{Handle, fresh_number};
 use crate::lifecycle::monitor::TooManyWatchers;
+use crate::lifecycle::watchers::{Watcher, WatcherKind};
 use crate::limits::{NAME_BYTES_MAX, NAMES_MAX};
 use crate::reference::interface::Interface;
 use crate::runtime::alive::Alive;

@@ -1,8 +1,8 @@
 //! Members of a group: actors of this process or of others.
 
-use crate::lifecycle::control::{Watcher, WatcherKind};
 use crate::lifecycle::end_watchers::{EndWatcher, NotWatched};
 use crate::lifecycle::handle::fresh_number;
+use crate::lifecycle::watchers::{Watcher, WatcherKind};
 use crate::reason::Reason;
 use crate::reference::Ref;
 use crate::reference::interface::Interface;

@@ -10,12 +10,11 @@ use std::fmt;
 use std::sync::{Arc, PoisonError, Weak};
 use std::task::{Context, Poll, Waker};
 
-use crate::lifecycle::end_watchers::EndWatcher;
 use crate::lifecycle::handle::AnyActor;
 use crate::lifecycle::inspect::{self, History, SummaryRequest};
 use crate::lifecycle::lives::{Lives, Unwatch};
 use crate::lifecycle::monitor::{Down, Exit};
-use crate::limits::WATCHERS_MAX;
+use crate::lifecycle::watchers::{Watcher, Watchers};
 use crate::reason::Reason;
 use crate::sync::{AtomicBool, Mutex, MutexGuard, Ordering};
 
@@ -48,26 +47,6 @@ pub(crate) enum ControlMessage {
 /// A closure that runs on an actor's state between two of its calls.
 pub(crate) type Visit = Box<dyn FnOnce(&mut dyn Any) + Send>;
 
-/// A watcher: it is told of the end of an actor.
-pub(crate) struct Watcher {
-    pub(crate) number: u64,
-    pub(crate) kind: WatcherKind,
-}
-
-/// The kind of a watcher, which decides how it is told.
-pub(crate) enum WatcherKind {
-    /// An actor, told by control mail.
-    Monitor(Weak<dyn AnyActor>),
-    /// An actor that is linked to this one.
-    Link(Weak<dyn AnyActor>),
-    /// A task that waits for the end.
-    Waker(Waker),
-    /// An actor of another process that is linked to this one: its process is told the reason.
-    Remote(EndWatcher),
-    /// A table that contains the actor: it is removed from there before any other watcher is told.
-    Cleanup(Box<dyn FnOnce() + Send>),
-}
-
 /// The orders, the watchers and the end of an actor.
 pub(crate) struct Control {
     /// True when there are orders, or the actor has ended.
@@ -98,7 +77,7 @@ enum Phase {
 #[derive(Default)]
 struct Details {
     orders: VecDeque<ControlMessage>,
-    watchers: Vec<Watcher>,
+    watchers: Watchers,
     /// The actor whose answer a handler of this actor waits for.
     waits_for: Option<Weak<dyn AnyActor>>,
     suspended: bool,
@@ -208,32 +187,38 @@ impl Control {
     /// there are too many.
     pub(crate) fn watch(&self, watcher: Watcher) -> Result<Option<Reason>, Watcher> {
         // Dropped without the lock: it may hold the last reference to another actor.
-        let mut _replaced = None;
-        let mut state = self.lock();
-        let watchers = match state.details() {
-            Ok(details) => &mut details.watchers,
-            Err(reason) => return Ok(Some(reason.clone())),
+        let _replaced = {
+            let mut state = self.lock();
+            match state.details() {
+                Ok(details) => details.watchers.add(watcher)?,
+                Err(reason) => return Ok(Some(reason.clone())),
+            }
         };
-        // Links and wakers may register their number again, whatever the limit; monitors and cleanups
-        // use a new one each time.
-        let is_replaceable =
-            !matches!(watcher.kind, WatcherKind::Monitor(_) | WatcherKind::Cleanup(_));
-        let is_it = |known: &Watcher| known.number == watcher.number;
-        let known = if is_replaceable { watchers.iter().position(is_it) } else { None };
-        match known {
-            Some(at) => _replaced = Some(std::mem::replace(&mut watchers[at], watcher)),
-            None if watchers.len() >= WATCHERS_MAX => return Err(watcher),
-            None => watchers.push(watcher),
-        }
         Ok(None)
     }
 
     /// Removes a watcher and returns it, to be dropped without a lock.
     pub(crate) fn unwatch(&self, number: u64) -> Option<Watcher> {
-        let mut state = self.lock();
-        let details = state.details_if_any()?;
-        let at = details.watchers.iter().position(|watcher| watcher.number == number)?;
-        Some(details.watchers.swap_remove(at))
+        self.lock().details_if_any()?.watchers.remove(number)
+    }
+
+    /// Adds a task that waits for the end, under a number of its own; `Ready` when the actor has ended.
+    pub(crate) fn poll_end(&self, number: u64, waker: &Waker) -> Poll<Reason> {
+        // Dropped without the lock, as the waker below: it may run any code.
+        let _replaced = {
+            let mut state = self.lock();
+            match state.details() {
+                Ok(details) => details.watchers.add_task(number, waker),
+                Err(reason) => return Poll::Ready(reason.clone()),
+            }
+        };
+        Poll::Pending
+    }
+
+    /// Removes a task that waits for the end.
+    pub(crate) fn forget_task(&self, number: u64) {
+        let waker = self.lock().details_if_any().and_then(|it| it.watchers.remove_task(number));
+        drop(waker);
     }
 
     /// Removes notices that have arrived and were not handled.
@@ -280,11 +265,7 @@ impl Control {
         let Some(details) = state.details_if_any() else { return };
         let Some(lives) = &mut details.lives else { return };
         let monitors = lives.end(reason);
-        let wakers = details.watchers.iter().filter_map(|watcher| match &watcher.kind {
-            WatcherKind::Waker(waker) => Some(waker.clone()),
-            _ => None,
-        });
-        let wakers: Vec<_> = wakers.collect();
+        let wakers = details.watchers.wakers();
         drop(state);
         wakers.into_iter().for_each(Waker::wake);
         monitors.into_values().for_each(|unwatch| unwatch());
@@ -346,7 +327,7 @@ impl Control {
     }
 
     /// Ends the actor and returns its watchers. `None`: it had ended before.
-    pub(crate) fn end(&self, reason: &Reason) -> Option<Vec<Watcher>> {
+    pub(crate) fn end(&self, reason: &Reason) -> Option<Watchers> {
         let mut state = self.lock();
         if state.ended().is_some() {
             return None;
@@ -363,7 +344,7 @@ impl Control {
                 successor.into_iter().for_each(Waker::wake);
                 Some(details.watchers)
             }
-            Phase::Quiet | Phase::Ended(_) => Some(Vec::new()),
+            Phase::Quiet | Phase::Ended(_) => Some(Watchers::default()),
         }
     }
 
@@ -377,58 +358,5 @@ impl Control {
 impl fmt::Debug for Control {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Control").field("mark", &self.is_marked()).finish_non_exhaustive()
-    }
-}
-
-/// Tells each watcher, once, the reason for the actor's end.
-pub(crate) fn announce(watchers: Vec<Watcher>, actor: &Arc<dyn AnyActor>, reason: &Reason) {
-    let is_cleanup = |watcher: &Watcher| matches!(watcher.kind, WatcherKind::Cleanup(_));
-    let (tables, watchers): (Vec<_>, Vec<_>) = watchers.into_iter().partition(is_cleanup);
-    for watcher in tables.into_iter().chain(watchers) {
-        match watcher.kind {
-            WatcherKind::Cleanup(cleanup) => cleanup(),
-            WatcherKind::Waker(waker) => waker.wake(),
-            WatcherKind::Remote(tell) => tell(reason),
-            WatcherKind::Monitor(watcher_actor) => {
-                if let Some(watcher_actor) = watcher_actor.upgrade() {
-                    watcher_actor.order(ControlMessage::Down(Down::new(
-                        watcher.number,
-                        actor,
-                        reason,
-                    )));
-                }
-            }
-            WatcherKind::Link(watcher_actor) => {
-                if let Some(watcher_actor) = watcher_actor.upgrade() {
-                    watcher_actor.order(ControlMessage::Exit(Exit::new(actor, reason)));
-                }
-            }
-        }
-    }
-}
-
-#[cfg(all(test, not(wigwag_loom), not(wigwag_shuttle)))]
-mod tests {
-    use super::*;
-
-    /// A task that waits for the end registers its waker with each poll, and a link may be made
-    /// twice; refused, the task would poll for ever and the link would be undone.
-    #[test]
-    fn a_watcher_registers_its_number_again_when_there_is_no_room_for_another() {
-        let control = Control::new();
-        let cleanup = |number| {
-            let kind = WatcherKind::Cleanup(Box::new(|| {}));
-            Watcher { number, kind }
-        };
-        let waker = |number| Watcher { number, kind: WatcherKind::Waker(Waker::noop().clone()) };
-        assert!(matches!(control.watch(waker(0)), Ok(None)));
-        for number in 1..WATCHERS_MAX as u64 {
-            assert!(matches!(control.watch(cleanup(number)), Ok(None)));
-        }
-        assert!(matches!(control.watch(waker(0)), Ok(None)));
-        let other = WATCHERS_MAX as u64;
-        assert!(control.watch(waker(other)).is_err() && control.watch(cleanup(other)).is_err());
-        drop(control.unwatch(0));
-        assert!(matches!(control.watch(waker(other)), Ok(None)));
     }
 }

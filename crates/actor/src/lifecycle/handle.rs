@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
-use crate::lifecycle::control::{Control, ControlMessage, Watcher, WatcherKind};
+use crate::lifecycle::control::{Control, ControlMessage};
 use crate::lifecycle::monitor::Exit;
 use crate::reason::Reason;
 use crate::reply::caller::Caller;
@@ -187,22 +187,13 @@ impl EndWaiter {
     }
 
     pub(crate) fn poll(&self, waker: &Waker) -> Poll<Reason> {
-        let watcher = Watcher { number: self.number, kind: WatcherKind::Waker(waker.clone()) };
-        match self.control().watch(watcher) {
-            Ok(None) => Poll::Pending,
-            Ok(Some(reason)) => Poll::Ready(reason),
-            // There are too many watchers to add this one: poll again.
-            Err(_) => {
-                waker.wake_by_ref();
-                Poll::Pending
-            }
-        }
+        self.control().poll_end(self.number, waker)
     }
 }
 
 impl Drop for EndWaiter {
     fn drop(&mut self) {
-        self.control().unwatch(self.number);
+        self.control().forget_task(self.number);
     }
 }
 

@@ -7,4 +7,5 @@ pub mod handle;
 pub mod inspect;
 pub mod lives;
 pub mod monitor;
+pub(crate) mod watchers;
 pub(crate) mod current;

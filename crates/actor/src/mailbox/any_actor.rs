@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Mailbox;
-use crate::lifecycle::control::{Control, announce};
+use crate::lifecycle::control::Control;
 use crate::lifecycle::handle::AnyActor;
 use crate::mailbox::backlog::queue::Queue;
 use crate::mailbox::backlog::since::Since;
@@ -84,6 +84,6 @@ impl<M: Send + 'static> AnyActor for Mailbox<M> {
         self.close(&reason);
         self.wake();
         let this: Arc<dyn AnyActor> = self;
-        announce(watchers, &this, &reason);
+        watchers.announce(&this, &reason);
     }
 }

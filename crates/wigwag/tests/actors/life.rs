@@ -13,6 +13,8 @@ use wigwag::{
     lifecycle::{Alive, Down, Exit, Monitor},
 };
 
+use crate::wakes::Wakes;
+
 /// Reports its own events.
 struct Witness {
     says: Sender<String>,
@@ -519,4 +521,22 @@ async fn a_full_mailbox_does_what_was_chosen() {
         assert_eq!(lost, if drops { 6 - answered.len() } else { 0 }, "{rule:?}");
         drop(heard);
     }
+}
+
+/// More than an actor may have monitors.
+#[tokio::test]
+async fn each_of_any_number_of_tasks_that_wait_for_an_end_is_woken_by_it_alone() {
+    const TASKS: usize = 70_000;
+    let (witness, _heard) = Witness::new();
+    let handle = witness.spawn().handle().unwrap();
+    let wakes = Arc::new(Wakes::default());
+    let waker = Waker::from(wakes.clone());
+    let mut context = Context::from_waker(&waker);
+    let mut waiting: Vec<_> = (0..TASKS).map(|_| Box::pin(handle.ended())).collect();
+    assert!(waiting.iter_mut().all(|task| task.as_mut().poll(&mut context).is_pending()));
+    assert_eq!(wakes.count(), 0, "a task is woken before the end");
+    handle.kill();
+    handle.ended().await;
+    assert_eq!(wakes.count(), TASKS as u64);
+    assert!(waiting.iter_mut().all(|task| task.as_mut().poll(&mut context).is_ready()));
 }

@@ -29,3 +29,4 @@ mod around;
 mod gen_server;
 mod savina;
 mod testing;
+mod wakes;

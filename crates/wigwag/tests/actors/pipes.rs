@@ -3,14 +3,15 @@
 
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::task::{Context, Wake, Waker};
+use std::task::{Context, Waker};
 use std::time::Duration;
 
 use tokio::sync::Semaphore;
 use wigwag::lifecycle::{Alive, Down};
 use wigwag::limits::PIPED_ASKS_MAX;
 use wigwag::{Actor, CallErrorKind, Life, Reason, This, Yield};
+
+use crate::wakes::Wakes;
 
 /// Knows others, and says so when it may.
 #[derive(Default)]
@@ -278,16 +279,6 @@ async fn an_ask_that_would_wait_for_its_own_answer_fails_what_goes_through_it() 
     }
 }
 
-/// Counts how often a caller is woken.
-#[derive(Default)]
-struct Wakes(AtomicU64);
-
-impl Wake for Wakes {
-    fn wake(self: Arc<Self>) {
-        self.0.fetch_add(1, Ordering::SeqCst);
-    }
-}
-
 /// However often it looks, and also where one answer leads to another one.
 #[tokio::test]
 async fn a_caller_has_one_place_among_those_that_wait_for_an_answer() {
@@ -308,10 +299,10 @@ async fn a_caller_has_one_place_among_those_that_wait_for_an_answer() {
         if gives_up {
             told.set(None);
         }
-        let woken = wakes.0.load(Ordering::SeqCst);
+        let woken = wakes.count();
         gate.add_permits(1);
         finder.asked().ask().await.unwrap();
-        let woken = wakes.0.load(Ordering::SeqCst) - woken;
+        let woken = wakes.count() - woken;
         assert_eq!(woken, u64::from(!gives_up));
         if let Some(telling) = told.as_mut().as_pin_mut() {
             telling.await.unwrap();

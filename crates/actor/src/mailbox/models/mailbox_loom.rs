@@ -13,7 +13,7 @@ use loom::thread::{self, JoinHandle};
 use wigwag_wire::{Buffer, DecodeError, Reader};
 
 use crate::error::CallErrorKind;
-use crate::lifecycle::control::{Control, ControlMessage, Watcher, WatcherKind};
+use crate::lifecycle::control::{Control, ControlMessage};
 use crate::lifecycle::handle::AnyActor;
 use crate::mailbox::backlog::Pushed;
 use crate::mailbox::backlog::chunk::Chunk;
@@ -307,7 +307,7 @@ fn loom_a_call_put_back_while_the_actor_is_killed_is_answered_once() {
 }
 
 #[test]
-fn loom_a_watcher_is_notified_of_the_end_once() {
+fn loom_a_task_that_waits_for_the_end_is_woken_once() {
     model(|| {
         let mailbox = mailbox(8, 1);
         let heard = Heard::new();
@@ -315,10 +315,9 @@ fn loom_a_watcher_is_notified_of_the_end_once() {
             let mailbox = mailbox.clone();
             thread::spawn(move || mailbox.end(reason))
         });
-        let watcher = Watcher { number: 1, kind: WatcherKind::Waker(Waker::from(heard.clone())) };
-        let Ok(ended) = mailbox.control().watch(watcher) else { panic!("there are few watchers") };
+        let ended = mailbox.control().poll_end(1, &Waker::from(heard.clone()));
         enders.into_iter().for_each(|ender| ender.join().unwrap());
-        assert_eq!(heard.times() + u32::from(ended.is_some()), 1);
+        assert_eq!(heard.times() + u32::from(ended.is_ready()), 1);
     });
 }
 

@@ -7,10 +7,11 @@
 use std::sync::Arc;
 
 use super::{NOT_KNOWN, This};
-use crate::lifecycle::control::{ControlMessage, Watcher, WatcherKind};
+use crate::lifecycle::control::ControlMessage;
 use crate::lifecycle::end_watchers::NotLinked;
 use crate::lifecycle::handle::{AnyActor, Handle};
 use crate::lifecycle::monitor::{Exit, TooManyWatchers};
+use crate::lifecycle::watchers::{Watcher, WatcherKind};
 use crate::reason::Reason;
 use crate::reference::Ref;
 use crate::reference::interface::Interface;

@@ -10,12 +10,13 @@ use tokio::task::AbortHandle;
 use wigwag_wire::Encode;
 
 use crate::error::{CallError, CallErrorKind};
-use crate::lifecycle::control::{ControlMessage, Visit, Watcher, WatcherKind};
+use crate::lifecycle::control::{ControlMessage, Visit};
 use crate::lifecycle::current::{call_owner, current_actor};
 use crate::lifecycle::end_watchers::NotWatched;
 use crate::lifecycle::handle::{AnyActor, Handle, fresh_number};
 use crate::lifecycle::lives::OwnerEnd;
 use crate::lifecycle::monitor::{Down, Monitor, TooManyWatchers};
+use crate::lifecycle::watchers::{Watcher, WatcherKind};
 use crate::mailbox::Mailbox;
 use crate::reason::Reason;
 use crate::reference::Ref;
