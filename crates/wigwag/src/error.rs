@@ -90,6 +90,8 @@ pub enum NodeError {
     },
     /// This node is closed.
     Closed,
+    /// The tokio runtime that this node was created on has ended, and the node with it.
+    RuntimeEnded,
 }
 
 fn and_others(count: usize) -> String {
@@ -133,7 +135,8 @@ impl NodeError {
             NodeError::NoName { .. }
             | NodeError::BadName { .. }
             | NodeError::Unprotected { .. }
-            | NodeError::Closed => Fault::Caller,
+            | NodeError::Closed
+            | NodeError::RuntimeEnded => Fault::Caller,
         }
     }
 
@@ -159,6 +162,9 @@ impl NodeError {
             }
             NodeError::AnotherNode => "look which program has taken the peer's place",
             NodeError::Closed => "make another node",
+            NodeError::RuntimeEnded => {
+                "make the node on a runtime that lives as long as the node is used"
+            }
         }
     }
 
@@ -220,6 +226,7 @@ impl fmt::Display for NodeError {
             NodeError::Restarted => "the peer was started anew and knows the session no more",
             NodeError::AnotherNode => "another node listens at the address of the peer",
             NodeError::Closed => "this node is closed",
+            NodeError::RuntimeEnded => "the runtime of this node has ended",
         };
         f.write_str(text)?;
         write_hint(f, self.hint())

@@ -61,6 +61,7 @@ impl Node {
         address: &str,
         attach: Boxed<'_, Result<T, NodeError>>,
     ) -> Result<T, NodeError> {
+        self.inner.check_running()?;
         match handshake::within_handshake_time(address, attach).await {
             Err(NodeError::Net(error)) if matches!(error.kind, NetErrorKind::TimedOut(_)) => {
                 Err(self.disconnected(address).unwrap_or(NodeError::Net(error)))

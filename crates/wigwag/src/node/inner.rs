@@ -91,6 +91,13 @@ impl Inner {
         if self.closed.load(Ordering::Acquire) { Err(NodeError::Closed) } else { Ok(()) }
     }
 
+    /// Refuses what needs the node's runtime when there is none any more: timers of one that has ended
+    /// panic, and its tasks never run.
+    pub(crate) fn check_running(&self) -> Result<(), NodeError> {
+        self.check_open()?;
+        if runtime::has_ended(&self.runtime) { Err(NodeError::RuntimeEnded) } else { Ok(()) }
+    }
+
     pub(crate) fn sessions(&self) -> MutexGuard<'_, SessionTable> {
         lock(&self.sessions)
     }

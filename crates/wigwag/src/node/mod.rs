@@ -94,8 +94,8 @@ impl Default for Node {
 }
 
 impl Node {
-    /// Creates a node with default options, on the current tokio runtime. Outside a runtime, the
-    /// node uses a small one of its own.
+    /// Creates a node with default options, on the current tokio runtime, with which it ends. Outside a
+    /// runtime, the node uses a small one of its own.
     ///
     /// See [`Node`] for an example.
     ///

@@ -1,7 +1,7 @@
 //! The runtime of `main`, tasks that run in turns, and the nodes that are closed at the end of
 //! `main`.
 
-use std::future::{Future, poll_fn};
+use std::future::{Future, pending, poll_fn};
 use std::pin::pin;
 use std::sync::{Arc, Mutex, Weak};
 
@@ -40,6 +40,19 @@ pub(crate) async fn enter<F: Future>(runtime: &Handle, future: F) -> F::Output {
         future.as_mut().poll(context)
     })
     .await
+}
+
+/// True if a runtime has ended, or ends now: it drops new tasks at once.
+pub(crate) fn has_ended(runtime: &Handle) -> bool {
+    let is_held = Arc::new(());
+    let held = is_held.clone();
+    let task = runtime.spawn(async move {
+        let _held = held;
+        pending::<()>().await;
+    });
+    let has_ended = Arc::strong_count(&is_held) == 1;
+    task.abort();
+    has_ended
 }
 
 /// Closes the sessions of a dropped node in the background.

@@ -33,7 +33,8 @@ impl Node {
     /// - [`Disconnected`](NodeError::Disconnected) if the session with the peer was cut and is not
     ///   resumed in this time: the error has the reason of the last attempt to reconnect;
     /// - [`Call`](NodeError::Call) if the peer exports no such actor or accepts no more channels;
-    /// - [`Closed`](NodeError::Closed) if this node is closed.
+    /// - [`Closed`](NodeError::Closed) if this node is closed, and
+    ///   [`RuntimeEnded`](NodeError::RuntimeEnded) if its runtime has ended.
     ///
     /// # Cancellation
     /// If dropped while it waits, no reference is made. A session that was opened by then stays

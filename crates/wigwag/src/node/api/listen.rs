@@ -17,7 +17,8 @@ impl Node {
     ///
     /// # Errors
     /// - [`Net`](NodeError::Net) if the address is malformed or cannot be bound;
-    /// - [`Closed`](NodeError::Closed) if the node is closed.
+    /// - [`Closed`](NodeError::Closed) if the node is closed, and
+    ///   [`RuntimeEnded`](NodeError::RuntimeEnded) if its runtime has ended.
     ///
     /// # Cancellation
     /// If dropped while it waits, the node does not listen there.
@@ -30,7 +31,8 @@ impl Node {
     /// # Errors
     /// - [`Net`](NodeError::Net) if the address is malformed or cannot be bound, or if the options
     ///   do not fit it;
-    /// - [`Closed`](NodeError::Closed) if the node is closed.
+    /// - [`Closed`](NodeError::Closed) if the node is closed, and
+    ///   [`RuntimeEnded`](NodeError::RuntimeEnded) if its runtime has ended.
     ///
     /// # Cancellation
     /// If dropped while it waits, the node does not listen there.
@@ -39,7 +41,7 @@ impl Node {
         address: &str,
         options: ListenOptions,
     ) -> Result<Address, NodeError> {
-        self.inner.check_open()?;
+        self.inner.check_running()?;
         let address: Address = address.parse()?;
         let listening = wigwag_net::transport::listen(&address, options.clone());
         let listener = runtime::enter(&self.inner.runtime, listening).await?;
@@ -53,13 +55,14 @@ impl Node {
     /// # Errors
     /// - [`Unprotected`](NodeError::Unprotected) if the listener is not
     ///   [local](crate::transport::Listener::is_local), and nothing identifies its peers;
-    /// - [`Closed`](NodeError::Closed) if the node is closed.
+    /// - [`Closed`](NodeError::Closed) if the node is closed, and
+    ///   [`RuntimeEnded`](NodeError::RuntimeEnded) if its runtime has ended.
     pub fn listen_on(
         &self,
         listener: Box<dyn Listener>,
         options: ListenOptions,
     ) -> Result<Address, NodeError> {
-        self.inner.check_open()?;
+        self.inner.check_running()?;
         let bound = listener.address().clone();
         if !access::is_protected(&*listener, &options) && !self.inner.access.opens_to_all() {
             return Err(NodeError::Unprotected { address: bound.to_string() });

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use tokio::runtime::Builder;
 use tokio::sync::oneshot;
-use wigwag::Node;
+use wigwag::{Fault, Node, NodeError};
 use wigwag_link::frame::{Frame, kind};
 use wigwag_link::{Code, Limits};
 use wigwag_testkit::raw::listen;
@@ -98,6 +98,42 @@ fn tells_before_a_drop_arrive_though_the_runtime_ends_with_the_node() {
     drop(runtime);
     assert!(told > 100, "{told}");
     assert_eq!(peer.join().unwrap(), told);
+}
+
+#[test]
+fn a_node_whose_runtime_has_ended_says_so_where_it_needs_one() {
+    let runtimes = [(); 2].map(|()| runtime());
+    let [ended, runs] = runtimes;
+    let (node, gone) = ended.block_on(async {
+        let (counter, _) = counter_until(u64::MAX);
+        let (node, address) = service(&counter, "inproc://gone").await;
+        (node, address)
+    });
+    drop(ended);
+    runs.block_on(async {
+        for at in ["tcp://127.0.0.1:0", "inproc://the-runtime-runs"] {
+            let (counter, _) = counter_until(u64::MAX);
+            let (service, address) = service(&counter, at).await;
+            let (peer, _) = address.rsplit_once('/').unwrap();
+            let outcomes = [
+                node.actor::<Counter>(&address).await.err(),
+                node.dynamic(&address).await.err(),
+                node.list_actors(peer).await.err(),
+                node.connect(peer).await.err(),
+                node.listen(at).await.err(),
+            ];
+            for outcome in outcomes {
+                let error = outcome.expect("nothing of the node runs");
+                assert!(matches!(error, NodeError::RuntimeEnded), "{at}: {error}");
+                assert_eq!(error.fault(), Fault::Caller);
+            }
+            service.close(Duration::ZERO).await;
+        }
+        // Its actors and its listeners have ended too, and it can be closed.
+        let other = Node::new();
+        assert!(soon("an end", other.actor::<Counter>(&gone)).await.is_err());
+        assert!(soon("the close", node.close(Duration::from_secs(1))).await.is_clean());
+    });
 }
 
 fn runtime() -> tokio::runtime::Runtime {
