@@ -1,7 +1,7 @@
 //! The routes that methods of actors have of their own.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use hyper::Method;
 use hyper::http::request::Parts;
@@ -20,14 +20,27 @@ pub(crate) struct Routes(RwLock<Option<Arc<Table>>>);
 pub(crate) struct SeenRoutes(Mutex<Option<Arc<Seen>>>);
 
 /// A table, counted for one connection alone.
-pub(crate) struct Seen(Arc<Table>);
+pub(crate) struct Seen {
+    table: Arc<Table>,
+    /// The first request for a path without arguments that the connection has sent: the others are often
+    /// for the same, and to find it again is two comparisons.
+    first: OnceLock<Found>,
+}
+
+/// What a request was for.
+struct Found {
+    verb: Method,
+    path: Box<str>,
+    /// Its place among the targets.
+    target: usize,
+}
 
 struct Table {
     /// The version of the exports that the table is of.
     version: u64,
     /// By the path with [positions](positional) for names, and by the method of HTTP.
-    paths: matchit::Router<BTreeMap<&'static str, Target>>,
-    is_empty: bool,
+    paths: matchit::Router<BTreeMap<&'static str, usize>>,
+    targets: Vec<Target>,
 }
 
 struct Target {
@@ -51,25 +64,41 @@ pub(crate) struct RouteCall<'t> {
 impl Seen {
     /// The call that a request is for; `None` if no route has its path.
     pub(crate) fn find(&self, request: &Parts) -> Result<Option<RouteCall<'_>>, Problem> {
-        let table = &*self.0;
-        if table.is_empty {
+        let (table, path) = (&*self.table, request.uri.path());
+        if table.targets.is_empty() {
             return Ok(None);
         }
-        let Ok(found) = table.paths.at(request.uri.path()) else { return Ok(None) };
+        if let Some(first) = self.first.get()
+            && *first.path == *path
+            && first.verb == request.method
+        {
+            return Ok(Some(table.targets[first.target].call(Vec::new())));
+        }
+        let Ok(found) = table.paths.at(path) else { return Ok(None) };
         let verb = match request.method {
             Method::HEAD => "GET",
             ref method => method.as_str(),
         };
-        let Some(target) = found.value.get(verb) else {
+        let Some(&place) = found.value.get(verb) else {
             let verbs: Vec<_> = found.value.keys().copied().collect();
             return Err(Problem::method_not_allowed(&verbs.join(", ")));
         };
+        let target = &table.targets[place];
         let mut captured = Vec::new();
         for (name, (_, text)) in target.captured.iter().zip(found.params.iter()) {
             captured.push((*name, decoded(text)?.into_owned()));
         }
-        let Target { actor, method, key, .. } = target;
-        Ok(Some(RouteCall { actor, method, key, captured }))
+        if target.captured.is_empty() {
+            let verb = request.method.clone();
+            self.first.get_or_init(|| Found { verb, path: path.into(), target: place });
+        }
+        Ok(Some(target.call(captured)))
+    }
+}
+
+impl Target {
+    fn call(&self, captured: Vec<(&'static str, String)>) -> RouteCall<'_> {
+        RouteCall { actor: &self.actor, method: self.method, key: &self.key, captured }
     }
 }
 
@@ -80,8 +109,11 @@ impl SeenRoutes {
         // A panic elsewhere leaves the old table or the new one.
         let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match &*seen {
-            Some(seen) if seen.0.version == version => (seen.clone(), false),
-            _ => (seen.insert(Arc::new(Seen(routes.table(node, version)))).clone(), true),
+            Some(seen) if seen.table.version == version => (seen.clone(), false),
+            _ => {
+                let now = Seen { table: routes.table(node, version), first: OnceLock::new() };
+                (seen.insert(Arc::new(now)).clone(), true)
+            }
         }
     }
 }
@@ -101,7 +133,8 @@ impl Routes {
 
 impl Table {
     fn new(node: &Node, version: u64) -> Table {
-        let mut paths: BTreeMap<String, BTreeMap<&'static str, Target>> = BTreeMap::new();
+        let mut paths: BTreeMap<String, BTreeMap<&'static str, usize>> = BTreeMap::new();
+        let mut targets = Vec::new();
         for exported in node.http_routes() {
             let (path, captured) = positional(exported.route.path);
             let verbs = paths.entry(path).or_default();
@@ -112,17 +145,16 @@ impl Table {
             }
             let key = format!("\0{}/{}", exported.actor, exported.method).into();
             let actor = exported.actor.into();
-            let target = Target { actor, method: exported.method, captured, key };
-            verbs.insert(exported.route.verb, target);
+            verbs.insert(exported.route.verb, targets.len());
+            targets.push(Target { actor, method: exported.method, captured, key });
         }
-        let is_empty = paths.is_empty();
         let mut router = matchit::Router::new();
         for (path, verbs) in paths {
             if let Err(error) = router.insert(path.as_str(), verbs) {
                 tracing::warn!(path, %error, "the route is not served");
             }
         }
-        Table { version, paths: router, is_empty }
+        Table { version, paths: router, targets }
     }
 }
 

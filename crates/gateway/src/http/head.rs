@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use hyper::header::{AUTHORIZATION, HeaderName, HeaderValue, ORIGIN};
+use hyper::header::{AUTHORIZATION, HOST, HeaderName, HeaderValue, ORIGIN};
 use hyper::{HeaderMap, Method};
 use percent_encoding::percent_decode_str;
 
@@ -16,22 +16,28 @@ const PREFER: HeaderName = HeaderName::from_static("prefer");
 /// The head of a request.
 pub(crate) struct Parts<'r> {
     pub(crate) parts: &'r hyper::http::request::Parts,
-    /// The rare headers that it has: one look at all names instead of one search for each of them.
-    has: Has,
+    has: Has<'r>,
 }
 
-/// Whether a request has these headers.
+/// The headers of a request that the gateway knows, by one look at all of them instead of one search for
+/// each.
 #[derive(Clone, Copy, Debug, Default)]
-struct Has {
+struct Has<'r> {
     authorization: bool,
     origin: bool,
     prefer: bool,
+    host: Option<&'r HeaderValue>,
+    hosts: usize,
 }
 
-impl Has {
-    fn of(headers: &HeaderMap) -> Has {
+impl<'r> Has<'r> {
+    fn of(headers: &'r HeaderMap) -> Has<'r> {
         let mut has = Has::default();
-        for name in headers.keys() {
+        for (name, value) in headers {
+            if *name == HOST {
+                has.host.get_or_insert(value);
+                has.hosts += 1;
+            }
             has.authorization |= *name == AUTHORIZATION;
             has.origin |= *name == ORIGIN;
             has.prefer |= *name == PREFER;
@@ -44,6 +50,11 @@ impl<'r> Parts<'r> {
     pub(crate) fn new(parts: &'r hyper::http::request::Parts) -> Parts<'r> {
         let has = Has::of(&parts.headers);
         Parts { parts, has }
+    }
+
+    /// The first header `Host`, and the number of them.
+    pub(crate) fn hosts(&self) -> (Option<&'r HeaderValue>, usize) {
+        (self.has.host, self.has.hosts)
     }
 
     /// The first header `Authorization`.

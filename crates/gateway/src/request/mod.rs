@@ -14,8 +14,7 @@ use std::convert::Infallible;
 use std::sync::{Arc, Weak};
 use std::time::Instant;
 
-use hyper::header::HOST;
-use hyper::{Request, Response, StatusCode, Version};
+use hyper::{HeaderMap, Request, Response, StatusCode, Version};
 use tower_service::Service;
 
 use crate::client::Client;
@@ -80,11 +79,7 @@ impl Inner {
             Err(problem) => problem.response(),
         };
         origin::allow(&self.options, &request, response.headers_mut());
-        for name in &*self.options.repeated {
-            if let Some(value) = request.parts.headers.get(name) {
-                response.headers_mut().insert(name.clone(), value.clone());
-            }
-        }
+        self.repeat_headers(&request.parts.headers, response.headers_mut());
         self.counters.answered(response.status());
         if let Some((begun, method, path)) = logged {
             tracing::info!(
@@ -97,6 +92,21 @@ impl Inner {
             );
         }
         response
+    }
+
+    /// Repeats the headers of a request in its answer that the options say: the first value of each.
+    fn repeat_headers(&self, request: &HeaderMap, response: &mut HeaderMap) {
+        if self.options.repeated.is_empty() {
+            return;
+        }
+        // A look at each header costs less than a search for one. The values of a name are in a row.
+        let mut before = None;
+        for (name, value) in request {
+            if before != Some(name) && self.options.repeated.contains(name) {
+                response.insert(name.clone(), value.clone());
+            }
+            before = Some(name);
+        }
     }
 
     async fn checked<B: RequestBody>(
@@ -128,10 +138,9 @@ impl Inner {
     /// Refuses a name that leads here by accident or by malice.
     fn check_host(&self, client: &Client, request: &Parts<'_>) -> Result<(), Problem> {
         // One, and no other (RFC 9112 3.2).
-        let mut hosts = request.parts.headers.get_all(HOST).iter();
-        let (host, another) = (hosts.next(), hosts.next());
-        let is_missing = host.is_none() && request.parts.version == Version::HTTP_11;
-        if is_missing || another.is_some() {
+        let (host, hosts) = request.hosts();
+        let is_missing = hosts == 0 && request.parts.version == Version::HTTP_11;
+        if is_missing || hosts > 1 {
             let hint = "send one header Host";
             let detail = "the request must have one header Host";
             return Err(Problem::client(StatusCode::BAD_REQUEST, "BadRequest", detail, hint));

@@ -203,7 +203,7 @@ async fn pages_of_other_origins_may_send_and_read_the_headers_that_are_repeated(
     assert_eq!(answer.status, 204);
     let sent = "authorization, content-type, prefer, traceparent, x-request-id, x-trace";
     assert_eq!(answer.headers["access-control-allow-headers"], sent);
-    let header = format!("{page}x-request-id: 7\r\nx-trace: 8\r\n");
+    let header = format!("{page}x-request-id: 7\r\nx-trace: 8\r\nx-trace: 9\r\n");
     let answer = client.request("POST /desk/ask/add", &header, "[1,2]").await;
     assert_eq!((answer.status, &*answer.headers["x-request-id"]), (200, "7"));
     assert_eq!(answer.headers["x-trace"], "8");

@@ -305,6 +305,50 @@ async fn routes_of_one_path_have_names_of_their_own() {
     assert_eq!((answer.status, &*answer.headers["allow"]), (405, "DELETE, GET, PATCH, PUT"));
 }
 
+struct Clock(u64);
+
+#[wigwag::actor]
+impl Clock {
+    #[wigwag(get = "/clock")]
+    pub fn hour(&self) -> u64 {
+        self.0
+    }
+
+    #[wigwag(put = "/clock")]
+    pub fn set(&mut self, hour: u64) -> String {
+        self.0 = hour;
+        "set".to_owned()
+    }
+
+    #[wigwag(get = "/clocks")]
+    pub fn clocks(&self) -> Vec<u64> {
+        vec![self.0]
+    }
+}
+
+/// A connection remembers what its first request was for.
+#[tokio::test]
+async fn each_request_of_a_connection_reaches_the_route_of_its_own_verb_and_path() {
+    let service = Service::start().await;
+    service.node.export("clock", &Clock(3).spawn()).unwrap();
+    let mut client = Client::connect(&service.host).await;
+    for (line, body, reply) in [
+        ("GET /clock", "", json!(3)),
+        ("GET /clock", "", json!(3)),
+        ("PUT /clock", "7", json!("set")),
+        ("GET /clocks", "", json!([7])),
+        ("GET /clock", "", json!(7)),
+    ] {
+        let answer = client.request(line, "", body).await;
+        assert_eq!((answer.status, answer.json()), (200, reply), "{line} {body}");
+    }
+    let answer = client.request("DELETE /clock", "", "").await;
+    assert_eq!((answer.status, &*answer.headers["allow"]), (405, "GET, PUT"));
+    service.node.export("early", &Clock(1).spawn()).unwrap();
+    service.node.withdraw("clock");
+    assert_eq!(client.request("GET /clock", "", "").await.json(), json!(1));
+}
+
 /// Templates that differ in their names alone are one path to OpenAPI.
 #[tokio::test]
 async fn openapi_has_one_path_for_routes_that_differ_in_names() {
