@@ -27,7 +27,7 @@ pub(crate) struct Seen {
     first: OnceLock<Found>,
 }
 
-/// What a request was for.
+/// The route of a request.
 struct Found {
     verb: Method,
     path: Box<str>,

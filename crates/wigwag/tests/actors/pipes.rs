@@ -311,6 +311,11 @@ async fn a_caller_has_one_place_among_those_that_wait_for_an_answer() {
     }
 }
 
+/// As many asks as may wait in a chain, from the first actor on.
+fn longest_chain(first: &KnowerRef) -> KnowerRef {
+    (1..PIPED_ASKS_MAX).fold(first.known().pipe(), |longest, _| longest.known().pipe())
+}
+
 /// Two actors that know each other, of which the first one is suspended.
 async fn pair() -> (KnowerRef, KnowerRef) {
     let [first, second] = [(); 2].map(|()| Knower::default().spawn());
@@ -323,10 +328,7 @@ async fn pair() -> (KnowerRef, KnowerRef) {
 #[tokio::test]
 async fn an_ask_behind_as_many_as_may_wait_in_a_chain_fails_alone() {
     let (first, second) = pair().await;
-    let mut longest = first.known().pipe();
-    for _ in 1..PIPED_ASKS_MAX {
-        longest = longest.known().pipe();
-    }
+    let longest = longest_chain(&first);
     let longer = longest.known().pipe();
     for reference in [&longer, &longer.known().pipe()] {
         let error = reference.known().ask().await.unwrap_err().into_error();
@@ -346,10 +348,7 @@ async fn an_ask_behind_as_many_as_may_wait_in_a_chain_fails_alone() {
 #[tokio::test]
 async fn an_answer_that_leads_to_joined_chains_which_are_too_long_fails() {
     let (first, _second) = pair().await;
-    let mut longest = first.known().pipe();
-    for _ in 1..PIPED_ASKS_MAX {
-        longest = longest.known().pipe();
-    }
+    let longest = longest_chain(&first);
     let before = Knower(Some(longest)).spawn();
     let joined = before.known().pipe().known().pipe();
     let asked = tokio::spawn(joined.known().into_ask());
