@@ -134,7 +134,9 @@ async fn side(
     seed: u64,
     course: Arc<Course>,
 ) -> turmoil::Result<SessionStatistics> {
-    let options = NodeOptions::default().heartbeat(Duration::from_millis(100));
+    // Where handshakes hardly get through, a storm of a minute may have none that does.
+    let options =
+        NodeOptions::default().heartbeat(Duration::from_millis(100)).keep_sessions(PATIENCE);
     let node = node(name, options).await?;
     let ledger = find::<Ledger>(&node, &place(peer, "ledger")).await;
     in_time(PATIENCE, course.begin()).await;
