@@ -97,10 +97,11 @@ impl<I: Interface> Pipe<I> {
         behind: Option<Arc<dyn AnyPipe>>,
         ask: Box<dyn PipedAsk<I>>,
     ) -> Arc<Pipe<I>> {
-        let outcome = OnceLock::new();
+        let (mut outcome, mut ask) = (OnceLock::new(), Some(ask));
         if awaited(behind.clone()).nth(PIPED_ASKS_MAX - 1).is_some() {
-            // Nothing was sent, since the answer before it has not come.
-            let _ = outcome.set(Err(failed(CallErrorKind::Overloaded, &target, TOO_LONG)));
+            outcome = Err(failed(CallErrorKind::Overloaded, &target, TOO_LONG)).into();
+            // Nothing was sent, since the answer before it has not come. Kept, it would keep that one.
+            ask = None;
         }
         let behind = behind.map(|pipe| Arc::downgrade(&pipe));
         let (parked, is_woken) = (Mutex::new(Parked::tagged(TAG)), AtomicBool::new(false));
@@ -108,7 +109,7 @@ impl<I: Interface> Pipe<I> {
             target,
             behind,
             outcome,
-            ask: Mutex::new(Some(ask)),
+            ask: Mutex::new(ask),
             waiting: Arc::new(Waiting { parked, is_woken }),
         })
     }

@@ -311,7 +311,7 @@ async fn a_caller_has_one_place_among_those_that_wait_for_an_answer() {
     }
 }
 
-/// As many asks as may wait in a chain, from the first actor on.
+/// The answer to the last of the asks that may wait in a chain, of which the first is to `first`.
 fn longest_chain(first: &KnowerRef) -> KnowerRef {
     (1..PIPED_ASKS_MAX).fold(first.known().pipe(), |longest, _| longest.known().pipe())
 }
@@ -335,6 +335,13 @@ async fn an_ask_behind_as_many_as_may_wait_in_a_chain_fails_alone() {
         assert_eq!(error.kind, CallErrorKind::Overloaded, "{error}");
         assert!(error.to_string().contains(&PIPED_ASKS_MAX.to_string()), "{error}");
     }
+    let mut further = longer;
+    for _ in 0..20_000 {
+        further = further.known().pipe();
+    }
+    let error = further.known().ask().await.unwrap_err().into_error();
+    assert_eq!(error.kind, CallErrorKind::Overloaded);
+    drop(further);
     let asked = tokio::spawn(longest.known().into_ask());
     tokio::task::yield_now().await;
     first.handle().unwrap().resume();
