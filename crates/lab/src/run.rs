@@ -426,11 +426,13 @@ impl Coordinator<'_> {
     }
 
     fn deadlines(&self, entry: &Entry<'_>) -> Deadlines {
+        // Virtual machines, and a thousand connections, take their time on a slow machine.
+        let ready = if entry.is_known_bad() { QUICK.ready } else { CONTRACT.ready };
         match (self.options.effort == Effort::Quick, entry.cell) {
             (true, Cell::Naive | Cell::NaiveAsk | Cell::Cuts) => {
-                Deadlines { work: CONTRACT.work, ..QUICK }
+                Deadlines { ready, work: CONTRACT.work, ..QUICK }
             }
-            (true, _) => QUICK,
+            (true, _) => Deadlines { ready, ..QUICK },
             (false, _) if entry.is_fixed() => Deadlines { work: FIXED_MAX, ..CONTRACT },
             (false, Cell::Naive | Cell::NaiveAsk) => Deadlines { work: NAIVE_MAX, ..CONTRACT },
             (false, Cell::Slow | Cell::Ring { .. } | Cell::Spawn) => {

@@ -100,7 +100,7 @@ fn some_cells(workload: &str, peers: &str, cells: &[&str]) -> Rows {
     let words = ["lab", "run", workload, "--quick", "--runs", "1", "--peers", peers];
     let cells = cells.iter().flat_map(|cell| ["--cell", *cell]);
     let said = run(words.into_iter().chain(cells).chain(["--json", "-"]));
-    assert_eq!(said.code, Some(0), "{said:?}");
+    assert_eq!(said.code, Some(0), "{}\n{}", said.err, said.out);
     Rows(rows(&said.out))
 }
 
