@@ -20,10 +20,9 @@ pub struct Deadlines {
 /// The deadlines of the contract.
 pub const CONTRACT: Deadlines = deadlines(20, 30, 5, 3_000);
 
-/// The deadlines of a quick run, which must end soon: its windows are a quarter of a second. The lab's
-/// own programs wait for others and have the contract's time, and so has every participant until READY
-/// that is not known to be bad.
-pub const QUICK: Deadlines = deadlines(2, 4, 2, 1_500);
+/// The deadlines of a quick run, which knows its participants and must end soon: its windows are a
+/// quarter of a second. The lab's own programs wait for others and have the contract's time.
+pub const QUICK: Deadlines = deadlines(4, 4, 2, 1_500);
 
 const fn deadlines(ready: u64, work: u64, end: u64, answer_ms: u64) -> Deadlines {
     Deadlines {
