@@ -37,26 +37,32 @@ impl<M: Send + 'static> AnyActor for Mailbox<M> {
     fn waiting(&self) -> usize {
         let state = self.lock();
         let session_queues = state.ready.session_queues();
-        let timers = state.ready.due().filter(|queue| queue.waiting() > 0).count();
+        let mut waiting = state.local.waiting();
+        state.ready.for_each_due(|queue| waiting += usize::from(queue.waiting() > 0));
         let urgent = state.ready.urgent().cloned();
-        let local = state.local.waiting();
         drop(state);
-        let session_queues = session_queues.iter().map(|session_queue| &session_queue.queue);
-        session_queues.chain(urgent.as_deref()).map(Queue::waiting).sum::<usize>() + local + timers
+        for session_queue in &session_queues {
+            waiting += session_queue.queue.waiting();
+        }
+        waiting + urgent.map_or(0, |urgent| urgent.waiting())
     }
 
     fn waiting_for(&self) -> Option<Duration> {
         let state = self.lock();
         let (session_queues, urgent) =
             (state.ready.session_queues(), state.ready.urgent().cloned());
-        let due = state.ready.due().filter_map(Queue::since).map(Since::elapsed).max();
-        let local = state.local.since();
+        let mut longest = state.local.since().map(Since::elapsed);
+        let mut longer =
+            |queue: &Queue<M>| longest = longest.max(queue.since().map(Since::elapsed));
+        state.ready.for_each_due(&mut longer);
         drop(state);
-        let queues = session_queues
-            .iter()
-            .map(|session_queue| &session_queue.queue)
-            .chain(urgent.as_deref());
-        queues.filter_map(Queue::since).chain(local).map(Since::elapsed).chain(due).max()
+        for session_queue in &session_queues {
+            longer(&session_queue.queue);
+        }
+        if let Some(urgent) = &urgent {
+            longer(urgent);
+        }
+        longest
     }
 
     fn is_idle(&self) -> bool {

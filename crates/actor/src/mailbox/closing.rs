@@ -9,7 +9,6 @@ use super::Mailbox;
 use crate::error::CallErrorKind;
 use crate::letters::{Loss, Origin};
 use crate::mailbox::backlog::chunk::Chunk;
-use crate::mailbox::backlog::queue::Queue;
 use crate::mailbox::ready_queues::{Provenance, Source};
 use crate::mailbox::sending::mail_batch::MailDrain;
 use crate::reason::Reason;
@@ -40,8 +39,12 @@ impl<M> Mailbox<M> {
         drop(state);
         actor.into_iter().for_each(Waker::wake);
         senders.into_iter().for_each(Waker::wake);
-        let session_queues = session_queues.iter().map(|session_queue| &session_queue.queue);
-        session_queues.chain(urgent.as_deref()).for_each(Queue::seal);
+        for session_queue in &session_queues {
+            session_queue.queue.seal();
+        }
+        if let Some(urgent) = urgent {
+            urgent.seal();
+        }
     }
 
     pub(crate) fn is_sealed(&self) -> bool {
@@ -93,9 +96,11 @@ impl<M> Mailbox<M> {
         drop(state);
         if let Some(urgent) = ready.urgent() {
             let provenance = Provenance { owner: None, origin: Some(self.origin()) };
-            urgent.close().into_iter().for_each(|chunk| refuse(chunk, provenance));
+            for chunk in urgent.close() {
+                refuse(chunk, provenance);
+            }
         }
-        ready.due().for_each(|queue| queue.close().into_iter().for_each(drop));
+        ready.for_each_due(|queue| drop(queue.close()));
         drop(ready);
         for session_queue in session_queues {
             for chunk in session_queue.queue.close() {
@@ -108,7 +113,9 @@ impl<M> Mailbox<M> {
         }
         let (left, senders) = self.lock().local.close();
         senders.into_iter().for_each(Waker::wake);
-        left.into_iter().for_each(|chunk| refuse(chunk, self.provenance(&Source::Local)));
+        for chunk in left {
+            refuse(chunk, self.provenance(&Source::Local));
+        }
     }
 }
 
@@ -124,9 +131,14 @@ pub(crate) fn refuse_askers<M>(mails: &mut MailDrain<'_, M>, origin: Option<Orig
     if mails.left() == 0 {
         return;
     }
-    let lost = |message: &M| origin.iter().for_each(|origin| origin.lost(Loss::Ended, message));
-    let askers = mails.split(lost);
-    askers.into_iter().for_each(|asker| asker.fail(CallErrorKind::ActorStopped, None));
+    let askers = mails.split(|message| {
+        if let Some(origin) = &origin {
+            origin.lost(Loss::Ended, message);
+        }
+    });
+    for asker in askers {
+        asker.fail(CallErrorKind::ActorStopped, None);
+    }
 }
 
 pub(crate) fn refuse_calls<M>(calls: Calls<'_>, provenance: Provenance<'_, M>) {

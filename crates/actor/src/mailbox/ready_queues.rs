@@ -153,12 +153,15 @@ impl<M> ReadyQueues<M> {
     }
 
     pub(crate) fn session_queues(&self) -> Vec<Arc<SessionQueue<M>>> {
-        match self {
-            ReadyQueues::LocalOnly(_) => Vec::new(),
-            ReadyQueues::Many(many) => {
-                many.session_queues.iter().filter_map(Weak::upgrade).collect()
+        let mut alive = Vec::new();
+        if let ReadyQueues::Many(many) = self {
+            for session_queue in &many.session_queues {
+                if let Some(session_queue) = session_queue.upgrade() {
+                    alive.push(session_queue);
+                }
             }
         }
+        alive
     }
 
     pub(crate) fn timers(&self) -> Option<Arc<Timers<M>>> {
@@ -240,16 +243,14 @@ impl<M> ReadyQueues<M> {
         }
     }
 
-    /// The listed queues of timers. A queue whose call was withdrawn is listed and empty.
-    pub(crate) fn due(&self) -> impl Iterator<Item = &Queue<M>> {
-        let listed = match self {
-            ReadyQueues::LocalOnly(_) => None,
-            ReadyQueues::Many(many) => Some(many.listed.iter()),
-        };
-        listed.into_iter().flatten().filter_map(|source| match source {
-            Source::Timer(queue) => Some(&**queue),
-            Source::Local | Source::Session(_) | Source::Urgent(_) => None,
-        })
+    /// Passes on the listed queues of timers. A queue whose call was withdrawn is listed and empty.
+    pub(crate) fn for_each_due(&self, mut each: impl FnMut(&Queue<M>)) {
+        let ReadyQueues::Many(many) = self else { return };
+        for source in &many.listed {
+            if let Source::Timer(queue) = source {
+                each(queue);
+            }
+        }
     }
 
     fn many(&mut self) -> &mut ManyQueues<M> {

@@ -295,8 +295,13 @@ impl<M> SideBySide<M> {
         self.due.clear();
         self.waiting = 0;
         let keys = mem::take(&mut self.keys);
-        let waiting = keys.into_values().flat_map(|serial| serial.waiting);
-        while_ending(|| waiting.for_each(PendingCall::refuse));
+        while_ending(|| {
+            for serial in keys.into_values() {
+                for call in serial.waiting {
+                    call.refuse();
+                }
+            }
+        });
     }
 
     /// Drops all calls.

@@ -104,9 +104,11 @@ impl<M> Chunks<M> {
     }
 
     /// Takes all chunks, the filled ones first, together with the buffer.
-    pub(crate) fn take_all(&mut self) -> impl Iterator<Item = Chunk<M>> + use<M> {
+    pub(crate) fn take_all(&mut self, into: &mut Vec<Chunk<M>>) {
         self.filled = 0;
-        std::mem::take(&mut self.all).into_iter().map(|(_, chunk)| chunk)
+        for (_, chunk) in std::mem::take(&mut self.all) {
+            into.push(chunk);
+        }
     }
 
     fn make_room(&mut self) {

@@ -181,8 +181,11 @@ impl<M> Backlog<M> {
         if self.closed {
             return Pushed::Closed;
         }
-        self.wait_more(full.iter().map(Chunk::calls).sum::<usize>() + last.calls());
-        full.drain(..).for_each(|chunk| self.chunks.push_last(chunk));
+        self.wait_more(last.calls());
+        for chunk in full.drain(..) {
+            self.wait_more(chunk.calls());
+            self.chunks.push_last(chunk);
+        }
         let joins = match self.chunks.last() {
             Some(Chunk::Frames(newest)) => newest.join(last),
             _ => false,

@@ -13,7 +13,6 @@ mod ring;
 pub(crate) mod since;
 pub(crate) mod short_wait;
 
-use std::collections::VecDeque;
 use std::task::Waker;
 
 use crate::error::CallErrorKind;
@@ -22,6 +21,7 @@ use crate::mailbox::backlog::chunk::Chunk;
 use crate::mailbox::backlog::chunks::Chunks;
 use crate::mailbox::backlog::parked::{Parked, Ticket, Wakers};
 use crate::mailbox::backlog::since::Since;
+use crate::mailbox::sending::mail_batch::MailBatch;
 use crate::options::WhenFull;
 use crate::reply::Asker;
 
@@ -293,11 +293,16 @@ impl<M> Backlog<M> {
 
     /// Stops accepting and handling calls; returns the calls that wait and the wakers of the parked
     /// senders.
-    pub(crate) fn close(&mut self) -> (VecDeque<Chunk<M>>, Vec<Waker>) {
+    pub(crate) fn close(&mut self) -> (Vec<Chunk<M>>, Vec<Waker>) {
         (self.closed, self.over) = (true, true);
         self.waiting = 0;
-        let first = self.first.take().map(|first| Chunk::Mails([first].into_iter().collect()));
-        let left = first.into_iter().chain(self.chunks.take_all()).collect();
+        let mut left = Vec::new();
+        if let Some((message, asker)) = self.first.take() {
+            let mut first = MailBatch::of_one();
+            first.push(message, asker);
+            left.push(Chunk::Mails(first));
+        }
+        self.chunks.take_all(&mut left);
         (left, self.drain_parked())
     }
 }

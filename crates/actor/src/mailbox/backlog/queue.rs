@@ -6,7 +6,6 @@
 //! The reader of a session fills chunks with encoded calls and publishes them together; the actor
 //! decodes each call when its turn comes.
 
-use std::collections::VecDeque;
 use std::sync::PoisonError;
 use std::task::Waker;
 
@@ -112,7 +111,7 @@ impl<M> Queue<M> {
     }
 
     /// Stops accepting calls, wakes the parked senders, and returns the calls that wait.
-    pub(crate) fn close(&self) -> VecDeque<Chunk<M>> {
+    pub(crate) fn close(&self) -> Vec<Chunk<M>> {
         let (left, parked) = self.lock().close();
         parked.into_iter().for_each(Waker::wake);
         left

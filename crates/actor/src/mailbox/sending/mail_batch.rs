@@ -54,7 +54,9 @@ impl<M> MailBatch<M> {
         let message = self.messages.remove(0);
         let asked = self.askers.first().is_some_and(|(at, _)| *at == 0);
         let asker = asked.then(|| self.askers.remove(0).1);
-        self.askers.iter_mut().for_each(|(at, _)| *at -= 1);
+        for (at, _) in &mut self.askers {
+            *at -= 1;
+        }
         Some((message, asker))
     }
 
@@ -81,10 +83,19 @@ impl<M> FromIterator<(M, Asker)> for MailBatch<M> {
     }
 }
 
+type Askers<'a> = Peekable<Drain<'a, (usize, Arc<dyn LocalReply>)>>;
+
+/// Takes the asker of the message at `at`, if there is one. It is compiled once, not for each type of
+/// messages.
+#[inline]
+fn next_asker(askers: &mut Askers<'_>, at: usize) -> Asker {
+    askers.next_if(|(asked, _)| *asked == at).map(|(_, asker)| asker)
+}
+
 /// An iterator that takes the calls out of a [`MailBatch`].
 pub(crate) struct MailDrain<'a, M> {
     messages: Drain<'a, M>,
-    askers: Peekable<Drain<'a, (usize, Arc<dyn LocalReply>)>>,
+    askers: Askers<'a>,
     /// The index of the next message.
     at: usize,
 }
@@ -97,14 +108,15 @@ impl<M> MailDrain<'_, M> {
 
     /// Passes the tells that are left to `lost`, and returns the askers of the other calls.
     pub(crate) fn split(&mut self, mut lost: impl FnMut(&M)) -> Vec<Arc<dyn LocalReply>> {
-        let askers: Vec<_> = self.askers.by_ref().collect();
-        let mut asked = askers.iter().map(|(at, _)| *at).peekable();
-        for (at, message) in self.messages.as_slice().iter().enumerate() {
-            if asked.next_if_eq(&(self.at + at)).is_none() {
-                lost(message);
+        let mut askers = Vec::new();
+        for message in self.messages.as_slice() {
+            match next_asker(&mut self.askers, self.at) {
+                Some(asker) => askers.push(asker),
+                None => lost(message),
             }
+            self.at += 1;
         }
-        askers.into_iter().map(|(_, asker)| asker).collect()
+        askers
     }
 }
 
@@ -114,10 +126,9 @@ impl<M> Iterator for MailDrain<'_, M> {
     #[inline(always)]
     fn next(&mut self) -> Option<(M, Asker)> {
         let message = self.messages.next()?;
-        let at = self.at;
+        let asker = next_asker(&mut self.askers, self.at);
         self.at += 1;
-        let asker = self.askers.next_if(|(asked, _)| *asked == at);
-        Some((message, asker.map(|(_, asker)| asker)))
+        Some((message, asker))
     }
 }
 
